@@ -1,0 +1,91 @@
+"""What several tests share: building tables, folding given games, and carrying tables to and from the naive oracle."""
+
+from typing import Any
+
+import naive
+import numpy as np
+
+from ttt_batch.board import Board
+from ttt_batch.compile import kernel
+from ttt_batch.engine import learn_games
+from ttt_batch.games import Games, parse_games
+from ttt_batch.graph import Graph, enumerate_graph
+from ttt_batch.learners import LEARNERS
+from ttt_batch.learners.base import Learner, Settings, fold, make_game
+from ttt_batch.learners.steps import make_step
+from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, empty_counts
+
+BOARD = Board()
+
+
+@kernel
+def run_fold(tables: Any, graph: Graph, counts: Counts, step: Any, stale: Any) -> None:
+    """The fold of a learner as a kernel that can be called from here."""
+    fold(tables, graph, counts, step, stale)
+
+
+class Subject:
+    """A learner of the package with its tables, driven by given games."""
+
+    def __init__(self, name: str, seed: int = 0, board: Board = BOARD, **changes: Any) -> None:
+        self.learner: Learner = LEARNERS[name]
+        d = self.learner.defaults
+        self.settings = Settings(**{**{f: getattr(d, f) for f in d.__dataclass_fields__}, **changes})
+        self.board = board
+        self.graph = enumerate_graph(board, self.learner.occupied)
+        self.worth = self.learner.worth(self.settings)
+        self.step = make_step(self.settings.alpha, self.settings.gamma, self.worth)
+        self.tables = self.learner.start(self.graph, self.worth, np.random.default_rng(seed))
+
+    def parse(self, lines: list[str]) -> Games:
+        return parse_games(lines, self.graph).games
+
+    def learn(self, lines: list[str]) -> None:
+        learn_games(self.tables, self.graph, self.step, self.parse(lines), make_game(self.graph), np.zeros(4, np.int64))
+
+    def counts(self, lines: list[str]) -> Counts:
+        games = self.parse(lines)
+        counts = empty_counts(self.graph)
+        np.add.at(counts.taken, (games.edge, np.where(games.exploring, EXPLORING, GREEDY)), 1)
+        np.add.at(counts.arrived, self.graph.child[games.edge], 1)
+        counts.arrived[0] = games.start.size - 1
+        return counts
+
+    def fold(self, lines: list[str]) -> np.ndarray:
+        stale = np.zeros(self.graph.first_edge.size - 1, np.bool_)
+        run_fold(self.tables, self.graph, self.counts(lines), self.step, stale)
+        return stale
+
+    def oracle(self) -> naive.Learner:
+        """The naive learner with the same options and start table."""
+        board = naive.Board(self.board.rows, self.board.cols, self.board.k)
+        s = self.settings
+        options: dict[str, Any] = {"alpha": s.alpha, "gamma": s.gamma}
+        if self.learner.zero_sum:
+            options["draw"] = s.draw_worth[0]
+        else:
+            options["draw_worth"] = s.draw_worth
+        if self.learner.name == "minimax-q":
+            options["start"] = self.action_dict()
+        return naive.LEARNERS[self.learner.name](board, **options)
+
+    def action_dict(self) -> dict[tuple[int, int], float]:
+        rows = np.arange(self.graph.first_edge.size - 1).repeat(np.diff(self.graph.first_edge))
+        keys = zip(self.graph.code[rows].tolist(), self.graph.cell.tolist(), strict=True)
+        return dict(zip(keys, self.tables.q.tolist(), strict=True))
+
+    def assert_same(self, oracle: Any) -> None:
+        """Every entry of the two tables is the same number, to the last bit."""
+        if "q" in self.learner.fields:
+            ours = self.action_dict()
+            differing = {key: (value, oracle.Q[key]) for key, value in ours.items() if oracle.Q[key] != value}
+            assert not differing
+            return
+        tables = self.tables.value.reshape(-1, self.graph.code.size)
+        theirs = [oracle.V] if self.learner.zero_sum else [oracle.V[1], oracle.V[2]]
+        for values, table in zip(tables, theirs, strict=True):
+            for code, value in zip(self.graph.code.tolist(), values.tolist(), strict=True):
+                if value == value:
+                    assert table[code] == value, (code, table[code], value)
+                else:
+                    assert code not in table

@@ -1,0 +1,62 @@
+"""ttt-batch: a vectorised batch simulator and tabular self-play laboratory for small m,n,k boards.
+
+    import ttt_batch as ttt
+    run = ttt.train(games=1_000_000, seed=1)
+    print(run.evaluation(against="random"))
+
+Names are loaded when first used, so that importing the package (and `ttt-batch --help`) stays quick.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ttt_batch.board import Board, parse_board
+    from ttt_batch.errors import BoardError, RunFileError, TttBatchError, UsageError
+    from ttt_batch.learners import LEARNERS
+    from ttt_batch.run import Evaluation, Run, load
+    from ttt_batch.training import Progress, train
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LEARNERS",
+    "Board",
+    "BoardError",
+    "Evaluation",
+    "Progress",
+    "Run",
+    "RunFileError",
+    "TttBatchError",
+    "UsageError",
+    "load",
+    "parse_board",
+    "train",
+]
+
+_HOMES = {
+    "Board": "board",
+    "parse_board": "board",
+    "BoardError": "errors",
+    "RunFileError": "errors",
+    "TttBatchError": "errors",
+    "UsageError": "errors",
+    "LEARNERS": "learners",
+    "Evaluation": "run",
+    "Run": "run",
+    "load": "run",
+    "Progress": "training",
+    "train": "training",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its module on first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,152 @@
+"""Boards: cells, winning lines, position codes, symmetries and text.  Rules as data, no graph and no play.
+
+Cells are numbered row by row from 0; a mark is 0 (empty), 1 (the player who moves first) or 2; the code of
+a position is `sum(mark[i] * 3**i)`.
+"""
+
+import functools
+import re
+from dataclasses import dataclass
+
+from ttt_batch.errors import BoardError
+
+EMPTY, FIRST, SECOND = 0, 1, 2
+UNFINISHED, FIRST_WINS, SECOND_WINS, DRAW = 0, 1, 2, 3
+MARKS = ".XO"
+MAX_CELLS = 36
+
+Position = tuple[int, ...]
+"""The marks of all cells, in cell order."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """A rows x columns board on which `k` marks in a line win.
+
+    Raises BoardError where a side or `k` is outside its range.
+    """
+
+    rows: int = 3
+    cols: int = 3
+    k: int = 3
+
+    def __post_init__(self) -> None:
+        if self.rows < 1 or self.cols < 1:
+            raise BoardError(f"board {self.name}: rows and columns must be at least 1")
+        if self.cells > MAX_CELLS:
+            raise BoardError(f"board {self.name} has {self.cells} cells; at most {MAX_CELLS} are supported")
+        if not 1 <= self.k <= max(self.rows, self.cols):
+            raise BoardError(f"board {self.name}: k must be between 1 and the longer side, {max(self.rows, self.cols)}")
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return self.rows * self.cols
+
+    @property
+    def name(self) -> str:
+        """The board as it is usually written: `3x4x3`, and `3x3` for the classic."""
+        full = f"{self.rows}x{self.cols}x{self.k}"
+        return "3x3" if full == "3x3x3" else full
+
+    @functools.cached_property
+    def lines(self) -> tuple[tuple[int, ...], ...]:
+        """Every run of `k` cells in a row, column or diagonal, each as its cells in order."""
+        found = set()
+        for row in range(self.rows):
+            for col in range(self.cols):
+                for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                    last_row, last_col = row + (self.k - 1) * down, col + (self.k - 1) * right
+                    if last_row < self.rows and 0 <= last_col < self.cols:
+                        line = tuple((row + i * down) * self.cols + col + i * right for i in range(self.k))
+                        found.add(tuple(sorted(line)))
+        return tuple(sorted(found))
+
+    @functools.cached_property
+    def symmetries(self) -> tuple[tuple[int, ...], ...]:
+        """The board's symmetries as permutations: image cell `i` holds what stood on cell `permutation[i]`."""
+        grid = [[row * self.cols + col for col in range(self.cols)] for row in range(self.rows)]
+        found = []
+        for turned in range(4):
+            for mirrored in (False, True):
+                image = grid
+                for _ in range(turned):
+                    image = [list(line) for line in zip(*image[::-1], strict=True)]
+                if mirrored:
+                    image = [line[::-1] for line in image]
+                if len(image) == self.rows:
+                    flat = tuple(cell for line in image for cell in line)
+                    if flat not in found:
+                        found.append(flat)
+        return tuple(found)
+
+    def encode(self, position: Position) -> int:
+        """Code of a position."""
+        return sum(mark * 3**cell for cell, mark in enumerate(position))
+
+    def decode(self, code: int) -> Position:
+        """Position of a code (0 to 3**cells - 1)."""
+        if not 0 <= code < 3**self.cells:
+            raise BoardError(f"code {code} is outside 0 .. {3**self.cells - 1}, the codes of board {self.name}")
+        return tuple(code // 3**cell % 3 for cell in range(self.cells))
+
+    def outcome(self, position: Position) -> int:
+        """UNFINISHED, FIRST_WINS, SECOND_WINS or DRAW."""
+        for line in self.lines:
+            mark = position[line[0]]
+            if mark != EMPTY and all(position[cell] == mark for cell in line):
+                return mark
+        return UNFINISHED if EMPTY in position else DRAW
+
+    def winning_cells(self, position: Position) -> frozenset[int]:
+        """Cells of every completed line; empty where nobody has won."""
+        return frozenset(
+            cell
+            for line in self.lines
+            if position[line[0]] != EMPTY and len({position[cell] for cell in line}) == 1
+            for cell in line
+        )
+
+    def parse_position(self, text: str) -> Position:
+        """Read a position from text: rows of X, O and `.` (or `-`, `_`), separated by spaces, `/` or nothing.
+
+        Raises BoardError for another size, another character, or a number of marks that no game reaches.
+        """
+        compact = re.sub(r"[\s/|]+", "", text).upper()
+        if len(compact) != self.cells:
+            raise BoardError(
+                f"position {text!r} has {len(compact)} cells; board {self.name} has {self.cells} "
+                f"(write {self.rows} rows of X, O and '.', e.g. {'/'.join(['.' * self.cols] * self.rows)})"
+            )
+        marks = []
+        for character in compact.replace("-", ".").replace("_", "."):
+            if character not in MARKS:
+                raise BoardError(f"position {text!r}: {character!r} is none of X, O and '.'")
+            marks.append(MARKS.index(character))
+        position = tuple(marks)
+        if position.count(FIRST) - position.count(SECOND) not in (0, 1):
+            raise BoardError(
+                f"position {text!r} has {position.count(FIRST)} X and {position.count(SECOND)} O; X moves first, "
+                "so X must have as many marks as O or one more"
+            )
+        return position
+
+    def format_position(self, position: Position) -> str:
+        """Write a position as rows of X, O and `.` separated by spaces."""
+        text = "".join(MARKS[mark] for mark in position)
+        return " ".join(text[row * self.cols : (row + 1) * self.cols] for row in range(self.rows))
+
+    def cell_name(self, cell: int) -> str:
+        """Name of a cell: the digit 1-9 on boards of up to nine cells, column letter and row number elsewhere."""
+        if self.cells <= 9:
+            return str(cell + 1)
+        return f"{chr(ord('a') + cell % self.cols)}{cell // self.cols + 1}"
+
+
+def parse_board(text: str) -> Board:
+    """Read `RxC` or `RxCxK` (k defaults to the shorter side).  Raises BoardError."""
+    match = re.fullmatch(r"\s*(\d{1,3})\s*x\s*(\d{1,3})(?:\s*x\s*(\d{1,3}))?\s*", text, re.IGNORECASE | re.ASCII)
+    if match is None:
+        raise BoardError(f"board {text!r} is not of the form ROWSxCOLUMNS or ROWSxCOLUMNSxK, e.g. 3x3 or 4x4x3")
+    rows, cols = int(match[1]), int(match[2])
+    return Board(rows, cols, int(match[3]) if match[3] else max(1, min(rows, cols)))

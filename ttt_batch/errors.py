@@ -1,0 +1,21 @@
+"""The package's exceptions: each is one line for a person, with the exit status it deserves."""
+
+
+class TttBatchError(Exception):
+    """Something could not be done; the message names the value, the limit and the remedy."""
+
+    exit_status = 1
+
+
+class UsageError(TttBatchError, ValueError):
+    """An argument is outside its range or names nothing that exists."""
+
+    exit_status = 2
+
+
+class BoardError(UsageError):
+    """A board, position, cell or move that does not exist under the rules."""
+
+
+class RunFileError(TttBatchError):
+    """A run file is damaged, foreign, too new, or cannot be written."""

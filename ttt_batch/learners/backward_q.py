@@ -1,0 +1,126 @@
+"""`backward-q`: shared action values, each move pulled to the same player's next move.
+
+Source: a published program that keeps its table as raw doubles.  Q(s, a) is worth to whoever moves in s; every legal
+move within 0.01 of the best is a candidate.  After a game of moves 0 .. n - 1, from the end:
+
+    the last move keeps its value;
+    Q(s[n-2], a[n-2]) = the final position's worth to the player who made that move;
+    Q(s[t], a[t]) += alpha * (gamma * Q(s[t+2], a[t+2]) - Q(s[t], a[t]))   for t = n - 3 .. 0
+
+In a batch some replies to a move end the game and set its value, others pull it.  With p the share that sets,
+v the mean value set,
+m the mean pull target and q = p + alpha * (1 - p), one step in expectation goes q of the way to
+F = (p * v + alpha * (1 - p) * m) / q, and n steps go 1 - (1 - q)**n.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.board import UNFINISHED
+from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, state_value
+from ttt_batch.learners.steps import Step, visit_weight, weight
+from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
+from ttt_batch.policy import UNIFORM, Choice, score
+
+WINDOW = 0.01
+SEEN, SHARE, SET, PULL = 0, 1, 2, 3
+"""Columns of a row's scratch: the mean value of the moves taken from it, and for the move that led to it
+the share of replies that ended the game, the mean value they set, and the mean target of the others."""
+
+
+class BackwardQTables(NamedTuple):
+    """q: float64[E], what a legal move is worth to the player who makes it."""
+
+    q: Any
+
+
+def start(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> BackwardQTables:
+    """A move that wins at once 1, one that draws at once the mover's draw worth, every other 0.5."""
+    mover = (graph.ply[:-1] if graph.ply.size > 1 else graph.ply)[: graph.first_edge.size - 1] & 1
+    of_edge = mover.repeat(np.diff(graph.first_edge))
+    outcome = graph.outcome[graph.child]
+    return BackwardQTables(np.where(outcome == UNFINISHED, 0.5, worth[of_edge, outcome]))
+
+
+@score.register(BackwardQTables)
+def _score(tables: BackwardQTables, graph: Graph, edge: int, mover: int) -> Any:
+    return tables.q[edge]
+
+
+@state_value.register(BackwardQTables)
+def _state_value(tables: BackwardQTables, graph: Graph, row: int, player: int) -> Any:
+    if graph.ply[row] & 1 != player:
+        return np.nan
+    best = -np.inf
+    for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+        if tables.q[edge] > best:
+            best = tables.q[edge]
+    return best
+
+
+@fold.register(BackwardQTables)
+def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+    q, taken, hand = tables.q, counts.taken, counts.scratch
+    alpha = step.alpha
+    for row in range(n_unfinished(graph) - 1, -1, -1):
+        visits = counts.arrived[row]
+        if visits == 0:
+            continue
+        before = 1 - (graph.ply[row] & 1)  # the player whose move led here
+        value_sum, set_sum, pull_sum, ended = 0.0, 0.0, 0.0, 0
+        for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+            n = taken[edge, GREEDY] + taken[edge, EXPLORING]
+            if n == 0:
+                continue
+            child = graph.child[edge]
+            outcome = graph.outcome[child]
+            if outcome != UNFINISHED:
+                ended += n
+                set_sum += n * step.worth[before, outcome]
+            else:
+                share = hand[child, SHARE]
+                if share == 1.0:
+                    q[edge] = hand[child, SET]
+                elif share == 0.0:
+                    q[edge] += weight(step, n) * (hand[child, PULL] - q[edge])
+                else:
+                    rate = share + alpha * (1.0 - share)
+                    goal = (share * hand[child, SET] + alpha * (1.0 - share) * hand[child, PULL]) / rate
+                    q[edge] += visit_weight(rate, float(n)) * (goal - q[edge])
+                pull_sum += n * hand[child, SEEN]
+            value_sum += n * q[edge]
+        hand[row, SEEN] = value_sum / visits
+        hand[row, SHARE] = ended / visits
+        if ended != 0:
+            hand[row, SET] = set_sum / ended
+        if ended != visits:
+            hand[row, PULL] = step.gamma * (pull_sum / (visits - ended))
+        stale[row] = True
+
+
+@learn.register(BackwardQTables)
+def _learn(tables: BackwardQTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
+    q = tables.q
+    if plies >= 2:
+        q[game.edge[plies - 2]] = step.worth[plies & 1, graph.outcome[game.row[plies]]]
+    for ply in range(plies - 3, -1, -1):
+        edge = game.edge[ply]
+        q[edge] += step.alpha * (step.gamma * q[game.edge[ply + 2]] - q[edge])
+
+
+LEARNER = Learner(
+    name="backward-q",
+    source="published program: shared action values, each move pulled to the same player's next one",
+    rule="Q(s,a) += alpha * (gamma * Q(s'',a'') - Q(s,a)), backwards; the loser's last move is set to the result",
+    defaults=Settings(epsilon=0.3, alpha=0.1, gamma=1.0, draw_worth=(0.5, 0.5)),
+    games=1_000_000,
+    choice=Choice(UNIFORM, WINDOW),
+    zero_sum=False,
+    occupied=False,
+    tables=BackwardQTables,
+    fields={"q": ("E", "what the move is worth to the player who makes it: a win 1, a loss 0")},
+    start=start,
+)

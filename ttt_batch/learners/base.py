@@ -1,0 +1,114 @@
+"""What every learner is made of: a NamedTuple of tables, three generic kernels, and a description.
+
+A learner's file defines its tables, registers `score` (how they rank a move), `fold` (how a batch of counts
+changes them) and `state_value` (what a position is worth to a player), and builds one `Learner`.
+"""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
+from ttt_batch.compile import generic, inlined
+from ttt_batch.graph import Graph
+from ttt_batch.policy import Choice
+
+
+class Game(NamedTuple):
+    """One played game.
+
+    row: int32[plies + 1], the positions from the empty board to the final one.
+    edge: int32[plies], the moves.  exploring: bool[plies], which of them were exploratory.
+    """
+
+    row: Any
+    edge: Any
+    exploring: Any
+
+
+def make_game(graph: Graph) -> Game:
+    """Space for a game of any length on `graph`."""
+    plies = int(graph.ply.max())
+    return Game(np.zeros(plies + 1, np.int32), np.zeros(plies, np.int32), np.zeros(plies, np.bool_))
+
+
+@generic
+def fold(tables: Any, graph: Any, counts: Any, step: Any, stale: Any) -> Any:
+    """Fold a batch's counts into `tables` (modified in place), deepest rows first.
+
+    stale: bool[U], set for every row whose order of moves may have changed.
+    """
+
+
+@functools.partial(generic, inline=True)
+def learn(tables: Any, graph: Any, game: Any, plies: Any, step: Any) -> Any:
+    """Learn from one game of `plies` moves , sequentially; `tables` is modified in place.
+
+    To the last bit what `fold` makes of a batch of this one game.
+    """
+
+
+@functools.partial(generic, inline=True)
+def state_value(tables: Any, graph: Any, row: Any, player: Any) -> Any:
+    """What `row` is worth to `player` (0 or 1) by the table, on the learner's own scale; NaN where never seen."""
+
+
+@inlined
+def mark_parents(graph: Graph, row: int, stale: Any) -> None:
+    """Set `stale` (bool[U]) for every row with a move into `row`."""
+    for i in range(graph.first_parent[row], graph.first_parent[row + 1]):
+        stale[graph.parent[i]] = True
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A learner's numbers.
+
+    epsilon: probability of an exploratory move, [0, 1].  alpha: step size, (0, 1].  gamma: discount, [0, 1].
+    draw_worth: what a draw is worth to the first and to the second player, on the learner's own scale.
+    """
+
+    epsilon: float
+    alpha: float
+    gamma: float
+    draw_worth: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One way to learn.
+
+    name: as the command line writes it.  source: where it comes from, in a line.  rule: the update, in a line.
+    defaults, games: its settings and its headline length.  choice: how it picks among greedy moves.
+    zero_sum: one table seen from the first player's side (a win 1, a loss -1), else each player's own (1 and 0).
+    occupied: occupied cells are moves, too.
+    tables: the NamedTuple of its arrays; fields: for each, its axes and meaning.
+    start: makes the start tables for a graph, the worths and a seeded generator.
+    """
+
+    name: str
+    source: str
+    rule: str
+    defaults: Settings
+    games: int
+    choice: Choice
+    zero_sum: bool
+    occupied: bool
+    tables: type[Any]
+    fields: dict[str, tuple[str, str]]
+    start: Callable[[Graph, NDArray[np.float64], np.random.Generator], Any]
+
+    def worth(self, settings: Settings) -> NDArray[np.float64]:
+        """float64[P, 4]: what each outcome is worth to each player on this learner's scale (unfinished: 0)."""
+        worth = np.zeros((2, 4))
+        worth[:, DRAW] = settings.draw_worth
+        worth[0, FIRST_WINS] = worth[1, SECOND_WINS] = 1.0
+        if self.zero_sum:
+            worth[0, SECOND_WINS] = worth[1, FIRST_WINS] = -1.0
+            worth[1, DRAW] = -worth[0, DRAW]
+        worth[:, UNFINISHED] = 0.0
+        return worth

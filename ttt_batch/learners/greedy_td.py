@@ -1,0 +1,130 @@
+"""`greedy-td`: own afterstates, online, and only greedy moves teach; also for 5x5, and while playing people.
+
+Source: a published program whose listing is lost; epsilon, alpha, the start values, that only greedy moves
+update and the
+30,000 games are its own, ties to the first cell and the lesson at the end follow a well-known program with the
+same numbers.
+A player that moves greedily from its last afterstate p to the next, q, learns
+
+    V(p) += alpha * (gamma * V(q) - V(p))
+
+and when the game ends both players learn V(p) += alpha * (gamma * worth - V(p)) where p is not itself final.
+
+In a batch, a visit teaches through the replies that ended the game and through the share of greedy moves seen
+from the others;
+all values are those from before the batch, so the number of lessons may be fractional.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.board import UNFINISHED
+from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
+from ttt_batch.learners.steps import Step, weight_of_share
+from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
+from ttt_batch.policy import FIRST_BEST, Choice, score
+
+NEXT, SHARE = 0, 1
+"""Columns of a row's scratch: mean value of the greedy continuations, and their share of all."""
+
+
+class GreedyTdTables(NamedTuple):
+    """value: float64[P, S], what an own afterstate is worth to each player; a win 1, a loss 0."""
+
+    value: Any
+
+
+def start(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> GreedyTdTables:
+    """Final positions hold their worth, unfinished ones 0.5."""
+    value = worth[:, graph.outcome]
+    value[:, graph.outcome == UNFINISHED] = 0.5
+    return GreedyTdTables(np.ascontiguousarray(value))
+
+
+@score.register(GreedyTdTables)
+def _score(tables: GreedyTdTables, graph: Graph, edge: int, mover: int) -> Any:
+    return tables.value[mover, graph.child[edge]]
+
+
+@state_value.register(GreedyTdTables)
+def _state_value(tables: GreedyTdTables, graph: Graph, row: int, player: int) -> Any:
+    if graph.ply[row] & 1 != player:
+        return tables.value[player, row]
+    best = -np.inf
+    for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+        if tables.value[player, graph.child[edge]] > best:
+            best = tables.value[player, graph.child[edge]]
+    return best
+
+
+@fold.register(GreedyTdTables)
+def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+    value, taken, ahead = tables.value, counts.taken, counts.scratch
+    for row in range(n_unfinished(graph)):
+        if counts.arrived[row] == 0:
+            continue
+        mover = graph.ply[row] & 1
+        greedy_sum, n_greedy = 0.0, 0
+        for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+            n = taken[edge, GREEDY]
+            if n != 0:
+                greedy_sum += n * value[mover, graph.child[edge]]
+                n_greedy += n
+        ahead[row, SHARE] = n_greedy / counts.arrived[row]
+        if n_greedy != 0:
+            ahead[row, NEXT] = greedy_sum / n_greedy
+    for row in range(1, n_unfinished(graph)):
+        if counts.arrived[row] == 0:
+            continue
+        player = 1 - (graph.ply[row] & 1)
+        lessons, lesson_sum = 0.0, 0.0
+        for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+            n = taken[edge, GREEDY] + taken[edge, EXPLORING]
+            if n == 0:
+                continue
+            child = graph.child[edge]
+            outcome = graph.outcome[child]
+            if outcome != UNFINISHED:
+                lessons += n
+                lesson_sum += n * step.worth[player, outcome]
+            elif ahead[child, SHARE] > 0.0:
+                taught = n * ahead[child, SHARE]
+                lessons += taught
+                lesson_sum += taught * ahead[child, NEXT]
+        if lessons > 0.0:
+            before = value[player, row]
+            share = weight_of_share(step, lessons)
+            value[player, row] = before + share * (step.gamma * (lesson_sum / lessons) - before)
+            if value[player, row] != before:
+                mark_parents(graph, row, stale)
+
+
+@learn.register(GreedyTdTables)
+def _learn(tables: GreedyTdTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
+    value = tables.value
+    for ply in range(1, plies):
+        row, player = game.row[ply], (ply - 1) & 1
+        before = value[player, row]
+        if ply + 1 == plies:
+            worth = step.worth[player, graph.outcome[game.row[plies]]]
+            value[player, row] = before + step.alpha * (step.gamma * worth - before)
+        elif not game.exploring[ply + 1]:
+            value[player, row] = before + step.alpha * (step.gamma * value[player, game.row[ply + 2]] - before)
+
+
+LEARNER = Learner(
+    name="greedy-td",
+    source="published program, listing lost: own afterstates, only greedy moves teach; our reading",
+    rule="V(p) += alpha * (gamma * V(q) - V(p)) where the move from p to q was greedy, and at the end of the game",
+    defaults=Settings(epsilon=0.1, alpha=0.99, gamma=1.0, draw_worth=(0.0, 0.0)),
+    games=30_000,
+    choice=Choice(FIRST_BEST, 0.0),
+    zero_sum=False,
+    occupied=False,
+    tables=GreedyTdTables,
+    fields={"value": ("P,S", "what an own afterstate is worth to the player: a win 1, a loss 0")},
+    start=start,
+)

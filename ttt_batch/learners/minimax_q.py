@@ -1,0 +1,104 @@
+"""`minimax-q`: one shared table of action values; the first player maximises, the second minimises, illegal moves lose.
+
+Source: a published program that keeps its table as CSV and trains for 10,000,000 games.  Every cell is an action;
+choosing an occupied one ends the game and loses it.  Online, right after move a from s, with reward r (1 where the
+first player wins, -1 where the second does, a draw its worth) and next position s':
+
+    Q(s, a) += alpha * (target - Q(s, a)),   target = r at the end, else gamma * (max or min over a' of Q(s', a'))
+
+with max where the first player moves in s' and min where the second does.  Online means that s' has its value from
+before this game, and in a batch from before the batch.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.board import UNFINISHED
+from ttt_batch.compile import inlined
+from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, state_value
+from ttt_batch.learners.steps import Step, weight
+from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
+from ttt_batch.policy import FIRST_BEST, Choice, score
+
+
+class MinimaxQTables(NamedTuple):
+    """q: float64[E], what a move is worth to the first player; occupied cells are moves, too."""
+
+    q: Any
+
+
+def start(graph: Graph, _worth: NDArray[np.float64], rng: np.random.Generator) -> MinimaxQTables:
+    """Standard normal draws."""
+    return MinimaxQTables(rng.standard_normal(graph.child.size))
+
+
+@score.register(MinimaxQTables)
+def _score(tables: MinimaxQTables, graph: Graph, edge: int, mover: int) -> Any:
+    return -tables.q[edge] if mover else tables.q[edge]
+
+
+@inlined
+def _best(q: Any, graph: Graph, row: int) -> Any:
+    """The best value of a move in `row` for its mover, from the first player's side."""
+    sign = 1.0 - 2.0 * (graph.ply[row] & 1)
+    best = -np.inf
+    for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+        here = sign * q[edge]
+        best = here if here > best else best
+    return sign * best
+
+
+@state_value.register(MinimaxQTables)
+def _state_value(tables: MinimaxQTables, graph: Graph, row: int, player: int) -> Any:
+    best = _best(tables.q, graph, row)
+    return -best if player else best
+
+
+@fold.register(MinimaxQTables)
+def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+    q, taken = tables.q, counts.taken
+    # Downwards, so that every child still has its values from before the batch; each row's best is looked up once.
+    for row in range(n_unfinished(graph)):
+        if counts.arrived[row] != 0:
+            counts.scratch[row, 0] = _best(q, graph, row)
+    for row in range(n_unfinished(graph)):
+        if counts.arrived[row] == 0:
+            continue
+        for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+            visits = taken[edge, GREEDY] + taken[edge, EXPLORING]
+            if visits != 0:
+                child = graph.child[edge]
+                outcome = graph.outcome[child]
+                target = step.gamma * counts.scratch[child, 0] if outcome == UNFINISHED else step.worth[0, outcome]
+                q[edge] += weight(step, visits) * (target - q[edge])
+        stale[row] = True
+
+
+@learn.register(MinimaxQTables)
+def _learn(tables: MinimaxQTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
+    for ply in range(plies):
+        edge, after = game.edge[ply], game.row[ply + 1]
+        outcome = graph.outcome[after]
+        if outcome == UNFINISHED:
+            target = step.gamma * _best(tables.q, graph, after)
+        else:
+            target = step.worth[0, outcome]
+        tables.q[edge] += step.alpha * (target - tables.q[edge])
+
+
+LEARNER = Learner(
+    name="minimax-q",
+    source="published program: shared action values, illegal moves lose, 10,000,000 games",
+    rule="Q(s,a) += alpha * (target - Q(s,a)), target = r at the end, else gamma * best of Q(s',a'), online",
+    defaults=Settings(epsilon=0.6, alpha=0.1, gamma=0.9, draw_worth=(0.0, 0.0)),
+    games=10_000_000,
+    choice=Choice(FIRST_BEST, 0.0),
+    zero_sum=True,
+    occupied=True,
+    tables=MinimaxQTables,
+    fields={"q": ("E", "what the move is worth to the first player: a win 1, a loss -1")},
+    start=start,
+)

@@ -1,0 +1,98 @@
+"""`sutton-barto`: reversed backup of every position, each player's own exploration masked.
+
+Source: a published program after the tic-tac-toe example of Sutton and Barto, "Reinforcement Learning: An
+Introduction", 2nd edition, section 1.5, that trains two players, saves `policy_first.bin` and
+`policy_second.bin`, and lets a person move first.  Both players keep a table over all positions; after the
+game, from the last
+position back, with the value of the next position already updated:
+
+    V(s) += alpha * greedy * (gamma * V(s') - V(s)),   greedy = 0 where this player itself explored from s, else 1
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.board import UNFINISHED
+from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
+from ttt_batch.learners.steps import Step, weight
+from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
+from ttt_batch.policy import UNIFORM, Choice, score
+
+
+class SuttonBartoTables(NamedTuple):
+    """value: float64[P, S], what each player thinks a position is worth to it; a win 1, a loss 0."""
+
+    value: Any
+
+
+def start(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> SuttonBartoTables:
+    """Final positions hold their worth, unfinished ones 0.5."""
+    value = worth[:, graph.outcome]
+    value[:, graph.outcome == UNFINISHED] = 0.5
+    return SuttonBartoTables(np.ascontiguousarray(value))
+
+
+@score.register(SuttonBartoTables)
+def _score(tables: SuttonBartoTables, graph: Graph, edge: int, mover: int) -> Any:
+    return tables.value[mover, graph.child[edge]]
+
+
+@state_value.register(SuttonBartoTables)
+def _state_value(tables: SuttonBartoTables, graph: Graph, row: int, player: int) -> Any:
+    return tables.value[player, row]
+
+
+@fold.register(SuttonBartoTables)
+def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+    value = tables.value
+    for row in range(n_unfinished(graph) - 1, -1, -1):
+        if counts.arrived[row] == 0:
+            continue
+        lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+        mover = graph.ply[row] & 1
+        own_visits, own_sum, other_sum = 0, 0.0, 0.0
+        for edge in range(lo, hi):
+            greedy = counts.taken[edge, GREEDY]
+            both = greedy + counts.taken[edge, EXPLORING]
+            if both != 0:
+                child = graph.child[edge]
+                own_visits += greedy
+                own_sum += greedy * value[mover, child]
+                other_sum += both * value[1 - mover, child]
+        if own_visits != 0:
+            own = value[mover, row]
+            value[mover, row] = own + weight(step, own_visits) * (step.gamma * (own_sum / own_visits) - own)
+        visits = counts.arrived[row]
+        other = value[1 - mover, row]
+        value[1 - mover, row] = other + weight(step, visits) * (step.gamma * (other_sum / visits) - other)
+        if value[1 - mover, row] != other:  # the rows above are ordered by the other player's values
+            mark_parents(graph, row, stale)
+
+
+@learn.register(SuttonBartoTables)
+def _learn(tables: SuttonBartoTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
+    value = tables.value
+    for ply in range(plies - 1, -1, -1):
+        row, after = game.row[ply], game.row[ply + 1]
+        for player in range(2):
+            if not (game.exploring[ply] and player == ply & 1):
+                before = value[player, row]
+                value[player, row] = before + step.alpha * (step.gamma * value[player, after] - before)
+
+
+LEARNER = Learner(
+    name="sutton-barto",
+    source="Sutton & Barto's tic-tac-toe example as published: one table per player over all positions",
+    rule="V(s) += alpha * greedy * (gamma * V(s') - V(s)), backwards; own exploratory moves masked",
+    defaults=Settings(epsilon=0.01, alpha=0.1, gamma=1.0, draw_worth=(0.5, 0.5)),
+    games=100_000,
+    choice=Choice(UNIFORM, 0.0),
+    zero_sum=False,
+    occupied=False,
+    tables=SuttonBartoTables,
+    fields={"value": ("P,S", "what the player thinks the position is worth to it: a win 1, a loss 0")},
+    start=start,
+)

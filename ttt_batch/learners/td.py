@@ -1,0 +1,90 @@
+"""`td`, the default: Q-learning on afterstates with one table seen from the first player's side.
+
+For every visited unfinished position, deepest first:
+
+    V(s) += w(n) * (gamma * best over all children s' of V(s') - V(s))
+
+with best = max where the first player moves and min where the second does, the children already folded.
+Exploration needs no mask: the target does not depend on the move played, so in a deterministic two-player game
+the values settle on the true ones.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.compile import inlined
+from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
+from ttt_batch.learners.steps import Step, weight
+from ttt_batch.play.counts import Counts
+from ttt_batch.policy import UNIFORM, Choice, score
+
+
+class TdTables(NamedTuple):
+    """value: float64[S], what a position is worth to the first player; a win 1, a loss -1."""
+
+    value: Any
+
+
+def start(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> TdTables:
+    """Final positions hold their worth, unfinished ones 0."""
+    return TdTables(worth[0, graph.outcome])
+
+
+@score.register(TdTables)
+def _score(tables: TdTables, graph: Graph, edge: int, mover: int) -> Any:
+    value = tables.value[graph.child[edge]]
+    return -value if mover else value
+
+
+@state_value.register(TdTables)
+def _state_value(tables: TdTables, graph: Graph, row: int, player: int) -> Any:
+    return -tables.value[row] if player else tables.value[row]
+
+
+@inlined
+def _updated(tables: TdTables, graph: Graph, row: int, share: float, gamma: float) -> Any:
+    """The value of `row` after going `share` of the way to its best child."""
+    value = tables.value
+    lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+    sign = 1.0 - 2.0 * (graph.ply[row] & 1)
+    best = sign * value[graph.child[lo]]
+    for edge in range(lo + 1, hi):
+        there = sign * value[graph.child[edge]]
+        best = there if there > best else best
+    return value[row] + share * (gamma * (sign * best) - value[row])
+
+
+@fold.register(TdTables)
+def _fold(tables: TdTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+    for row in range(n_unfinished(graph) - 1, -1, -1):
+        visits = counts.arrived[row]
+        if visits != 0:
+            updated = _updated(tables, graph, row, weight(step, visits), step.gamma)
+            if updated != tables.value[row]:
+                tables.value[row] = updated
+                mark_parents(graph, row, stale)
+
+
+@learn.register(TdTables)
+def _learn(tables: TdTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
+    for ply in range(plies - 1, -1, -1):
+        row = game.row[ply]
+        tables.value[row] = _updated(tables, graph, row, step.alpha, step.gamma)
+
+
+LEARNER = Learner(
+    name="td",
+    source="ours: Q-learning on afterstates; one shared table",
+    rule="V(s) += w * (gamma * best child V(s') - V(s)), every visited position, deepest first",
+    defaults=Settings(epsilon=0.3, alpha=0.5, gamma=1.0, draw_worth=(0.0, 0.0)),
+    games=1_000_000,
+    choice=Choice(UNIFORM, 0.0),
+    zero_sum=True,
+    occupied=False,
+    tables=TdTables,
+    fields={"value": ("S", "what the position is worth to the first player: a win 1, a loss -1")},
+    start=start,
+)

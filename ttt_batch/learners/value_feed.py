@@ -1,0 +1,122 @@
+"""`value-feed`: the final reward fed back through each player's own afterstates, discounted.
+
+Source: a published program that saves its first player as `policy_p1`.  After a game each player runs over its
+own afterstates, the final one included, from last to first, with r the reward at first:
+
+    V(s) += alpha * (gamma * r - V(s));   r = V(s)
+
+A win is worth 1, a loss 0, a draw 0.1 to the first player (who therefore plays to win) and 0.5 to the second.
+Greedy moves go to the best of the afterstates seen before, the last of equals; where none was seen, anywhere.
+
+In a batch, an afterstate's target through a reply is the mean value of the next own afterstate over all continuations
+seen from that reply, folded already.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.compile import inlined
+from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
+from ttt_batch.learners.steps import Step, weight
+from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
+from ttt_batch.policy import LAST_BEST, Choice, score
+
+
+class ValueFeedTables(NamedTuple):
+    """value: float64[P, S], what an own afterstate is worth to each player; nan where never updated."""
+
+    value: Any
+
+
+def start(graph: Graph, _worth: NDArray[np.float64], _: np.random.Generator) -> ValueFeedTables:
+    """Nothing has been seen."""
+    return ValueFeedTables(np.full((2, graph.code.size), np.nan))
+
+
+@score.register(ValueFeedTables)
+def _score(tables: ValueFeedTables, graph: Graph, edge: int, mover: int) -> Any:
+    return tables.value[mover, graph.child[edge]]
+
+
+@state_value.register(ValueFeedTables)
+def _state_value(tables: ValueFeedTables, graph: Graph, row: int, player: int) -> Any:
+    if graph.ply[row] & 1 != player:
+        return tables.value[player, row]
+    best = np.nan
+    for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+        value = tables.value[player, graph.child[edge]]
+        if value == value and not best >= value:
+            best = value
+    return best
+
+
+@inlined
+def _step_towards(value: Any, player: int, row: int, share: float, target: float) -> Any:
+    """Move one value `share` of the way to `target`, from 0 where it was never seen; return whether it changed."""
+    before = value[player, row]
+    origin = before if before == before else 0.0
+    value[player, row] = origin + share * (target - origin)
+    return value[player, row] != before
+
+
+@fold.register(ValueFeedTables)
+def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+    value, taken, ahead = tables.value, counts.taken, counts.scratch
+    for row in range(n_unfinished(graph), graph.code.shape[0]):
+        visits = counts.arrived[row]
+        if visits != 0:
+            player = 1 - (graph.ply[row] & 1)
+            target = step.gamma * step.worth[player, graph.outcome[row]]
+            if _step_towards(value, player, row, weight(step, visits), target):
+                mark_parents(graph, row, stale)
+    for row in range(n_unfinished(graph) - 1, -1, -1):
+        visits = counts.arrived[row]
+        if visits == 0:
+            continue
+        mover = graph.ply[row] & 1
+        waiting = 1 - mover
+        own_sum, waiting_sum = 0.0, 0.0
+        for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+            n = taken[edge, GREEDY] + taken[edge, EXPLORING]
+            if n != 0:
+                child = graph.child[edge]
+                own_sum += n * value[mover, child]
+                outcome = graph.outcome[child]
+                waiting_sum += n * (step.worth[waiting, outcome] if outcome != 0 else ahead[child, 0])
+        ahead[row, 0] = own_sum / visits
+        if row != 0:
+            target = step.gamma * (waiting_sum / visits)
+            if _step_towards(value, waiting, row, weight(step, visits), target):
+                mark_parents(graph, row, stale)
+
+
+@learn.register(ValueFeedTables)
+def _learn(tables: ValueFeedTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
+    outcome = graph.outcome[game.row[plies]]
+    for player in range(2):
+        reward = step.worth[player, outcome]
+        last = plies if (plies - 1) & 1 == player else plies - 1
+        for ply in range(last, 0, -2):
+            row = game.row[ply]
+            _step_towards(tables.value, player, row, step.alpha, step.gamma * reward)
+            reward = tables.value[player, row]
+
+
+LEARNER = Learner(
+    name="value-feed",
+    source="published program: the final reward fed back through own afterstates, discounted",
+    rule="V(s) += alpha * (gamma * r - V(s)), r = V(s), over own afterstates from last to first, r the reward at first",
+    defaults=Settings(epsilon=0.3, alpha=0.3, gamma=0.9, draw_worth=(0.1, 0.5)),
+    games=100_000,
+    choice=Choice(LAST_BEST, 0.0),
+    zero_sum=False,
+    occupied=False,
+    tables=ValueFeedTables,
+    fields={
+        "value": ("P,S", "what an own afterstate is worth to the player, nan where never updated: a win 1, a loss 0")
+    },
+    start=start,
+)

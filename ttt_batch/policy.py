@@ -1,0 +1,194 @@
+"""Policies: each row's moves in order of choice, those that may be picked first.
+
+An agent's table fixes its policy through its choice rule.  Ordered once per batch, a greedy move and an
+exploratory one are the same
+operation: draw among the row's first `c` edges, with `c` the number of best moves or of all of them.
+The order (best edges in cell order, then the rest in cell order) is a pure function of the
+tables, so nothing hidden outlives a batch.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.compile import generic, inlined, kernel
+from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.streams import below
+
+UNIFORM, FIRST_BEST, LAST_BEST = 0, 1, 2
+
+
+class Choice(NamedTuple):
+    """How a learner chooses among its moves when it is greedy.
+
+    tie: UNIFORM (each candidate equally likely), FIRST_BEST or LAST_BEST in cell order.
+    window: candidates score above `best - window`; 0 means exactly the best.
+    """
+
+    tie: int
+    window: float
+
+
+class Policy(NamedTuple):
+    """What may be played in every unfinished row, each possibility equally likely.
+
+    ordered: int32[E], the edges of each row, those that may be played first.
+    best: int32[U], how many of them may be played (at least 1).
+    """
+
+    ordered: Any
+    best: Any
+
+
+@functools.partial(generic, inline=True)
+def score(tables: Any, graph: Any, edge: Any, mover: Any) -> Any:
+    """How the table ranks `edge` for the player who takes it (`mover`, 0 or 1): float, NaN where never seen."""
+
+
+@inlined
+def lowest_candidate(choice: Choice, best: float) -> Any:
+    """Lowest score that is still a candidate where the best is `best`: `> best - window` as `>=` the next number up."""
+    return best if choice.window == 0.0 else np.nextafter(best - choice.window, np.inf)
+
+
+@inlined
+def candidates(tables: Any, graph: Graph, choice: Choice, row: int) -> Any:
+    """What a greedy mover may pick in `row`: (n, lowest score, first edge, last edge).
+
+    n: number of candidates, 0 where the table has seen none of the moves (all may be picked then).
+    A move is a candidate where its score is at least the lowest score and its edge lies between first and last.
+    Selections instead of branches: which move is best is as unpredictable as the values are.
+    """
+    lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+    mover = graph.ply[row] & 1
+    best, first, last = -np.inf, lo, lo
+    for edge in range(lo, hi):
+        s = score(tables, graph, edge, mover)
+        first = edge if s > best else first
+        last = edge if s >= best else last
+        best = s if s > best else best
+    if choice.tie == FIRST_BEST:
+        last = first
+    elif choice.tie == LAST_BEST:
+        first = last
+    else:
+        first, last = lo, hi
+    lowest = lowest_candidate(choice, best)
+    n = 0
+    for edge in range(lo, hi):
+        n += (score(tables, graph, edge, mover) >= lowest) & (edge >= first) & (edge <= last)
+    return n, lowest, first, last
+
+
+@inlined
+def is_ordered(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: int) -> Any:
+    """Whether the order of a row still is what `order_row` would make it; False where that takes longer to tell.
+
+    Most changed values leave the best move the best, and one look at each move shows it.
+    """
+    lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+    mover = graph.ply[row] & 1
+    n_best = policy.best[row]
+    leading = score(tables, graph, policy.ordered[lo], mover)
+    lowest = lowest_candidate(choice, leading)
+    n = 0
+    for edge in range(lo, hi):
+        n += score(tables, graph, edge, mover) >= lowest
+        if n > n_best:  # also keeps the compiler from vectorising a loop of four rounds:
+            return False
+    if n != n_best or (n > 1 and choice.window != 0.0):
+        return False
+    for slot in range(lo + 1, lo + n_best):
+        if score(tables, graph, policy.ordered[slot], mover) != leading:
+            return False
+    return True
+
+
+@inlined
+def order_row(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: int) -> Any:
+    """Order the edges of one row by the choice rule; `policy` is modified in place.  Return whether it had to be."""
+    if is_ordered(tables, graph, choice, policy, row):
+        return False
+    lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+    mover = graph.ply[row] & 1
+    n, lowest, first, last = candidates(tables, graph, choice, row)
+    if n == 0:
+        for edge in range(lo, hi):
+            policy.ordered[edge] = edge
+        policy.best[row] = hi - lo
+        return True
+    best_at, rest_at = lo, lo + n
+    for edge in range(lo, hi):
+        is_best = (score(tables, graph, edge, mover) >= lowest) & (edge >= first) & (edge <= last)
+        policy.ordered[best_at if is_best else rest_at] = edge
+        best_at += is_best
+        rest_at += not is_best
+    policy.best[row] = n
+    return True
+
+
+@inlined
+def pick(tables: Any, graph: Graph, choice: Choice, row: int, explores: bool, bits: Any) -> Any:
+    """The edge that 64 random bits pick in `row`, straight from the tables: what `order_row` and a draw would give."""
+    lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+    mover = graph.ply[row] & 1
+    n, lowest, first, last = candidates(tables, graph, choice, row)
+    chosen = below(bits, hi - lo if explores or n == 0 else n)
+    if n == 0:
+        return lo + chosen
+    best_at, rest_at, picked = 0, n, lo
+    for edge in range(lo, hi):
+        is_best = (score(tables, graph, edge, mover) >= lowest) & (edge >= first) & (edge <= last)
+        picked = edge if (best_at if is_best else rest_at) == chosen else picked
+        best_at += is_best
+        rest_at += not is_best
+    return picked
+
+
+@kernel
+def order_rows(tables: Any, graph: Graph, choice: Choice, policy: Policy) -> None:
+    """Order every row; `policy` is modified in place."""
+    for row in range(n_unfinished(graph)):
+        order_row(tables, graph, choice, policy, row)
+
+
+@kernel
+def row_scores(tables: Any, graph: Graph, row: int, scores: Any) -> None:
+    """Write the score of every move of `row` for its mover into `scores` (float64, a number per edge), in place."""
+    lo = graph.first_edge[row]
+    mover = graph.ply[row] & 1
+    for edge in range(lo, graph.first_edge[row + 1]):
+        scores[edge - lo] = score(tables, graph, edge, mover)
+
+
+def empty_policy(graph: Graph) -> Policy:
+    """A policy whose every move is allowed, in cell order (for graphs without occupied cells: random play)."""
+    n_open = graph.first_edge.size - 1
+    return Policy(np.arange(graph.child.size, dtype=np.int32), np.diff(graph.first_edge).astype(np.int32)[:n_open])
+
+
+def policy_among(graph: Graph, allowed: NDArray[np.bool_]) -> Policy:
+    """The policy uniform over the `allowed` (bool[E]) edges; every unfinished row needs at least one."""
+    n_open = graph.first_edge.size - 1
+    row = np.arange(n_open).repeat(np.diff(graph.first_edge))
+    ordered = np.lexsort((graph.cell, ~allowed, row)).astype(np.int32)
+    return Policy(ordered, np.bincount(row[allowed], minlength=n_open).astype(np.int32))
+
+
+def legal_edges(graph: Graph) -> NDArray[np.bool_]:
+    """bool[E]: edges that are legal moves, that is all but those of occupied cells."""
+    return np.asarray(graph.code[graph.child] >= 0)
+
+
+def random_policy(graph: Graph) -> Policy:
+    """Uniform over all legal moves."""
+    return policy_among(graph, legal_edges(graph))
+
+
+def optimal_policy(graph: Graph, solution: NDArray[np.int8]) -> Policy:
+    """Uniform over the legal moves that keep the game's value (`solution` as `graph.solve` gives it, int8[S])."""
+    n_open = graph.first_edge.size - 1
+    row = np.arange(n_open).repeat(np.diff(graph.first_edge))
+    return policy_among(graph, legal_edges(graph) & (solution[graph.child] == solution[row]))

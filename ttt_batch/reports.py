@@ -1,0 +1,251 @@
+"""What commands print about training, judgements and files: plain text and JSON, nothing computed.
+
+Progress goes to standard error, as a live bar on a terminal and as plain lines elsewhere.
+"""
+
+import json
+import math
+import sys
+from types import TracebackType
+from typing import Any, Self
+
+from ttt_batch.run import SEATS, Evaluation, Run
+from ttt_batch.training import Progress, unbeatable_since
+
+RESULTS = ("win", "draw", "loss")
+
+
+def to_json(value: Any) -> str:
+    """Render plain values as JSON; numbers that JSON lacks become null."""
+    return json.dumps(_finite(value), indent=2)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
+
+
+def verdict_text(run: Run) -> str:
+    """The verdict on the tables as they are, with the game since which it holds where it is good in both seats."""
+    unbeatable = run.statistics["unbeatable"]
+    since = unbeatable_since(run.statistics["games"], unbeatable)
+    if since is not None:
+        return f"unbeatable as first and as second, at every recorded point since game {since:,}"
+    seats = [
+        f"{'unbeatable' if good else 'can be beaten'} as {seat}"
+        for seat, good in zip(SEATS, unbeatable[-1], strict=True)
+    ]
+    return ", ".join(seats)
+
+
+def training_summary(run: Run, path: str | None) -> dict[str, Any]:
+    """What `train --json` prints."""
+    last = {name: column[-1] for name, column in run.statistics.items()}
+    seconds = float(run.provenance["seconds"])
+    return {
+        "learner": run.config.learner,
+        "board": run.config.board,
+        "games": run.games,
+        "interrupted": run.interrupted,
+        "seconds": seconds,
+        "games_per_second": run.games / seconds,
+        "in_play": dict(zip(("first_wins", "draws", "second_wins"), last["outcomes"].tolist(), strict=True)),
+        "unbeatable": dict(zip(SEATS, last["unbeatable"].tolist(), strict=True)),
+        "unbeatable_since": unbeatable_since(run.statistics["games"], run.statistics["unbeatable"]),
+        "against_random": {
+            seat: dict(zip(RESULTS, row, strict=True))
+            for seat, row in zip(SEATS, last["versus_random"].tolist(), strict=True)
+        },
+        "self_play": dict(zip(("first_wins", "draws", "second_wins"), last["self_play"].tolist(), strict=True)),
+        "optimal_share": dict(zip(SEATS, last["optimal_share"].tolist(), strict=True)),
+        "value_error": dict(zip(SEATS, last["value_error"].tolist(), strict=True)),
+        "config": run.config.as_dict(),
+        "run": path,
+    }
+
+
+def training_text(run: Run, path: str) -> str:
+    """What `train` prints at the end: a short table, the file, and the two commands a person wants next."""
+    last = {name: column[-1] for name, column in run.statistics.items()}
+    seconds = float(run.provenance["seconds"])
+    played = last["outcomes"] / max(1, int(last["outcomes"].sum()))
+    lines = [
+        f"{run.config.learner} on {run.config.board}: {run.games:,} games in {seconds:.2f} s, seed {run.config.seed}",
+        "",
+        _row("", "win", "draw", "loss"),
+        _row("as first, against random", *last["versus_random"][0]),
+        _row("as second, against random", *last["versus_random"][1]),
+        _row("greedy self-play, as first", *last["self_play"]),
+        _row("games played, as first", *played),
+        "",
+        f"verdict: {verdict_text(run)}",
+        f"saved:   {path}",
+        "",
+        f"next:    ttt-batch evaluate {path}",
+        f"         ttt-batch play {path}",
+    ]
+    return "\n".join(lines)
+
+
+def _row(label: str, *cells: Any) -> str:
+    return f"{label:<28}" + "".join(f"{cell if isinstance(cell, str) else format(cell, '.4f'):>9}" for cell in cells)
+
+
+def evaluation_text(run: Run, evaluation: Evaluation, name: str) -> str:
+    """What `evaluate` prints: exact results per seat, the verdicts, and where it can be beaten, how."""
+    lines = [
+        f"{name}: {run.config.learner} on {run.config.board}, {run.games:,} games",
+        "",
+        _row(f"against {evaluation.against}, exactly", *RESULTS),
+        _row("as first", *evaluation.first),
+        _row("as second", *evaluation.second),
+        "",
+    ]
+    for seat in SEATS:
+        line = evaluation.losing_line[seat]
+        if line is None:
+            lines.append(f"unbeatable as {seat}: no opponent and no tie-break beats it")
+        else:
+            lines += [f"can be beaten as {seat}:", *_line_of_play(run, line)]
+    return "\n".join(lines)
+
+
+def _line_of_play(run: Run, cells: list[int]) -> list[str]:
+    """A game as moves and as boards side by side, the last move in brackets."""
+    board = run.board
+    moves = " ".join(f"{'XO'[ply % 2]}{board.cell_name(cell)}" for ply, cell in enumerate(cells))
+    marks, pictures = [0] * board.cells, []
+    for ply, cell in enumerate(cells):
+        marks[cell] = 1 + ply % 2
+        rows = []
+        for row in range(board.rows):
+            text = "".join(
+                f"[{'.XO'[marks[i]]}]" if i == cell else f" {'.XO'[marks[i]]} "
+                for i in range(row * board.cols, (row + 1) * board.cols)
+            )
+            rows.append(text)
+        pictures.append(rows)
+    per_line = max(1, 76 // (3 * board.cols + 2))
+    lines = [f"  {moves}"]
+    for start in range(0, len(pictures), per_line):
+        group = pictures[start : start + per_line]
+        lines += [
+            "",
+            *("  " + "  ".join(picture[row] for picture in group).rstrip() for row in range(board.rows)),
+        ]
+    return [*lines, ""]
+
+
+def run_information(run: Run, path: str, size: int) -> dict[str, Any]:
+    """What `info --json` prints."""
+    return {
+        "file": path,
+        "bytes": size,
+        "games": run.games,
+        "config": run.config.as_dict(),
+        "states": int(run.graph.code.size),
+        "edges": int(run.graph.child.size),
+        "tables": {
+            name: {
+                "dtype": str(array.dtype),
+                "shape": list(array.shape),
+                "axes": run.learner.fields[name][0],
+                "meaning": run.learner.fields[name][1],
+            }
+            for name, array in run.tables._asdict().items()
+        },
+        "recorded_points": int(run.statistics["games"].size),
+        "unbeatable": dict(zip(SEATS, run.statistics["unbeatable"][-1].tolist(), strict=True)),
+        "unbeatable_since": unbeatable_since(run.statistics["games"], run.statistics["unbeatable"]),
+        "provenance": dict(run.provenance),
+    }
+
+
+def information_text(information: dict[str, Any], run: Run) -> str:
+    """What `info` prints."""
+    config = information["config"]
+    rows = [
+        ("file", f"{information['file']} ({information['bytes']:,} bytes)"),
+        ("learner", f"{config['learner']}: {run.learner.source}"),
+        ("rule", run.learner.rule),
+        ("board", f"{config['board']}: {information['states']:,} positions, {information['edges']:,} moves"),
+        ("games", f"{information['games']:,}, in batches of {config['batch']:,} ({config['engine']})"),
+        ("numbers", ", ".join(f"{key} {config[key]}" for key in ("epsilon", "alpha", "gamma", "draw_worth"))),
+        ("seed", str(config["seed"])),
+        ("verdict", verdict_text(run)),
+        *(
+            (f"tables/{name}", f"{table['dtype']} [{table['axes']}] {table['shape']}: {table['meaning']}")
+            for name, table in information["tables"].items()
+        ),
+        ("statistics", f"{information['recorded_points']} recorded points"),
+        *((key.replace("_", " "), str(value)) for key, value in information["provenance"].items()),
+    ]
+    return "\n".join(f"{key:<16} {value}" for key, value in rows if value != "")
+
+
+class Reporter:
+    """Shows progress while training: a live bar on a terminal, plain lines at doubling numbers of games elsewhere."""
+
+    def __init__(self, *, live: bool) -> None:
+        self._live, self._next_line = live, 0
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, progress: Progress) -> None:
+        """Show one `Progress`."""
+        if self._live:
+            self._show(progress)
+        elif progress.recorded and (progress.games >= self._next_line or progress.games == progress.total):
+            self._next_line = 2 * progress.games
+            print(f"{progress.games:>15,} games  {progress_text(progress)}", file=sys.stderr, flush=True)
+
+    def _show(self, progress: Progress) -> None:
+        # Imported here: rich takes a tenth of a second, which only a terminal needs.
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        if self._bar is None:
+            self._bar = Bar(
+                TextColumn("{task.completed:,.0f} games"),
+                BarColumn(bar_width=20),
+                TextColumn("{task.description}"),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._task = self._bar.add_task("", total=progress.total)
+            self._bar.start()
+        self._bar.update(self._task, completed=progress.games, description=progress_text(progress))
+
+
+def progress_text(progress: Progress) -> str:
+    """Speed, shares in play and the verdict so far, in a line."""
+    played = max(1, sum(progress.outcomes))
+    first, draws, second = (100 * n / played for n in progress.outcomes)
+    speed = progress.games / max(progress.seconds, 1e-9)
+    if progress.unbeatable_since is None:
+        verdict = "can still be beaten"
+    else:
+        verdict = f"unbeatable since game {progress.unbeatable_since:,}"
+    return f"{_short(speed)}/s  X {first:.1f} %  draw {draws:.1f} %  O {second:.1f} %  {verdict}"
+
+
+def _short(number: float) -> str:
+    for limit, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= limit:
+            return f"{number / limit:.1f}{unit}"
+    return f"{number:.0f} "

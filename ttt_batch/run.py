@@ -1,0 +1,252 @@
+"""A run: tables bound to their board and learner, ready to be asked, judged and saved."""
+
+import functools
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.board import UNFINISHED, Board, Position, parse_board
+from ttt_batch.config import Config, config_from_dict
+from ttt_batch.errors import BoardError, RunFileError, UsageError
+from ttt_batch.evaluation import Judgement, judge, losing_line, make_bench, make_judgement, match
+from ttt_batch.graph import Graph, enumerate_graph, row_of, solve
+from ttt_batch.learners import learner_named
+from ttt_batch.learners.base import Learner
+from ttt_batch.policy import (
+    Policy,
+    empty_policy,
+    legal_edges,
+    optimal_policy,
+    order_rows,
+    policy_among,
+    random_policy,
+    row_scores,
+)
+from ttt_batch.runfile import RunData, load_run, save_run
+
+SEATS = ("first", "second")
+Opponent = Literal["random", "optimal", "self"]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Exact results of an agent against an opponent.
+
+    first, second: probabilities (win, draw, loss) of the agent in that seat.
+    unbeatable: whether no opponent and no tie-break beats the agent in a seat, whoever `against` is.
+    losing_line: a shortest game that the agent can lose in a seat, as cells; None where it cannot.
+    """
+
+    against: str
+    first: tuple[float, float, float]
+    second: tuple[float, float, float]
+    unbeatable: dict[str, bool]
+    losing_line: dict[str, list[int] | None]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values with stable keys, as `--json` prints them."""
+        names = ("win", "draw", "loss")
+        return {
+            "against": self.against,
+            "first": dict(zip(names, self.first, strict=True)),
+            "second": dict(zip(names, self.second, strict=True)),
+            "unbeatable": self.unbeatable,
+            "losing_line": self.losing_line,
+        }
+
+
+@dataclass
+class Run:
+    """The result of training, in memory or read from a file.
+
+    tables: the learner's NamedTuple of arrays.  games: games learnt from.  interrupted: training was stopped early.
+    statistics: recorded points, an array per column (see `runfile`).  provenance: where the run comes from.
+    """
+
+    config: Config
+    tables: Any
+    games: int
+    statistics: dict[str, NDArray[Any]]
+    provenance: dict[str, str | int | float] = field(default_factory=dict)
+    interrupted: bool = False
+
+    @functools.cached_property
+    def board(self) -> Board:
+        """The board."""
+        return parse_board(self.config.board)
+
+    @functools.cached_property
+    def learner(self) -> Learner:
+        """The learner's description."""
+        return learner_named(self.config.learner)
+
+    @functools.cached_property
+    def graph(self) -> Graph:
+        """Positions and moves of the board, as this learner sees them."""
+        return enumerate_graph(self.board, self.learner.occupied)
+
+    @functools.cached_property
+    def solution(self) -> NDArray[np.int8]:
+        """int8[S]: the true result of every position, 1 first wins, 0 draw, -1 second wins."""
+        return solve(self.graph)
+
+    @functools.cached_property
+    def policy(self) -> Policy:
+        """What the agent may play, by its learner's choice rule."""
+        policy = empty_policy(self.graph)
+        order_rows(self.tables, self.graph, self.learner.choice, policy)
+        return policy
+
+    def position(self, position: str | int | Position) -> Position:
+        """Read a position given as text (`"XO. .X. ..."`), code or marks.  Raises BoardError."""
+        if isinstance(position, str):
+            return self.board.parse_position(position)
+        if isinstance(position, int):
+            return self.board.decode(position)
+        return position
+
+    def _open_row(self, position: str | int | Position) -> int:
+        marks = self.position(position)
+        row = row_of(self.graph, self.board.encode(marks))
+        if self.graph.outcome[row] != UNFINISHED:
+            raise BoardError(f"position {self.board.format_position(marks)!r} is final: there is nothing to choose")
+        return row
+
+    def _edges(self, row: int) -> range:
+        return range(int(self.graph.first_edge[row]), int(self.graph.first_edge[row + 1]))
+
+    def move_values(self, position: str | int | Position) -> dict[int, float]:
+        """The agent's value of each free cell for the player to move, on its learner's scale; nan where never seen."""
+        row = self._open_row(position)
+        edges = self._edges(row)
+        scores = np.empty(len(edges))
+        row_scores(self.tables, self.graph, row, scores)
+        legal = legal_edges(self.graph)
+        return {int(self.graph.cell[e]): float(s) for e, s in zip(edges, scores, strict=True) if legal[e]}
+
+    def value(self, position: str | int | Position) -> float:
+        """What a position is worth to the player to move, on its learner's scale: the value of the best move,
+        nan where none was seen.
+
+        Of a final position: its worth to the player who would move next.
+        """
+        marks = self.position(position)
+        row = row_of(self.graph, self.board.encode(marks))
+        if self.graph.outcome[row] != UNFINISHED:
+            return float(
+                self.learner.worth(self.config.settings)[int(self.graph.ply[row]) & 1, self.graph.outcome[row]]
+            )
+        values = [value for value in self.move_values(marks).values() if value == value]
+        return max(values) if values else float("nan")
+
+    def candidates(self, position: str | int | Position) -> list[int]:
+        """Cells that the agent's rule may pick, each equally likely; `minimax-q` may name occupied ones."""
+        row = self._open_row(position)
+        start = int(self.graph.first_edge[row])
+        return [int(self.graph.cell[e]) for e in self.policy.ordered[start : start + int(self.policy.best[row])]]
+
+    def policy_on(self, graph: Graph) -> Policy:
+        """The agent's policy over the edges of another graph of the same board."""
+        if graph is self.graph:
+            return self.policy
+        allowed = np.zeros(graph.child.size, dtype=np.bool_)
+        for row in range(self.graph.first_edge.size - 1):
+            start = int(self.graph.first_edge[row])
+            cells = self.graph.cell[self.policy.ordered[start : start + int(self.policy.best[row])]]
+            edges = np.arange(graph.first_edge[row], graph.first_edge[row + 1])
+            allowed[edges[np.isin(graph.cell[edges], cells)]] = True
+        return policy_among(graph, allowed)
+
+    def judgement(self) -> Judgement:
+        """Everything that is recorded at a point of training, for the tables as they are."""
+        bench = make_bench(
+            self.graph,
+            empty_policy(self.graph),
+            random_policy(self.graph),
+            self.solution,
+            self.learner.worth(self.config.settings),
+        )
+        verdict = make_judgement()
+        judge(self.tables, self.graph, self.learner.choice, bench, verdict)
+        return verdict
+
+    def evaluation(self, against: "Opponent | Run" = "random") -> Evaluation:
+        """Exact results against `random` moves, `optimal` ones (uniform among the best), `self`, or another run.
+
+        Raises UsageError for any other opponent and BoardError for a run of another board.
+        """
+        graph = self.graph
+        if isinstance(against, Run):
+            if against.board != self.board:
+                raise BoardError(
+                    f"one run plays {self.board.name}, the other {against.board.name}; compare runs of one board"
+                )
+            graph = enumerate_graph(self.board, self.learner.occupied or against.learner.occupied)
+            name, opponent = against.config.learner, against.policy_on(graph)
+        elif against == "random":
+            name, opponent = against, random_policy(graph)
+        elif against == "optimal":
+            name, opponent = against, optimal_policy(graph, self.solution)
+        elif against == "self":
+            name, opponent = against, self.policy
+        else:
+            raise UsageError(f"unknown opponent {against!r}; choose random, optimal, self or a run file")
+        agent = self.policy_on(graph)
+        lines = {seat: losing_line(self.graph, self.policy, number) for number, seat in enumerate(SEATS)}
+        second = match(graph, opponent, agent)
+        return Evaluation(
+            against=name,
+            first=match(graph, agent, opponent),
+            second=(second[2], second[1], second[0]),
+            unbeatable={seat: line is None for seat, line in lines.items()},
+            losing_line=lines,
+        )
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the run file; an existing file is kept unless `overwrite`.  Raises RunFileError."""
+        states = {"code": self.graph.code, "outcome": self.graph.outcome}
+        if any(axes == "E" for axes, _ in self.learner.fields.values()):
+            states |= {"first_edge": self.graph.first_edge, "cell": self.graph.cell}
+        target = Path(path)
+        save_run(
+            target,
+            RunData(
+                config=self.config.as_dict(),
+                games=self.games,
+                states=states,
+                tables=self.tables._asdict(),
+                table_fields=self.learner.fields,
+                statistics=self.statistics,
+                provenance=self.provenance,
+            ),
+            overwrite=overwrite,
+        )
+        return target
+
+
+def load(path: str | Path) -> Run:
+    """Read a run file.  Raises RunFileError where it is damaged, foreign, too new or does not fit its own board."""
+    data = load_run(Path(path))
+    try:
+        config = config_from_dict(data.config)
+    except RunFileError as error:
+        raise RunFileError(f"{path}: {error}") from None
+    learner = learner_named(config.learner)
+    run = Run(config, None, data.games, data.statistics, data.provenance)
+    for name in ("code", "outcome"):
+        if not np.array_equal(data.states[name], getattr(run.graph, name)):
+            raise RunFileError(
+                f"{path}: its states/{name} is not that of board {config.board}; the file is damaged or foreign"
+            )
+    start = learner.start(run.graph, learner.worth(config.settings), np.random.default_rng(0))
+    for name, array in start._asdict().items():
+        found = data.tables.get(name)
+        if found is None or found.shape != array.shape or found.dtype != array.dtype:
+            raise RunFileError(
+                f"{path}: table {name!r} is not {array.dtype}{list(array.shape)}; the file is damaged or foreign"
+            )
+    run.tables = learner.tables(**{name: data.tables[name] for name in start._fields})
+    return run
