@@ -239,7 +239,9 @@ def generic(stub: Callable[..., Any], *, inline: bool = False) -> GenericKernel:
     def call(first: Any, *rest: Any) -> Any:
         return chooser(first, *rest)
 
-    @overload(call, strict=False, inline="never", jit_options=OPTIONS | {"forceinline": inline})
+    @overload(  # type: ignore[untyped-decorator]
+        call, strict=False, inline="never", jit_options=OPTIONS | {"forceinline": inline}
+    )
     def typed(first: Any, *rest: Any) -> Callable[..., Any] | None:
         return chooser.body(getattr(first, "instance_class", None))
 

@@ -16,8 +16,8 @@ from ttt_batch.play.counts import Counts, add_outcomes, clear, complete, empty_c
 from ttt_batch.play.courses import U15, Courses, lay_courses, make_courses, pack_row
 from ttt_batch.play.explorations import SET_DRAW, Explorations, exploring_plies
 from ttt_batch.play.walk import BLOCK, Abreast, make_abreast, walk
-from ttt_batch.policy import Choice, Policy, empty_policy, order_row, pick
-from ttt_batch.streams import draw, game_base
+from ttt_batch.policy import Choice, Policy, empty_policy, leads_alone, order_row, pick
+from ttt_batch.streams import below, draw, game_base
 
 
 class Workspace(NamedTuple):
@@ -107,6 +107,7 @@ def run_games(
     step: Step,
     explorations: Explorations,
     game: Game,
+    favourite: Any,
     outcomes: Any,
     key: Any,
     first_game: int,
@@ -114,17 +115,25 @@ def run_games(
 ) -> None:
     """Learn from games `first_game` to `last_game - 1` one after the other: batches of one, without the sweeps.
 
-    Plays and learns what `run_batches` with `batch=1` does, bit for bit.  `tables`, `outcomes` (int64[4]) and
-    `game` (scratch) are modified in place.
+    Plays and learns what `run_batches` with `batch=1` does, bit for bit.  A greedy move is guessed to be the row's last one
+    (`favourite`, int32[U]) and checked afterwards: the processor follows the guess while it checks, and so does not wait
+    at every ply for values, comparison and look-up.
+    `tables`, `outcomes` (int64[4]), `favourite` (any edge of each row) and `game` (scratch) are modified in place.
     """
     for number in range(first_game, last_game):
         base = game_base(key, number)
         plies = exploring_plies(explorations, draw(base, SET_DRAW))
         row, ply = 0, 0
         while row < n_unfinished(graph):
+            edge = favourite[row]
             explores = (plies & U15) == np.uint64(ply)
-            plies >>= np.uint64(4) if explores else np.uint64(0)
-            edge = pick(tables, graph, choice, row, explores, draw(base, 1 + ply))
+            if explores:
+                plies >>= np.uint64(4)
+                n_moves = graph.first_edge[row + 1] - graph.first_edge[row]
+                edge = graph.first_edge[row] + below(draw(base, 1 + ply), n_moves)
+            elif not leads_alone(tables, graph, choice, row, edge):
+                edge = pick(tables, graph, choice, row, draw(base, 1 + ply))
+                favourite[row] = edge
             game.row[ply], game.edge[ply], game.exploring[ply] = row, edge, explores
             row = graph.child[edge]
             ply += 1

@@ -34,8 +34,8 @@ class Choice(NamedTuple):
 class Policy(NamedTuple):
     """What may be played in every unfinished row, each possibility equally likely.
 
-    ordered: int32[E], the edges of each row, those that may be played first.
-    best: int32[U], how many of them may be played (at least 1).
+    ordered: int32[E]; the moves of row r are ordered[first_edge[r]] and the best[r] - 1 entries behind it; others mean nothing.
+    best: int32[U], how many they are (at least 1).
     """
 
     ordered: Any
@@ -48,17 +48,17 @@ def score(tables: Any, graph: Any, edge: Any, mover: Any) -> Any:
 
 
 @inlined
-def lowest_candidate(choice: Choice, best: float) -> Any:
-    """Lowest score that is still a candidate where the best is `best`: `> best - window` as `>=` the next number up."""
-    return best if choice.window == 0.0 else np.nextafter(best - choice.window, np.inf)
+def ties(choice: Choice, score_: float, best: float) -> Any:
+    """Whether a move of this score is as good as the best one: equal, or above `best - window`.  False for NaN."""
+    return (score_ >= best) | (score_ > best - choice.window)
 
 
 @inlined
-def candidates(tables: Any, graph: Graph, choice: Choice, row: int) -> Any:
-    """What a greedy mover may pick in `row`: (n, lowest score, first edge, last edge).
+def best_moves(tables: Any, graph: Graph, choice: Choice, row: int) -> Any:
+    """The best moves of `row`: (n, best score, first edge, last edge).
 
-    n: number of candidates, 0 where the table has seen none of the moves (all may be picked then).
-    A move is a candidate where its score is at least the lowest score and its edge lies between first and last.
+    n: how many a greedy mover may pick, 0 where the table has seen none of the moves (all may be picked then).
+    They are the edges from first to last whose score `ties` with the best.
     Selections instead of branches: which move is best is as unpredictable as the values are.
     """
     lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
@@ -74,31 +74,46 @@ def candidates(tables: Any, graph: Graph, choice: Choice, row: int) -> Any:
     elif choice.tie == LAST_BEST:
         first = last
     else:
-        first, last = lo, hi
-    lowest = lowest_candidate(choice, best)
+        first, last = lo, hi - 1
     n = 0
-    for edge in range(lo, hi):
-        n += (score(tables, graph, edge, mover) >= lowest) & (edge >= first) & (edge <= last)
-    return n, lowest, first, last
+    for edge in range(first, last + 1):
+        n += ties(choice, score(tables, graph, edge, mover), best)
+    return n, best, first, last
+
+
+@inlined
+def leads_alone(tables: Any, graph: Graph, choice: Choice, row: int, edge: int) -> Any:
+    """Whether `edge` is the one best move of `row`, ahead of all others: one look at each move."""
+    mover = graph.ply[row] & 1
+    leading = score(tables, graph, edge, mover)
+    n = 0
+    for other in range(graph.first_edge[row], graph.first_edge[row + 1]):
+        n += ties(choice, score(tables, graph, other, mover), leading)
+        if n > 1:  # leaving early also keeps the compiler from vectorising a loop of a few rounds, which costs more
+            return False
+    return n == 1
 
 
 @inlined
 def is_ordered(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: int) -> Any:
     """Whether the order of a row still is what `order_row` would make it; False where that takes longer to tell.
 
-    Most changed values leave the best move the best, and one look at each move shows it.
+    Most changed values leave the best move the best.
     """
     lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
-    mover = graph.ply[row] & 1
     n_best = policy.best[row]
+    if n_best == 1:
+        return leads_alone(tables, graph, choice, row, policy.ordered[lo])
+    if choice.window != 0.0:
+        return False
+    mover = graph.ply[row] & 1
     leading = score(tables, graph, policy.ordered[lo], mover)
-    lowest = lowest_candidate(choice, leading)
     n = 0
     for edge in range(lo, hi):
-        n += score(tables, graph, edge, mover) >= lowest
-        if n > n_best:  # also keeps the compiler from vectorising a loop of four rounds:
+        n += score(tables, graph, edge, mover) >= leading
+        if n > n_best:
             return False
-    if n != n_best or (n > 1 and choice.window != 0.0):
+    if n != n_best:
         return False
     for slot in range(lo + 1, lo + n_best):
         if score(tables, graph, policy.ordered[slot], mover) != leading:
@@ -108,48 +123,45 @@ def is_ordered(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: i
 
 @inlined
 def order_row(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: int) -> Any:
-    """Order the edges of one row by the choice rule; `policy` is modified in place.  Return whether it had to be."""
+    """List the best moves of one row; `policy` is modified in place.  Return whether it had to be."""
     if is_ordered(tables, graph, choice, policy, row):
         return False
     lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
     mover = graph.ply[row] & 1
-    n, lowest, first, last = candidates(tables, graph, choice, row)
+    n, best, first, last = best_moves(tables, graph, choice, row)
     if n == 0:
         for edge in range(lo, hi):
             policy.ordered[edge] = edge
         policy.best[row] = hi - lo
         return True
-    best_at, rest_at = lo, lo + n
-    for edge in range(lo, hi):
-        is_best = (score(tables, graph, edge, mover) >= lowest) & (edge >= first) & (edge <= last)
-        policy.ordered[best_at if is_best else rest_at] = edge
-        best_at += is_best
-        rest_at += not is_best
+    put = lo
+    for edge in range(first, last + 1):
+        policy.ordered[put] = edge  # overwritten by the next one unless it is among the best
+        put += ties(choice, score(tables, graph, edge, mover), best)
     policy.best[row] = n
     return True
 
 
 @inlined
-def pick(tables: Any, graph: Graph, choice: Choice, row: int, explores: bool, bits: Any) -> Any:
-    """The edge that 64 random bits pick in `row`, straight from the tables: what `order_row` and a draw would give."""
+def pick(tables: Any, graph: Graph, choice: Choice, row: int, bits: Any) -> Any:
+    """The edge that 64 random bits pick among the best moves of `row`, straight from the tables, as `order_row` would."""
     lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
     mover = graph.ply[row] & 1
-    n, lowest, first, last = candidates(tables, graph, choice, row)
-    chosen = below(bits, hi - lo if explores or n == 0 else n)
+    n, best, first, last = best_moves(tables, graph, choice, row)
     if n == 0:
-        return lo + chosen
-    best_at, rest_at, picked = 0, n, lo
-    for edge in range(lo, hi):
-        is_best = (score(tables, graph, edge, mover) >= lowest) & (edge >= first) & (edge <= last)
-        picked = edge if (best_at if is_best else rest_at) == chosen else picked
-        best_at += is_best
-        rest_at += not is_best
-    return picked
+        return lo + below(bits, hi - lo)
+    chosen = below(bits, n)
+    for edge in range(first, last + 1):
+        if ties(choice, score(tables, graph, edge, mover), best):
+            if chosen == 0:
+                return edge
+            chosen -= 1
+    return first
 
 
 @kernel
 def order_rows(tables: Any, graph: Graph, choice: Choice, policy: Policy) -> None:
-    """Order every row; `policy` is modified in place."""
+    """List the best moves of every row; `policy` is modified in place."""
     for row in range(n_unfinished(graph)):
         order_row(tables, graph, choice, policy, row)
 

@@ -10,6 +10,9 @@ library sees a byte, and the library is then given the very bytes that were dige
 Writing builds the file in memory, writes it to a temporary file beside the target, flushes it to disk, and
 renames it over the target: a crash at any moment leaves the old file or the new one.  Equal data makes equal
 bytes: names are written in sorted order, and HDF5 keeps no times of day.
+
+Text stands in attributes of fixed length, which h5py shows as `bytes`.  Text of variable length would live in
+HDF5's global heap, and one wrong byte there can keep the library busy for ever.
 """
 
 import errno
@@ -49,6 +52,9 @@ _TABLE_DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float32", "float64"),
 )
+_MAX_TEXT = 60_000
+"""Bytes of text in an attribute; HDF5 itself allows 64 KiB with everything around it."""
+
 _TABLE_UNIT = "the learner's own scale"
 _AXES = {
     "S": "rows (positions)",
@@ -150,7 +156,8 @@ class RunData:
     tables: name -> array of bool, integers or floats.
     table_fields: name -> (axes such as "P,S", meaning), one for each table.
     statistics: one array for each "statistics/..." in `FIELDS`, one row per recorded point.
-    provenance: how the run came about (creation time, command, versions, seconds); changes no result.
+    provenance: how the run came about (creation time, command, versions, seconds); changes no result.  Bytes
+        that are no text are written as escapes.
     notes: lines for the person, such as that a newer version wrote the file; made by reading, not written.
     """
 
@@ -266,15 +273,28 @@ def _canonical(config: dict[str, Any]) -> str:
 
 
 def _attribute(name: str, value: Any) -> Any:
-    """A provenance value as HDF5 can store it."""
+    """An attribute's value as HDF5 can store it: text as bytes."""
     if isinstance(value, str):
         # A command line may hold bytes that are no text, and HDF5 ends a string at a zero byte.
-        return value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+        text = value.encode("utf-8", "backslashreplace").replace(b"\0", b"\\x00")
+        if len(text) > _MAX_TEXT:
+            raise _Invalid(f"{name} has {len(text):,} bytes of text, it may have {_MAX_TEXT:,}")
+        return text
     if isinstance(value, int | np.integer) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
         return np.int64(value)
     if isinstance(value, float | np.floating):
         return np.float64(value)
-    raise _Invalid(f"provenance {name} is {value!r:.80}, it must be text, a 64-bit integer or a float")
+    raise _Invalid(f"{name} is {value!r:.80}, it must be text, a 64-bit integer or a float")
+
+
+def _put(attributes: Any, values: Mapping[str, Any]) -> None:
+    """Write attributes in the order of their names."""
+    import h5py
+
+    for name in sorted(values):
+        value = values[name]
+        text = h5py.string_dtype("utf-8", max(len(value), 1)) if isinstance(value, bytes) else None
+        attributes.create(name, value, dtype=text)
 
 
 def _user_block(version: str, digest: str, length: int) -> bytes:
@@ -286,9 +306,9 @@ def _user_block(version: str, digest: str, length: int) -> bytes:
         f"The digest covers everything from byte {USER_BLOCK} on, the length is the whole file's.\n"
         "\n"
         "A run of tabular self-play on tic-tac-toe, stored as HDF5.  In Python:\n"
-        "    import h5py\n"
+        "    import h5py, json\n"
         '    run = h5py.File("NAME.h5")\n'
-        '    print(run.attrs["config"], list(run["tables"]))\n'
+        '    print(json.loads(run.attrs["config"]), list(run["tables"]))\n'
         '    code = run["states/code"][:]\n'
     )
     return text.encode().ljust(USER_BLOCK - 1) + b"\n"
@@ -298,28 +318,30 @@ def _image(data: RunData) -> memoryview:
     """The whole file as bytes; equal data gives equal bytes."""
     datasets = _datasets(data)
     config = _canonical(data.config)
-    provenance = {name: _attribute(name, data.provenance[name]) for name in sorted(data.provenance)}
     version = f"{FORMAT[0]}.{FORMAT[1]}"
+    root = {
+        "file_type": FILE_TYPE,
+        "format_version": version,
+        "config": config,
+        "config_hash": hashlib.sha256(config.encode()).hexdigest(),
+    }
+    root = {name: _attribute(name, value) for name, value in root.items()}
+    provenance = {name: _attribute(f"provenance {name}", value) for name, value in data.provenance.items()}
 
     import h5py
 
     buffer = io.BytesIO()
-    # "earliest" writes what every HDF5 library since 1.0 can read.
+    # "earliest" writes what old HDF5 libraries read, too.
     with h5py.File(buffer, "w", libver="earliest", userblock_size=USER_BLOCK) as file:
-        file.attrs["file_type"] = FILE_TYPE
-        file.attrs["format_version"] = version
-        file.attrs["config"] = config
-        file.attrs["config_hash"] = hashlib.sha256(config.encode()).hexdigest()
+        _put(file.attrs, root)
         for group in _GROUPS:
-            file.create_group(group, track_order=False)
-        for name, value in provenance.items():
-            file["provenance"].attrs[name] = value
+            file.create_group(group)
+        _put(file["provenance"].attrs, provenance)
         for field, array in datasets:
             dtype = np.dtype(field.dtype).newbyteorder("<")
             dataset = file.create_dataset(field.path, data=array, dtype=dtype, track_times=False)
-            dataset.attrs["axes"] = field.axes
-            dataset.attrs["unit"] = field.unit
-            dataset.attrs["meaning"] = field.meaning
+            labels = {"axes": field.axes, "unit": field.unit, "meaning": field.meaning}
+            _put(dataset.attrs, {name: _attribute(f"{field.path} {name}", labels[name]) for name in labels})
     view = buffer.getbuffer()
     view[:USER_BLOCK] = _user_block(version, hashlib.sha256(view[USER_BLOCK:]).hexdigest(), len(view))
     return view
@@ -578,23 +600,31 @@ class _Reader:
         return {name: self.array(field) for name, field in fields if name in names}
 
 
+def _value(attributes: Any, name: str) -> str | int | float:
+    """An attribute of the file; its type is looked at before it is read."""
+    import h5py
+
+    shown = name[:40]
+    if name not in attributes:
+        raise _Invalid(f"attribute {shown} is missing")
+    attribute = attributes.get_id(name)
+    kind = attribute.get_type()
+    if attribute.shape == ():
+        if isinstance(kind, h5py.h5t.TypeStringID) and not kind.is_variable_str():
+            return bytes(attributes[name]).decode()
+        if isinstance(kind, h5py.h5t.TypeIntegerID):
+            return int(attributes[name])
+        if isinstance(kind, h5py.h5t.TypeFloatID):
+            return float(attributes[name])
+    raise _Invalid(f"attribute {shown} is neither text of fixed length nor a number")
+
+
 def _text(attributes: Any, name: str) -> str:
     """A text attribute of the file."""
-    value = attributes.get(name)
+    value = _value(attributes, name)
     if not isinstance(value, str):
-        raise _Invalid(f"attribute {name} is missing or not text")
+        raise _Invalid(f"attribute {name} is not text")
     return value
-
-
-def _plain(name: str, value: Any) -> str | int | float:
-    """A provenance value as Python has it."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, np.integer):
-        return int(value)
-    if isinstance(value, np.floating):
-        return float(value)
-    raise _Invalid(f"provenance {name[:40]} is neither text nor a number")
 
 
 def _parse(file: Any, size: int, version: tuple[int, int]) -> RunData:
@@ -624,12 +654,13 @@ def _parse(file: Any, size: int, version: tuple[int, int]) -> RunData:
     tables, table_fields = {}, {}
     for table in sorted(reader.names("tables")):
         dataset = reader.dataset(f"tables/{table}")
-        axes, meaning = (dataset.attrs.get(key) for key in ("axes", "meaning"))
+        axes, meaning = _text(dataset.attrs, "axes"), _text(dataset.attrs, "meaning")
         field = _table_field(table, dataset.dtype, axes, meaning)
         tables[table], table_fields[table] = reader.array(field), (field.axes, field.meaning)
     if reader.names("provenance") and not newer:
         raise _Invalid("provenance holds more than attributes")
-    provenance = {key: _plain(key, value) for key, value in file["provenance"].attrs.items()}
+    attributes = file["provenance"].attrs
+    provenance = {key: _value(attributes, key) for key in sorted(attributes)}
     notes = (
         (f"format {name} is newer than this program's {FORMAT[0]}.{FORMAT[1]}; what it added is not read",)
         if newer
@@ -711,7 +742,8 @@ def format_documentation() -> str:
         "Attributes of the group provenance: how the run came about; they change no result.",
         "",
         "Axes: " + "; ".join(f"{letter} {meaning}" for letter, meaning in _AXES.items()) + ".",
-        "Every dataset says its axes, unit and meaning in attributes of these names.",
+        "Every dataset says its axes, unit and meaning in attributes of these names.  All text is UTF-8 of fixed",
+        "length, which h5py shows as bytes.",
         "",
     ]
     tables = Field("tables/NAME", "any", "any", _TABLE_UNIT, "one for each table of the learner; it declares itself")

@@ -140,6 +140,7 @@ class Trainer:
         self._key = stream_key(config.seed)
         self._work = make_workspace(self.graph, block)
         self._game = make_game(self.graph)
+        self._favourite = self.graph.first_edge[:-1].copy()
         self._threads = min(threads, config.batch // GAMES_PER_THREAD)
         self._lanes = [
             (make_abreast(block), np.zeros_like(self._work.taken))
@@ -163,6 +164,7 @@ class Trainer:
                 self._step,
                 self._explorations,
                 self._game,
+                self._favourite,
                 self._work.outcomes,
                 self._key,
                 self.games,

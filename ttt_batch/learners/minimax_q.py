@@ -82,10 +82,8 @@ def _learn(tables: MinimaxQTables, graph: Graph, game: Game, plies: int, step: S
     for ply in range(plies):
         edge, after = game.edge[ply], game.row[ply + 1]
         outcome = graph.outcome[after]
-        if outcome == UNFINISHED:
-            target = step.gamma * _best(tables.q, graph, after)
-        else:
-            target = step.worth[0, outcome]
+        over = outcome != UNFINISHED
+        target = step.worth[0, outcome] if over else step.gamma * _best(tables.q, graph, after)
         tables.q[edge] += step.alpha * (target - tables.q[edge])
 
 

@@ -53,7 +53,10 @@ def make_courses(graph: Graph, policy: Policy) -> Courses:
         )
     row = np.repeat(np.arange(graph.code.size, dtype=np.uint16), WIDTH)
     n_open = graph.first_edge.size - 1
-    courses = Courses(np.zeros(n_open, np.uint64), np.zeros(graph.child.size, np.uint32), row, row.view(np.uint64))
+    n_moves = np.diff(graph.first_edge)
+    from_first = np.arange(graph.child.size) - graph.first_edge[:-1].repeat(n_moves)
+    move = ((graph.child.astype(np.uint32) << OFFSET_BITS) | from_first).astype(np.uint32)
+    courses = Courses(np.zeros(n_open, np.uint64), np.concatenate([move, move]), row, row.view(np.uint64))
     pack_rows(graph, policy, courses)
     return courses
 
@@ -68,9 +71,8 @@ def pack_row(graph: Graph, policy: Policy, courses: Courses, row: int) -> None:
         | (np.uint64(hi - lo) << U16)
         | (np.uint64(lo) << U32)
     )
-    for slot in range(lo, hi):
-        edge = policy.ordered[slot]
-        courses.move[slot] = np.uint32((np.uint64(graph.child[edge]) << U6) | np.uint64(edge - lo))
+    for slot in range(lo, lo + policy.best[row]):
+        courses.move[slot] = courses.move[graph.child.shape[0] + policy.ordered[slot]]
 
 
 @kernel

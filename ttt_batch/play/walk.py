@@ -58,6 +58,7 @@ def walk(
     taken: int64[E * 2], `counts.Counts.taken` as one dimension (a second index costs registers here).
     """
     final = np.uint16(n_unfinished(graph))
+    n_edges = np.uint64(graph.child.shape[0])
     block = abreast.row.shape[0]
     for start in range(first_game, last_game, block):
         playing = np.uint64(0)
@@ -83,7 +84,7 @@ def walk(
                 first_edge = decision >> U32
                 # streams.below, without leaving unsigned numbers
                 chosen = ((draw(base, ONE + ply) >> U32) * n_moves) >> U32
-                move = np.uint64(courses.move[first_edge + chosen])
+                move = np.uint64(courses.move[first_edge + chosen + explores * n_edges])
                 taken[((first_edge + (move & U63)) << ONE) + explores] += 1
                 row = courses.row[((move >> np.uint64(OFFSET_BITS)) << U4) + (plies & U15)]
                 abreast.base[playing] = base

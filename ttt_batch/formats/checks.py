@@ -1,0 +1,68 @@
+"""What every table must satisfy, on its way in as on its way out."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.board import FIRST, SECOND, Board
+from ttt_batch.formats.base import ActionTable, FormatError, Listing, Table, ValueTable, marks_of, texts_of
+
+
+def checked(table: Table, board: Board) -> Table:
+    """The table as arrays of the declared types and of the board's shape.
+
+    A `ValueTable` may be of one player.  Raises FormatError for another shape, for infinity, and where a value belongs
+    to a position with a number of marks that no game reaches.
+    """
+    if isinstance(table, Listing):
+        return _checked_listing(table, board)
+    if isinstance(table, ActionTable):
+        q = _shaped("action values", table.q, (3**board.cells, board.cells))
+        _check_finite(q, np.isinf(q), board)
+        return ActionTable(q)
+    players = 1 if np.asarray(table.value).shape[:1] == (1,) else 2
+    value = _shaped("values", table.value, (players, 3**board.cells))
+    _check_finite(value.T, np.isinf(value.T), board)
+    code = np.flatnonzero(~np.isnan(value).all(axis=0))
+    marks = marks_of(code, board.cells)
+    ahead = np.count_nonzero(marks == FIRST, axis=1) - np.count_nonzero(marks == SECOND, axis=1)
+    wrong = np.flatnonzero((ahead != 0) & (ahead != 1))
+    if wrong.size:
+        text = texts_of(code[wrong[:1]], board.cells)[0]
+        raise FormatError(
+            f"it has a value for {text}, where X must have as many marks as O or one more; "
+            f"give the table's own board ({board.name} is asked for), or mend the entry"
+        )
+    return ValueTable(value)
+
+
+def _checked_listing(table: Listing, board: Board) -> Listing:
+    states = np.asarray(table.code).size
+    if (table.value is None) == (table.q is None):
+        raise FormatError("a list of states needs values or action values, one of them")
+    return Listing(
+        code=_shaped("codes", table.code, (states,), np.int64),
+        outcome=_shaped("outcomes", table.outcome, (states,), np.int8),
+        best=_shaped("best cells", table.best, (states, board.cells), np.bool_),
+        value=None if table.value is None else _shaped("values", table.value, (2, states)),
+        q=None if table.q is None else _shaped("action values", table.q, (states, board.cells)),
+    )
+
+
+def _shaped(what: str, array: object, shape: tuple[int, ...], dtype: type = np.float64) -> Any:
+    found: Any = np.asarray(array, dtype=dtype)
+    if found.shape != shape:
+        raise FormatError(f"{what} have shape {list(found.shape)}, they must have {list(shape)} for this board")
+    return found
+
+
+def _check_finite(by_code: NDArray[np.float64], bad: NDArray[np.bool_], board: Board) -> None:
+    """Refuse the first entry of `bad`; both have axes C and whatever each position has."""
+    if bad.any():
+        code, column = (int(index) for index in np.argwhere(bad)[0])
+        text = texts_of(np.array([code]), board.cells)[0]
+        raise FormatError(
+            f"entry {column} of position {text} (code {code}) is {by_code[code, column]}; "
+            "a table holds finite numbers only, so train it again or mend the entry"
+        )

@@ -1,0 +1,106 @@
+"""From a graph's rows and edges to position codes and back, and the choices of a policy as cells.
+
+Axes as in `graph` and `formats.base`.  Rows with codes below 0 (a player has forfeited) stand for no position and are
+left out.  The graph's rows must be single positions, not classes under symmetry.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.formats.base import ActionTable, FormatError, Listing, ValueTable, texts_of
+from ttt_batch.graph import Graph
+
+
+def value_by_code(graph: Graph, values: NDArray[np.float64], cells: int) -> ValueTable:
+    """Values by row, float64[P, S], as values by code; nan where the table has no entry."""
+    real = graph.code >= 0
+    value = np.full((2, 3**cells), np.nan)
+    value[:, graph.code[real]] = values[:, real]
+    return ValueTable(value)
+
+
+def values_from_table(graph: Graph, table: ValueTable, fill: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values by code as values by row, float64[P, S]; where the table has no entry, that of `fill`, float64[P, S].
+
+    Raises FormatError where the table has an entry for a position that does not occur.
+    """
+    real = graph.code >= 0
+    foreign: NDArray[np.bool_] = np.any(~np.isnan(table.value), axis=0)
+    foreign[graph.code[real]] = False
+    if foreign.any():
+        cells = round(np.log(foreign.size) / np.log(3))
+        text = texts_of(np.flatnonzero(foreign)[:1], cells)[0]
+        raise FormatError(
+            f"{np.count_nonzero(foreign):,} of the table's positions do not occur in play, {text} for one; "
+            "give the table's own board"
+        )
+    values = np.array(fill, dtype=np.float64)
+    found = table.value[:, graph.code[real]]
+    values[:, real] = np.where(np.isnan(found), values[:, real], found)
+    return values
+
+
+def action_by_code(graph: Graph, q: NDArray[np.float64], background: NDArray[np.float64]) -> ActionTable:
+    """Action values by edge, float64[E], laid over `background`, float64[C, cells], which is not changed."""
+    by_code = np.array(background, dtype=np.float64)
+    by_code[graph.code[_rows(graph)], graph.cell] = q
+    return ActionTable(by_code)
+
+
+def edges_from_action(graph: Graph, table: ActionTable) -> NDArray[np.float64]:
+    """Action values by code as action values by edge, float64[E].  Raises FormatError where a move has none."""
+    code = graph.code[_rows(graph)]
+    q = np.array(table.q[code, graph.cell])
+    missing = np.flatnonzero(np.isnan(q))
+    if missing.size:
+        first = missing[0]
+        text = texts_of(code[first : first + 1], table.q.shape[1])[0]
+        raise FormatError(
+            f"{missing.size:,} moves have no value, cell {graph.cell[first]} of {text} for one; "
+            "export the table from a learner that has them all"
+        )
+    return q
+
+
+def best_edges(graph: Graph, ordered: NDArray[np.int32], best: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """bool[E]: the edges that may be played.
+
+    ordered: int32[E], each row's edges, those that may be played first.  best: int32[U], how many of them may be.
+    """
+    rows = _rows(graph)
+    chosen = np.zeros(ordered.size, dtype=np.bool_)
+    chosen[ordered[np.arange(ordered.size) - graph.first_edge[rows] < best[rows]]] = True
+    return chosen
+
+
+def listing(
+    graph: Graph,
+    chosen: NDArray[np.bool_],
+    cells: int,
+    *,
+    values: NDArray[np.float64] | None = None,
+    q: NDArray[np.float64] | None = None,
+) -> Listing:
+    """The positions of a graph with their values, float64[P, S], or action values, float64[E], one of them.
+
+    chosen: bool[E], the edges that a greedy agent may pick, see `best_edges`.  cells: number of the board's cells.
+    """
+    rows, real = _rows(graph), np.flatnonzero(graph.code >= 0)
+    best = np.zeros((graph.code.size, cells), dtype=np.bool_)
+    best[rows, graph.cell] = chosen
+    by_cell = None
+    if q is not None:
+        by_cell = np.full((graph.code.size, cells), np.nan)
+        by_cell[rows, graph.cell] = q
+    return Listing(
+        code=graph.code[real],
+        outcome=graph.outcome[real],
+        best=best[real],
+        value=None if values is None else values[:, real],
+        q=None if by_cell is None else by_cell[real],
+    )
+
+
+def _rows(graph: Graph) -> NDArray[np.int64]:
+    """int64[E]: the row of each edge."""
+    return np.arange(graph.first_edge.size - 1).repeat(np.diff(graph.first_edge))
