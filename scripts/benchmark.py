@@ -9,7 +9,6 @@ standard output, progress to standard error; `--json -` swaps the table for JSON
 
 import argparse
 import contextlib
-import datetime
 import json
 import math
 import operator
@@ -22,7 +21,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,13 +30,13 @@ import numpy as np
 import ttt_batch
 from ttt_batch.config import make_config
 from ttt_batch.learners import LEARNERS
-from ttt_batch.training import Trainer, available_threads, train, unbeatable_since
+from ttt_batch.recorder import unbeatable_since
+from ttt_batch.trainer import Trainer
+from ttt_batch.training import available_threads, train
 
 TEXTBOOK = Path(__file__).with_name("textbook.c")
 BATCH, LARGE_BATCH = 16_384, 1_000_000
-WARM_GAMES = 100 * BATCH
-SETTLE_GAMES = 1_000_000
-SLICES = 8
+WARM_GAMES, SETTLE_GAMES, SLICES = 100 * BATCH, 1_000_000, 8
 
 # Runs a command and prints its seconds and peak memory.  In a process of its own: a child's peak starts from that
 # of the process it was forked from, and this one holds Numba.
@@ -49,18 +47,20 @@ child = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subproce
 _, status, usage = os.wait4(child.pid, 0)
 seconds = time.perf_counter() - start
 peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
-print(json.dumps({"status": status, "seconds": seconds, "megabytes": peak}))
+print(json.dumps({"seconds": seconds, "megabytes": peak}))
+sys.exit(status != 0)
 """
 
 Values = dict[str, float]
 Measure = Callable[[], Values]
+Target = tuple[str, float] | None
 
 
 class Plan(NamedTuple):
     """How much to measure.
 
-    folder: for files made on the way.  rounds: how often each contestant is measured; cold_rounds: those that compile
-    everything.  seeds: for how many `td` is followed.  seconds: work per measurement.  textbook_games: for the C program.
+    folder: for files made on the way.  rounds, cold_rounds, seeds: how often a contestant is measured, one that
+    compiles everything, and `td`.  seconds: work per measurement.
     """
 
     folder: Path
@@ -68,25 +68,19 @@ class Plan(NamedTuple):
     cold_rounds: int
     seeds: int
     seconds: float
-    textbook_games: int
 
 
 class Contestant(NamedTuple):
-    """Something to measure.
-
-    prepare: builds and warms what is needed and returns the measurement.  rounds: how often, given the plan.
-    """
+    """prepare: builds and warms what is needed and returns the measurement.  rounds: how often, a field of the plan."""
 
     prepare: Callable[[Plan], Measure]
-    rounds: Callable[[Plan], int] = operator.attrgetter("rounds")
+    rounds: str = "rounds"
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(NamedTuple):
     """A number to report: a quantity of a contestant, or its ratio to the same quantity of another one.
 
-    over: the contestant to divide by, round by round.  target: comparison and bound, None where there is none.
-    summary: which value over the rounds counts.
+    over: the contestant to divide by, round by round.  target: comparison and bound.  summary: what the rounds come to.
     """
 
     name: str
@@ -94,11 +88,8 @@ class Figure:
     quantity: str
     unit: str
     over: str | None = None
-    target: tuple[str, float] | None = None
+    target: Target = None
     summary: Callable[[list[float]], float] = statistics.median
-
-
-# --- contestants ---------------------------------------------------------------------------------------------------
 
 
 def textbook(plan: Plan) -> Measure:
@@ -107,8 +98,8 @@ def textbook(plan: Plan) -> Measure:
     subprocess.run(["gcc", "-O2", "-o", str(program), str(TEXTBOOK)], check=True)
 
     def measure() -> Values:
-        command = [str(program), str(plan.textbook_games), "1"]
-        lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+        command = [str(program), str(round(1_500_000 * plan.seconds)), "1"]
+        lines = subprocess.check_output(command, text=True).splitlines()
         values = {name: float(value) for name, value in map(str.split, lines)}
         return values | {"games/s": values["games"] / values["seconds"]}
 
@@ -164,29 +155,22 @@ def command(*arguments: str, cold: bool = False) -> Contestant:
     """A whole `ttt-batch` command from start to finish; cold: with an empty kernel cache each time."""
     beside = Path(sys.executable).with_name("ttt-batch")
     program = [str(beside)] if beside.exists() else [sys.executable, "-m", "ttt_batch"]
+    watcher = [sys.executable, "-I", "-S", "-c", WATCH, *program, *arguments]
 
     def prepare(plan: Plan) -> Measure:
         def measure() -> Values:
             with tempfile.TemporaryDirectory(dir=plan.folder) as folder:
-                places = ["--out", str(Path(folder, "run.h5"))] if arguments[0] == "train" else []
+                out = ["--out", str(Path(folder, "run.h5"))] if arguments[0] == "train" else []
                 environment = os.environ | ({"TTT_BATCH_CACHE_DIR": folder} if cold else {})
-                return watch([*program, *arguments, *places], environment)
+                done = subprocess.run([*watcher, *out], env=environment, capture_output=True, text=True)
+            if done.returncode:
+                raise SystemExit(f"ttt-batch {' '.join(arguments)} failed: {done.stderr.strip()}")
+            return dict(json.loads(done.stdout))
 
-        if not cold:
-            measure()  # fills the kernel cache and the system's file cache
+        _ = cold or measure()  # fills the kernel cache and the system's file cache
         return measure
 
-    return Contestant(prepare, operator.attrgetter("cold_rounds")) if cold else Contestant(prepare)
-
-
-def watch(arguments: list[str], environment: dict[str, str]) -> Values:
-    """Run a command; return its wall seconds and peak megabytes.  Raises RuntimeError where it fails."""
-    watcher = [sys.executable, "-I", "-S", "-c", WATCH, *arguments]
-    done = subprocess.run(watcher, env=environment, check=True, capture_output=True, text=True)
-    values: Values = json.loads(done.stdout)
-    if values.pop("status"):
-        raise RuntimeError(f"{' '.join(arguments)} failed: {done.stderr.strip()}")
-    return values
+    return Contestant(prepare, "cold_rounds" if cold else "rounds")
 
 
 def warm_trainer(learner: str, batch: int, epsilon: float | None, threads: int = 1) -> Trainer:
@@ -205,12 +189,9 @@ def advance(trainer: Trainer, games: int) -> float:
 
 def games_in(trainer: Trainer, seconds: float) -> int:
     """Games, in whole batches, that `trainer` learns from in about `seconds`."""
-    games = math.ceil(WARM_GAMES / trainer.config.batch) * trainer.config.batch
-    spent = advance(trainer, games)
-    return max(1, round(games * seconds / spent / trainer.config.batch)) * trainer.config.batch
-
-
-# --- what is measured and what is reported -------------------------------------------------------------------------
+    batch = trainer.config.batch
+    batches = math.ceil(WARM_GAMES / batch)
+    return max(1, int(batches * seconds / advance(trainer, batches * batch))) * batch
 
 
 def contestants() -> dict[str, Contestant]:
@@ -222,7 +203,7 @@ def contestants() -> dict[str, Contestant]:
         **{f"{name} sequential": learning(name, 1) for name in LEARNERS},
         f"threads {BATCH}": threads(BATCH),
         f"threads {LARGE_BATCH}": threads(LARGE_BATCH),
-        "settling": Contestant(settling, operator.attrgetter("seeds")),
+        "settling": Contestant(settling, "seeds"),
         "help": command("--help"),
         "train 100k": command("train", "--games", "100000"),
         "train 10M": command("train", "--games", "10000000"),
@@ -233,21 +214,21 @@ def contestants() -> dict[str, Contestant]:
 def figures() -> Iterator[Figure]:
     """What is reported, in order, with its targets."""
 
-    def speed(name: str, contestant: str, least: float | None) -> Iterator[Figure]:
+    def speed(name: str, contestant: str, target: Target = None) -> Iterator[Figure]:
         yield Figure(name, contestant, "games/s", "games/s")
-        target = None if least is None else (">=", least)
         yield Figure(f"{name} / textbook", contestant, "games/s", "x", "textbook", target)
 
     yield Figure("textbook C, backward-q", "textbook", "games/s", "games/s")
-    yield from speed("sutton-barto, epsilon 0.1, batch 16,384", "sutton-barto 0.1", 20)
+    yield from speed("sutton-barto, epsilon 0.1, batch 16,384", "sutton-barto 0.1", (">=", 20))
     for learner in LEARNERS:
-        yield from speed(f"{learner}, batch 16,384", f"{learner} batched", 12)
+        yield from speed(f"{learner}, batch 16,384", f"{learner} batched", (">=", 12))
     for learner in LEARNERS:
-        yield from speed(f"{learner}, sequential", f"{learner} sequential", 4 if learner == "backward-q" else None)
+        target = (">=", 4) if learner == "backward-q" else None
+        yield from speed(f"{learner}, sequential", f"{learner} sequential", target)
     for batch in (BATCH, LARGE_BATCH):
         name, pair = f"two threads, batch {batch:,}", f"threads {batch}"
         yield Figure(name, pair, "two", "games/s")
-        # 3 % for the noise of the measurement.
+        # Never slower, less 3 % for the noise of the measurement.
         yield Figure(f"{name} / one thread", pair, "two/one", "x", target=(">=", 0.97))
         yield Figure(f"{name}: same bytes (1 = yes)", pair, "same", "", target=(">=", 1), summary=min)
     yield Figure("td unbeatable for good, slowest seed", "settling", "games", "games", None, ("<=", 50_000), max)
@@ -261,13 +242,14 @@ def figures() -> Iterator[Figure]:
 
 def choose(wanted: list[str]) -> list[Figure]:
     """The figures whose name contains one of `wanted` (all without), as far as this machine can measure them."""
-    chosen = [f for f in figures() if not wanted or any(word.lower() in f.name.lower() for word in wanted)]
-    if not chosen:
-        names = "\n  ".join(figure.name for figure in figures())
-        raise SystemExit(f"no figure's name contains {' or '.join(wanted)}; there are\n  {names}")
+    possible = list(figures())
     if shutil.which("gcc") is None:
         say("no C compiler (gcc) found: the textbook program and the ratios to it are left out")
-        chosen = [figure for figure in chosen if "textbook" not in (figure.contestant, figure.over)]
+        possible = [figure for figure in possible if "textbook" not in (figure.contestant, figure.over)]
+    chosen = [f for f in possible if not wanted or any(word.lower() in f.name.lower() for word in wanted)]
+    if not chosen:
+        names = "\n  ".join(figure.name for figure in possible)
+        raise SystemExit(f"no figure that can be measured here contains {' or '.join(wanted)}; there are\n  {names}")
     return chosen
 
 
@@ -275,17 +257,15 @@ def measure_all(chosen: list[Figure], plan: Plan) -> dict[str, list[Values]]:
     """Measure in turn what the figures need, round after round; return the values by contestant."""
     needed = {name for figure in chosen for name in (figure.contestant, figure.over)}
     running = {name: contestant for name, contestant in contestants().items() if name in needed}
-    measures = {}
-    for name, contestant in running.items():
-        say(f"preparing {name}")
-        measures[name] = contestant.prepare(plan)
-    rounds = {name: contestant.rounds(plan) for name, contestant in running.items()}
+    say(f"preparing {', '.join(running)}")
+    measures = {name: contestant.prepare(plan) for name, contestant in running.items()}
+    rounds = {name: getattr(plan, contestant.rounds) for name, contestant in running.items()}
     values: dict[str, list[Values]] = {name: [] for name in running}
-    for number in range(max(rounds.values(), default=0)):
-        turn = [name for name in running if number < rounds[name]]
-        say(f"round {number + 1}: {', '.join(turn)}")
-        for name in turn:
-            values[name].append(measures[name]())
+    for number in range(max(rounds.values())):
+        say(f"round {number + 1} of {max(rounds.values())}")
+        for name in running:
+            if number < rounds[name]:
+                values[name].append(measures[name]())
     return values
 
 
@@ -298,72 +278,48 @@ def results(chosen: list[Figure], values: dict[str, list[Values]]) -> Iterator[d
             others = [value[figure.quantity] for value in values[figure.over]]
             rounds = [a / b for a, b in zip(rounds, others, strict=True)]
         value = figure.summary(rounds)
-        yield {
-            "figure": figure.name,
-            "unit": figure.unit,
-            "value": value,
-            "median": statistics.median(rounds),
-            "min": min(rounds),
-            "max": max(rounds),
-            "rounds": rounds,
-            "target": None if figure.target is None else "{} {:g}".format(*figure.target),
-            "reached": None if figure.target is None else compare[figure.target[0]](value, figure.target[1]),
-        }
+        spread = {"median": statistics.median(rounds), "min": min(rounds), "max": max(rounds), "rounds": rounds}
+        aim: dict[str, Any] = {"target": None, "reached": None}
+        if figure.target is not None:
+            sign, bound = figure.target
+            aim = {"target": f"{sign} {bound:g}", "reached": compare[sign](value, bound)}
+        yield {"figure": figure.name, "unit": figure.unit, "value": value, **spread, **aim}
 
 
-# --- output --------------------------------------------------------------------------------------------------------
-
-
-def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
-    model = platform.processor() or platform.machine()
+def surroundings() -> dict[str, Any]:
+    """What is measured, on what, and when."""
+    processor = platform.processor() or platform.machine()
     with contextlib.suppress(OSError, StopIteration):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return {"processor": model, "cores": available_threads(), "system": platform.platform()}
-
-
-def versions() -> dict[str, str]:
-    """Versions of what takes part."""
-    found = {"ttt-batch": ttt_batch.__version__, "python": platform.python_version()}
-    found |= {"numpy": np.__version__, "numba": numba.__version__}
+        processor = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    versions = {"ttt-batch": ttt_batch.__version__, "python": platform.python_version()}
+    versions |= {"numpy": np.__version__, "numba": numba.__version__}
     if shutil.which("gcc"):
-        found["gcc"] = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, text=True).stdout.strip()
-    return found
+        versions["gcc"] = subprocess.check_output(["gcc", "-dumpfullversion"], text=True).strip()
+    machine = {"processor": processor, "cores": available_threads(), "system": platform.platform()}
+    return {"machine": machine, "versions": versions, "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
 
 
 def show(number: float) -> str:
     """A number in three or four digits, thousands by commas, millions as M."""
-    if math.isinf(number):
-        return "never"
-    if abs(number) >= 1e6:
-        return f"{number / 1e6:,.2f} M"
-    return f"{number:,.0f}" if abs(number) >= 1000 or number == int(number) else f"{number:.3g}"
+    if number >= 1e6:
+        return "never" if math.isinf(number) else f"{number / 1e6:,.2f} M"
+    return f"{number:,.0f}" if number >= 1000 or number == int(number) else f"{number:.3g}"
 
 
 def table(report: dict[str, Any]) -> str:
     """The report for people."""
     rows = [("figure", "measured", "spread", "target", "reached")]
     for entry in report["figures"]:
-        reached = {None: "", True: "yes", False: "NO"}[entry["reached"]]
+        measured = f"{show(entry['value'])} {entry['unit']}"
         spread = f"{show(entry['min'])} .. {show(entry['max'])}"
-        rows.append(
-            (entry["figure"], f"{show(entry['value'])} {entry['unit']}", spread, entry["target"] or "", reached)
-        )
+        reached = {None: "", True: "yes", False: "NO"}[entry["reached"]]
+        rows.append((entry["figure"], measured, spread, entry["target"] or "", reached))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     where = report["machine"]
     used = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
     return "\n".join([f"{where['processor']}, {where['cores']} cores; {used}; {report['date']}", "", *lines])
-
-
-def finite(value: Any) -> Any:
-    """`value` with None for infinity, which JSON lacks."""
-    if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [finite(item) for item in value]
-    return None if isinstance(value, float) and math.isinf(value) else value
 
 
 def say(message: str) -> None:
@@ -379,24 +335,15 @@ def main() -> None:
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON; - for standard output")
     options = parser.parse_args()
     chosen = choose(options.only)
+    amounts = (5, 1, 20, 0.3) if options.quick else (5, 2, 100, 1.0)
     with tempfile.TemporaryDirectory() as folder:
-        amounts = (5, 1, 20, 0.3, 300_000) if options.quick else (5, 2, 100, 1.0, 1_500_000)
         values = measure_all(chosen, Plan(Path(folder), *amounts))
-    report = {
-        "machine": machine(),
-        "versions": versions(),
-        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "quick": options.quick,
-        "figures": list(results(chosen, values)),
-        "measurements": values,
-    }
-    text = json.dumps(finite(report), indent=1)
-    if options.json == "-":
-        print(text)
-    else:
-        print(table(report))
-        if options.json:
-            Path(options.json).write_text(text + "\n", encoding="utf-8")
+    report = surroundings() | {"quick": options.quick, "figures": list(results(chosen, values)), "measurements": values}
+    # JSON has no infinity: a seed that never settles becomes null.
+    text = json.dumps(json.loads(json.dumps(report), parse_constant=lambda _: None), indent=1)
+    print(text if options.json == "-" else table(report))
+    if options.json not in (None, "-"):
+        Path(options.json).write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

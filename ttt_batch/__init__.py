@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ttt_batch.errors import BoardError, RunFileError, TttBatchError, UsageError
     from ttt_batch.learners import LEARNERS
     from ttt_batch.run import Evaluation, Run, load
-    from ttt_batch.training import Progress, train
+    from ttt_batch.training import Progress, learn_from, train
 
 __version__ = "0.1.0"
 
@@ -28,6 +28,7 @@ __all__ = [
     "RunFileError",
     "TttBatchError",
     "UsageError",
+    "learn_from",
     "load",
     "parse_board",
     "train",
@@ -45,6 +46,7 @@ _HOMES = {
     "Run": "run",
     "load": "run",
     "Progress": "training",
+    "learn_from": "training",
     "train": "training",
 }
 

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,6 +24,10 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")]
+DrawWorth = Annotated[
+    str | None, typer.Option(metavar="A,B", help="What a draw is worth to the first and the second player.")
+]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run file.")]
 
 
@@ -52,13 +56,14 @@ def train(
     ] = None,
     learner: Annotated[str, typer.Option(help="Which learner; see ttt-batch learners.")] = "td",
     board: Annotated[str, typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.")] = "3x3",
-    epsilon: Annotated[float | None, typer.Option(help="Probability of an exploratory move, 0 to 1.")] = None,
-    alpha: Annotated[float | None, typer.Option(help="Step size, above 0 up to 1.")] = None,
-    gamma: Annotated[float | None, typer.Option(help="Discount, 0 to 1.")] = None,
-    draw_worth: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="What a draw is worth to the first and the second player."),
+    epsilon: Annotated[
+        str | None, typer.Option(help="Probability of an exploratory move, 0 to 1, or 0.3->0.01:linear (or :exp).")
     ] = None,
+    alpha: Annotated[
+        str | None, typer.Option(help="Step size, above 0 up to 1, or 0.3->0.01:linear (or :exp), 1/n, 1/n^0.8.")
+    ] = None,
+    gamma: Annotated[float | None, typer.Option(help="Discount, 0 to 1.")] = None,
+    draw_worth: DrawWorth = None,
     batch: Annotated[int, typer.Option(help="Games played with the same tables.")] = 16_384,
     threads: Annotated[
         int | None, typer.Option(help="Threads; all processors if not given. Never changes the result.")
@@ -68,7 +73,17 @@ def train(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Run file to write; a new name if not given."),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing run file.")] = False,
+    overwrite: Overwrite = False,
+    start: Annotated[
+        Path | None, typer.Option(metavar="RUN|TABLE", help="Begin with the tables of a run or of another program.")
+    ] = None,
+    opponent: Annotated[
+        str | None, typer.Option(metavar="random|optimal|RUN", help="Train against a fixed player, not itself.")
+    ] = None,
+    seat: Annotated[
+        str, typer.Option("--as", metavar="first|second|both", help="The learner's seat against an opponent.")
+    ] = "",
+    record: Annotated[Path | None, typer.Option(metavar="GAMES", help="Write the games played to a text file.")] = None,
     json: Json = False,
 ) -> None:
     """Train a learner by self-play, prove how good it is, and save the run."""
@@ -95,6 +110,10 @@ def train(
             batch=batch,
             threads=threads,
             seed=seed,
+            start=_origin(start, learner, board),
+            opponent=opponent,
+            seat=seat,
+            record=record,
             out=target,
             overwrite=overwrite,
             progress=progress,
@@ -162,6 +181,125 @@ def play(
 
 
 @app.command()
+def learners(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One learner, in full.")] = None,
+    json: Json = False,
+) -> None:
+    """List the learners, or describe one."""
+    from ttt_batch import reports
+    from ttt_batch.learners import LEARNERS, learner_named
+
+    chosen = list(LEARNERS.values()) if name is None else [learner_named(name)]
+    if json:
+        descriptions = [reports.learner_description(learner) for learner in chosen]
+        typer.echo(reports.to_json(descriptions if name is None else descriptions[0]))
+    else:
+        typer.echo(reports.learners_text(chosen) if name is None else reports.learner_text(chosen[0]))
+
+
+@app.command()
+def compare(path: RunPath, other: Annotated[Path, typer.Argument(metavar="RUN2")], json: Json = False) -> None:
+    """Say where two runs' tables and policies differ."""
+    from ttt_batch import reports
+    from ttt_batch.comparison import compare_runs
+    from ttt_batch.run import load
+
+    found = compare_runs(load(path), load(other))
+    typer.echo(reports.to_json(found) if json else reports.comparison_text(found, str(path), str(other)))
+
+
+@app.command("learn-from")
+def learn_from(
+    games: Annotated[Path, typer.Argument(metavar="GAMES", help="A text file, a game a line; - for standard input.")],
+    learner: Annotated[str | None, typer.Option(help="Which learner, unless --run is given.")] = None,
+    run: Annotated[Path | None, typer.Option(metavar="RUN", help="A run to go on from, with its options.")] = None,
+    alpha: Annotated[str | None, typer.Option(help="Step size, or 1/n by visits.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="Discount, 0 to 1.")] = None,
+    draw_worth: DrawWorth = None,
+    board: Annotated[str | None, typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the start table.")] = None,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that are no legal game.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Run file to write.")] = None,
+    overwrite: Overwrite = False,
+    json: Json = False,
+) -> None:
+    """Learn from given games: cell numbers separated by spaces, ! behind an exploratory move, # before a comment."""
+    from ttt_batch import reports, training
+
+    target = out if out is not None else _new_name("given-games")
+    lines = _read_lines(games)
+    result, skipped = training.learn_from(
+        lines,
+        learner=learner,
+        run=run,
+        name=str(games),
+        skip_bad=skip_bad,
+        out=target,
+        overwrite=overwrite,
+        command=_command_line(),
+        alpha=alpha,
+        gamma=gamma,
+        draw_worth=_two_numbers(draw_worth),
+        board=board,
+        seed=seed,
+    )
+    for line in skipped:
+        typer.echo(f"skipped {line}", err=True)
+    if json:
+        typer.echo(reports.to_json({**reports.training_summary(result, str(target)), "skipped": len(skipped)}))
+    else:
+        typer.echo(reports.training_text(result, str(target)))
+        if skipped:
+            typer.echo(f"skipped: {len(skipped)} bad lines")
+
+
+@app.command("export")
+def export_(
+    path: RunPath,
+    to: Annotated[str, typer.Option(metavar="FORMAT", help="csv, raw, pickle, pickle-text, npz, json or parquet.")],
+    out: Annotated[list[Path], typer.Option("--out", "-o", metavar="FILE", help="File to write; two for two players.")],
+    player: Annotated[str | None, typer.Option(metavar="first|second", help="Whose values go into one file.")] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a run's table in another program's format."""
+    from ttt_batch.exchange import export_run
+    from ttt_batch.run import load
+
+    for written in export_run(load(path), to, out, player=_player(player), overwrite=overwrite):
+        typer.echo(f"wrote {written}")
+
+
+@app.command("import")
+def import_(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The table; one or two files, a player each.")],
+    learner: Annotated[str, typer.Option(help="The learner whose table it is.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Run file to write.")],
+    form: Annotated[str | None, typer.Option("--format", help="csv, raw or pickle, if the name does not tell.")] = None,
+    player: Annotated[str | None, typer.Option(metavar="first|second", help="Whose file a single one is.")] = None,
+    board: Annotated[str, typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.")] = "3x3",
+    draw_worth: DrawWorth = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Read another program's table into a run file."""
+    from ttt_batch import reports
+    from ttt_batch.exchange import import_tables
+    from ttt_batch.runfile import check_target
+
+    check_target(out, overwrite=overwrite)
+    run = import_tables(
+        files,
+        learner,
+        form=form,
+        board=board,
+        player=_player(player),
+        command=_command_line(),
+        draw_worth=_two_numbers(draw_worth),
+    )
+    run.save(out, overwrite=overwrite)
+    typer.echo(f"saved {out}: {run.config.learner} on {run.config.board}, {reports.verdict_text(run)}")
+
+
+@app.command()
 def info(path: RunPath, json: Json = False) -> None:
     """Say what a run file holds."""
     from ttt_batch import reports
@@ -223,6 +361,38 @@ def _new_name(stem: str) -> Path:
         number += 1
         path = Path(f"{stem.replace(os.sep, '_')}-{number}.h5")
     return path
+
+
+def _origin(path: Path | None, learner: str, board: str) -> "Run | None":
+    """The run whose tables to begin with: a run file, or another program's table."""
+    from ttt_batch.exchange import import_tables
+    from ttt_batch.run import load
+
+    if path is None:
+        return None
+    if path.suffix.lower() in (".h5", ".hdf5") or not path.exists():
+        return load(path)
+    return import_tables([path], learner, board=board)
+
+
+def _player(name: str | None) -> Any:
+    """Check a seat's name."""
+    from ttt_batch.errors import UsageError
+
+    if name not in (None, "first", "second"):
+        raise UsageError(f"unknown player {name!r}; choose first or second")
+    return name
+
+
+def _read_lines(path: Path) -> list[str]:
+    """The lines of a text file, or of standard input for `-`."""
+    from ttt_batch.errors import TttBatchError
+
+    try:
+        return (sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")).splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise TttBatchError(f"cannot read games from {path}: {reason}; name a text file with a game per line") from None
 
 
 def _two_numbers(text: str | None) -> tuple[float, float] | None:

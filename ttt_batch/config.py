@@ -1,5 +1,6 @@
 """What determines a run's result, checked: board, learner, its numbers, batch, engine and seed."""
 
+import functools
 import math
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -8,34 +9,58 @@ from ttt_batch.board import parse_board
 from ttt_batch.errors import RunFileError, UsageError
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Settings
+from ttt_batch.schedules import Schedule, parse_schedule
 
 DEFAULT_BATCH = 16_384
 MAX_GAMES = 10**15
-ENGINES = ("walk",)
+ENGINES = ("walk", "given")
+
+SEATS = {"first": (0, 0), "second": (1, 1), "both": (0, 1), "": (-1, -1)}
+"""The learner's seat in batches of even and odd numbers; -1 in self-play."""
 
 
 @dataclass(frozen=True)
 class Config:
     """The configuration of a run.  The same configuration gives the same bytes on any number of threads.
 
-    board: `3x3` and so on.  learner: a registered name.  epsilon, alpha, gamma, draw_worth: see `Settings`.
-    batch: games played with the same tables.  engine: `walk`.  seed: any integer of 64 bits.
+    board: `3x3` and so on.  learner: a registered name.
+    epsilon, alpha: schedules in their canonical text (`schedules`).  gamma, draw_worth: see `Settings`.
+    batch: games played with the same tables.  engine: `walk`, or `given` for games that were not played here.
+    seed: any integer of 64 bits.
+    horizon: games over which schedules run; 0 where none goes by games.
+    start: digest of the tables it begins from; empty for the learner's own start.
+    opponent: `random`, `optimal` or digest of a run's tables; empty in self-play.
+    seat: the learner's seat against an opponent, `first`, `second` or `both` (batches in turn); empty in self-play.
     """
 
     board: str
     learner: str
-    epsilon: float
-    alpha: float
+    epsilon: str
+    alpha: str
     gamma: float
     draw_worth: tuple[float, float]
     batch: int
     engine: str
     seed: int
+    horizon: int = 0
+    start: str = ""
+    opponent: str = ""
+    seat: str = ""
+
+    @functools.cached_property
+    def epsilon_schedule(self) -> Schedule:
+        """How exploration changes."""
+        return parse_schedule("epsilon", self.epsilon, positive=False)
+
+    @functools.cached_property
+    def alpha_schedule(self) -> Schedule:
+        """How the step size changes."""
+        return parse_schedule("alpha", self.alpha, positive=True)
 
     @property
     def settings(self) -> Settings:
-        """The learner's numbers."""
-        return Settings(self.epsilon, self.alpha, self.gamma, self.draw_worth)
+        """The learner's numbers, those of the first game where they change."""
+        return Settings(self.epsilon_schedule.start, self.alpha_schedule.start, self.gamma, self.draw_worth)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, as the run file keeps them."""
@@ -46,18 +71,28 @@ def make_config(
     *,
     learner: str = "td",
     board: str = "3x3",
-    epsilon: float | None = None,
-    alpha: float | None = None,
+    epsilon: float | str | None = None,
+    alpha: float | str | None = None,
     gamma: float | None = None,
     draw_worth: tuple[float, float] | None = None,
     batch: int = DEFAULT_BATCH,
     engine: str = "walk",
     seed: int = 0,
+    horizon: int = 0,
+    start: str = "",
+    opponent: str = "",
+    seat: str = "",
 ) -> Config:
     """Check every value and fill in the learner's defaults.  Raises UsageError."""
     defaults = learner_named(learner).defaults
     if engine not in ENGINES:
         raise UsageError(f"unknown engine {engine!r}; choose one of: {', '.join(ENGINES)}")
+    if seat not in SEATS:
+        raise UsageError(f"unknown seat {seat!r}; choose first, second or both")
+    schedules = (
+        parse_schedule("epsilon", defaults.epsilon if epsilon is None else epsilon, positive=False),
+        parse_schedule("alpha", defaults.alpha if alpha is None else alpha, positive=True),
+    )
     worth = defaults.draw_worth if draw_worth is None else draw_worth
     for number in worth:
         if not math.isfinite(number):
@@ -65,13 +100,17 @@ def make_config(
     return Config(
         board=parse_board(board).name,
         learner=learner,
-        epsilon=_between("epsilon", defaults.epsilon if epsilon is None else epsilon, 0.0, 1.0, "e.g. 0.1"),
-        alpha=_between("alpha", defaults.alpha if alpha is None else alpha, 0.0, 1.0, "e.g. 0.5", open_below=True),
-        gamma=_between("gamma", defaults.gamma if gamma is None else gamma, 0.0, 1.0, "e.g. 0.9"),
+        epsilon=schedules[0].text,
+        alpha=schedules[1].text,
+        gamma=_fraction("gamma", defaults.gamma if gamma is None else gamma),
         draw_worth=(float(worth[0]), float(worth[1])),
         batch=whole("batch", batch, 1, MAX_GAMES),
         engine=engine,
         seed=whole("seed", seed, -(2**63), 2**63 - 1),
+        horizon=whole("horizon", horizon, 0, MAX_GAMES) if any(s.by_games for s in schedules) else 0,
+        start=start,
+        opponent=opponent,
+        seat=seat,
     )
 
 
@@ -99,10 +138,8 @@ def whole(name: str, value: int, low: int, high: int) -> int:
     return int(value)
 
 
-def _between(name: str, value: float, low: float, high: float, example: str, *, open_below: bool = False) -> float:
-    """Return `value` where it lies in the interval; NaN does not.  Raises UsageError."""
-    if not (low < value <= high if open_below else low <= value <= high):
-        raise UsageError(
-            f"{name} {value} is outside {'(' if open_below else '['}{low:g}, {high:g}]; give a number in it, {example}"
-        )
+def _fraction(name: str, value: float) -> float:
+    """Return `value` where it lies in [0, 1]; NaN does not.  Raises UsageError."""
+    if not 0.0 <= value <= 1.0:
+        raise UsageError(f"{name} {value} is outside [0, 1]; give a number in it, e.g. 0.9")
     return float(value)

@@ -1,4 +1,4 @@
-"""A batch from start to end: order the moves, lay the courses, play, complete the counts, fold.
+"""A batch from start to end: find the best moves, lay the courses, play, complete the counts, fold.
 
 Kernels and their working space only; what to run, for how long and what to report is `training`'s.
 """
@@ -6,60 +6,130 @@ Kernels and their working space only; what to run, for how long and what to repo
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ttt_batch.compile import kernel
+from ttt_batch.compile import inlined, kernel
 from ttt_batch.games import Games
 from ttt_batch.graph import Graph, n_unfinished
 from ttt_batch.learners.base import Game, fold, learn
-from ttt_batch.learners.steps import Step
+from ttt_batch.learners.steps import Step, fill_weights
 from ttt_batch.play.counts import Counts, add_outcomes, clear, complete, empty_counts
 from ttt_batch.play.courses import U15, Courses, lay_courses, make_courses, pack_row
-from ttt_batch.play.explorations import SET_DRAW, Explorations, exploring_plies
+from ttt_batch.play.explorations import N_SETS, SET_DRAW, Explorations, exploring_plies, fill_explorations
 from ttt_batch.play.walk import BLOCK, Abreast, make_abreast, walk
 from ttt_batch.policy import Choice, Policy, empty_policy, leads_alone, order_row, pick
+from ttt_batch.schedules import EXPONENTIAL, LINEAR, Course, value_at
 from ttt_batch.streams import below, draw, game_base
 
 
-class Workspace(NamedTuple):
-    """Everything a batch needs besides tables and settings; nothing in it outlives a batch but what it can be
-    made from.
+class Pace(NamedTuple):
+    """How step size and exploration change over the run, and scratch for refilling their tables.
 
+    weight: float64[512], stack: int64[512].
+    """
+
+    alpha: Course
+    epsilon: Course
+    weight: Any
+    stack: Any
+
+
+class Workspace(NamedTuple):
+    """Everything a batch needs besides tables and settings; what outlives a batch follows from the tables.
+
+    seat: the learner's seat, 0 or 1, against a rival; -1 in self-play.
+    explorations: which plies explore, at the epsilon of the batch at hand.
+    policy: the best moves of each row, the rival's included.
     taken: int64[E * 2], the memory of `counts.taken` as one dimension.
-    stale: bool[U], rows whose order of moves may have changed.
+    stale: bool[U], rows whose best moves may have changed.
+    owned: bool[U], rows where the learner moves; the others are the rival's.
     outcomes: int64[4], how all games so far ended, by outcome.
     """
 
+    seat: int
+    explorations: Explorations
     policy: Policy
     courses: Courses
     counts: Counts
     abreast: Abreast
     taken: Any
     stale: Any
+    owned: Any
     outcomes: Any
 
 
-def make_workspace(graph: Graph, block: int = BLOCK) -> Workspace:
-    """Working space for one board, every row stale."""
+def make_pace(alpha: Course, epsilon: Course) -> Pace:
+    """A pace with its scratch."""
+    return Pace(alpha, epsilon, np.zeros(N_SETS), np.zeros(N_SETS, np.int64))
+
+
+def make_workspace(
+    graph: Graph, explorations: Explorations, *, block: int = BLOCK, rival: Policy | None = None, seat: int = -1
+) -> Workspace:
+    """Working space for one board, every row stale; with a `rival`, for the learner in `seat`."""
     policy, counts = empty_policy(graph), empty_counts(graph)
+    n_open = graph.first_edge.size - 1
+    owned = np.ones(n_open, dtype=np.bool_)
+    if rival is not None:
+        owned = (graph.ply[:n_open] & 1) == seat
+        policy.ordered[:] = rival.ordered
+        policy.best[:] = rival.best
+    stale = np.ones(n_open, dtype=np.bool_)
     return Workspace(
+        seat,
+        explorations,
         policy,
         make_courses(graph, policy),
         counts,
         make_abreast(block),
         counts.taken.reshape(-1),
-        np.ones(graph.first_edge.size - 1, dtype=np.bool_),
+        stale,
+        owned,
         np.zeros(4, np.int64),
     )
 
 
+@inlined
+def by_games(course: Course) -> Any:
+    """Whether a schedule changes with the games played."""
+    return course.kind == LINEAR or course.kind == EXPONENTIAL
+
+
+@inlined
+def step_at(pace: Pace, step: Step, game: int) -> Any:
+    """The `Step` of a batch that begins with `game`; its tabulated weights stay those of `step`."""
+    alpha = value_at(pace.alpha, game) if by_games(pace.alpha) else step.alpha
+    return Step(alpha, step.gamma, step.weights, step.worth, step.power, step.visits)
+
+
+@inlined
+def set_explorations(pace: Pace, work: Workspace, game: int) -> None:
+    """Refill `work.explorations` for a batch that begins with `game`, where epsilon goes by games."""
+    if by_games(pace.epsilon):
+        fill_explorations(work.explorations, value_at(pace.epsilon, game), work.seat, pace.weight, pace.stack)
+
+
+@kernel
+def set_pace(pace: Pace, step: Step, work: Workspace, game: int) -> Any:
+    """Set step size and exploration to those of a batch that begins with `game`; return the `Step`.
+
+    `step.weights` and `work.explorations` are refilled in place where a schedule goes by games.
+    """
+    now = step_at(pace, step, game)
+    if by_games(pace.alpha):
+        fill_weights(now.alpha, now.weights)
+    set_explorations(pace, work, game)
+    return now
+
+
 @kernel
 def prepare_batch(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> None:
-    """Order the moves of every stale row and lay the courses; `work` is modified in place."""
-    policy, courses, stale = work.policy, work.courses, work.stale
+    """Find the best moves of every stale row and lay the courses; `work` is modified in place."""
+    policy, courses, stale, owned = work.policy, work.courses, work.stale, work.owned
     for row in range(n_unfinished(graph)):
         if stale[row]:
             stale[row] = False
-            if order_row(tables, graph, choice, policy, row):
+            if owned[row] and order_row(tables, graph, choice, policy, row):
                 pack_row(graph, policy, courses, row)
     lay_courses(graph, courses)
 
@@ -79,7 +149,7 @@ def run_batches(
     graph: Graph,
     choice: Choice,
     step: Step,
-    explorations: Explorations,
+    pace: Pace,
     work: Workspace,
     key: Any,
     first_game: int,
@@ -93,9 +163,10 @@ def run_batches(
     game = first_game
     while game < last_game:
         end = min(last_game, (game // batch + 1) * batch)
+        now = set_pace(pace, step, work, game)
         prepare_batch(tables, graph, choice, work)
-        walk(graph, work.courses, explorations, key, game, end, work.abreast, work.taken)
-        finish_batch(tables, graph, step, work, end - game)
+        walk(graph, work.courses, work.explorations, key, game, end, work.abreast, work.taken)
+        finish_batch(tables, graph, now, work, end - game)
         game = end
 
 
@@ -105,24 +176,32 @@ def run_games(
     graph: Graph,
     choice: Choice,
     step: Step,
-    explorations: Explorations,
+    pace: Pace,
+    even: Workspace,
+    odd: Workspace,
     game: Game,
     favourite: Any,
-    outcomes: Any,
+    record: Games,
     key: Any,
     first_game: int,
     last_game: int,
 ) -> None:
     """Learn from games `first_game` to `last_game - 1` one after the other: batches of one, without the sweeps.
 
-    Plays and learns what `run_batches` with `batch=1` does, bit for bit.  A greedy move is guessed to be the row's last one
-    (`favourite`, int32[U]) and checked afterwards: the processor follows the guess while it checks, and so does not wait
-    at every ply for values, comparison and look-up.
-    `tables`, `outcomes` (int64[4]), `favourite` (any edge of each row) and `game` (scratch) are modified in place.
+    Plays and learns what `run_batches` with `batch=1` does, bit for bit.  A greedy move is guessed to be the row's
+    last one (`favourite`) and checked afterwards: the processor follows the guess while it checks, and so does not
+    wait at every ply for values, comparison and look-up; 1.3 to 2.5 times faster.
+    even, odd: seats, rivals and explorations for games of even and odd numbers; only `outcomes` of `even` counts.
+    favourite: int32[U], any edge of each row.  game: scratch.  record: the games are written there unless it is empty.
+    `tables`, `even`, `odd`, `favourite`, `game` and `record` are modified in place.
     """
+    recorded = 0
     for number in range(first_game, last_game):
+        work = odd if number & 1 else even
+        now = step_at(pace, step, number)  # one visit each: the tabulated weights are not needed
+        set_explorations(pace, work, number)
         base = game_base(key, number)
-        plies = exploring_plies(explorations, draw(base, SET_DRAW))
+        plies = exploring_plies(work.explorations, draw(base, SET_DRAW))
         row, ply = 0, 0
         while row < n_unfinished(graph):
             edge = favourite[row]
@@ -131,6 +210,8 @@ def run_games(
                 plies >>= np.uint64(4)
                 n_moves = graph.first_edge[row + 1] - graph.first_edge[row]
                 edge = graph.first_edge[row] + below(draw(base, 1 + ply), n_moves)
+            elif work.seat >= 0 and ply & 1 != work.seat:
+                edge = work.policy.ordered[graph.first_edge[row] + below(draw(base, 1 + ply), work.policy.best[row])]
             elif not leads_alone(tables, graph, choice, row, edge):
                 edge = pick(tables, graph, choice, row, draw(base, 1 + ply))
                 favourite[row] = edge
@@ -138,8 +219,13 @@ def run_games(
             row = graph.child[edge]
             ply += 1
         game.row[ply] = row
-        outcomes[graph.outcome[row]] += 1
-        learn(tables, graph, game, ply, step)
+        even.outcomes[graph.outcome[row]] += 1
+        learn(tables, graph, game, ply, now)
+        if record.edge.shape[0] > 0:
+            for move in range(ply):
+                record.edge[recorded], record.exploring[recorded] = game.edge[move], game.exploring[move]
+                recorded += 1
+            record.start[number - first_game + 1] = recorded
 
 
 @kernel
@@ -158,3 +244,9 @@ def learn_games(tables: Any, graph: Graph, step: Step, games: Games, game: Game,
         game.row[plies] = row
         outcomes[graph.outcome[row]] += 1
         learn(tables, graph, game, plies, step)
+
+
+def played(outcomes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64[3]: first wins, draws and second wins, from counts by outcome (int64[4])."""
+    shown: NDArray[np.int64] = outcomes[[1, 3, 2]]
+    return shown

@@ -3,9 +3,12 @@
 Checked against the rules, with file and line, before anything is learnt from them.
 """
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -81,6 +84,42 @@ def _parse_game(text: str, graph: Graph) -> list[tuple[int, bool]]:
     if row < n_open:
         raise GamesError(f"the game is not finished after {len(moves)} moves")
     return moves
+
+
+class GamesWriter:
+    """Writes games to a file as they are played; the file appears whole, when the `with` block ends without an error.
+
+    Raises GamesError for an existing file (unless `overwrite`) and for what the disk refuses.
+    """
+
+    def __init__(self, path: Path, graph: Graph, *, overwrite: bool = False) -> None:
+        self._path, self._graph = path, graph
+        if path.exists() and not overwrite:
+            raise GamesError(f"{path} exists; choose another file for the games, or replace it with --overwrite")
+        self._temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+    def __enter__(self) -> Self:
+        try:
+            self._file = self._temporary.open("w", encoding="ascii")
+        except OSError as error:
+            raise GamesError(f"cannot write games to {self._path}: {error.strerror}; choose another file") from None
+        return self
+
+    def write(self, games: Games) -> None:
+        """Append `games`."""
+        try:
+            self._file.write("".join(f"{line}\n" for line in format_games(games, self._graph)))
+        except OSError as error:
+            raise GamesError(f"cannot write games to {self._path}: {error.strerror}; choose another file") from None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+        if error is None:
+            self._temporary.replace(self._path)
+        else:
+            self._temporary.unlink(missing_ok=True)
 
 
 def format_games(games: Games, graph: Graph) -> list[str]:

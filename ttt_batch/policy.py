@@ -34,7 +34,8 @@ class Choice(NamedTuple):
 class Policy(NamedTuple):
     """What may be played in every unfinished row, each possibility equally likely.
 
-    ordered: int32[E]; the moves of row r are ordered[first_edge[r]] and the best[r] - 1 entries behind it; others mean nothing.
+    ordered: int32[E]; the moves of row r are ordered[first_edge[r]] and the best[r] - 1 entries behind it, the
+    others mean nothing.
     best: int32[U], how many they are (at least 1).
     """
 
@@ -144,7 +145,7 @@ def order_row(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: in
 
 @inlined
 def pick(tables: Any, graph: Graph, choice: Choice, row: int, bits: Any) -> Any:
-    """The edge that 64 random bits pick among the best moves of `row`, straight from the tables, as `order_row` would."""
+    """The edge that 64 random bits pick among the best moves of `row`, as a draw from `order_row`'s list would."""
     lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
     mover = graph.ply[row] & 1
     n, best, first, last = best_moves(tables, graph, choice, row)

@@ -63,6 +63,8 @@ class Run:
     """The result of training, in memory or read from a file.
 
     tables: the learner's NamedTuple of arrays.  games: games learnt from.  interrupted: training was stopped early.
+    visits: float64, updates so far of every entry of the table; empty unless the step size goes by visits.
+    background: float64[codes, cells], the whole table of an imported file, with rows that cannot occur; or None.
     statistics: recorded points, an array per column (see `runfile`).  provenance: where the run comes from.
     """
 
@@ -72,6 +74,8 @@ class Run:
     statistics: dict[str, NDArray[Any]]
     provenance: dict[str, str | int | float] = field(default_factory=dict)
     interrupted: bool = False
+    visits: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    background: NDArray[np.float64] | None = None
 
     @functools.cached_property
     def board(self) -> Board:
@@ -87,6 +91,11 @@ class Run:
     def graph(self) -> Graph:
         """Positions and moves of the board, as this learner sees them."""
         return enumerate_graph(self.board, self.learner.occupied)
+
+    @functools.cached_property
+    def worth(self) -> NDArray[np.float64]:
+        """float64[P, 4]: what each outcome is worth to each player."""
+        return self.learner.worth(self.config.settings)
 
     @functools.cached_property
     def solution(self) -> NDArray[np.int8]:
@@ -107,6 +116,10 @@ class Run:
         if isinstance(position, int):
             return self.board.decode(position)
         return position
+
+    def visits_or_zeros(self) -> NDArray[np.float64]:
+        """Updates so far of every entry of the table, zeros where they were not counted."""
+        return self.visits if self.visits.size else np.zeros(self.tables[0].size)
 
     def _open_row(self, position: str | int | Position) -> int:
         marks = self.position(position)
@@ -136,9 +149,7 @@ class Run:
         marks = self.position(position)
         row = row_of(self.graph, self.board.encode(marks))
         if self.graph.outcome[row] != UNFINISHED:
-            return float(
-                self.learner.worth(self.config.settings)[int(self.graph.ply[row]) & 1, self.graph.outcome[row]]
-            )
+            return float(self.worth[int(self.graph.ply[row]) & 1, self.graph.outcome[row]])
         values = [value for value in self.move_values(marks).values() if value == value]
         return max(values) if values else float("nan")
 
@@ -167,7 +178,7 @@ class Run:
             empty_policy(self.graph),
             random_policy(self.graph),
             self.solution,
-            self.learner.worth(self.config.settings),
+            self.worth,
         )
         verdict = make_judgement()
         judge(self.tables, self.graph, self.learner.choice, bench, verdict)
@@ -210,6 +221,14 @@ class Run:
         states = {"code": self.graph.code, "outcome": self.graph.outcome}
         if any(axes == "E" for axes, _ in self.learner.fields.values()):
             states |= {"first_edge": self.graph.first_edge, "cell": self.graph.cell}
+        tables, fields = self.tables._asdict(), dict(self.learner.fields)
+        if self.visits.size:
+            tables["visits"] = self.visits.reshape(self.tables[0].shape)
+            fields["visits"] = (fields[self.tables._fields[0]][0], "how often the entry was updated")
+        if self.background is not None:
+            tables["background"] = self.background
+            axes = ",".join(str(n) for n in self.background.shape)
+            fields["background"] = (axes, "the imported table by code and cell, with rows that cannot occur")
         target = Path(path)
         save_run(
             target,
@@ -217,8 +236,8 @@ class Run:
                 config=self.config.as_dict(),
                 games=self.games,
                 states=states,
-                tables=self.tables._asdict(),
-                table_fields=self.learner.fields,
+                tables=tables,
+                table_fields=fields,
                 statistics=self.statistics,
                 provenance=self.provenance,
             ),
@@ -248,5 +267,12 @@ def load(path: str | Path) -> Run:
             raise RunFileError(
                 f"{path}: table {name!r} is not {array.dtype}{list(array.shape)}; the file is damaged or foreign"
             )
+    if config.alpha_schedule.power:
+        if "visits" not in data.tables:
+            raise RunFileError(
+                f"{path}: its step size goes by visits, but tables/visits is missing; the file is damaged"
+            )
+        run.visits = data.tables["visits"].ravel()
+    run.background = data.tables.get("background")
     run.tables = learner.tables(**{name: data.tables[name] for name in start._fields})
     return run

@@ -31,6 +31,8 @@ __all__ = [
     "Format",
     "FormatError",
     "Listing",
+    "Player",
+    "Table",
     "ValueTable",
     "format_named",
     "read",

@@ -241,4 +241,4 @@ def _described(value: Any) -> str:
     """A value's kind, for a message."""
     if isinstance(value, _Name):
         return f"a function ({value.value})"
-    return {_Dtype: "a NumPy type", type(None): "None"}.get(type(value), f"a {type(value).__name__}")
+    return {_Dtype: "a NumPy type", type(None): "None", int: "an int"}.get(type(value), f"a {type(value).__name__}")

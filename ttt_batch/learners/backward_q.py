@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ttt_batch.board import UNFINISHED
 from ttt_batch.graph import Graph, n_unfinished
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, state_value
-from ttt_batch.learners.steps import Step, visit_weight, weight
+from ttt_batch.learners.steps import Step, share_of, step_size, visit_weight
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import UNIFORM, Choice, score
 
@@ -64,7 +64,6 @@ def _state_value(tables: BackwardQTables, graph: Graph, row: int, player: int) -
 @fold.register(BackwardQTables)
 def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
     q, taken, hand = tables.q, counts.taken, counts.scratch
-    alpha = step.alpha
     for row in range(n_unfinished(graph) - 1, -1, -1):
         visits = counts.arrived[row]
         if visits == 0:
@@ -85,8 +84,9 @@ def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, sta
                 if share == 1.0:
                     q[edge] = hand[child, SET]
                 elif share == 0.0:
-                    q[edge] += weight(step, n) * (hand[child, PULL] - q[edge])
+                    q[edge] += share_of(step, edge, n) * (hand[child, PULL] - q[edge])
                 else:
+                    alpha = step_size(step, edge, n * (1.0 - share))
                     rate = share + alpha * (1.0 - share)
                     goal = (share * hand[child, SET] + alpha * (1.0 - share) * hand[child, PULL]) / rate
                     q[edge] += visit_weight(rate, float(n)) * (goal - q[edge])
@@ -108,7 +108,7 @@ def _learn(tables: BackwardQTables, graph: Graph, game: Game, plies: int, step: 
         q[game.edge[plies - 2]] = step.worth[plies & 1, graph.outcome[game.row[plies]]]
     for ply in range(plies - 3, -1, -1):
         edge = game.edge[ply]
-        q[edge] += step.alpha * (step.gamma * q[game.edge[ply + 2]] - q[edge])
+        q[edge] += step_size(step, edge, 1) * (step.gamma * q[game.edge[ply + 2]] - q[edge])
 
 
 LEARNER = Learner(

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ttt_batch.board import UNFINISHED
 from ttt_batch.graph import Graph, n_unfinished
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
-from ttt_batch.learners.steps import Step, weight_of_share
+from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import FIRST_BEST, Choice, score
 
@@ -96,7 +96,7 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stal
                 lesson_sum += taught * ahead[child, NEXT]
         if lessons > 0.0:
             before = value[player, row]
-            share = weight_of_share(step, lessons)
+            share = share_of(step, player * graph.code.shape[0] + row, lessons)
             value[player, row] = before + share * (step.gamma * (lesson_sum / lessons) - before)
             if value[player, row] != before:
                 mark_parents(graph, row, stale)
@@ -107,12 +107,12 @@ def _learn(tables: GreedyTdTables, graph: Graph, game: Game, plies: int, step: S
     value = tables.value
     for ply in range(1, plies):
         row, player = game.row[ply], (ply - 1) & 1
-        before = value[player, row]
-        if ply + 1 == plies:
-            worth = step.worth[player, graph.outcome[game.row[plies]]]
-            value[player, row] = before + step.alpha * (step.gamma * worth - before)
-        elif not game.exploring[ply + 1]:
-            value[player, row] = before + step.alpha * (step.gamma * value[player, game.row[ply + 2]] - before)
+        ends = ply + 1 == plies
+        if ends or not game.exploring[ply + 1]:
+            before = value[player, row]
+            ahead = step.worth[player, graph.outcome[game.row[plies]]] if ends else value[player, game.row[ply + 2]]
+            size = step_size(step, player * graph.code.shape[0] + row, 1)
+            value[player, row] = before + size * (step.gamma * ahead - before)
 
 
 LEARNER = Learner(

@@ -19,7 +19,7 @@ from ttt_batch.board import UNFINISHED
 from ttt_batch.compile import inlined
 from ttt_batch.graph import Graph, n_unfinished
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, state_value
-from ttt_batch.learners.steps import Step, weight
+from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import FIRST_BEST, Choice, score
 
@@ -73,7 +73,7 @@ def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, stal
                 child = graph.child[edge]
                 outcome = graph.outcome[child]
                 target = step.gamma * counts.scratch[child, 0] if outcome == UNFINISHED else step.worth[0, outcome]
-                q[edge] += weight(step, visits) * (target - q[edge])
+                q[edge] += share_of(step, edge, visits) * (target - q[edge])
         stale[row] = True
 
 
@@ -84,7 +84,7 @@ def _learn(tables: MinimaxQTables, graph: Graph, game: Game, plies: int, step: S
         outcome = graph.outcome[after]
         over = outcome != UNFINISHED
         target = step.worth[0, outcome] if over else step.gamma * _best(tables.q, graph, after)
-        tables.q[edge] += step.alpha * (target - tables.q[edge])
+        tables.q[edge] += step_size(step, edge, 1) * (target - tables.q[edge])
 
 
 LEARNER = Learner(

@@ -9,21 +9,25 @@ from numpy.typing import NDArray
 from ttt_batch.compile import inlined, kernel
 
 TABULATED = 1024
-"""Visits whose weight is tabulated; pow and log1p in the fold cost more than the fold itself."""
+"""Visits whose weight is tabulated; expm1 and log1p in the fold cost more than the fold itself."""
 
 
 class Step(NamedTuple):
-    """The numbers of a fold.
+    """The numbers of a fold, as they stand for one batch.
 
     alpha: step size, (0, 1].  gamma: discount, [0, 1].
     weights: float64[1024], `visit_weight(alpha, n)` for small n.
     worth: float64[P, 4], what each outcome is worth to each player.
+    power: 0, or p where the step size of a value's n-th visit is 1 / n**p.
+    visits: float64, a number per entry of the table (none where `power` is 0): updates so far, kept by `share_of`.
     """
 
     alpha: float
     gamma: float
     weights: Any
     worth: Any
+    power: float
+    visits: Any
 
 
 @inlined
@@ -49,20 +53,35 @@ def fill_weights(alpha: float, weights: Any) -> None:
 
 
 @inlined
-def weight(step: Step, n: int) -> Any:
-    """`visit_weight(step.alpha, n)` for a whole number of visits."""
-    return step.weights[n] if n < TABULATED else visit_weight(step.alpha, float(n))
+def step_size(step: Step, entry: int, n: float) -> Any:
+    """The step size of table entry `entry` in this batch, counting its `n` visits."""
+    if step.power == 0.0:
+        return step.alpha
+    before = step.visits[entry]
+    step.visits[entry] = before + n
+    return (before + 1.0) ** -step.power
 
 
 @inlined
-def weight_of_share(step: Step, n: float) -> Any:
-    """`visit_weight(step.alpha, n)` where the number of visits may be fractional."""
-    whole = int(n)
-    return weight(step, whole) if whole == n else visit_weight(step.alpha, n)
+def share_of(step: Step, entry: int, n: Any) -> Any:
+    """Share of the way to its mean target that table entry `entry` goes in a batch that visits it `n` times.
+
+    n: int, or float where visits are fractional.
+    """
+    if step.power == 0.0:
+        whole = int(n)
+        return step.weights[whole] if whole == n and whole < TABULATED else visit_weight(step.alpha, float(n))
+    return visit_weight(step_size(step, entry, n), float(n))
 
 
-def make_step(alpha: float, gamma: float, worth: NDArray[np.float64]) -> Step:
+def make_step(
+    alpha: float,
+    gamma: float,
+    worth: NDArray[np.float64],
+    power: float = 0.0,
+    visits: NDArray[np.float64] | None = None,
+) -> Step:
     """A step with its table filled."""
     weights = np.zeros(TABULATED)
     fill_weights(alpha, weights)
-    return Step(float(alpha), float(gamma), weights, worth)
+    return Step(float(alpha), float(gamma), weights, worth, float(power), np.zeros(0) if visits is None else visits)

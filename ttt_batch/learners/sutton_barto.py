@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ttt_batch.board import UNFINISHED
 from ttt_batch.graph import Graph, n_unfinished
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
-from ttt_batch.learners.steps import Step, weight
+from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import UNIFORM, Choice, score
 
@@ -47,7 +47,7 @@ def _state_value(tables: SuttonBartoTables, graph: Graph, row: int, player: int)
 
 @fold.register(SuttonBartoTables)
 def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
-    value = tables.value
+    value, n_rows = tables.value, graph.code.shape[0]
     for row in range(n_unfinished(graph) - 1, -1, -1):
         if counts.arrived[row] == 0:
             continue
@@ -64,10 +64,14 @@ def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, s
                 other_sum += both * value[1 - mover, child]
         if own_visits != 0:
             own = value[mover, row]
-            value[mover, row] = own + weight(step, own_visits) * (step.gamma * (own_sum / own_visits) - own)
+            value[mover, row] = own + share_of(step, mover * n_rows + row, own_visits) * (
+                step.gamma * (own_sum / own_visits) - own
+            )
         visits = counts.arrived[row]
         other = value[1 - mover, row]
-        value[1 - mover, row] = other + weight(step, visits) * (step.gamma * (other_sum / visits) - other)
+        value[1 - mover, row] = other + share_of(step, (1 - mover) * n_rows + row, visits) * (
+            step.gamma * (other_sum / visits) - other
+        )
         if value[1 - mover, row] != other:  # the rows above are ordered by the other player's values
             mark_parents(graph, row, stale)
 
@@ -80,7 +84,8 @@ def _learn(tables: SuttonBartoTables, graph: Graph, game: Game, plies: int, step
         for player in range(2):
             if not (game.exploring[ply] and player == ply & 1):
                 before = value[player, row]
-                value[player, row] = before + step.alpha * (step.gamma * value[player, after] - before)
+                size = step_size(step, player * graph.code.shape[0] + row, 1)
+                value[player, row] = before + size * (step.gamma * value[player, after] - before)
 
 
 LEARNER = Learner(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ttt_batch.compile import inlined
 from ttt_batch.graph import Graph, n_unfinished
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
-from ttt_batch.learners.steps import Step, weight
+from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import Counts
 from ttt_batch.policy import UNIFORM, Choice, score
 
@@ -62,7 +62,7 @@ def _fold(tables: TdTables, graph: Graph, counts: Counts, step: Step, stale: Any
     for row in range(n_unfinished(graph) - 1, -1, -1):
         visits = counts.arrived[row]
         if visits != 0:
-            updated = _updated(tables, graph, row, weight(step, visits), step.gamma)
+            updated = _updated(tables, graph, row, share_of(step, row, visits), step.gamma)
             if updated != tables.value[row]:
                 tables.value[row] = updated
                 mark_parents(graph, row, stale)
@@ -72,7 +72,7 @@ def _fold(tables: TdTables, graph: Graph, counts: Counts, step: Step, stale: Any
 def _learn(tables: TdTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
     for ply in range(plies - 1, -1, -1):
         row = game.row[ply]
-        tables.value[row] = _updated(tables, graph, row, step.alpha, step.gamma)
+        tables.value[row] = _updated(tables, graph, row, step_size(step, row, 1), step.gamma)
 
 
 LEARNER = Learner(

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ttt_batch.compile import inlined
 from ttt_batch.graph import Graph, n_unfinished
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
-from ttt_batch.learners.steps import Step, weight
+from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import LAST_BEST, Choice, score
 
@@ -65,12 +65,13 @@ def _step_towards(value: Any, player: int, row: int, share: float, target: float
 @fold.register(ValueFeedTables)
 def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
     value, taken, ahead = tables.value, counts.taken, counts.scratch
+    n_rows = graph.code.shape[0]
     for row in range(n_unfinished(graph), graph.code.shape[0]):
         visits = counts.arrived[row]
         if visits != 0:
             player = 1 - (graph.ply[row] & 1)
             target = step.gamma * step.worth[player, graph.outcome[row]]
-            if _step_towards(value, player, row, weight(step, visits), target):
+            if _step_towards(value, player, row, share_of(step, player * n_rows + row, visits), target):
                 mark_parents(graph, row, stale)
     for row in range(n_unfinished(graph) - 1, -1, -1):
         visits = counts.arrived[row]
@@ -89,7 +90,7 @@ def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, sta
         ahead[row, 0] = own_sum / visits
         if row != 0:
             target = step.gamma * (waiting_sum / visits)
-            if _step_towards(value, waiting, row, weight(step, visits), target):
+            if _step_towards(value, waiting, row, share_of(step, waiting * n_rows + row, visits), target):
                 mark_parents(graph, row, stale)
 
 
@@ -101,7 +102,8 @@ def _learn(tables: ValueFeedTables, graph: Graph, game: Game, plies: int, step: 
         last = plies if (plies - 1) & 1 == player else plies - 1
         for ply in range(last, 0, -2):
             row = game.row[ply]
-            _step_towards(tables.value, player, row, step.alpha, step.gamma * reward)
+            size = step_size(step, player * graph.code.shape[0] + row, 1)
+            _step_towards(tables.value, player, row, size, step.gamma * reward)
             reward = tables.value[player, row]
 
 

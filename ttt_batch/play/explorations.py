@@ -45,13 +45,18 @@ def packed_plies(members: int) -> Any:
 
 
 @kernel
-def fill_explorations(table: Explorations, epsilon: float, weight: Any, stack: Any) -> None:
-    """Fill `table` in place for one epsilon, [0, 1].  weight: float64[512], stack: int64[512]; scratch."""
+def fill_explorations(table: Explorations, epsilon: float, seat: int, weight: Any, stack: Any) -> None:
+    """Fill `table` in place for one epsilon, [0, 1].
+
+    seat: 0 or 1 where only the player in that seat explores, -1 where both do.
+    weight: float64[512], stack: int64[512]; scratch.
+    """
     n_poor, first_rich = 0, N_SETS  # two stacks in one array, growing towards each other
     for members in range(N_SETS):
         p = 1.0
         for ply in range(PLIES_AT_ONCE):
-            p *= epsilon if (members >> ply) & 1 else 1.0 - epsilon
+            here = epsilon if seat < 0 or ply & 1 == seat else 0.0
+            p *= here if (members >> ply) & 1 else 1.0 - here
         weight[members] = p * N_SETS
         table.own[members] = packed_plies(members)
         table.other[members] = table.own[members]
@@ -74,10 +79,10 @@ def fill_explorations(table: Explorations, epsilon: float, weight: Any, stack: A
             n_poor += 1
 
 
-def make_explorations(epsilon: float) -> Explorations:
-    """A filled table."""
+def make_explorations(epsilon: float, seat: int = -1) -> Explorations:
+    """A filled table; see `fill_explorations`."""
     table = Explorations(*(np.zeros(N_SETS, np.uint64) for _ in range(3)))
-    fill_explorations(table, epsilon, np.zeros(N_SETS), np.zeros(N_SETS, np.int64))
+    fill_explorations(table, epsilon, seat, np.zeros(N_SETS), np.zeros(N_SETS, np.int64))
     return table
 
 

@@ -1,0 +1,54 @@
+"""The games of a batch move by move: the plain walk, for recording.
+
+It draws what `walk` draws, ply by ply, so it plays the very games whose decisions `walk` counts; recording
+therefore changes no count.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ttt_batch.compile import kernel
+from ttt_batch.games import Games
+from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.play.explorations import SET_DRAW, Explorations, exploring_plies
+from ttt_batch.policy import Policy
+from ttt_batch.streams import below, draw, game_base
+
+
+def games_space(graph: Graph, games: int) -> Games:
+    """Space for `games` games of any length."""
+    moves = games * int(graph.ply.max())
+    return Games(np.zeros(games + 1, np.int64), np.zeros(moves, np.int32), np.zeros(moves, np.bool_))
+
+
+def trimmed(games: Games) -> Games:
+    """The games without the space behind their last move."""
+    end = int(games.start[-1])
+    return Games(games.start, games.edge[:end], games.exploring[:end])
+
+
+@kernel
+def replay(
+    graph: Graph, policy: Policy, explorations: Explorations, key: Any, first_game: int, last_game: int, games: Games
+) -> None:
+    """Write games `first_game` to `last_game - 1` into `games`, in place."""
+    move = 0
+    for number in range(first_game, last_game):
+        base = game_base(key, number)
+        plies = exploring_plies(explorations, draw(base, SET_DRAW))
+        row, ply = 0, 0
+        while row < n_unfinished(graph):
+            first_edge = graph.first_edge[row]
+            explores = (plies & np.uint64(15)) == np.uint64(ply)
+            bits = draw(base, 1 + ply)
+            if explores:
+                plies >>= np.uint64(4)
+                edge = first_edge + below(bits, graph.first_edge[row + 1] - first_edge)
+            else:
+                edge = policy.ordered[first_edge + below(bits, policy.best[row])]
+            games.edge[move], games.exploring[move] = edge, explores
+            move += 1
+            ply += 1
+            row = graph.child[edge]
+        games.start[number - first_game + 1] = move

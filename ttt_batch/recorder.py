@@ -1,0 +1,74 @@
+"""Recorded points: when the tables are judged during training, and the columns that come of it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.evaluation import Judgement, judge, make_bench, make_judgement
+from ttt_batch.graph import Graph, solve
+from ttt_batch.learners.base import Learner
+from ttt_batch.policy import empty_policy, random_policy
+
+DENSE_BATCHES, PER_OCTAVE = 32, 8
+
+
+def recorded_points(batch: int) -> Iterator[int]:
+    """Games after which the tables are judged: every batch at first, then eight times an octave."""
+    number = 1
+    while True:
+        yield number * batch
+        if number < DENSE_BATCHES:
+            number += 1
+        else:
+            number = max(number + 1, round(number * 2 ** (1 / PER_OCTAVE)))
+
+
+def unbeatable_since(games: NDArray[np.int64], unbeatable: NDArray[np.bool_]) -> int | None:
+    """Games at the first point from which on all of `unbeatable` (bool[T, P]) holds, or None."""
+    failing = np.flatnonzero(~unbeatable.all(axis=1))
+    first = int(failing[-1]) + 1 if failing.size else 0
+    return int(games[first]) if first < games.size else None
+
+
+class Recorder:
+    """The recorded points of a run, judged as they come."""
+
+    def __init__(self, graph: Graph, learner: Learner, worth: NDArray[np.float64]) -> None:
+        self._graph, self._choice = graph, learner.choice
+        self._bench = make_bench(graph, empty_policy(graph), random_policy(graph), solve(graph), worth)
+        self._points: list[tuple[int, float, NDArray[np.int64], Judgement]] = []
+        self._since: int | None = None
+
+    def record(self, tables: Any, games: int, seconds: float, outcomes: NDArray[np.int64]) -> None:
+        """Judge `tables` after `games` games."""
+        verdict = make_judgement()
+        judge(tables, self._graph, self._choice, self._bench, verdict)
+        self._points.append((games, seconds, outcomes, verdict))
+        if not verdict.unbeatable.all():
+            self._since = None
+        elif self._since is None:
+            self._since = games
+
+    @property
+    def last(self) -> int:
+        """Games at the last point; 0 before the first."""
+        return self._points[-1][0] if self._points else 0
+
+    @property
+    def since(self) -> int | None:
+        """Games at the first point since which every one was unbeatable in both seats, or None."""
+        return self._since
+
+    def statistics(self) -> dict[str, NDArray[Any]]:
+        """The points as columns, by the names of the run file."""
+        columns: dict[str, NDArray[Any]] = {
+            "games": np.array([point[0] for point in self._points], np.int64),
+            "seconds": np.array([point[1] for point in self._points], np.float64),
+            "outcomes": np.array([point[2] for point in self._points], np.int64).reshape(-1, 3),
+        }
+        for name, empty in make_judgement()._asdict().items():
+            stacked = [getattr(point[3], name) for point in self._points]
+            columns[name] = np.array(stacked, empty.dtype).reshape(-1, *empty.shape)
+        return columns

@@ -1,0 +1,105 @@
+"""Step sizes and exploration that change: with the games played, or for a step size with a value's visits.
+
+Written as `0.1`, `0.3->0.01:linear`, `0.3->0.01:exp` (over the run's games, by absolute game number) and, for alpha,
+`1/n` or `1/n^0.8` (by how often a value was updated).  Whatever it is, it stands still within a batch.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ttt_batch.compile import inlined
+from ttt_batch.errors import UsageError
+
+CONSTANT, LINEAR, EXPONENTIAL, VISITS = 0, 1, 2, 3
+_SHAPES = {"linear": LINEAR, "exp": EXPONENTIAL}
+
+
+class Course(NamedTuple):
+    """A schedule as kernels see it.
+
+    kind: CONSTANT, LINEAR, EXPONENTIAL or VISITS.  start, end: values at the first and from the last game on.
+    games: over how many games it changes.  power: the exponent of VISITS, else 0.
+    """
+
+    kind: int
+    start: float
+    end: float
+    games: float
+    power: float
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A schedule as a person writes it; `text` is its one canonical form."""
+
+    kind: int
+    start: float
+    end: float
+    power: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """The canonical form, which `parse_schedule` reads back."""
+        if self.kind == CONSTANT:
+            return repr(self.start)
+        if self.kind == VISITS:
+            return "1/n" if self.power == 1.0 else f"1/n^{self.power!r}"
+        shape = next(name for name, kind in _SHAPES.items() if kind == self.kind)
+        return f"{self.start!r}->{self.end!r}:{shape}"
+
+    @property
+    def by_games(self) -> bool:
+        """Whether it changes with the games played."""
+        return self.kind in (LINEAR, EXPONENTIAL)
+
+    def course(self, games: int) -> Course:
+        """The schedule over a run of `games` games."""
+        return Course(self.kind, self.start, self.end, float(max(games, 1)), self.power)
+
+
+def parse_schedule(name: str, value: float | str, *, positive: bool) -> Schedule:
+    """Read a number in [0, 1] (above 0 where `positive`) or a schedule of such; only positive ones may go by visits.
+
+    Raises UsageError with the value, the limit and the remedy.
+    """
+    if isinstance(value, int | float):
+        number = _number(name, str(value), positive)
+        return Schedule(CONSTANT, number, number)
+    text = value.replace(" ", "")
+    if match := re.fullmatch(r"1/n(?:\^(.+))?", text):
+        if not positive:
+            raise UsageError(f"{name} {value!r}: only alpha can go by visits; give a number or 0.3->0.01:linear")
+        power = _number(name, match[1] or "1", True)
+        return Schedule(VISITS, 1.0, 1.0, power)
+    if match := re.fullmatch(r"(.+)->(.+):(\w+)", text):
+        if match[3] not in _SHAPES:
+            raise UsageError(f"{name} {value!r}: unknown shape {match[3]!r}; write :linear or :exp")
+        kind = _SHAPES[match[3]]
+        ends = [_number(name, part, positive or kind == EXPONENTIAL) for part in (match[1], match[2])]
+        return Schedule(kind, ends[0], ends[1])
+    number = _number(name, text, positive)
+    return Schedule(CONSTANT, number, number)
+
+
+def _number(name: str, text: str, positive: bool) -> float:
+    interval = "(0, 1]" if positive else "[0, 1]"
+    try:
+        number = float(text)
+    except ValueError:
+        forms = "a number or 0.3->0.01:linear" + (" or 1/n" if positive else "")
+        raise UsageError(f"{name} {text!r} is not a number; give {forms}, with numbers in {interval}") from None
+    if not (0.0 < number <= 1.0 if positive else 0.0 <= number <= 1.0):
+        raise UsageError(f"{name} {text} is outside {interval}; give a number in it, e.g. 0.1")
+    return number
+
+
+@inlined
+def value_at(course: Course, game: Any) -> Any:
+    """The value for a batch whose first game is `game` (from 0); for VISITS the value of a first visit."""
+    if course.kind == LINEAR:
+        return course.start + (course.end - course.start) * min(game / course.games, 1.0)
+    if course.kind == EXPONENTIAL:
+        return course.start * math.exp(math.log(course.end / course.start) * min(game / course.games, 1.0))
+    return course.start
