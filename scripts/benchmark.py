@@ -167,7 +167,8 @@ def command(*arguments: str, cold: bool = False) -> Contestant:
                 raise SystemExit(f"ttt-batch {' '.join(arguments)} failed: {done.stderr.strip()}")
             return dict(json.loads(done.stdout))
 
-        _ = cold or measure()  # fills the kernel cache and the system's file cache
+        if not cold:
+            measure()  # fills the kernel cache and the system's file cache
         return measure
 
     return Contestant(prepare, "cold_rounds" if cold else "rounds")

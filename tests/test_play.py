@@ -77,9 +77,7 @@ def plain_walk(graph: Graph, policy: Policy, epsilon: float, seed: int, first: i
     return taken
 
 
-def walked(
-    graph: Graph, policy: Policy, epsilon: float, seed: int, first: int, last: int, block: int = 1024
-) -> Counts:
+def walked(graph: Graph, policy: Policy, epsilon: float, seed: int, first: int, last: int, block: int = 1024) -> Counts:
     """The completed counts of the same games."""
     counts, courses = empty_counts(graph), make_courses(graph, policy)
     lay_courses(graph, courses)

@@ -1,4 +1,4 @@
-"""The training loop: neither threads, blocks, pieces, slices nor stops show in the result; and what a run can be asked."""
+"""The training loop: neither threads, blocks, pieces nor stops show in the result; and what a run can be asked."""
 
 import itertools
 import math
@@ -276,10 +276,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("options", "value"), BAD, ids=[str(options) for options, _ in BAD])
-def test_bad_settings_are_refused_by_value_before_any_work(
-    options: dict[str, Any], value: str, tmp_path: Path
-) -> None:
-    with pytest.raises(UsageError, match=".") as caught:
+def test_bad_settings_are_refused_by_value_before_any_work(options: dict[str, Any], value: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
         ttt.train(**{"games": 10, "out": tmp_path / "run.h5", **options})
     assert value in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
@@ -316,7 +314,6 @@ def occupying() -> Run:
 
 def test_values_are_those_of_the_solved_game(run: Run) -> None:
     assert run.value("... ... ...") == pytest.approx(0, abs=0.01)
-    assert run.move_values("XO. .X. ...") == pytest.approx({2: 1, 3: 1, 5: 1, 6: 1, 7: 0, 8: 1}, abs=1) or True
     assert run.move_values("XX. OO. ...")[2] == 1.0
     assert run.move_values("XX. OO. X..")[5] == 1.0
     assert run.value("XX. OO. ...") == 1.0
@@ -380,7 +377,6 @@ def test_evaluations_agree_between_themselves(run: Run, occupying: Run) -> None:
     assert random.against == "random" and random.first[0] > 0.96 and random.second[0] > 0.77
     assert optimal.first == optimal.second == (0.0, 1.0, 0.0)
     assert itself.first == itself.second == (0.0, 1.0, 0.0)
-    assert itself == run.evaluation()._replace_against("self") if hasattr(itself, "_replace_against") else True
     assert random.unbeatable == {"first": True, "second": True}
     assert random.losing_line == {"first": None, "second": None}
 

@@ -16,7 +16,7 @@ from ttt_batch.learners.steps import Step, fill_weights
 from ttt_batch.play.counts import Counts, add_outcomes, clear, complete, empty_counts
 from ttt_batch.play.courses import U15, Courses, lay_courses, make_courses, pack_row
 from ttt_batch.play.explorations import N_SETS, SET_DRAW, Explorations, exploring_plies, fill_explorations
-from ttt_batch.play.walk import BLOCK, Abreast, make_abreast, walk
+from ttt_batch.play.walk import BLOCK, make_abreast, walk
 from ttt_batch.policy import Choice, Policy, empty_policy, leads_alone, order_row, pick
 from ttt_batch.schedules import EXPONENTIAL, LINEAR, Course, value_at
 from ttt_batch.streams import below, draw, game_base
@@ -40,6 +40,7 @@ class Workspace(NamedTuple):
     seat: the learner's seat, 0 or 1, against a rival; -1 in self-play.
     explorations: which plies explore, at the epsilon of the batch at hand.
     policy: the best moves of each row, the rival's included.
+    abreast: uint64[2 * block], see `walk`.
     taken: int64[E * 2], the memory of `counts.taken` as one dimension.
     stale: bool[U], rows whose best moves may have changed.
     owned: bool[U], rows where the learner moves; the others are the rival's.
@@ -51,7 +52,7 @@ class Workspace(NamedTuple):
     policy: Policy
     courses: Courses
     counts: Counts
-    abreast: Abreast
+    abreast: Any
     taken: Any
     stale: Any
     owned: Any
@@ -202,18 +203,20 @@ def run_games(
         set_explorations(pace, work, number)
         base = game_base(key, number)
         plies = exploring_plies(work.explorations, draw(base, SET_DRAW))
-        row, ply = 0, 0
+        row, ply, decision = 0, 0, 1
         while row < n_unfinished(graph):
-            edge = favourite[row]
+            edge, first_edge = favourite[row], graph.first_edge[row]
             explores = (plies & U15) == np.uint64(ply)
             if explores:
                 plies >>= np.uint64(4)
-                n_moves = graph.first_edge[row + 1] - graph.first_edge[row]
-                edge = graph.first_edge[row] + below(draw(base, 1 + ply), n_moves)
+                edge = first_edge + below(draw(base, decision), graph.first_edge[row + 1] - first_edge)
+                decision += 1
             elif work.seat >= 0 and ply & 1 != work.seat:
-                edge = work.policy.ordered[graph.first_edge[row] + below(draw(base, 1 + ply), work.policy.best[row])]
+                edge = work.policy.ordered[first_edge + below(draw(base, decision), work.policy.best[row])]
+                decision += work.policy.best[row] > 1
             elif not leads_alone(tables, graph, choice, row, edge):
-                edge = pick(tables, graph, choice, row, draw(base, 1 + ply))
+                edge, among = pick(tables, graph, choice, row, base, decision)
+                decision += among > 1
                 favourite[row] = edge
             game.row[ply], game.edge[ply], game.exploring[ply] = row, edge, explores
             row = graph.child[edge]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.compile import generic, inlined, kernel
 from ttt_batch.graph import Graph, n_unfinished
-from ttt_batch.streams import below
+from ttt_batch.streams import below, draw
 
 UNIFORM, FIRST_BEST, LAST_BEST = 0, 1, 2
 
@@ -105,7 +105,7 @@ def is_ordered(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: i
     n_best = policy.best[row]
     if n_best == 1:
         return leads_alone(tables, graph, choice, row, policy.ordered[lo])
-    if choice.window != 0.0:
+    if choice.window != 0.0 or choice.tie != UNIFORM:
         return False
     mover = graph.ply[row] & 1
     leading = score(tables, graph, policy.ordered[lo], mover)
@@ -144,20 +144,24 @@ def order_row(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: in
 
 
 @inlined
-def pick(tables: Any, graph: Graph, choice: Choice, row: int, bits: Any) -> Any:
-    """The edge that 64 random bits pick among the best moves of `row`, as a draw from `order_row`'s list would."""
+def pick(tables: Any, graph: Graph, choice: Choice, row: int, base: Any, decision: int) -> Any:
+    """What a draw from `order_row`'s list would pick, straight from the tables.
+
+    base, decision: the game's random numbers and the number of the one to use (`streams.draw`).
+    Returns (edge, number of moves it was picked among); with one best move nothing is drawn.
+    """
     lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
     mover = graph.ply[row] & 1
     n, best, first, last = best_moves(tables, graph, choice, row)
     if n == 0:
-        return lo + below(bits, hi - lo)
-    chosen = below(bits, n)
+        return lo + below(draw(base, decision), hi - lo), hi - lo
+    chosen = below(draw(base, decision), n) if n > 1 else 0
     for edge in range(first, last + 1):
         if ties(choice, score(tables, graph, edge, mover), best):
             if chosen == 0:
-                return edge
+                return edge, n
             chosen -= 1
-    return first
+    return first, n
 
 
 @kernel

@@ -43,12 +43,18 @@ def game_base(key: Any, game: Any) -> Any:
 
 
 @inlined
-def draw(base: Any, number: Any) -> Any:
-    """Draw `number` (0 to DRAWS - 1) of the game whose counter is `base`: uint64, uniform over all 64 bits."""
-    z = base + np.uint64(number) * GOLDEN
+def mix(counter: Any) -> Any:
+    """SplitMix64's output for a counter: uint64."""
+    z = counter
     z = (z ^ (z >> S30)) * MIX_1
     z = (z ^ (z >> S27)) * MIX_2
     return z ^ (z >> S31)
+
+
+@inlined
+def draw(base: Any, number: Any) -> Any:
+    """Draw `number` (0 to DRAWS - 1) of the game whose counter is `base`: uint64, uniform over all 64 bits."""
+    return mix(base + np.uint64(number) * GOLDEN)
 
 
 @inlined

@@ -59,7 +59,7 @@ def _state_value(tables: MinimaxQTables, graph: Graph, row: int, player: int) ->
 
 @fold.register(MinimaxQTables)
 def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
-    q, taken = tables.q, counts.taken
+    q, taken, n_open = tables.q, counts.taken, n_unfinished(graph)
     # Downwards, so that every child still has its values from before the batch; each row's best is looked up once.
     for row in range(n_unfinished(graph)):
         if counts.arrived[row] != 0:
@@ -68,12 +68,12 @@ def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, stal
         if counts.arrived[row] == 0:
             continue
         for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+            # No branch around unvisited edges: a share of 0 of the way is no way, and costs less than a wrong guess.
             visits = taken[edge, GREEDY] + taken[edge, EXPLORING]
-            if visits != 0:
-                child = graph.child[edge]
-                outcome = graph.outcome[child]
-                target = step.gamma * counts.scratch[child, 0] if outcome == UNFINISHED else step.worth[0, outcome]
-                q[edge] += share_of(step, edge, visits) * (target - q[edge])
+            child = graph.child[edge]
+            ahead, worth = step.gamma * counts.scratch[child, 0], step.worth[0, graph.outcome[child]]
+            target = ahead if child < n_open else worth
+            q[edge] += share_of(step, edge, visits) * (target - q[edge])
         stale[row] = True
 
 

@@ -40,7 +40,7 @@ def visit_weight(alpha: float, n: float) -> Any:
         return alpha
     if n == 0:
         return 0.0
-    if alpha == 1.0:
+    if alpha == 1.0 or n * alpha > 40.0:  # beyond 40 the formula rounds to 1, at 20 times the cost
         return 1.0
     return -math.expm1(n * math.log1p(-alpha))
 

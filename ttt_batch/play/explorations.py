@@ -14,8 +14,8 @@ from ttt_batch.compile import inlined, kernel
 
 PLIES_AT_ONCE = 9
 N_SETS = 1 << PLIES_AT_ONCE
-SET_DRAW = 64
-"""Number of the draw (`streams.draw`) that a game spends on its exploring plies."""
+SET_DRAW = 0
+"""Number of the draw (`streams.draw`) that a game spends on its exploring plies; decisions take 1, 2, ..."""
 
 NEVER = 15
 """Ends a packed set of plies; later than any ply of a course."""

@@ -37,11 +37,12 @@ def replay(
     for number in range(first_game, last_game):
         base = game_base(key, number)
         plies = exploring_plies(explorations, draw(base, SET_DRAW))
-        row, ply = 0, 0
+        row, ply, decision = 0, 0, 1
         while row < n_unfinished(graph):
             first_edge = graph.first_edge[row]
             explores = (plies & np.uint64(15)) == np.uint64(ply)
-            bits = draw(base, 1 + ply)
+            bits = draw(base, decision)
+            decision += explores or policy.best[row] > 1
             if explores:
                 plies >>= np.uint64(4)
                 edge = first_edge + below(bits, graph.first_edge[row + 1] - first_edge)

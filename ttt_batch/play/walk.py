@@ -4,42 +4,36 @@ The games of a block advance together, one decision a round; those that are over
 straight-line code without a branch to mispredict: 1.8 times (epsilon 0.1) to 3 times (td) the speed of
 following one game to its end.  Only decisions are counted; `counts.complete` derives the greedy moves between them.
 
-The random numbers of a game depend on its number and the ply alone (number 1 + ply of its draws decides at a
-ply), so neither
-the block nor the order of games shows in the counts, and a plain walk ply by ply plays the same games.
+The random numbers of a game depend on its number alone: number n of its draws makes its n-th decision.  So neither
+the block nor the order of games shows in the counts, a plain walk ply by ply plays the same games, and in a round the
+draws of all games wait for nothing but their bases.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ttt_batch.compile import kernel
 from ttt_batch.graph import Graph, n_unfinished
-from ttt_batch.play.courses import OFFSET_BITS, U4, U8, U15, U32, U63, U255, Courses
+from ttt_batch.play.courses import U4, U10, U15, U16, U32, U63, Courses
 from ttt_batch.play.explorations import SET_DRAW, Explorations, exploring_plies
-from ttt_batch.streams import draw, game_base
+from ttt_batch.streams import GOLDEN, draw, game_base, mix
 
 BLOCK = 1024
-"""Games abreast: 18 KB of state, well inside the first cache; 512 to 4,096 measure alike."""
+"""Games abreast: 16 KB of state, inside the first cache; 512 to 4,096 measure alike."""
 
-ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
+ONE, U48 = np.uint64(1), np.uint64(48)
+EDGE = np.uint64(0xFFFF)
+HALF = np.uint64(0xFFFFFFFF)
+PLIES = np.uint64((1 << 40) - 1)
 
 
-class Abreast(NamedTuple):
-    """The games of a block that are still being played.
-
-    base: uint64[block], where a game's random numbers start.  plies: uint64[block], its exploring plies to come.
-    row: uint16[block], the row of its next decision.
+def make_abreast(block: int = BLOCK) -> NDArray[np.uint64]:
+    """Space for the state of `block` games, two words each: where a game's random numbers start, and its
+    exploring plies to come (bits 0-39) with the row of its next decision (48-63).
     """
-
-    base: Any
-    plies: Any
-    row: Any
-
-
-def make_abreast(block: int = BLOCK) -> Abreast:
-    """Space for `block` games."""
-    return Abreast(np.zeros(block, np.uint64), np.zeros(block, np.uint64), np.zeros(block, np.uint16))
+    return np.zeros(2 * block, np.uint64)
 
 
 @kernel
@@ -50,44 +44,45 @@ def walk(
     key: Any,
     first_game: int,
     last_game: int,
-    abreast: Abreast,
+    abreast: Any,
     taken: Any,
 ) -> None:
     """Play games `first_game` to `last_game - 1`; add each decision to `taken`, in place.
 
-    taken: int64[E * 2], `counts.Counts.taken` as one dimension (a second index costs registers here).
+    abreast: uint64[2 * block], scratch.
+    taken: int64[E * 2], `counts.Counts.taken` as one dimension.
+
+    All arrays have one dimension and what belongs together shares a word: a decision is a chain of three loads from
+    the second cache, and the fewer instructions it takes, the more of them the processor overlaps.
     """
-    final = np.uint16(n_unfinished(graph))
-    n_edges = np.uint64(graph.child.shape[0])
-    block = abreast.row.shape[0]
+    final = np.uint64(n_unfinished(graph))
+    block = abreast.shape[0] // 2
     for start in range(first_game, last_game, block):
         playing = np.uint64(0)
         for game in range(start, min(start + block, last_game)):
             base = game_base(key, game)
             plies = exploring_plies(explorations, draw(base, SET_DRAW))
-            row = courses.row[plies & U15]
-            abreast.base[playing] = base
-            abreast.plies[playing] = plies
-            abreast.row[playing] = row
-            playing += np.uint64(row < final)
+            row = np.uint64(courses.row[plies & U15])
+            abreast[playing] = base
+            abreast[playing + ONE] = plies | (row << U48)
+            playing += np.uint64(row < final) << ONE
+        decisions = GOLDEN  # draw number 1, 2, ... in each round, as a distance from the games' bases
         while playing > 0:
             n_playing = playing
             playing = np.uint64(0)
-            for game in range(n_playing):
-                base = abreast.base[game]
-                plies = abreast.plies[game]
-                decision = courses.decision[abreast.row[game]]
-                ply = decision & U15
-                explores = np.uint64((plies & U15) == ply)
-                plies >>= explores << TWO
-                n_moves = (decision >> (U8 + (explores << THREE))) & U255
-                first_edge = decision >> U32
+            for game in range(np.uint64(0), n_playing, np.uint64(2)):
+                base = abreast[game]
+                plies = abreast[game + ONE]
+                halves = courses.decision[plies >> U48]
+                explores = np.uint64((plies & U15) == (halves & U15))
+                plies = (plies & PLIES) >> (explores << np.uint64(2))
+                decision = (halves >> (explores << np.uint64(5))) & HALF
                 # streams.below, without leaving unsigned numbers
-                chosen = ((draw(base, ONE + ply) >> U32) * n_moves) >> U32
-                move = np.uint64(courses.move[first_edge + chosen + explores * n_edges])
-                taken[((first_edge + (move & U63)) << ONE) + explores] += 1
-                row = courses.row[((move >> np.uint64(OFFSET_BITS)) << U4) + (plies & U15)]
-                abreast.base[playing] = base
-                abreast.plies[playing] = plies
-                abreast.row[playing] = row
-                playing += np.uint64(row < final)
+                chosen = ((mix(base + decisions) >> U32) * ((decision >> U4) & U63)) >> U32
+                move = np.uint64(courses.move[(decision >> U10) + chosen])
+                taken[((move & EDGE) << ONE) + explores] += 1
+                row = np.uint64(courses.row[((move >> U16) << U4) + (plies & U15)])
+                abreast[playing] = base
+                abreast[playing + ONE] = plies | (row << U48)
+                playing += np.uint64(row < final) << ONE
+            decisions += GOLDEN
