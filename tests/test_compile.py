@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,13 +30,16 @@ REPORT = """
 print("compiled" if compiled else "cached", hashlib.sha256(result).hexdigest(), kernels.cache_folder().name)
 """
 
-# The whole way, about ten seconds of compiling.
+# Many kernels, about five seconds of compiling.
 TRAIN = f"""{PREAMBLE}
-import ttt_batch
-result = ttt_batch.train(1000, batch=500, seed=1).tables.value.tobytes()
+from ttt_batch.config import make_config
+from ttt_batch.trainer import Trainer
+trainer = Trainer(make_config(batch=500, seed=1))
+trainer.advance(1000, lambda: False)
+result = trainer.tables.value.tobytes()
 {REPORT}"""
 
-# One kernel, about a second; the score it calls is defined in another file.
+# One kernel, less than a second; the score it calls is defined in another file.
 ORDER = f"""{PREAMBLE}
 import numpy as np
 from ttt_batch.board import Board
@@ -48,21 +52,23 @@ order_rows(TdTables(np.random.default_rng(1).normal(size=graph.code.size)), grap
 result = policy.ordered[graph.first_edge[:-1]].tobytes()
 {REPORT}"""
 
-# Every learner, in batches and game by game; written to the file named by the first argument.
+# Every learner, in batches and game by game; written to files in the folder named by the first argument.
 LEARN = """
 import sys
+import traceback
+from pathlib import Path
 import numpy as np
 from ttt_batch.config import make_config
 from ttt_batch.learners import LEARNERS
 from ttt_batch.trainer import Trainer
-found = {}
 for name in LEARNERS:
     for batch in (20, 1):
-        trainer = Trainer(make_config(learner=name, batch=batch, seed=3))
-        trainer.advance(60, lambda: False)
-        found |= {f"{name}/{batch}/{field}": array for field, array in trainer.tables._asdict().items()}
-        found[f"{name}/{batch}/outcomes"] = trainer.outcomes
-np.savez(sys.argv[1], **found)
+        try:
+            trainer = Trainer(make_config(learner=name, batch=batch, seed=3))
+            trainer.advance(60, lambda: False)
+            np.savez(Path(sys.argv[1]) / f"{name}-{batch}.npz", outcomes=trainer.outcomes, **trainer.tables._asdict())
+        except Exception:
+            (Path(sys.argv[1]) / f"{name}-{batch}.txt").write_text(traceback.format_exc())
 """
 
 
@@ -105,18 +111,29 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
+class Beside(NamedTuple):
+    """A process that runs beside the tests, and the folder it writes to."""
+
+    process: "subprocess.Popen[str]"
+    folder: Path
+
+
 @pytest.fixture(scope="module")
-def plain_python(package: Path, tmp_path_factory: pytest.TempPathFactory) -> "tuple[subprocess.Popen[str], Path]":
-    """Every learner without the compiler, running beside the other tests."""
-    path = tmp_path_factory.mktemp("plain") / "tables.npz"
-    return started(LEARN, str(path), package=package, NUMBA_DISABLE_JIT="1"), path
+def plain_python(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
+    """Every learner without the compiler."""
+    folder = tmp_path_factory.mktemp("plain")
+    process = started(LEARN, str(folder), package=package, NUMBA_DISABLE_JIT="1")
+    yield Beside(process, folder)
+    process.kill()
+    process.communicate()
 
 
 class Cache(NamedTuple):
-    """A cache that two processes have filled at the same time, and what they reported."""
+    """A cache that two processes have filled at the same time, what they reported, and what ORDER then did."""
 
     root: Path
-    reports: list[Report]
+    filling: list[Report]
+    order: Report
 
 
 @pytest.fixture(scope="module")
@@ -126,18 +143,16 @@ def cache(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Cache:
         (root / name).mkdir()
         os.utime(root / name, (time.time() - 86_400 * days,) * 2)
     processes = [started(TRAIN, package=package, TTT_BATCH_CACHE_DIR=str(root)) for _ in range(2)]
-    reports = [report(process) for process in processes]
-    return Cache(root, [*reports, report(started(ORDER, package=package, TTT_BATCH_CACHE_DIR=str(root)))])
+    filling = [report(process) for process in processes]
+    return Cache(root, filling, report(started(ORDER, package=package, TTT_BATCH_CACHE_DIR=str(root))))
 
 
 def contents(root: Path) -> dict[str, tuple[int, int]]:
     return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in root.rglob("*") if path.is_file()}
 
 
-def test_two_processes_may_compile_into_one_empty_folder(
-    cache: Cache, plain_python: "tuple[subprocess.Popen[str], Path]"
-) -> None:
-    one, other, _ = cache.reports
+def test_two_processes_may_compile_into_one_empty_folder(cache: Cache, plain_python: Beside) -> None:
+    one, other = cache.filling
     assert one == other
     assert one.kernels == "compiled"
     names = [path.name for path in (cache.root / one.folder).iterdir()]
@@ -146,12 +161,12 @@ def test_two_processes_may_compile_into_one_empty_folder(
 
 def test_folders_that_no_version_used_for_a_month_are_dropped(cache: Cache) -> None:
     names = sorted(path.name for path in cache.root.iterdir())
-    assert names == sorted(["kernels-young", "other", cache.reports[0].folder])
+    assert names == sorted(["kernels-young", "other", cache.filling[0].folder])
 
 
 def test_a_second_process_compiles_nothing(cache: Cache, package: Path) -> None:
     before = contents(cache.root)
-    for script, first in ((TRAIN, cache.reports[0]), (ORDER, cache.reports[2])):
+    for script, first in ((TRAIN, cache.filling[0]), (ORDER, cache.order)):
         assert first.kernels == "compiled"
         again = report(started(script, package=package, TTT_BATCH_CACHE_DIR=str(cache.root)))
         assert again == first._replace(kernels="cached")
@@ -159,7 +174,7 @@ def test_a_second_process_compiles_nothing(cache: Cache, package: Path) -> None:
 
 
 def test_an_edit_of_a_callee_in_another_file_is_seen(cache: Cache, package: Path) -> None:
-    before = cache.reports[2]
+    before = cache.order
     source = package / "learners" / "td.py"
     text = source.read_text(encoding="utf-8")
     edited = text.replace("return -value if mover else value", "return value if mover else -value")
@@ -178,13 +193,13 @@ def test_an_edit_of_a_callee_in_another_file_is_seen(cache: Cache, package: Path
 def test_a_damaged_cache_is_compiled_anew(cache: Cache, package: Path, tmp_path: Path) -> None:
     root = tmp_path / "cache"
     shutil.copytree(cache.root, root)
-    kernels = sorted(root.rglob("ttt_batch.policy.order_rows*.kernel"))
-    assert kernels
-    for kernel in kernels:
-        kernel.write_bytes(kernel.read_bytes()[: kernel.stat().st_size // 2])
-    assert report(started(ORDER, package=package, TTT_BATCH_CACHE_DIR=str(root))) == cache.reports[2]
-    mended = report(started(ORDER, package=package, TTT_BATCH_CACHE_DIR=str(root)))
-    assert mended == cache.reports[2]._replace(kernels="cached")
+    files = sorted(root.rglob("ttt_batch.policy.order_rows*.kernel"))
+    assert files
+    for file in files:
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    for kernels in ("compiled", "cached"):
+        found = report(started(ORDER, package=package, TTT_BATCH_CACHE_DIR=str(root)))
+        assert found == cache.order._replace(kernels=kernels)
 
 
 def test_an_unusable_cache_costs_nothing_but_the_cache(cache: Cache, package: Path, tmp_path: Path) -> None:
@@ -194,22 +209,22 @@ def test_an_unusable_cache_costs_nothing_but_the_cache(cache: Cache, package: Pa
     if Path("/proc/self").is_dir():
         places.append("/proc/nowhere")
     processes = [started(ORDER, package=package, TTT_BATCH_CACHE_DIR=place) for place in places]
-    assert [report(process) for process in processes] == [cache.reports[2]] * len(places)
+    assert [report(process) for process in processes] == [cache.order] * len(places)
     assert file.read_text() == "in the way"
 
 
+@pytest.mark.parametrize("batch", [20, 1])
 @pytest.mark.parametrize("name", LEARNERS)
-def test_plain_python_computes_the_same_bytes(name: str, plain_python: "tuple[subprocess.Popen[str], Path]") -> None:
-    process, path = plain_python
-    if process.returncode is None:
-        assert finished(process) == ""
-    assert process.returncode == 0
-    with np.load(path) as found:
-        for batch in (20, 1):
-            trainer = Trainer(make_config(learner=name, batch=batch, seed=3))
-            fresh = [array.tobytes() for array in trainer.tables]
-            trainer.advance(60, lambda: False)
-            assert [array.tobytes() for array in trainer.tables] != fresh
-            for field, array in trainer.tables._asdict().items():
-                assert found[f"{name}/{batch}/{field}"].tobytes() == array.tobytes()
-            assert found[f"{name}/{batch}/outcomes"].tolist() == trainer.outcomes.tolist()
+def test_plain_python_computes_the_same_bytes(name: str, batch: int, plain_python: Beside) -> None:
+    if plain_python.process.returncode is None:
+        assert finished(plain_python.process) == ""
+    failure = plain_python.folder / f"{name}-{batch}.txt"
+    assert not failure.exists(), failure.read_text()
+    trainer = Trainer(make_config(learner=name, batch=batch, seed=3))
+    fresh = [array.tobytes() for array in trainer.tables]
+    trainer.advance(60, lambda: False)
+    assert [array.tobytes() for array in trainer.tables] != fresh
+    with np.load(plain_python.folder / f"{name}-{batch}.npz") as found:
+        assert found["outcomes"].tolist() == trainer.outcomes.tolist()
+        for field, array in trainer.tables._asdict().items():
+            assert found[field].tobytes() == array.tobytes()

@@ -63,11 +63,11 @@ def plain_walk(graph: Graph, policy: Policy, epsilon: float, seed: int, first: i
         bits = plain_draw(key, game, SET_DRAW)
         column = bits % 2**PLIES_AT_ONCE
         exploring = own[column] if bits >> PLIES_AT_ONCE < threshold[column] else other[column]
-        row = 0
+        row, decision = 0, 1
         while row < len(best):
-            ply = ply_of[row]
-            explores = ply in exploring
-            bits = plain_draw(key, game, 1 + ply)
+            explores = ply_of[row] in exploring
+            bits = plain_draw(key, game, decision)
+            decision += explores or best[row] > 1  # the draws of a game are numbered by what chance decides
             if explores:
                 edge = first_edge[row] + plain_below(bits, first_edge[row + 1] - first_edge[row])
             else:

@@ -192,34 +192,43 @@ def run_games(
     Plays and learns what `run_batches` with `batch=1` does, bit for bit.  A greedy move is guessed to be the row's
     last one (`favourite`) and checked afterwards: the processor follows the guess while it checks, and so does not
     wait at every ply for values, comparison and look-up; 1.3 to 2.5 times faster.
-    even, odd: seats, rivals and explorations for games of even and odd numbers; only `outcomes` of `even` counts.
-    favourite: int32[U], any edge of each row.  game: scratch.  record: the games are written there unless it is empty.
+    even, odd: seats and explorations for games of even and odd numbers; the rival's policy and `outcomes` are even's.
+    favourite: int64[U], any edge of each row (bits 32-63) and its child (0-31), in one word because finding the next
+    row is what each ply waits for.  game: scratch.  record: the games are written there unless it is empty.
     `tables`, `even`, `odd`, `favourite`, `game` and `record` are modified in place.
     """
-    recorded = 0
+    recorded, rival = 0, even.policy
     for number in range(first_game, last_game):
-        work = odd if number & 1 else even
-        now = step_at(pace, step, number)  # one visit each: the tabulated weights are not needed
-        set_explorations(pace, work, number)
+        # One visit each: the tabulated weights are not needed.
+        now = step_at(pace, step, number)
         base = game_base(key, number)
-        plies = exploring_plies(work.explorations, draw(base, SET_DRAW))
+        if number & 1:
+            set_explorations(pace, odd, number)
+            seat, plies = odd.seat, exploring_plies(odd.explorations, draw(base, SET_DRAW))
+        else:
+            set_explorations(pace, even, number)
+            seat, plies = even.seat, exploring_plies(even.explorations, draw(base, SET_DRAW))
         row, ply, decision = 0, 0, 1
         while row < n_unfinished(graph):
-            edge, first_edge = favourite[row], graph.first_edge[row]
+            first_edge = graph.first_edge[row]
+            edge, child = favourite[row] >> 32, favourite[row] & 0xFFFFFFFF
             explores = (plies & U15) == np.uint64(ply)
             if explores:
                 plies >>= np.uint64(4)
                 edge = first_edge + below(draw(base, decision), graph.first_edge[row + 1] - first_edge)
+                child = np.int64(graph.child[edge])
                 decision += 1
-            elif work.seat >= 0 and ply & 1 != work.seat:
-                edge = work.policy.ordered[first_edge + below(draw(base, decision), work.policy.best[row])]
-                decision += work.policy.best[row] > 1
+            elif seat >= 0 and ply & 1 != seat:
+                edge = rival.ordered[first_edge + below(draw(base, decision), rival.best[row])]
+                child = np.int64(graph.child[edge])
+                decision += rival.best[row] > 1
             elif not leads_alone(tables, graph, choice, row, edge):
                 edge, among = pick(tables, graph, choice, row, base, decision)
+                child = np.int64(graph.child[edge])
                 decision += among > 1
-                favourite[row] = edge
+                favourite[row] = (np.int64(edge) << 32) | child
             game.row[ply], game.edge[ply], game.exploring[ply] = row, edge, explores
-            row = graph.child[edge]
+            row = child
             ply += 1
         game.row[ply] = row
         even.outcomes[graph.outcome[row]] += 1

@@ -80,7 +80,8 @@ class Trainer:
             explorations = make_explorations(epsilon.start, seat)
             self._works.append(make_workspace(self.graph, explorations, block=block, rival=rival, seat=seat))
         self._game = make_game(self.graph)
-        self._favourite = self.graph.first_edge[:-1].copy()
+        any_edge = self.graph.first_edge[:-1].astype(np.int64)
+        self._favourite = (any_edge << 32) | self.graph.child[any_edge]
         self._record = record
         self._threads = min(threads, config.batch // GAMES_PER_THREAD)
         self._lanes = [
