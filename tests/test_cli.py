@@ -243,6 +243,7 @@ MISUSED = [
     ("train --games -1", "-1"),
     ("train --games many", "many"),
     ("train --games 99999999999999999999", "99"),
+    (f"train --games {10**400}", "games"),
     ("train --batch 0", "0"),
     ("train --batch 1.5", "1.5"),
     ("train --threads 0", "0"),
@@ -290,7 +291,8 @@ def bad_files(folder: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("words", "value", "status"),
-    [(words, value, 2) for words, value in MISUSED] + [(words, value, 1) for words, value in COULD_NOT],
+    [pytest.param(words, value, 2, id=words[:40]) for words, value in MISUSED]
+    + [pytest.param(words, value, 1, id=words[:40]) for words, value in COULD_NOT],
 )
 def test_bad_input_costs_one_line_and_writes_nothing(
     words: str,

@@ -3,8 +3,10 @@
 0 done, 1 could not, 2 misused, 130 interrupted.
 """
 
+import itertools
 import os
 import sys
+from typing import Any
 
 
 def main() -> None:
@@ -18,28 +20,44 @@ def run(arguments: list[str]) -> int:
     from ttt_batch.errors import TttBatchError
 
     try:
-        status = app(arguments, prog_name="ttt-batch", standalone_mode=False)
+        status = app(arguments or ["--help"], prog_name="ttt-batch", standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
     except TttBatchError as error:
         return _fail(str(error), error.exit_status)
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as error:
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise
         # Whoever read our output has gone; nothing is wrong.  Keep the interpreter from flushing into the closed pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except MemoryError:
         return _fail("not enough memory for this board or batch; choose a smaller one", 1)
     except Exception as error:
         # typer's own usage errors; it carries click under different names in different versions.
         if hasattr(error, "format_message"):
-            return _fail(f"{error.format_message()} (see ttt-batch --help)", int(getattr(error, "exit_code", 2)))
+            return _fail(_usage_message(error, arguments), int(getattr(error, "exit_code", 2)))
         if type(error).__name__ == "Abort":
             return _fail("interrupted", 130)
         if type(error).__name__ == "Exit":
-            return int(getattr(error, "exit_code", 0))
+            status = int(getattr(error, "exit_code", 0))
+            interrupted = status == 130 and isinstance(error.__cause__, KeyboardInterrupt)
+            return _fail("interrupted", 130) if interrupted else status
         raise
+
+
+def _usage_message(error: Any, arguments: list[str]) -> str:
+    """One line about a misused option that names the value given, which typer's own message may leave out."""
+    message = str(error.format_message()).rstrip(".")
+    for name in getattr(getattr(error, "param", None), "opts", []):
+        for before, value in itertools.pairwise([*arguments, ""]):
+            if before == name and value not in message:
+                return f"{message}, not {value!r} (see ttt-batch --help)"
+            if before.startswith(f"{name}="):
+                return f"{message}, not {before.partition('=')[2]!r} (see ttt-batch --help)"
+    return f"{message} (see ttt-batch --help)"
 
 
 def _fail(message: str, status: int) -> int:

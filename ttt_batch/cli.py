@@ -89,6 +89,7 @@ def train(
     """Train a learner by self-play, prove how good it is, and save the run."""
     from ttt_batch import compile as kernels
     from ttt_batch import reports, training
+    from ttt_batch.errors import InterruptedTraining
 
     target = out if out is not None else _new_name(f"{learner}-{board}")
     kernels.on_compile(lambda: print("compiling kernels (once, about 15 seconds) ...", file=sys.stderr, flush=True))
@@ -121,8 +122,7 @@ def train(
             command=_command_line(),
         )
     if run.games == 0:
-        typer.echo("ttt-batch: interrupted before the first batch was learnt; nothing was written", err=True)
-        raise typer.Exit(130)
+        raise InterruptedTraining("interrupted before the first batch was learnt; nothing was written")
     typer.echo(
         reports.to_json(reports.training_summary(run, str(target))) if json else reports.training_text(run, str(target))
     )
@@ -349,9 +349,13 @@ class _Interrupt:
         self._before = {number: signal.signal(number, self._handle) for number in (signal.SIGINT, signal.SIGTERM)}
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        if kind is KeyboardInterrupt:
+            from ttt_batch.errors import InterruptedTraining
+
+            raise InterruptedTraining("interrupted; nothing was written") from None
 
 
 def _new_name(stem: str) -> Path:

@@ -7,6 +7,12 @@ class TttBatchError(Exception):
     exit_status = 1
 
 
+class InterruptedTraining(TttBatchError):
+    """A person stopped the program before there was anything to keep."""
+
+    exit_status = 130
+
+
 class UsageError(TttBatchError, ValueError):
     """An argument is outside its range or names nothing that exists."""
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.board import DRAW, FIRST_WINS, UNFINISHED
+from ttt_batch.board import DRAW, FIRST_WINS
 from ttt_batch.compile import inlined, kernel
-from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.graph import Graph, mover_of, n_unfinished
 from ttt_batch.learners.base import state_value
 from ttt_batch.policy import Choice, Policy, order_rows
 
@@ -37,8 +37,8 @@ def expected_results(graph: Graph, first: Policy, second: Policy, result: Any) -
             result[row, outcome] = 1.0 if outcome == 1 - final else 0.0
     for row in range(n_unfinished(graph) - 1, -1, -1):
         lo = graph.first_edge[row]
-        ordered = second.ordered if graph.ply[row] & 1 else first.ordered
-        n = second.best[row] if graph.ply[row] & 1 else first.best[row]
+        ordered = second.ordered if mover_of(graph, row) else first.ordered
+        n = second.best[row] if mover_of(graph, row) else first.best[row]
         wins, draws, losses = 0.0, 0.0, 0.0
         for slot in range(lo, lo + n):
             child = graph.child[ordered[slot]]
@@ -60,7 +60,7 @@ def worst_results(graph: Graph, policy: Policy, seat: int, result: Any) -> None:
     for row in range(n_unfinished(graph) - 1, -1, -1):
         lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
         worst = 1
-        if graph.ply[row] & 1 == seat:
+        if mover_of(graph, row) == seat:
             for slot in range(lo, lo + policy.best[row]):
                 worst = min(worst, result[graph.child[policy.ordered[slot]]])
         else:
@@ -82,7 +82,7 @@ def best_response_values(graph: Graph, policy: Policy, seat: int, value: Any) ->
         value[row] = sign * final_result(graph.outcome[row])
     for row in range(n_unfinished(graph) - 1, -1, -1):
         lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
-        if graph.ply[row] & 1 == seat:
+        if mover_of(graph, row) == seat:
             total = 0.0
             for slot in range(lo, lo + policy.best[row]):
                 total += value[graph.child[policy.ordered[slot]]]
@@ -109,7 +109,7 @@ def optimal_share(graph: Graph, policy: Policy, seat: int, solution: Any, reache
         if not reached[row]:
             continue
         lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
-        if graph.ply[row] & 1 == seat:
+        if mover_of(graph, row) == seat:
             total += 1
             keeps = 1
             for slot in range(lo, lo + policy.best[row]):
@@ -236,6 +236,26 @@ def match(graph: Graph, first: Policy, second: Policy) -> tuple[float, float, fl
     return tuple(result[0].tolist())
 
 
+@kernel
+def shortest_losses(graph: Graph, policy: Policy, seat: int, worst: Any, plies: Any, follow: Any) -> None:
+    """Find the shortest way to lose from every row where the agent in `seat` can lose (`worst` is -1 there).
+
+    worst: int8[S], as `worst_results` gives it.
+    plies: int64[S], moves to the end, and follow: int64[U], the edge to take or -1; both are modified in place.
+    """
+    plies[:] = 0
+    for row in range(n_unfinished(graph) - 1, -1, -1):
+        lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+        own = mover_of(graph, row) == seat
+        follow[row] = -1
+        for slot in range(lo, lo + policy.best[row] if own else hi):
+            edge = policy.ordered[slot] if own else slot
+            child = graph.child[edge]
+            if worst[child] == -1 and (follow[row] < 0 or plies[child] + 1 < plies[row]):
+                follow[row] = edge
+                plies[row] = plies[child] + 1
+
+
 def losing_line(graph: Graph, policy: Policy, seat: int) -> list[int] | None:
     """Cells of a shortest game that the agent in `seat` can lose, or None where it cannot be beaten.
 
@@ -245,16 +265,8 @@ def losing_line(graph: Graph, policy: Policy, seat: int) -> list[int] | None:
     worst_results(graph, policy, seat, worst)
     if worst[0] >= 0:
         return None
-    plies = np.where(graph.outcome != UNFINISHED, 0, graph.ply.max() + 1).astype(np.int64)
-    follow = np.full(graph.first_edge.size - 1, -1)
-    for row in range(follow.size - 1, -1, -1):
-        edges = np.arange(graph.first_edge[row], graph.first_edge[row + 1])
-        if graph.ply[row] & 1 == seat:
-            edges = policy.ordered[graph.first_edge[row] : graph.first_edge[row] + policy.best[row]]
-        edges = edges[worst[graph.child[edges]] == -1]
-        if edges.size:
-            follow[row] = edges[np.argmin(plies[graph.child[edges]])]
-            plies[row] = 1 + plies[graph.child[follow[row]]]
+    follow = np.zeros(graph.first_edge.size - 1, np.int64)
+    shortest_losses(graph, policy, seat, worst, np.zeros(graph.code.size, np.int64), follow)
     line, row = [], 0
     while row < follow.size:
         line.append(int(graph.cell[follow[row]]))

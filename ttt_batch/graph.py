@@ -53,6 +53,12 @@ def n_unfinished(graph: Graph) -> Any:
     return graph.first_edge.shape[0] - 1
 
 
+@inlined
+def mover_of(graph: Graph, row: int) -> Any:
+    """Who moves in an unfinished row: 0 or 1 (int64; the stored ply is too narrow to count with)."""
+    return np.int64(graph.ply[row]) & 1
+
+
 def _completed(masks: NDArray[np.int64], board: Board) -> NDArray[np.bool_]:
     """Whether each bit mask of cells contains a whole line."""
     won = np.zeros(masks.shape, dtype=bool)

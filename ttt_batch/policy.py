@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compile import generic, inlined, kernel
-from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.graph import Graph, mover_of, n_unfinished
 from ttt_batch.streams import below, draw
 
 UNIFORM, FIRST_BEST, LAST_BEST = 0, 1, 2
@@ -63,7 +63,7 @@ def best_moves(tables: Any, graph: Graph, choice: Choice, row: int) -> Any:
     Selections instead of branches: which move is best is as unpredictable as the values are.
     """
     lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
-    mover = graph.ply[row] & 1
+    mover = mover_of(graph, row)
     best, first, last = -np.inf, lo, lo
     for edge in range(lo, hi):
         s = score(tables, graph, edge, mover)
@@ -85,7 +85,7 @@ def best_moves(tables: Any, graph: Graph, choice: Choice, row: int) -> Any:
 @inlined
 def leads_alone(tables: Any, graph: Graph, choice: Choice, row: int, edge: int) -> Any:
     """Whether `edge` is the one best move of `row`, ahead of all others: one look at each move."""
-    mover = graph.ply[row] & 1
+    mover = mover_of(graph, row)
     leading = score(tables, graph, edge, mover)
     n = 0
     for other in range(graph.first_edge[row], graph.first_edge[row + 1]):
@@ -107,7 +107,7 @@ def is_ordered(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: i
         return leads_alone(tables, graph, choice, row, policy.ordered[lo])
     if choice.window != 0.0 or choice.tie != UNIFORM:
         return False
-    mover = graph.ply[row] & 1
+    mover = mover_of(graph, row)
     leading = score(tables, graph, policy.ordered[lo], mover)
     n = 0
     for edge in range(lo, hi):
@@ -128,7 +128,7 @@ def order_row(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: in
     if is_ordered(tables, graph, choice, policy, row):
         return False
     lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
-    mover = graph.ply[row] & 1
+    mover = mover_of(graph, row)
     n, best, first, last = best_moves(tables, graph, choice, row)
     if n == 0:
         for edge in range(lo, hi):
@@ -151,7 +151,7 @@ def pick(tables: Any, graph: Graph, choice: Choice, row: int, base: Any, decisio
     Returns (edge, number of moves it was picked among); with one best move nothing is drawn.
     """
     lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
-    mover = graph.ply[row] & 1
+    mover = mover_of(graph, row)
     n, best, first, last = best_moves(tables, graph, choice, row)
     if n == 0:
         return lo + below(draw(base, decision), hi - lo), hi - lo
@@ -175,7 +175,7 @@ def order_rows(tables: Any, graph: Graph, choice: Choice, policy: Policy) -> Non
 def row_scores(tables: Any, graph: Graph, row: int, scores: Any) -> None:
     """Write the score of every move of `row` for its mover into `scores` (float64, a number per edge), in place."""
     lo = graph.first_edge[row]
-    mover = graph.ply[row] & 1
+    mover = mover_of(graph, row)
     for edge in range(lo, graph.first_edge[row + 1]):
         scores[edge - lo] = score(tables, graph, edge, mover)
 

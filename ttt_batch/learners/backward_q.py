@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED
-from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.graph import Graph, mover_of, n_unfinished
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size, visit_weight
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
@@ -52,7 +52,7 @@ def _score(tables: BackwardQTables, graph: Graph, edge: int, mover: int) -> Any:
 
 @state_value.register(BackwardQTables)
 def _state_value(tables: BackwardQTables, graph: Graph, row: int, player: int) -> Any:
-    if graph.ply[row] & 1 != player:
+    if mover_of(graph, row) != player:
         return np.nan
     best = -np.inf
     for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
@@ -68,7 +68,7 @@ def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, sta
         visits = counts.arrived[row]
         if visits == 0:
             continue
-        before = 1 - (graph.ply[row] & 1)  # the player whose move led here
+        before = 1 - mover_of(graph, row)  # the player whose move led here
         value_sum, set_sum, pull_sum, ended = 0.0, 0.0, 0.0, 0
         for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
             n = taken[edge, GREEDY] + taken[edge, EXPLORING]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED
-from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.graph import Graph, mover_of, n_unfinished
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
@@ -51,7 +51,7 @@ def _score(tables: GreedyTdTables, graph: Graph, edge: int, mover: int) -> Any:
 
 @state_value.register(GreedyTdTables)
 def _state_value(tables: GreedyTdTables, graph: Graph, row: int, player: int) -> Any:
-    if graph.ply[row] & 1 != player:
+    if mover_of(graph, row) != player:
         return tables.value[player, row]
     best = -np.inf
     for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
@@ -66,7 +66,7 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stal
     for row in range(n_unfinished(graph)):
         if counts.arrived[row] == 0:
             continue
-        mover = graph.ply[row] & 1
+        mover = mover_of(graph, row)
         greedy_sum, n_greedy = 0.0, 0
         for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
             n = taken[edge, GREEDY]
@@ -79,7 +79,7 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stal
     for row in range(1, n_unfinished(graph)):
         if counts.arrived[row] == 0:
             continue
-        player = 1 - (graph.ply[row] & 1)
+        player = 1 - mover_of(graph, row)
         lessons, lesson_sum = 0.0, 0.0
         for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
             n = taken[edge, GREEDY] + taken[edge, EXPLORING]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED
 from ttt_batch.compile import inlined
-from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.graph import Graph, mover_of, n_unfinished
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
@@ -43,7 +43,7 @@ def _score(tables: MinimaxQTables, graph: Graph, edge: int, mover: int) -> Any:
 @inlined
 def _best(q: Any, graph: Graph, row: int) -> Any:
     """The best value of a move in `row` for its mover, from the first player's side."""
-    sign = 1.0 - 2.0 * (graph.ply[row] & 1)
+    sign = 1.0 - 2.0 * mover_of(graph, row)
     best = -np.inf
     for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
         here = sign * q[edge]

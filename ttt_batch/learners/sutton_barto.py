@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED
-from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.graph import Graph, mover_of, n_unfinished
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
@@ -52,7 +52,7 @@ def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, s
         if counts.arrived[row] == 0:
             continue
         lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
-        mover = graph.ply[row] & 1
+        mover = mover_of(graph, row)
         own_visits, own_sum, other_sum = 0, 0.0, 0.0
         for edge in range(lo, hi):
             greedy = counts.taken[edge, GREEDY]

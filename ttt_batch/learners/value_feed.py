@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compile import inlined
-from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.graph import Graph, mover_of, n_unfinished
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
@@ -43,7 +43,7 @@ def _score(tables: ValueFeedTables, graph: Graph, edge: int, mover: int) -> Any:
 
 @state_value.register(ValueFeedTables)
 def _state_value(tables: ValueFeedTables, graph: Graph, row: int, player: int) -> Any:
-    if graph.ply[row] & 1 != player:
+    if mover_of(graph, row) != player:
         return tables.value[player, row]
     best = np.nan
     for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
@@ -69,7 +69,7 @@ def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, sta
     for row in range(n_unfinished(graph), graph.code.shape[0]):
         visits = counts.arrived[row]
         if visits != 0:
-            player = 1 - (graph.ply[row] & 1)
+            player = 1 - mover_of(graph, row)
             target = step.gamma * step.worth[player, graph.outcome[row]]
             if _step_towards(value, player, row, share_of(step, player * n_rows + row, visits), target):
                 mark_parents(graph, row, stale)
@@ -77,7 +77,7 @@ def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, sta
         visits = counts.arrived[row]
         if visits == 0:
             continue
-        mover = graph.ply[row] & 1
+        mover = mover_of(graph, row)
         waiting = 1 - mover
         own_sum, waiting_sum = 0.0, 0.0
         for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
