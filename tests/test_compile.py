@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import ttt_batch
+from ttt_batch.compile import cache_folder
 from ttt_batch.config import make_config
 from ttt_batch.learners import LEARNERS
 from ttt_batch.trainer import Trainer
@@ -30,26 +31,25 @@ REPORT = """
 print("compiled" if compiled else "cached", hashlib.sha256(result).hexdigest(), kernels.cache_folder().name)
 """
 
-# Many kernels, about five seconds of compiling.
+# Everything that training and judging need.
 TRAIN = f"""{PREAMBLE}
-from ttt_batch.config import make_config
-from ttt_batch.trainer import Trainer
-trainer = Trainer(make_config(batch=500, seed=1))
-trainer.advance(1000, lambda: False)
-result = trainer.tables.value.tobytes()
+import ttt_batch
+run = ttt_batch.train(1000, batch=500, seed=1)
+result = run.tables.value.tobytes() + repr(run.evaluation()).encode()
 {REPORT}"""
 
-# One kernel, less than a second; the score it calls is defined in another file.
+# Two kernels, about a second; the score that one of them calls is defined in another file.
 ORDER = f"""{PREAMBLE}
 import numpy as np
 from ttt_batch.board import Board
 from ttt_batch.graph import enumerate_graph
 from ttt_batch.learners.td import LEARNER, TdTables
+from ttt_batch.play.explorations import make_explorations
 from ttt_batch.policy import empty_policy, order_rows
 graph = enumerate_graph(Board())
 policy = empty_policy(graph)
 order_rows(TdTables(np.random.default_rng(1).normal(size=graph.code.size)), graph, LEARNER.choice, policy)
-result = policy.ordered[graph.first_edge[:-1]].tobytes()
+result = policy.ordered[graph.first_edge[:-1]].tobytes() + make_explorations(0.3).threshold.tobytes()
 {REPORT}"""
 
 # Every learner, in batches and game by game; written to files in the folder named by the first argument.
@@ -129,52 +129,62 @@ def plain_python(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 class Cache(NamedTuple):
-    """A cache that two processes have filled at the same time, what they reported, and what ORDER then did."""
+    """A cache that two processes have filled at the same time, and what both of them reported."""
 
     root: Path
-    filling: list[Report]
-    order: Report
+    reports: list[Report]
+
+    @property
+    def report(self) -> Report:
+        """What the first of them reported."""
+        return self.reports[0]
 
 
 @pytest.fixture(scope="module")
-def cache(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Cache:
+def cache(package: Path, plain_python: Beside, tmp_path_factory: pytest.TempPathFactory) -> Cache:
     root = tmp_path_factory.mktemp("cache")
     for name, days in (("kernels-old", 31), ("kernels-young", 29), ("other", 99)):
         (root / name).mkdir()
         os.utime(root / name, (time.time() - 86_400 * days,) * 2)
-    processes = [started(TRAIN, package=package, TTT_BATCH_CACHE_DIR=str(root)) for _ in range(2)]
-    filling = [report(process) for process in processes]
-    return Cache(root, filling, report(started(ORDER, package=package, TTT_BATCH_CACHE_DIR=str(root))))
+    processes = [started(ORDER, package=package, TTT_BATCH_CACHE_DIR=str(root)) for _ in range(2)]
+    return Cache(root, [report(process) for process in processes])
 
 
 def contents(root: Path) -> dict[str, tuple[int, int]]:
     return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in root.rglob("*") if path.is_file()}
 
 
-def test_two_processes_may_compile_into_one_empty_folder(cache: Cache, plain_python: Beside) -> None:
-    one, other = cache.filling
+def test_two_processes_may_compile_into_one_empty_folder(cache: Cache) -> None:
+    one, other = cache.reports
     assert one == other
     assert one.kernels == "compiled"
     names = [path.name for path in (cache.root / one.folder).iterdir()]
-    assert names and all(name.endswith(".kernel") for name in names)
+    assert len(names) == 2 and all(name.endswith(".kernel") for name in names)
 
 
 def test_folders_that_no_version_used_for_a_month_are_dropped(cache: Cache) -> None:
     names = sorted(path.name for path in cache.root.iterdir())
-    assert names == sorted(["kernels-young", "other", cache.filling[0].folder])
+    assert names == sorted(["kernels-young", "other", cache.report.folder])
 
 
 def test_a_second_process_compiles_nothing(cache: Cache, package: Path) -> None:
     before = contents(cache.root)
-    for script, first in ((TRAIN, cache.filling[0]), (ORDER, cache.order)):
-        assert first.kernels == "compiled"
-        again = report(started(script, package=package, TTT_BATCH_CACHE_DIR=str(cache.root)))
-        assert again == first._replace(kernels="cached")
+    again = report(started(ORDER, package=package, TTT_BATCH_CACHE_DIR=str(cache.root)))
+    assert again == cache.report._replace(kernels="cached")
     assert contents(cache.root) == before
 
 
+def test_training_a_second_time_compiles_nothing() -> None:
+    """In the cache that this very process uses, where most of it lies already."""
+    package = Path(ttt_batch.__file__).parent
+    first = report(started(TRAIN, package=package))
+    assert first.folder == cache_folder().name
+    again = report(started(TRAIN, package=package))
+    assert again == first._replace(kernels="cached")
+
+
 def test_an_edit_of_a_callee_in_another_file_is_seen(cache: Cache, package: Path) -> None:
-    before = cache.order
+    before = cache.report
     source = package / "learners" / "td.py"
     text = source.read_text(encoding="utf-8")
     edited = text.replace("return -value if mover else value", "return value if mover else -value")
@@ -199,17 +209,17 @@ def test_a_damaged_cache_is_compiled_anew(cache: Cache, package: Path, tmp_path:
         file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
     for kernels in ("compiled", "cached"):
         found = report(started(ORDER, package=package, TTT_BATCH_CACHE_DIR=str(root)))
-        assert found == cache.order._replace(kernels=kernels)
+        assert found == cache.report._replace(kernels=kernels)
 
 
 def test_an_unusable_cache_costs_nothing_but_the_cache(cache: Cache, package: Path, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("in the way")
-    places = [str(file), str(file / "below")]
+    places = [str(file)]
     if Path("/proc/self").is_dir():
         places.append("/proc/nowhere")
     processes = [started(ORDER, package=package, TTT_BATCH_CACHE_DIR=place) for place in places]
-    assert [report(process) for process in processes] == [cache.order] * len(places)
+    assert [report(process) for process in processes] == [cache.report] * len(places)
     assert file.read_text() == "in the way"
 
 

@@ -140,7 +140,9 @@ class Board:
         """Name of a cell: the digit 1-9 on boards of up to nine cells, column letter and row number elsewhere."""
         if self.cells <= 9:
             return str(cell + 1)
-        return f"{chr(ord('a') + cell % self.cols)}{cell // self.cols + 1}"
+        row, col = divmod(cell, self.cols)
+        letters = chr(ord("a") + col % 26)
+        return f"{'a' + letters if col >= 26 else letters}{row + 1}"  # aa follows z; no board has more than 36 columns
 
 
 def parse_board(text: str) -> Board:

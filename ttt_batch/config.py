@@ -131,7 +131,7 @@ def config_from_dict(values: dict[str, Any]) -> Config:
 
 def whole(name: str, value: int, low: int, high: int) -> int:
     """Return `value` where it is a whole number from `low` to `high`.  Raises UsageError."""
-    if isinstance(value, bool) or not float(value).is_integer():
+    if isinstance(value, bool) or not (isinstance(value, int) or float(value).is_integer()):
         raise UsageError(f"{name} {value!r} is not a whole number; give one from {low:,} to {high:,}")
     if not low <= value <= high:
         raise UsageError(f"{name} {value:,} is outside {low:,} .. {high:,}")

@@ -276,8 +276,8 @@ class Reporter:
 
     def __init__(self, *, live: bool) -> None:
         self._live, self._next_line = live, 0
-        self._bar: Any = None
-        self._task: Any = None
+        self._display: Any = None
+        self._first: Progress | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -285,46 +285,46 @@ class Reporter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        if self._display is not None:
+            self._display.stop()
 
     def __call__(self, progress: Progress) -> None:
         """Show one `Progress`."""
+        self._first = self._first or progress
         if self._live:
             self._show(progress)
         elif progress.recorded and (progress.games >= self._next_line or progress.games == progress.total):
             self._next_line = 2 * progress.games
-            print(f"{progress.games:>15,} games  {progress_text(progress)}", file=sys.stderr, flush=True)
+            print(f"{progress.games:>15,} games  {progress_text(progress, self._first)}", file=sys.stderr, flush=True)
 
     def _show(self, progress: Progress) -> None:
         # Imported here: rich takes a tenth of a second, which only a terminal needs.
-        from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as Bar
+        from rich.console import Console, Group
+        from rich.live import Live
+        from rich.padding import Padding
+        from rich.progress_bar import ProgressBar
+        from rich.text import Text
 
-        if self._bar is None:
-            self._bar = Bar(
-                TextColumn("{task.completed:,.0f} games"),
-                BarColumn(bar_width=20),
-                TextColumn("{task.description}"),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._task = self._bar.add_task("", total=progress.total)
-            self._bar.start()
-        self._bar.update(self._task, completed=progress.games, description=progress_text(progress))
+        if self._display is None:
+            self._display = Live(console=Console(stderr=True), transient=True, refresh_per_second=10)
+            self._display.start()
+        bar = Padding(ProgressBar(total=progress.total, completed=progress.games, width=38), 0)
+        games = f"{progress.games:,} of {progress.total:,} games"
+        self._display.update(Group(bar, Text(games), Text(progress_text(progress, self._first or progress))))
 
 
-def progress_text(progress: Progress) -> str:
-    """Speed, shares in play and the verdict so far, in a line."""
+def progress_text(progress: Progress, earlier: Progress) -> str:
+    """Speed since the first report (which waits for the compiler), shares in play and the verdict so far, in a line."""
     played = max(1, sum(progress.outcomes))
     first, draws, second = (100 * n / played for n in progress.outcomes)
-    speed = progress.games / max(progress.seconds, 1e-9)
+    seconds = progress.seconds - earlier.seconds
+    speed = (progress.games - earlier.games) / seconds if seconds > 0 else 0.0
     if progress.unbeatable_since is None:
         verdict = "can still be beaten"
     else:
         verdict = f"unbeatable since game {progress.unbeatable_since:,}"
-    return f"{_short(speed)}/s  X {first:.1f} %  draw {draws:.1f} %  O {second:.1f} %  {verdict}"
+    pace = f"{_short(speed)}/s  " if speed else ""
+    return f"{pace}X {first:.1f} %  draw {draws:.1f} %  O {second:.1f} %  {verdict}"
 
 
 def _short(number: float) -> str:
