@@ -8,6 +8,7 @@ compile at the same time cannot mix up each other's entries.  A cache that canno
 costs the cache, never the run.
 """
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -92,6 +93,13 @@ def _make_cache_folder() -> Path:
     return folder
 
 
+@functools.cache
+def _note_use() -> None:
+    """Mark the folder as used today, so that it is not dropped; once a process, and no matter if it fails."""
+    with contextlib.suppress(OSError):
+        os.utime(cache_folder())
+
+
 class _FilePerSignature:
     """Where one kernel's compiled signatures lie: a file each, found by name alone.
 
@@ -107,8 +115,8 @@ class _FilePerSignature:
 
     def load(self, key: object) -> Any:
         """Read what was saved for `key`; OSError where there is nothing."""
-        path = cache_folder() / self._name(key)
-        data = path.read_bytes()
+        data = (cache_folder() / self._name(key)).read_bytes()
+        _note_use()
         # Numba's own format; the folder belongs to the user and holds nothing from elsewhere.
         return pickle.loads(data)
 

@@ -6,13 +6,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ttt_batch.board import parse_board
-from ttt_batch.errors import RunFileError, UsageError
+from ttt_batch.errors import BoardError, RunFileError, UsageError
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Settings
 from ttt_batch.schedules import Schedule, parse_schedule
 
 DEFAULT_BATCH = 16_384
 MAX_GAMES = 10**15
+MAX_CELLS_PLAYED = 9
 ENGINES = ("walk", "given")
 
 SEATS = {"first": (0, 0), "second": (1, 1), "both": (0, 1), "": (-1, -1)}
@@ -87,6 +88,11 @@ def make_config(
     defaults = learner_named(learner).defaults
     if engine not in ENGINES:
         raise UsageError(f"unknown engine {engine!r}; choose one of: {', '.join(ENGINES)}")
+    shape = parse_board(board)
+    if shape.cells > MAX_CELLS_PLAYED:
+        raise BoardError(
+            f"board {shape.name} has {shape.cells} cells; boards of up to {MAX_CELLS_PLAYED} can be played so far, e.g. 3x3"
+        )
     if seat not in SEATS:
         raise UsageError(f"unknown seat {seat!r}; choose first, second or both")
     schedules = (
@@ -98,7 +104,7 @@ def make_config(
         if not math.isfinite(number):
             raise UsageError(f"draw worth {number} is not a finite number; give two numbers such as 0.5,0.5")
     return Config(
-        board=parse_board(board).name,
+        board=shape.name,
         learner=learner,
         epsilon=schedules[0].text,
         alpha=schedules[1].text,

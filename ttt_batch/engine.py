@@ -17,9 +17,12 @@ from ttt_batch.play.counts import Counts, add_outcomes, clear, complete, empty_c
 from ttt_batch.play.courses import U15, Courses, lay_courses, make_courses, pack_row
 from ttt_batch.play.explorations import N_SETS, SET_DRAW, Explorations, exploring_plies, fill_explorations
 from ttt_batch.play.walk import BLOCK, make_abreast, walk
-from ttt_batch.policy import Choice, Policy, empty_policy, leads_alone, order_row, pick
+from ttt_batch.policy import Choice, Policy, empty_policy, leads, order_row, pick
 from ttt_batch.schedules import EXPONENTIAL, LINEAR, Course, value_at
 from ttt_batch.streams import below, draw, game_base
+
+SEVERAL = -1
+"""A favourite that is none: several moves were best, and no single one needs to be looked for at first."""
 
 
 class Pace(NamedTuple):
@@ -193,8 +196,8 @@ def run_games(
     last one (`favourite`) and checked afterwards: the processor follows the guess while it checks, and so does not
     wait at every ply for values, comparison and look-up; 1.3 to 2.5 times faster.
     even, odd: seats and explorations for games of even and odd numbers; the rival's policy and `outcomes` are even's.
-    favourite: int64[U], any edge of each row (bits 32-63) and its child (0-31), in one word because finding the next
-    row is what each ply waits for.  game: scratch.  record: the games are written there unless it is empty.
+    favourite: int64[U], any edge of each row (bits 32-63) and its child (0-31), or SEVERAL; in one word because
+    finding the next row is what each ply waits for.  game: scratch.  record: the games are written there unless it is empty.
     `tables`, `even`, `odd`, `favourite`, `game` and `record` are modified in place.
     """
     recorded, rival = 0, even.policy
@@ -222,11 +225,11 @@ def run_games(
                 edge = rival.ordered[first_edge + below(draw(base, decision), rival.best[row])]
                 child = np.int64(graph.child[edge])
                 decision += rival.best[row] > 1
-            elif not leads_alone(tables, graph, choice, row, edge):
+            elif edge < 0 or not leads(tables, graph, choice, row, edge):
                 edge, among = pick(tables, graph, choice, row, base, decision)
                 child = np.int64(graph.child[edge])
                 decision += among > 1
-                favourite[row] = (np.int64(edge) << 32) | child
+                favourite[row] = (np.int64(edge) << 32) | child if among == 1 else SEVERAL
             game.row[ply], game.edge[ply], game.exploring[ply] = row, edge, explores
             row = child
             ply += 1

@@ -83,16 +83,23 @@ def best_moves(tables: Any, graph: Graph, choice: Choice, row: int) -> Any:
 
 
 @inlined
-def leads_alone(tables: Any, graph: Graph, choice: Choice, row: int, edge: int) -> Any:
-    """Whether `edge` is the one best move of `row`, ahead of all others: one look at each move."""
+def leads(tables: Any, graph: Graph, choice: Choice, row: int, edge: int) -> Any:
+    """Whether `edge` is the only move that a greedy mover may pick in `row`: one look at each move."""
+    lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
     mover = mover_of(graph, row)
     leading = score(tables, graph, edge, mover)
     n = 0
-    for other in range(graph.first_edge[row], graph.first_edge[row + 1]):
+    for other in range(lo, hi):
         n += ties(choice, score(tables, graph, other, mover), leading)
-        if n > 1:  # leaving early also keeps the compiler from vectorising a loop of a few rounds, which costs more
+        if n > 1:  # leaving early also keeps the compiler from vectorising loops of a few rounds, which does not pay
+            break
+    if n == 1 or choice.tie == UNIFORM:
+        return n == 1
+    for other in range(lo, hi):
+        s = score(tables, graph, other, mover)
+        if s > leading or (s == leading and other != edge and (other < edge) == (choice.tie == FIRST_BEST)):
             return False
-    return n == 1
+    return leading == leading
 
 
 @inlined
@@ -104,7 +111,7 @@ def is_ordered(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: i
     lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
     n_best = policy.best[row]
     if n_best == 1:
-        return leads_alone(tables, graph, choice, row, policy.ordered[lo])
+        return leads(tables, graph, choice, row, policy.ordered[lo])
     if choice.window != 0.0 or choice.tie != UNIFORM:
         return False
     mover = mover_of(graph, row)

@@ -27,7 +27,7 @@ from ttt_batch.policy import UNIFORM, Choice, score
 
 WINDOW = 0.01
 SEEN, SHARE, SET, PULL = 0, 1, 2, 3
-"""Columns of a row's scratch: the mean value of the moves taken from it, and for the move that led to it
+"""The four numbers of a row's scratch: the mean value of the moves taken from it, and for the move that led to it
 the share of replies that ended the game, the mean value they set, and the mean target of the others."""
 
 
@@ -80,24 +80,24 @@ def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, sta
                 ended += n
                 set_sum += n * step.worth[before, outcome]
             else:
-                share = hand[child, SHARE]
+                share = hand[4 * child + SHARE]
                 if share == 1.0:
-                    q[edge] = hand[child, SET]
+                    q[edge] = hand[4 * child + SET]
                 elif share == 0.0:
-                    q[edge] += share_of(step, edge, n) * (hand[child, PULL] - q[edge])
+                    q[edge] += share_of(step, edge, n) * (hand[4 * child + PULL] - q[edge])
                 else:
                     alpha = step_size(step, edge, n * (1.0 - share))
                     rate = share + alpha * (1.0 - share)
-                    goal = (share * hand[child, SET] + alpha * (1.0 - share) * hand[child, PULL]) / rate
+                    goal = (share * hand[4 * child + SET] + alpha * (1.0 - share) * hand[4 * child + PULL]) / rate
                     q[edge] += visit_weight(rate, float(n)) * (goal - q[edge])
-                pull_sum += n * hand[child, SEEN]
+                pull_sum += n * hand[4 * child + SEEN]
             value_sum += n * q[edge]
-        hand[row, SEEN] = value_sum / visits
-        hand[row, SHARE] = ended / visits
+        hand[4 * row + SEEN] = value_sum / visits
+        hand[4 * row + SHARE] = ended / visits
         if ended != 0:
-            hand[row, SET] = set_sum / ended
+            hand[4 * row + SET] = set_sum / ended
         if ended != visits:
-            hand[row, PULL] = step.gamma * (pull_sum / (visits - ended))
+            hand[4 * row + PULL] = step.gamma * (pull_sum / (visits - ended))
         stale[row] = True
 
 

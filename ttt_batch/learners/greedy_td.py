@@ -28,7 +28,7 @@ from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import FIRST_BEST, Choice, score
 
 NEXT, SHARE = 0, 1
-"""Columns of a row's scratch: mean value of the greedy continuations, and their share of all."""
+"""The two numbers of a row's scratch: mean value of the greedy continuations, and their share of all."""
 
 
 class GreedyTdTables(NamedTuple):
@@ -73,9 +73,9 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stal
             if n != 0:
                 greedy_sum += n * value[mover, graph.child[edge]]
                 n_greedy += n
-        ahead[row, SHARE] = n_greedy / counts.arrived[row]
+        ahead[2 * row + SHARE] = n_greedy / counts.arrived[row]
         if n_greedy != 0:
-            ahead[row, NEXT] = greedy_sum / n_greedy
+            ahead[2 * row + NEXT] = greedy_sum / n_greedy
     for row in range(1, n_unfinished(graph)):
         if counts.arrived[row] == 0:
             continue
@@ -90,10 +90,10 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stal
             if outcome != UNFINISHED:
                 lessons += n
                 lesson_sum += n * step.worth[player, outcome]
-            elif ahead[child, SHARE] > 0.0:
-                taught = n * ahead[child, SHARE]
+            elif ahead[2 * child + SHARE] > 0.0:
+                taught = n * ahead[2 * child + SHARE]
                 lessons += taught
-                lesson_sum += taught * ahead[child, NEXT]
+                lesson_sum += taught * ahead[2 * child + NEXT]
         if lessons > 0.0:
             before = value[player, row]
             share = share_of(step, player * graph.code.shape[0] + row, lessons)

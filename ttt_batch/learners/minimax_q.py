@@ -60,18 +60,16 @@ def _state_value(tables: MinimaxQTables, graph: Graph, row: int, player: int) ->
 @fold.register(MinimaxQTables)
 def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
     q, taken, n_open = tables.q, counts.taken, n_unfinished(graph)
-    # Downwards, so that every child still has its values from before the batch; each row's best is looked up once.
-    for row in range(n_unfinished(graph)):
-        if counts.arrived[row] != 0:
-            counts.scratch[row, 0] = _best(q, graph, row)
-    for row in range(n_unfinished(graph)):
+    for row in range(n_open - 1, -1, -1):
         if counts.arrived[row] == 0:
             continue
+        # The row's best before it changes: the rows above fold with the values from before the batch.
+        counts.scratch[row] = _best(q, graph, row)
         for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
             # No branch around unvisited edges: a share of 0 of the way is no way, and costs less than a wrong guess.
             visits = taken[edge, GREEDY] + taken[edge, EXPLORING]
             child = graph.child[edge]
-            ahead, worth = step.gamma * counts.scratch[child, 0], step.worth[0, graph.outcome[child]]
+            ahead, worth = step.gamma * counts.scratch[child], step.worth[0, graph.outcome[child]]
             target = ahead if child < n_open else worth
             q[edge] += share_of(step, edge, visits) * (target - q[edge])
         stale[row] = True

@@ -86,8 +86,8 @@ def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, sta
                 child = graph.child[edge]
                 own_sum += n * value[mover, child]
                 outcome = graph.outcome[child]
-                waiting_sum += n * (step.worth[waiting, outcome] if outcome != 0 else ahead[child, 0])
-        ahead[row, 0] = own_sum / visits
+                waiting_sum += n * (step.worth[waiting, outcome] if outcome != 0 else ahead[child])
+        ahead[row] = own_sum / visits
         if row != 0:
             target = step.gamma * (waiting_sum / visits)
             if _step_towards(value, waiting, row, share_of(step, waiting * n_rows + row, visits), target):

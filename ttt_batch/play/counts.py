@@ -16,7 +16,7 @@ class Counts(NamedTuple):
 
     taken: int64[E, 2], how often each edge was taken GREEDY and EXPLORING.
     arrived: int64[S], how many games passed through or ended in each row.
-    scratch: float64[S, 4], for folds: what a row hands to the rows above it; holds nothing between folds.
+    scratch: float64[S * 4], for folds: what a row hands to the rows above it; holds nothing between folds.
     """
 
     taken: Any
@@ -27,7 +27,7 @@ class Counts(NamedTuple):
 def empty_counts(graph: Graph) -> Counts:
     """All zero."""
     return Counts(
-        np.zeros((graph.child.size, 2), np.int64), np.zeros(graph.code.size, np.int64), np.zeros((graph.code.size, 4))
+        np.zeros((graph.child.size, 2), np.int64), np.zeros(graph.code.size, np.int64), np.zeros(4 * graph.code.size)
     )
 
 

@@ -1,0 +1,252 @@
+"""Games as text, learning from them, and recording them."""
+
+import itertools
+import random
+from pathlib import Path
+from typing import Any
+
+import naive
+import numpy as np
+import pytest
+
+import ttt_batch as ttt
+from ttt_batch.board import parse_board
+from ttt_batch.errors import RunFileError, UsageError
+from ttt_batch.games import GamesError, GamesWriter, format_games, parse_games
+from ttt_batch.graph import Graph, enumerate_graph
+from ttt_batch.learners import LEARNERS
+
+BOARD = ttt.Board()
+GRAPH = enumerate_graph(BOARD, False)
+OCCUPIED = enumerate_graph(BOARD, True)
+
+
+def bytes_of(tables: Any) -> list[bytes]:
+    return [array.tobytes() for array in tables]
+
+
+def assert_same_statistics(one: ttt.Run, other: ttt.Run) -> None:
+    assert one.statistics.keys() == other.statistics.keys()
+    for name in one.statistics.keys() - {"seconds"}:
+        np.testing.assert_array_equal(one.statistics[name], other.statistics[name])
+
+
+def outcomes_of(lines: list[str], graph: Graph) -> list[int]:
+    """First wins, draws and second wins among games."""
+    games = parse_games(lines, graph).games
+    final = graph.outcome[graph.child[games.edge[games.start[1:] - 1]]]
+    return [int((final == outcome).sum()) for outcome in (naive.FIRST, naive.DRAW, naive.SECOND)]
+
+
+# --- notation ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("board", ["3x3", "2x2", "3x4x3"])
+def test_games_survive_the_round_trip(board: str) -> None:
+    shape = parse_board(board)
+    graph, rng, lines = enumerate_graph(shape, False), random.Random(1), []
+    oracle = naive.Board(shape.rows, shape.cols, shape.k)
+    for _ in range(200):
+        position, moves = oracle.empty, []
+        while cells := oracle.legal(position):
+            moves.append((rng.choice(cells), rng.random() < 0.3))
+            position = oracle.place(position, moves[-1][0])
+        lines.append(naive.format_game(moves))
+    games = parse_games(lines, graph).games
+    assert format_games(games, graph) == lines
+    assert games.start[0] == 0 and games.start.size == 201
+    assert games.exploring.sum() == sum(line.count("!") for line in lines)
+
+
+def test_comments_blank_lines_and_spaces() -> None:
+    lines = ["# mine", "", "   ", "0 3 1 4 2 # won", "\t0\t3! 1  4 2!\n", "#0 0 0", "  8 0 7 1 6#x#y"]
+    parsed = parse_games(lines, GRAPH)
+    assert format_games(parsed.games, GRAPH) == ["0 3 1 4 2", "0 3! 1 4 2!", "8 0 7 1 6"]
+    assert parsed.skipped == []
+    empty = parse_games([], GRAPH).games
+    assert empty.start.tolist() == [0] and empty.edge.size == 0 and format_games(empty, GRAPH) == []
+
+
+BAD = [
+    ("0 0", "move 2, '0', is not a free cell of the board"),
+    ("0 3 1 4 3", "move 5, '3', is not a free cell of the board"),
+    ("9", "move 1, '9', is not a free cell of the board"),
+    ("0 3 999", "move 3, '999', is not a free cell of the board"),
+    ("0 3 1000", "move 3, '1000', is not a cell number"),
+    ("0 -1", "move 2, '-1', is not a cell number"),
+    ("0 1.0", "move 2, '1.0', is not a cell number"),
+    ("0,3,1,4,2", "move 1, '0,3,1,4,2', is not a cell number"),
+    ("0 x!", "move 2, 'x!', is not a cell number"),
+    ("0 !", "move 2, '!', is not a cell number"),
+    ("0 3!!", "move 2, '3!!', is not a cell number"),
+    ("0 ³", "move 2, '³', is not a cell number"),
+    ("0 \u0663", "is not a cell number"),
+    ("0", "the game is not finished after 1 moves"),
+    ("0 3 1 4", "the game is not finished after 4 moves"),
+    ("0 3 1 4 2 5", "the game is over after 5 moves, but '5' follows"),
+    ("0 1 2 4 3 5 7 6 8 8", "the game is over after 9 moves, but '8' follows"),
+]
+
+
+@pytest.mark.parametrize(("line", "reason"), BAD)
+def test_a_bad_line_is_named_with_its_reason(line: str, reason: str) -> None:
+    with pytest.raises(GamesError) as raised:
+        parse_games(["# first", "", "0 3 1 4 2", line, "0 0"], GRAPH, name="my.txt")
+    message = str(raised.value)
+    assert message.startswith("my.txt, line 4: ") and reason in message
+    assert "--skip-bad" in message and "\n" not in message
+
+
+def test_bad_lines_can_be_skipped_and_are_all_reported() -> None:
+    good = ["0 3 1 4 2", "8 0! 7 1 6"]
+    lines = [good[0], *(line for line, _ in BAD), good[1]]
+    parsed = parse_games(lines, GRAPH, name="my.txt", skip_bad=True)
+    assert format_games(parsed.games, GRAPH) == good
+    assert len(parsed.skipped) == len(BAD)
+    for number, (message, (_, reason)) in enumerate(zip(parsed.skipped, BAD, strict=True), 2):
+        assert message.startswith(f"my.txt, line {number}: ") and reason in message and "--skip-bad" not in message
+
+
+def test_only_minimax_q_may_end_on_an_occupied_cell() -> None:
+    lines = ["0 0", "0! 3 1 4 3!"]
+    assert format_games(parse_games(lines, OCCUPIED).games, OCCUPIED) == lines
+    assert outcomes_of(lines, OCCUPIED) == [0, 0, 1] or outcomes_of(lines, OCCUPIED) == [1, 0, 1]
+    assert outcomes_of(["0 0"], OCCUPIED) == [1, 0, 0]
+    assert outcomes_of(["0 3 0"], OCCUPIED) == [0, 0, 1]
+    with pytest.raises(GamesError, match="line 1: the game is over after 2 moves, but '1' follows"):
+        parse_games(["0 0 1"], OCCUPIED)
+    for name in LEARNERS:
+        if name != "minimax-q":
+            with pytest.raises(GamesError, match="games, line 1: move 2"):
+                ttt.learn_from(["0 0"], learner=name)
+    run, skipped = ttt.learn_from(["0 0", "0 9", "0 3 1 4 2"], learner="minimax-q", skip_bad=True)
+    assert run.games == 2 and len(skipped) == 1 and "line 2" in skipped[0]
+
+
+# --- learning from games ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_recorded_games_teach_what_training_taught(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "games.txt"
+    trained = ttt.train(3_000, learner=name, batch=1, epsilon=0.4, seed=11, record=path)
+    lines = path.read_text().splitlines()
+    assert len(lines) == 3_000
+    assert bytes_of(ttt.train(3_000, learner=name, batch=1, epsilon=0.4, seed=11).tables) == bytes_of(trained.tables)
+    given, skipped = ttt.learn_from(lines, learner=name, seed=11)
+    assert skipped == [] and given.games == 3_000
+    assert bytes_of(given.tables) == bytes_of(trained.tables)
+    assert outcomes_of(lines, trained.graph) == trained.statistics["outcomes"][-1].tolist()
+    assert given.statistics["outcomes"][-1].tolist() == trained.statistics["outcomes"][-1].tolist()
+    assert any("!" in line for line in lines) and not all("!" in line for line in lines)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_learning_in_two_parts_equals_one(name: str, tmp_path: Path) -> None:
+    path, games = tmp_path / "half.h5", tmp_path / "games.txt"
+    options: dict[str, Any] = {"alpha": 0.25, "gamma": 0.95, "draw_worth": (0.25, 0.25)}
+    ttt.train(400, learner=name, batch=1, epsilon=0.5, seed=3, record=games)
+    lines = games.read_text().splitlines()
+    whole, _ = ttt.learn_from(lines, learner=name, seed=3, **options)
+    half, _ = ttt.learn_from(lines[:150], learner=name, seed=3, out=path, **options)
+    before = bytes_of(half.tables)
+    for origin in (half, path, str(path)):
+        on, _ = ttt.learn_from(lines[150:], run=origin)
+        assert on.games == 400
+        assert bytes_of(on.tables) == bytes_of(whole.tables)
+        assert on.config.settings == whole.config.settings
+    assert bytes_of(half.tables) == before != bytes_of(whole.tables)
+
+
+def test_nothing_is_learnt_or_written_when_a_game_is_bad(tmp_path: Path) -> None:
+    run, _ = ttt.learn_from(["0 3 1 4 2"], learner="td")
+    before = bytes_of(run.tables)
+    with pytest.raises(GamesError, match="mine, line 2"):
+        ttt.learn_from(["0 3 1 4 2", "0 0"], run=run, name="mine", out=tmp_path / "x.h5")
+    assert bytes_of(run.tables) == before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_misuse_of_learn_from(tmp_path: Path) -> None:
+    run, _ = ttt.learn_from(["0 3 1 4 2"], learner="td", out=tmp_path / "x.h5")
+    with pytest.raises(UsageError, match="name a learner, or a run"):
+        ttt.learn_from(["0 3 1 4 2"])
+    with pytest.raises(UsageError, match="made by td, not greedy-td"):
+        ttt.learn_from(["0 3 1 4 2"], run=run, learner="greedy-td")
+    with pytest.raises(RunFileError, match="exists"):
+        ttt.learn_from(["0 3 1 4 2"], learner="td", out=tmp_path / "x.h5")
+    with pytest.raises(ttt.TttBatchError):
+        ttt.learn_from(["0 3 1 4 2"], run=run, board="4x4")
+
+
+def test_a_run_of_no_games_at_all() -> None:
+    run, skipped = ttt.learn_from(["# none", "0 0"], learner="td", skip_bad=True)
+    assert run.games == 0 and len(skipped) == 1
+
+
+def test_without_marks_every_move_counts_as_greedy() -> None:
+    marked, _ = ttt.learn_from(["0! 3! 1! 4! 2!"], learner="sutton-barto")
+    plain, _ = ttt.learn_from(["0 3 1 4 2"], learner="sutton-barto")
+    assert bytes_of(marked.tables) != bytes_of(plain.tables)
+    for name in ("td", "value-feed", "minimax-q", "backward-q"):  # these do not ask
+        marked, _ = ttt.learn_from(["0! 3! 1! 4! 2!"], learner=name)
+        plain, _ = ttt.learn_from(["0 3 1 4 2"], learner=name)
+        assert bytes_of(marked.tables) == bytes_of(plain.tables)
+
+
+# --- recording --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_recording_changes_nothing(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "games.txt"
+    plain = ttt.train(2_000, learner=name, batch=64, epsilon=0.4, seed=5)
+    recorded = ttt.train(2_000, learner=name, batch=64, epsilon=0.4, seed=5, record=path)
+    assert bytes_of(plain.tables) == bytes_of(recorded.tables)
+    assert_same_statistics(plain, recorded)
+    lines = path.read_text().splitlines()
+    games = np.unique(recorded.statistics["games"])
+    for count, outcomes in zip(recorded.statistics["games"].tolist(), recorded.statistics["outcomes"], strict=True):
+        assert outcomes_of(lines[:count], recorded.graph) == outcomes.tolist()
+    assert games[-1] == 2_000 == len(lines)
+
+
+def test_recorded_batches_longer_than_a_piece(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from ttt_batch import trainer
+
+    ttt.train(700, batch=300, seed=5, record=tmp_path / "a.txt")
+    ttt.train(700, batch=1, seed=5, record=tmp_path / "one.txt")
+    monkeypatch.setattr(trainer, "RECORDED_AT_ONCE", 70)
+    monkeypatch.setattr(trainer, "GAMES_PER_THREAD", 50)
+    ttt.train(700, batch=300, seed=5, record=tmp_path / "b.txt", threads=3, block=5)
+    ttt.train(700, batch=1, seed=5, record=tmp_path / "two.txt")
+    assert (tmp_path / "a.txt").read_bytes() == (tmp_path / "b.txt").read_bytes()
+    assert (tmp_path / "one.txt").read_bytes() == (tmp_path / "two.txt").read_bytes()
+
+
+def test_an_existing_record_is_kept_unless_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "games.txt"
+    path.write_text("precious")
+    with pytest.raises(GamesError, match=r"games\.txt exists; .*--overwrite"):
+        ttt.train(10, batch=10, record=path, out=tmp_path / "run.h5")
+    assert path.read_text() == "precious" and not (tmp_path / "run.h5").exists()
+    ttt.train(10, batch=10, record=path, overwrite=True)
+    assert len(path.read_text().splitlines()) == 10
+    with pytest.raises(GamesError, match="cannot write games"):
+        ttt.train(10, batch=10, record=tmp_path / "missing" / "games.txt")
+    assert [p.name for p in tmp_path.iterdir()] == ["games.txt"]
+
+
+def test_a_failure_leaves_no_record(tmp_path: Path) -> None:
+    path = tmp_path / "games.txt"
+    with pytest.raises(KeyError), GamesWriter(path, GRAPH) as writer:
+        writer.write(parse_games(["0 3 1 4 2"], GRAPH).games)
+        raise KeyError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_run_records_its_games(tmp_path: Path) -> None:
+    path, looks = tmp_path / "games.txt", itertools.count()
+    run = ttt.train(10_000, batch=50, record=path, stop=lambda: next(looks) > 10)
+    assert run.interrupted and 0 < run.games < 10_000
+    assert len(path.read_text().splitlines()) == run.games
