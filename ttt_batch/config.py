@@ -91,7 +91,7 @@ def make_config(
     shape = parse_board(board)
     if shape.cells > MAX_CELLS_PLAYED:
         raise BoardError(
-            f"board {shape.name} has {shape.cells} cells; boards of up to {MAX_CELLS_PLAYED} can be played so far, e.g. 3x3"
+            f"board {shape.name} has {shape.cells} cells; up to {MAX_CELLS_PLAYED} can be played so far, e.g. 3x3"
         )
     if seat not in SEATS:
         raise UsageError(f"unknown seat {seat!r}; choose first, second or both")

@@ -197,7 +197,8 @@ def run_games(
     wait at every ply for values, comparison and look-up; 1.3 to 2.5 times faster.
     even, odd: seats and explorations for games of even and odd numbers; the rival's policy and `outcomes` are even's.
     favourite: int64[U], any edge of each row (bits 32-63) and its child (0-31), or SEVERAL; in one word because
-    finding the next row is what each ply waits for.  game: scratch.  record: the games are written there unless it is empty.
+    finding the next row is what each ply waits for.  game: scratch.
+    record: the games are written there unless it is empty.
     `tables`, `even`, `odd`, `favourite`, `game` and `record` are modified in place.
     """
     recorded, rival = 0, even.policy
