@@ -280,7 +280,7 @@ def test_training_starts_from_given_tables(name: str, runs: dict[str, Run]) -> N
 def test_training_cannot_start_from_another_learner_or_board(runs: dict[str, Run]) -> None:
     with pytest.raises(UsageError, match="cannot start td on 3x3 from a run of greedy-td"):
         ttt.train(20, batch=10, start=runs["greedy-td"])
-    with pytest.raises(UsageError, match="cannot start td on 2x2 from a run of td on 3x3"):
+    with pytest.raises(UsageError, match="cannot start td on 2x2x2 from a run of td on 3x3"):
         ttt.train(20, batch=10, board="2x2", start=runs["td"])
 
 
@@ -294,14 +294,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ok(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    status = run_here(list(words))
+    status = run_here(" ".join(words).split())
     done = capsys.readouterr()
     assert status == 0, done.err
     return done.out
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert run_here(list(words)) in (1, 2)
+    assert run_here(" ".join(words).split()) in (1, 2)
     done = capsys.readouterr()
     assert done.out == "" and len(done.err.splitlines()) == 1 and done.err.startswith("ttt-batch: ")
     return done.err
@@ -309,26 +309,26 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 def test_export_import_and_compare(here: Path, runs: dict[str, Run], capsys: pytest.CaptureFixture[str]) -> None:
     runs["sutton-barto"].save("run.h5")
-    assert ok(capsys, *"export run.h5 --to pickle -o a.bin -o b.bin".split()) == "wrote a.bin\nwrote b.bin\n"
-    out = ok(capsys, *"import a.bin b.bin --learner sutton-barto -o back.h5".split())
+    assert ok(capsys, "export run.h5 --to pickle -o a.bin -o b.bin") == "wrote a.bin\nwrote b.bin\n"
+    out = ok(capsys, "import a.bin b.bin --learner sutton-barto -o back.h5")
     assert out.startswith("saved back.h5: sutton-barto on 3x3, ")
     assert bytes_of(ttt.load("back.h5").tables) == bytes_of(runs["sutton-barto"].tables)
     found = json.loads(ok(capsys, "compare", "run.h5", "back.h5", "--json"))
     assert found["tables"]["differing"] == found["policies"]["differing"] == 0
-    ok(capsys, *"import b.bin --learner sutton-barto --player second -o half.h5".split())
+    ok(capsys, "import b.bin --learner sutton-barto --player second -o half.h5")
     found = json.loads(ok(capsys, "compare", "run.h5", "half.h5", "--json"))
     assert found["tables"]["differing"] > 0 and found["policies"]["differing"] > 0
     text = ok(capsys, "compare", "run.h5", "half.h5")
     assert "run.h5" in text and "half.h5" in text and f"{found['tables']['differing']:,}" in text
-    assert "a.bin" in refused(capsys, *"export run.h5 --to pickle -o a.bin".split())
-    assert "back.h5" in refused(capsys, *"import a.bin b.bin --learner sutton-barto -o back.h5".split())
-    assert "third" in refused(capsys, *"import b.bin --learner sutton-barto --player third -o x.h5".split())
-    assert "3 files" in refused(capsys, *"import a.bin b.bin a.bin --learner sutton-barto -o x.h5".split())
-    assert "unknown format 'xml'" in refused(capsys, *"export run.h5 --to xml -o x".split())
+    assert "a.bin" in refused(capsys, "export run.h5 --to pickle -o a.bin")
+    assert "back.h5" in refused(capsys, "import a.bin b.bin --learner sutton-barto -o back.h5")
+    assert "third" in refused(capsys, "import b.bin --learner sutton-barto --player third -o x.h5")
+    assert "3 files" in refused(capsys, "import a.bin b.bin a.bin --learner sutton-barto -o x.h5")
+    assert "unknown format 'xml'" in refused(capsys, "export run.h5 --to xml -o x")
     assert "none.h5" in refused(capsys, "compare", "run.h5", "none.h5")
     assert not (here / "x.h5").exists() and not (here / "x").exists()
-    ok(capsys, *"export run.h5 --to csv -o t.csv".split())
-    ok(capsys, *"import t.csv --learner sutton-barto -o csv.h5 --draw-worth 0.5,0.5".split())
+    ok(capsys, "export run.h5 --to csv -o t.csv")
+    ok(capsys, "import t.csv --learner sutton-barto -o csv.h5 --draw-worth 0.5,0.5")
     assert json.loads(ok(capsys, "compare", "run.h5", "csv.h5", "--json"))["tables"]["differing"] == 0
 
 
@@ -336,36 +336,36 @@ def test_training_from_a_run_and_from_a_table(
     here: Path, runs: dict[str, Run], capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs["backward-q"].save("run.h5")
-    ok(capsys, *"export run.h5 --to csv -o table.csv".split())
-    ok(capsys, *"export run.h5 --to raw -o table.bin".split())
-    train = "train --games 100 --batch 10 --seed 4 --learner backward-q".split()
+    ok(capsys, "export run.h5 --to csv -o table.csv")
+    ok(capsys, "export run.h5 --to raw -o table.bin")
+    train = "train --games 100 --batch 10 --seed 4 --learner backward-q"
     for number, start in enumerate(("run.h5", "table.csv", "table.bin")):
-        ok(capsys, *train, "--start", start, "-o", f"{number}.h5")
+        ok(capsys, train, "--start", start, "-o", f"{number}.h5")
         assert bytes_of(ttt.load(f"{number}.h5").tables) == bytes_of(ttt.load("0.h5").tables)
     expected = ttt.train(100, batch=10, seed=4, learner="backward-q", start=runs["backward-q"])
     assert bytes_of(expected.tables) == bytes_of(ttt.load("0.h5").tables)
-    assert "none.csv" in refused(capsys, *train, "--start", "none.csv", "-o", "x.h5")
-    assert "backward-q" in refused(capsys, *"train --games 10 --start run.h5 -o x.h5".split())
+    assert "none.csv" in refused(capsys, train, "--start", "none.csv", "-o", "x.h5")
+    assert "backward-q" in refused(capsys, "train --games 10 --start run.h5 -o x.h5")
     assert not (here / "x.h5").exists()
 
 
 def test_recording_learning_and_opponents(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    ok(capsys, *"train --games 300 --batch 1 --learner greedy-td --record games.txt -o run.h5 --seed 2".split())
-    ok(capsys, *"learn-from games.txt --learner greedy-td --seed 2 -o given.h5".split())
+    ok(capsys, "train --games 300 --batch 1 --learner greedy-td --record games.txt -o run.h5 --seed 2")
+    ok(capsys, "learn-from games.txt --learner greedy-td --seed 2 -o given.h5")
     assert bytes_of(ttt.load("run.h5").tables) == bytes_of(ttt.load("given.h5").tables)
     with Path("games.txt").open("a") as file:
         file.write("0 0\n")
-    message = refused(capsys, *"learn-from games.txt --run given.h5 -o on.h5".split())
+    message = refused(capsys, "learn-from games.txt --run given.h5 -o on.h5")
     assert "games.txt, line 301: move 2, '0', is not a free cell" in message and not Path("on.h5").exists()
-    found = json.loads(ok(capsys, *"learn-from games.txt --run given.h5 -o on.h5 --skip-bad --json".split()))
+    found = json.loads(ok(capsys, "learn-from games.txt --run given.h5 -o on.h5 --skip-bad --json"))
     assert found["skipped"] == 1 and found["games"] == 600
     for opponent in ("random", "optimal", "run.h5"):
         words = f"train --games 100 --batch 10 --opponent {opponent} --as second -o against.h5 --overwrite --json"
-        assert sum(json.loads(ok(capsys, *words.split()))["in_play"].values()) == 100
+        assert sum(json.loads(ok(capsys, words))["in_play"].values()) == 100
     assert ttt.load("against.h5").config.seat == "second"
-    assert "opponent" in refused(capsys, *"train --games 10 --as first -o x.h5".split())
-    assert "games.txt" in refused(capsys, *"train --games 10 --record games.txt -o x.h5".split())
-    ok(capsys, *"train --games 100 --batch 10 --alpha 1/n^0.8 --epsilon 0.3->0.01:exp -o visits.h5".split())
+    assert "opponent" in refused(capsys, "train --games 10 --as first -o x.h5")
+    assert "games.txt" in refused(capsys, "train --games 10 --record games.txt -o x.h5")
+    ok(capsys, "train --games 100 --batch 10 --alpha 1/n^0.8 --epsilon 0.3->0.01:exp -o visits.h5")
     config = ttt.load("visits.h5").config
     assert (config.alpha, config.epsilon, config.horizon) == ("1/n^0.8", "0.3->0.01:exp", 100)
 

@@ -16,6 +16,7 @@ import pytest
 from ttt_batch import runfile
 from ttt_batch.errors import RunFileError
 from ttt_batch.runfile import RunData, check_target, find_newest_run, load_run, save_run
+from ttt_batch.runfile.header import user_block
 
 
 def example(*, action=False, points=3, rows=40, seed=0):
@@ -88,7 +89,7 @@ def resealed(path, change, block=None):
         change(file)
     content = buffer.getvalue()[512:]
     digest = hashlib.sha256(content).hexdigest()
-    text = block or runfile._user_block("1.0", digest, 512 + len(content))
+    text = block or user_block("1.0", digest, 512 + len(content))
     path.write_bytes(re.sub(rb"sha256 [0-9a-f]{64}", b"sha256 " + digest.encode(), text) + content)
 
 
@@ -588,7 +589,7 @@ def test_changed_with_other_tools(saved, change, words):
 def test_an_image_that_hdf5_cannot_read(saved):
     content = saved.read_bytes()[:512] + np.random.default_rng(1).bytes(5000)
     digest = hashlib.sha256(content[512:]).hexdigest()
-    saved.write_bytes(runfile._user_block("1.0", digest, len(content)) + content[512:])
+    saved.write_bytes(user_block("1.0", digest, len(content)) + content[512:])
     refused(saved, "HDF5 cannot read it")
 
 
@@ -600,7 +601,7 @@ def test_damage_under_a_right_digest_never_escapes(saved):
         damaged = bytearray(content[512:])
         damaged[place - 512] ^= int(rng.integers(1, 256))
         digest = hashlib.sha256(damaged).hexdigest()
-        saved.write_bytes(runfile._user_block("1.0", digest, len(content)) + damaged)
+        saved.write_bytes(user_block("1.0", digest, len(content)) + damaged)
         try:
             assert isinstance(load_run(saved), RunData)
         except RunFileError as exc:

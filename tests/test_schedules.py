@@ -99,17 +99,17 @@ def test_what_is_no_schedule_of_alpha(value: str) -> None:
 
 
 def test_values_at_the_ends_and_between() -> None:
-    linear = parse_schedule("alpha", "0.5->0.1:linear", positive=True).course(100)
+    linear = parse_schedule("alpha", "0.5->0.1:linear", positive=True).over(100)
     assert [value_at(linear, game) for game in (0, 25, 50)] == pytest.approx([0.5, 0.4, 0.3], abs=1e-15)
     assert [value_at(linear, game) for game in (100, 101, 10**15)] == pytest.approx([0.1] * 3, abs=1e-15)
-    falling = parse_schedule("alpha", "0.4->0.004:exp", positive=True).course(100)
+    falling = parse_schedule("alpha", "0.4->0.004:exp", positive=True).over(100)
     found = [value_at(falling, game) for game in (0, 50, 100, 500)]
     assert found == pytest.approx([0.4, 0.04, 0.004, 0.004], rel=1e-14)
-    rising = parse_schedule("alpha", "0.01->1:exp", positive=True).course(2)
+    rising = parse_schedule("alpha", "0.01->1:exp", positive=True).over(2)
     assert [value_at(rising, game) for game in (0, 1, 2)] == pytest.approx([0.01, 0.1, 1.0], rel=1e-14)
-    constant = parse_schedule("alpha", 0.3, positive=True).course(10)
+    constant = parse_schedule("alpha", 0.3, positive=True).over(10)
     assert [value_at(constant, game) for game in (0, 5, 10, 11)] == [0.3] * 4
-    assert value_at(parse_schedule("alpha", "1/n^0.5", positive=True).course(10), 7) == 1.0
+    assert value_at(parse_schedule("alpha", "1/n^0.5", positive=True).over(10), 7) == 1.0
 
 
 def test_a_horizon_belongs_to_schedules_by_games_only() -> None:

@@ -9,6 +9,8 @@ Names are loaded when first used, so that importing the package (and `ttt-batch 
 
 from typing import TYPE_CHECKING, Any
 
+from ttt_batch.version import VERSION
+
 if TYPE_CHECKING:
     from ttt_batch.board import Board, parse_board
     from ttt_batch.errors import BoardError, RunFileError, TttBatchError, UsageError
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from ttt_batch.run import Evaluation, Run, load
     from ttt_batch.training import Progress, learn_from, train
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "LEARNERS",

@@ -33,9 +33,9 @@ RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run file.")]
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from ttt_batch import __version__
+        from ttt_batch.version import VERSION
 
-        typer.echo(f"ttt-batch {__version__}")
+        typer.echo(f"ttt-batch {VERSION}")
         raise typer.Exit
 
 

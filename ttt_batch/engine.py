@@ -18,7 +18,7 @@ from ttt_batch.play.courses import U15, Courses, lay_courses, make_courses, pack
 from ttt_batch.play.explorations import N_SETS, SET_DRAW, Explorations, exploring_plies, fill_explorations
 from ttt_batch.play.walk import BLOCK, make_abreast, walk
 from ttt_batch.policy import Choice, Policy, empty_policy, leads, order_row, pick
-from ttt_batch.schedules import EXPONENTIAL, LINEAR, Course, value_at
+from ttt_batch.schedules import EXPONENTIAL, LINEAR, Decay, value_at
 from ttt_batch.streams import below, draw, game_base
 
 SEVERAL = -1
@@ -31,8 +31,8 @@ class Pace(NamedTuple):
     weight: float64[512], stack: int64[512].
     """
 
-    alpha: Course
-    epsilon: Course
+    alpha: Decay
+    epsilon: Decay
     weight: Any
     stack: Any
 
@@ -62,7 +62,7 @@ class Workspace(NamedTuple):
     outcomes: Any
 
 
-def make_pace(alpha: Course, epsilon: Course) -> Pace:
+def make_pace(alpha: Decay, epsilon: Decay) -> Pace:
     """A pace with its scratch."""
     return Pace(alpha, epsilon, np.zeros(N_SETS), np.zeros(N_SETS, np.int64))
 
@@ -94,9 +94,9 @@ def make_workspace(
 
 
 @inlined
-def by_games(course: Course) -> Any:
+def by_games(decay: Decay) -> Any:
     """Whether a schedule changes with the games played."""
-    return course.kind == LINEAR or course.kind == EXPONENTIAL
+    return decay.kind == LINEAR or decay.kind == EXPONENTIAL
 
 
 @inlined

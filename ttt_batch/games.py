@@ -3,7 +3,6 @@
 Checked against the rules, with file and line, before anything is learnt from them.
 """
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ttt_batch.errors import TttBatchError
+from ttt_batch.files import temporary_name
 from ttt_batch.graph import Graph
 
 
@@ -96,7 +96,7 @@ class GamesWriter:
         self._path, self._graph = path, graph
         if path.exists() and not overwrite:
             raise GamesError(f"{path} exists; choose another file for the games, or replace it with --overwrite")
-        self._temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        self._temporary = temporary_name(path)
 
     def __enter__(self) -> Self:
         try:

@@ -16,7 +16,7 @@ CONSTANT, LINEAR, EXPONENTIAL, VISITS = 0, 1, 2, 3
 _SHAPES = {"linear": LINEAR, "exp": EXPONENTIAL}
 
 
-class Course(NamedTuple):
+class Decay(NamedTuple):
     """A schedule as kernels see it.
 
     kind: CONSTANT, LINEAR, EXPONENTIAL or VISITS.  start, end: values at the first and from the last game on.
@@ -54,9 +54,9 @@ class Schedule:
         """Whether it changes with the games played."""
         return self.kind in (LINEAR, EXPONENTIAL)
 
-    def course(self, games: int) -> Course:
+    def over(self, games: int) -> Decay:
         """The schedule over a run of `games` games."""
-        return Course(self.kind, self.start, self.end, float(max(games, 1)), self.power)
+        return Decay(self.kind, self.start, self.end, float(max(games, 1)), self.power)
 
 
 def parse_schedule(name: str, value: float | str, *, positive: bool) -> Schedule:
@@ -96,10 +96,10 @@ def _number(name: str, text: str, positive: bool) -> float:
 
 
 @inlined
-def value_at(course: Course, game: Any) -> Any:
+def value_at(decay: Decay, game: Any) -> Any:
     """The value for a batch whose first game is `game` (from 0); for VISITS the value of a first visit."""
-    if course.kind == LINEAR:
-        return course.start + (course.end - course.start) * min(game / course.games, 1.0)
-    if course.kind == EXPONENTIAL:
-        return course.start * math.exp(math.log(course.end / course.start) * min(game / course.games, 1.0))
-    return course.start
+    if decay.kind == LINEAR:
+        return decay.start + (decay.end - decay.start) * min(game / decay.games, 1.0)
+    if decay.kind == EXPONENTIAL:
+        return decay.start * math.exp(math.log(decay.end / decay.start) * min(game / decay.games, 1.0))
+    return decay.start

@@ -73,7 +73,7 @@ class Trainer:
         entries = self.tables[0].size if alpha.power else 0
         self.visits = np.zeros(entries) if visits is None else visits.copy()
         self._step = make_step(alpha.start, config.gamma, self.worth, alpha.power, self.visits)
-        self._pace = make_pace(alpha.course(config.horizon), epsilon.course(config.horizon))
+        self._pace = make_pace(alpha.over(config.horizon), epsilon.over(config.horizon))
         self._key = stream_key(config.seed)
         self._works = []
         for seat in sorted(set(SEATS[config.seat])):

@@ -19,7 +19,6 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch import __version__
 from ttt_batch.board import parse_board
 from ttt_batch.config import DEFAULT_BATCH, MAX_GAMES, make_config, whole
 from ttt_batch.engine import learn_games, played
@@ -35,6 +34,7 @@ from ttt_batch.recorder import Recorder, recorded_points
 from ttt_batch.run import Run, load
 from ttt_batch.runfile import check_target
 from ttt_batch.trainer import Trainer
+from ttt_batch.version import VERSION
 
 NAMED_OPPONENTS = ("random", "optimal")
 
@@ -248,7 +248,7 @@ class Clock:
             "created": self._created,
             "command": command,
             "seconds": self.seconds,
-            "ttt_batch_version": __version__,
+            "ttt_batch_version": VERSION,
             "python_version": platform.python_version(),
             "numpy_version": np.__version__,
             "numba_version": numba.__version__,

@@ -1,17 +1,14 @@
-"""Files read whole, and written whole or not at all: to a temporary file beside the target, flushed, then renamed."""
+"""A table's files: read whole, and written whole or not at all, several together."""
 
 import os
-import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from ttt_batch.files import reason, rename_new, shown, temporary_name, write_new
 from ttt_batch.formats.base import FormatError
 
-
-def shown(path: Path) -> str:
-    """The path for a message, on one line whatever its name holds."""
-    return str(path) if str(path).isprintable() else repr(str(path))
+__all__ = ["check_targets", "read_file", "shown", "write_files"]
 
 
 def check_targets(paths: Sequence[Path], *, overwrite: bool) -> list[Path]:
@@ -27,7 +24,7 @@ def check_targets(paths: Sequence[Path], *, overwrite: bool) -> list[Path]:
             exists, is_file, has_folder = target.exists(), target.is_file(), target.parent.is_dir()
         # RuntimeError is what `resolve` makes of a loop of links before Python 3.13.
         except (OSError, ValueError, RuntimeError) as error:
-            raise FormatError(f"cannot write {shown(path)}: {_reason(error)}; name another file") from None
+            raise FormatError(f"cannot write {shown(path)}: {reason(error)}; name another file") from None
         if exists and not is_file:
             raise FormatError(f"cannot write {shown(path)}: it is not an ordinary file; name another one")
         if exists and not overwrite:
@@ -50,20 +47,17 @@ def write_files(paths: Sequence[Path], contents: Sequence[bytes], *, overwrite: 
     Raises FormatError for whatever `check_targets` refuses and for whatever the disk does.
     """
     targets = check_targets(paths, overwrite=overwrite)
-    temporaries = [target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp") for target in targets]
+    temporaries = [temporary_name(target) for target in targets]
     named: list[Path] = []
     at = 0
     try:
         for at, content in enumerate(contents):
-            with temporaries[at].open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+            write_new(temporaries[at], content)
         for at, target in enumerate(targets):
             if overwrite:
                 temporaries[at].replace(target)
             else:
-                _rename_new(temporaries[at], target)
+                rename_new(temporaries[at], target)
                 named.append(target)
     except BaseException as error:
         for target in named:
@@ -73,7 +67,7 @@ def write_files(paths: Sequence[Path], contents: Sequence[bytes], *, overwrite: 
             raise _exists(paths[at]) from None
         if isinstance(error, OSError):
             raise FormatError(
-                f"cannot write {shown(paths[at])}: {_reason(error)}; make room, or name a file elsewhere"
+                f"cannot write {shown(paths[at])}: {reason(error)}; make room, or name a file elsewhere"
             ) from None
         raise
     finally:
@@ -93,7 +87,7 @@ def read_file(path: Path, limit: int) -> bytes:
             size = os.fstat(file.fileno()).st_size
             content = file.read(limit + 1) if size <= limit else b""
     except (OSError, ValueError) as error:
-        raise FormatError(f"cannot read {shown(path)}: {_reason(error)}; name a file that you may read") from None
+        raise FormatError(f"cannot read {shown(path)}: {reason(error)}; name a file that you may read") from None
     if max(size, len(content)) > limit:
         raise FormatError(
             f"{shown(path)}: the file has {max(size, len(content)):,} bytes, a table of this board at most {limit:,}; "
@@ -102,21 +96,5 @@ def read_file(path: Path, limit: int) -> bytes:
     return content
 
 
-def _rename_new(temporary: Path, target: Path) -> None:
-    """Give the file its name unless something has it already: FileExistsError, whoever is first."""
-    try:
-        target.hardlink_to(temporary)
-    except FileExistsError:
-        raise
-    except (OSError, NotImplementedError):
-        # No hard links here (FAT, some network folders): claim the name with an empty file, replace that.
-        target.open("xb").close()
-        temporary.replace(target)
-
-
 def _exists(path: Path) -> FormatError:
     return FormatError(f"{shown(path)} exists already; replace it with --overwrite, or name another file")
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)

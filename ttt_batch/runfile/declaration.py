@@ -1,0 +1,139 @@
+"""The declaration: the only description of the format, and the documentation that it prints.
+
+`FIELDS` creates the datasets, checks them when they are read, and is printed by `format_documentation`.
+"""
+
+from typing import NamedTuple
+
+FILE_TYPE = "ttt-batch run"
+"""What the file says it is, in its first line and in the root attribute `file_type`."""
+
+FORMAT = (1, 0)
+"""Major and minor version of the format; a reader opens every minor version of its own major version."""
+
+USER_BLOCK = 512
+"""Bytes before the HDF5 part; the smallest user block that HDF5 allows."""
+
+GROUPS = ("progress", "provenance", "states", "statistics", "tables")
+
+TABLE_DTYPES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float32", "float64"),
+)
+
+TABLE_UNIT = "the learner's own scale"
+
+AXES = {
+    "S": "rows (positions)",
+    "U": "unfinished rows",
+    "E": "edges (moves), grouped by row",
+    "P": "players: first, second",
+    "T": "recorded points",
+}
+
+
+class Field(NamedTuple):
+    """One declared dataset.
+
+    path: where it stands.  dtype: its NumPy name; stored little-endian.  axes: letters, "U+1" or numbers,
+    separated by commas; empty for a single number.  optional: may be absent.
+    """
+
+    path: str
+    dtype: str
+    axes: str
+    unit: str
+    meaning: str
+    optional: bool = False
+
+
+FIELDS = (
+    Field("progress/games", "int64", "", "games", "games learnt from"),
+    Field("states/code", "int64", "S", "", "base-3 code of the position; -1 and -2: a player has forfeited"),
+    Field("states/outcome", "int8", "S", "", "0 unfinished, 1 first player wins, 2 second player wins, 3 draw"),
+    Field(
+        "states/first_edge",
+        "int32",
+        "U+1",
+        "edges",
+        "edges of row r: first_edge[r] to first_edge[r+1]-1",
+        True,
+    ),
+    Field("states/cell", "int8", "E", "", "cell that the move marks, row by row from the top left", True),
+    Field("statistics/games", "int64", "T", "games", "games learnt from at the point"),
+    Field("statistics/seconds", "float64", "T", "s", "wall clock since the start; informative only"),
+    Field("statistics/outcomes", "int64", "T,3", "games", "first wins, draws, second wins in play so far"),
+    Field(
+        "statistics/unbeatable",
+        "bool",
+        "T,P",
+        "",
+        "no opponent and no tie-break beats the agent in that seat",
+    ),
+    Field("statistics/worst", "int8", "T,P", "result", "worst result from that seat: 1 win, 0 draw, -1 loss"),
+    Field(
+        "statistics/self_play",
+        "float64",
+        "T,3",
+        "probability",
+        "exact: first wins, draw, second wins in greedy self-play",
+    ),
+    Field(
+        "statistics/versus_random",
+        "float64",
+        "T,P,3",
+        "probability",
+        "exact: win, draw, loss of the agent in that seat against uniformly random play",
+    ),
+    Field(
+        "statistics/best_response",
+        "float64",
+        "T,P",
+        "result",
+        "what the best opponent gets on average (its wins - losses) against the agent in that seat, "
+        "which breaks ties in its own way",
+    ),
+    Field(
+        "statistics/optimal_share",
+        "float64",
+        "T,P",
+        "share",
+        "share of the positions reachable in that seat in which every move the agent may pick keeps the game's value",
+    ),
+    Field(
+        "statistics/value_error",
+        "float64",
+        "T,P",
+        TABLE_UNIT,
+        "mean distance of the table's values from the truth; NaN where it has none",
+    ),
+)
+"""The declaration of every fixed dataset.  Tables differ from learner to learner and declare themselves."""
+
+
+def format_documentation() -> str:
+    """The run file's format as text, from its declaration."""
+    lines = [
+        f"{FILE_TYPE}, format {FORMAT[0]}.{FORMAT[1]}",
+        "",
+        f"An HDF5 file behind {USER_BLOCK} bytes of text: the line above, the SHA-256 digest of everything",
+        "behind the text, and the length of the whole file.  HDF5 libraries skip the text by themselves.",
+        "",
+        "Attributes of the root:",
+        f'  file_type       "{FILE_TYPE}"',
+        '  format_version  "major.minor"; a newer minor version only adds',
+        "  config          what determines the result, as JSON with sorted keys and no spaces",
+        "  config_hash     SHA-256 of config",
+        "Attributes of the group provenance: how the run came about; they change no result.",
+        "",
+        "Axes: " + "; ".join(f"{letter} {meaning}" for letter, meaning in AXES.items()) + ".",
+        "Every dataset says its axes, unit and meaning in attributes of these names.  All text is UTF-8 of fixed",
+        "length, which h5py shows as bytes.",
+        "",
+    ]
+    tables = Field("tables/NAME", "any", "any", TABLE_UNIT, "one for each table of the learner; it declares itself")
+    for path, dtype, axes, unit, meaning, optional in (*FIELDS, tables):
+        kind = f"{dtype}[{axes}]" if axes else dtype
+        extra = "".join((f" [{unit}]" if unit else "", " (with action tables only)" if optional else ""))
+        lines.append(f"  {path:<25} {kind:<15} {meaning}{extra}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,182 @@
+"""Writing a run: built in memory, then on disk whole or not at all."""
+
+import errno
+import hashlib
+import io
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ttt_batch import files
+from ttt_batch.errors import RunFileError
+from ttt_batch.files import reason, shown
+from ttt_batch.runfile.checks import Invalid, RunData, checked_datasets
+from ttt_batch.runfile.declaration import FILE_TYPE, FORMAT, GROUPS, USER_BLOCK
+from ttt_batch.runfile.header import user_block
+
+# h5py is imported inside the functions that need it: it costs 0.1 s at start-up.
+
+_MAX_TEXT = 60_000
+"""Bytes of text in an attribute; HDF5 itself allows 64 KiB with everything around it."""
+
+
+def check_target(path: Path, *, overwrite: bool) -> None:
+    """Make sure, before hours of training, that a run can be written to `path`.
+
+    Raises RunFileError where a file exists (unless `overwrite`), and for a folder, a special file, or a place
+    where the disk refuses a new file.  To know that, an empty temporary file is made and removed.
+    """
+    path = Path(path)
+    with _writing(path):
+        temporary = files.temporary_name(_target(path, overwrite))
+        os.close(files.create(temporary))
+        temporary.unlink()
+
+
+def save_run(path: Path, data: RunData, *, overwrite: bool = False) -> None:
+    """Write a run, whole or not at all.
+
+    Without `overwrite` an existing file is never replaced, also when it appears during the write.
+    Raises RunFileError where the data are not what `FIELDS` declares, and for whatever the disk refuses; the
+    old file is then as it was and no temporary file is left.
+    """
+    path = Path(path)
+    with _writing(path):
+        target = _target(path, overwrite)
+        image = _image(data)
+        temporary = files.temporary_name(target)
+        try:
+            files.write_new(temporary, image)
+            if overwrite:
+                temporary.replace(target)
+            else:
+                try:
+                    files.rename_new(temporary, target)
+                except FileExistsError:
+                    raise _exists(path) from None
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
+        files.flush_folder(target.parent)
+
+
+def _image(data: RunData) -> memoryview:
+    """The whole file as bytes; equal data gives equal bytes."""
+    datasets = checked_datasets(data)
+    config = _canonical(data.config)
+    version = f"{FORMAT[0]}.{FORMAT[1]}"
+    root = {
+        "file_type": FILE_TYPE,
+        "format_version": version,
+        "config": config,
+        "config_hash": hashlib.sha256(config.encode()).hexdigest(),
+    }
+    root = {name: _attribute(name, value) for name, value in root.items()}
+    provenance = {name: _attribute(f"provenance {name}", value) for name, value in data.provenance.items()}
+
+    import h5py
+
+    buffer = io.BytesIO()
+    # "earliest" writes what old HDF5 libraries read, too.
+    with h5py.File(buffer, "w", libver="earliest", userblock_size=USER_BLOCK) as file:
+        _put(file.attrs, root)
+        for group in GROUPS:
+            file.create_group(group)
+        _put(file["provenance"].attrs, provenance)
+        for field, array in datasets:
+            dtype = np.dtype(field.dtype).newbyteorder("<")
+            dataset = file.create_dataset(field.path, data=array, dtype=dtype, track_times=False)
+            labels = {"axes": field.axes, "unit": field.unit, "meaning": field.meaning}
+            _put(dataset.attrs, {name: _attribute(f"{field.path} {name}", labels[name]) for name in labels})
+    view = buffer.getbuffer()
+    view[:USER_BLOCK] = user_block(version, hashlib.sha256(view[USER_BLOCK:]).hexdigest(), len(view))
+    return view
+
+
+def _canonical(config: dict[str, Any]) -> str:
+    """The configuration as canonical JSON: equal configurations give equal text."""
+    try:
+        return json.dumps(config, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise Invalid(f"config cannot be written as JSON ({exc})") from exc
+
+
+def _attribute(name: str, value: Any) -> Any:
+    """An attribute's value as HDF5 can store it: text as bytes."""
+    if isinstance(value, str):
+        # A command line may hold bytes that are no text, and HDF5 ends a string at a zero byte.
+        text = value.encode("utf-8", "backslashreplace").replace(b"\0", b"\\x00")
+        if len(text) > _MAX_TEXT:
+            raise Invalid(f"{name} has {len(text):,} bytes of text, it may have {_MAX_TEXT:,}")
+        return text
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
+        return np.int64(value)
+    if isinstance(value, float | np.floating):
+        return np.float64(value)
+    raise Invalid(f"{name} is {value!r:.80}, it must be text, a 64-bit integer or a float")
+
+
+def _put(attributes: Any, values: Mapping[str, Any]) -> None:
+    """Write attributes in the order of their names."""
+    import h5py
+
+    for name in sorted(values):
+        value = values[name]
+        text = h5py.string_dtype("utf-8", max(len(value), 1)) if isinstance(value, bytes) else None
+        attributes.create(name, value, dtype=text)
+
+
+def _remedy(exc: BaseException) -> str:
+    number = exc.errno if isinstance(exc, OSError) else None
+    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return "make room there, or name a file elsewhere with --out"
+    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return "name a file in a folder that you may write to with --out"
+    return "name another file with --out"
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turn whatever refuses a write into one line."""
+    try:
+        yield
+    except RunFileError:
+        raise
+    except Invalid as exc:
+        raise RunFileError(f"cannot write {shown(path)}: {exc}; nothing was written") from exc
+    except MemoryError as exc:
+        raise RunFileError(f"cannot write {shown(path)}: not enough memory; free some and try again") from exc
+    # RuntimeError is what Path.resolve makes of a loop of links before Python 3.13.
+    except (OSError, ValueError, RuntimeError) as exc:
+        raise RunFileError(f"cannot write {shown(path)}: {reason(exc)}; {_remedy(exc)}") from exc
+
+
+def _exists(path: Path) -> RunFileError:
+    return RunFileError(f"{shown(path)} exists already; replace it with --overwrite, or name another file with --out")
+
+
+def _target(path: Path, overwrite: bool) -> Path:
+    """Where to write: `path` with links followed, so that a link stays one.  Refuses what must stay."""
+    target = path.resolve()
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        if not target.parent.is_dir():
+            raise RunFileError(
+                f"cannot write {shown(path)}: there is no folder {shown(target.parent)}; "
+                "create it, or name a file elsewhere with --out"
+            ) from None
+        return target
+    if stat.S_ISDIR(mode):
+        raise RunFileError(f"{shown(path)} is a folder; name a file in it, such as {shown(path / 'run.h5')}")
+    if not stat.S_ISREG(mode):
+        raise RunFileError(f"{shown(path)} is not an ordinary file; name another file with --out")
+    if not overwrite:
+        raise _exists(path)
+    return target
