@@ -4,9 +4,8 @@
 
 Sequentially (the textbook) and in batches of 16,384.  The sources test greedy self-play or a few games against
 people; the
-columns here are exact: the result of greedy self-play, wins, draws and losses against random play in each
-seat, in how many of
-the seeds nobody can beat the table as first and as second, and how many positions training never saw.
+columns here are exact: the result of greedy self-play, wins, draws and losses against random play in each seat, in
+how many of the seeds nobody can beat the table as first and as second, and how many positions training never saw.
 """
 
 import argparse

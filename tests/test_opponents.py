@@ -155,14 +155,13 @@ def test_a_rival_of_another_board_is_refused(boards: tuple[str, str]) -> None:
         ttt.train(10, batch=10, board=boards[0], opponent=other)
 
 
-def test_a_rival_that_names_occupied_cells(tmp_path: Path) -> None:
-    """A fresh `minimax-q` picks occupied cells in most positions; a learner whose games have none still trains."""
+def test_a_rival_that_names_occupied_cells_is_refused_where_they_are_no_moves() -> None:
+    """A fresh `minimax-q` picks occupied cells in most positions; only its own kind can play that."""
     hopeless = ttt.train(10, learner="minimax-q", batch=10, seed=3)
-    path = tmp_path / "games.txt"
-    run = ttt.train(2_000, learner="td", batch=100, opponent=hopeless, seat="both", record=path)
-    results = results_of(parse_games(path.read_text().splitlines(), run.graph).games, run.graph)
-    assert run.statistics["outcomes"][-1].tolist() == [int((results == n).sum()) for n in (1, 3, 2)]
-    assert results.size == 2_000
+    with pytest.raises(UsageError, match="still chooses occupied cells"):
+        ttt.train(2_000, learner="td", batch=100, opponent=hopeless, seat="both")
+    run = ttt.train(2_000, learner="minimax-q", batch=100, opponent=hopeless, seat="both")
+    assert run.games == 2_000
 
 
 # --- how they choose --------------------------------------------------------------------------------------

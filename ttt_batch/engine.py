@@ -199,6 +199,7 @@ def run_games(
     favourite: int64[U], any edge of each row (bits 32-63) and its child (0-31), or SEVERAL; in one word because
     finding the next row is what each ply waits for.  game: scratch.
     record: the games are written there unless it is empty.
+
     `tables`, `even`, `odd`, `favourite`, `game` and `record` are modified in place.
     """
     recorded, rival = 0, even.policy

@@ -56,9 +56,9 @@ def import_tables(
 ) -> Run:
     """Read another program's table into a run of `learner`.
 
-    paths: one file, or for a program with a file per player one or two.  form: the format; told from the files
-    if not given.  player: whose file a single one is.  options: those of `Config`.
-    Entries that the files do not have keep the learner's start values.  Raises UsageError and FormatError.
+    paths: one file, or for a program with a file per player one or two.  form: the format; told from the files if
+    not given.  player: whose file a single one is.  options: those of `Config`. Entries that the files do not have
+    keep the learner's start values.  Raises UsageError and FormatError.
     """
     files = [Path(path) for path in paths]
     config = make_config(learner=learner, board=board, batch=1, engine="given", **options)

@@ -160,7 +160,10 @@ class Run:
         return [int(self.graph.cell[e]) for e in self.policy.ordered[start : start + int(self.policy.best[row])]]
 
     def policy_on(self, graph: Graph) -> Policy:
-        """The agent's policy over the edges of another graph of the same board."""
+        """The agent's policy over the edges of another graph of the same board.
+
+        Raises UsageError where it may choose an occupied cell and `graph` has no such moves.
+        """
         if graph is self.graph:
             return self.policy
         allowed = np.zeros(graph.child.size, dtype=np.bool_)
@@ -168,7 +171,14 @@ class Run:
             start = int(self.graph.first_edge[row])
             cells = self.graph.cell[self.policy.ordered[start : start + int(self.policy.best[row])]]
             edges = np.arange(graph.first_edge[row], graph.first_edge[row + 1])
-            allowed[edges[np.isin(graph.cell[edges], cells)]] = True
+            chosen = edges[np.isin(graph.cell[edges], cells)]
+            if chosen.size < cells.size:
+                raise UsageError(
+                    f"this run of {self.config.learner} still chooses occupied cells, e.g. in position "
+                    f"{self.board.format_position(self.board.decode(int(graph.code[row])))!r}, which only minimax-q's "
+                    "rules allow; train it for more games, or choose another opponent"
+                )
+            allowed[chosen] = True
         return policy_among(graph, allowed)
 
     def judgement(self) -> Judgement:

@@ -64,7 +64,7 @@ def parse_schedule(name: str, value: float | str, *, positive: bool) -> Schedule
 
     Raises UsageError with the value, the limit and the remedy.
     """
-    if isinstance(value, int | float):
+    if not isinstance(value, str):
         number = _number(name, str(value), positive)
         return Schedule(CONSTANT, number, number)
     text = value.replace(" ", "")

@@ -142,7 +142,7 @@ def train(
             config,
             threads=n_threads,
             block=block,
-            rival=None if rival is None else _rival_policy(rival, graph),
+            rival=None if rival is None else _rival_policy(rival, graph, config.board),
             tables=None if origin is None else origin.tables,
             visits=None if origin is None or not config.alpha_schedule.power else origin.visits_or_zeros(),
             record=None if writer is None else writer.write,
@@ -200,7 +200,9 @@ def learn_from(
     graph = enumerate_graph(parse_board(config.board), learner_named(config.learner).occupied)
     parsed = parse_games(lines, graph, name=name, skip_bad=skip_bad)
     trainer = Trainer(
-        config, tables=None if origin is None else origin.tables, visits=None if origin is None else origin.visits
+        config,
+        tables=None if origin is None else origin.tables,
+        visits=origin.visits_or_zeros() if origin is not None and config.alpha_schedule.power else None,
     )
     outcomes = np.zeros(4, np.int64)
     alpha = config.alpha_schedule
@@ -297,9 +299,11 @@ def _check_origin(origin: Run, learner: str, board: str) -> None:
         )
 
 
-def _rival_policy(rival: Run | str, graph: Graph) -> Policy:
-    """What a fixed opponent plays on `graph`."""
+def _rival_policy(rival: Run | str, graph: Graph, board: str) -> Policy:
+    """What a fixed opponent plays on `graph`, that of `board`."""
     if isinstance(rival, Run):
+        if rival.config.board != board:
+            raise UsageError(f"the opponent plays {rival.config.board}, not {board}; choose a run of the same board")
         return rival.policy_on(graph)
     if rival == "random":
         return random_policy(graph)

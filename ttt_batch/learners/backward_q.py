@@ -7,10 +7,9 @@ move within 0.01 of the best is a candidate.  After a game of moves 0 .. n - 1, 
     Q(s[n-2], a[n-2]) = the final position's worth to the player who made that move;
     Q(s[t], a[t]) += alpha * (gamma * Q(s[t+2], a[t+2]) - Q(s[t], a[t]))   for t = n - 3 .. 0
 
-In a batch some replies to a move end the game and set its value, others pull it.  With p the share that sets,
-v the mean value set,
-m the mean pull target and q = p + alpha * (1 - p), one step in expectation goes q of the way to
-F = (p * v + alpha * (1 - p) * m) / q, and n steps go 1 - (1 - q)**n.
+In a batch some replies to a move end the game and set its value, others pull it.  With p the share that sets, v the
+mean value set, m the mean pull target and q = p + alpha * (1 - p), one step in expectation goes q of the way to F =
+(p * v + alpha * (1 - p) * m) / q, and n steps go 1 - (1 - q)**n.
 """
 
 from typing import Any, NamedTuple

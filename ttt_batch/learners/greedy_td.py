@@ -1,18 +1,15 @@
 """`greedy-td`: own afterstates, online, and only greedy moves teach; also for 5x5, and while playing people.
 
-Source: a published program whose listing is lost; epsilon, alpha, the start values, that only greedy moves
-update and the
-30,000 games are its own, ties to the first cell and the lesson at the end follow a well-known program with the
-same numbers.
-A player that moves greedily from its last afterstate p to the next, q, learns
+Source: a published program whose listing is lost; epsilon, alpha, the start values, that only greedy moves update
+and the 30,000 games are its own, ties to the first cell and the lesson at the end follow a well-known program with
+the same numbers. A player that moves greedily from its last afterstate p to the next, q, learns
 
     V(p) += alpha * (gamma * V(q) - V(p))
 
 and when the game ends both players learn V(p) += alpha * (gamma * worth - V(p)) where p is not itself final.
 
-In a batch, a visit teaches through the replies that ended the game and through the share of greedy moves seen
-from the others;
-all values are those from before the batch, so the number of lessons may be fractional.
+In a batch, a visit teaches through the replies that ended the game and through the share of greedy moves seen from
+the others; all values are those from before the batch, so the number of lessons may be fractional.
 """
 
 from typing import Any, NamedTuple

@@ -1,10 +1,9 @@
 """`sutton-barto`: reversed backup of every position, each player's own exploration masked.
 
 Source: a published program after the tic-tac-toe example of Sutton and Barto, "Reinforcement Learning: An
-Introduction", 2nd edition, section 1.5, that trains two players, saves `policy_first.bin` and
-`policy_second.bin`, and lets a person move first.  Both players keep a table over all positions; after the
-game, from the last
-position back, with the value of the next position already updated:
+Introduction", 2nd edition, section 1.5, that trains two players, saves `policy_first.bin` and `policy_second.bin`,
+and lets a person move first.  Both players keep a table over all positions; after the game, from the last position
+back, with the value of the next position already updated:
 
     V(s) += alpha * greedy * (gamma * V(s') - V(s)),   greedy = 0 where this player itself explored from s, else 1
 """

@@ -35,9 +35,8 @@ def empty_counts(graph: Graph) -> Counts:
 def complete(graph: Graph, policy: Policy, counts: Counts, games: Any) -> None:
     """Fill in what chance did not decide, in one sweep down the rows.
 
-    On entry `taken` holds every exploratory move and every greedy one that was drawn among several, and
-    `arrived` is zero; where
-    a row has a single greedy move, it was taken by all games that arrived and did not explore.
+    On entry `taken` holds every exploratory move and every greedy one that was drawn among several, and `arrived`
+    is zero; where a row has a single greedy move, it was taken by all games that arrived and did not explore.
     `counts` is modified in place.
     """
     taken, arrived = counts.taken, counts.arrived

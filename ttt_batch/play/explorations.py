@@ -1,9 +1,8 @@
 """Which plies of a game explore, drawn nine plies at a time.
 
-Each ply explores with probability epsilon, independently, so the set of exploring plies among nine has 512
-possible values;
-Walker's alias method draws it from one random number (Vose, "A linear algorithm for generating
-random numbers with a given distribution", IEEE Transactions on Software Engineering 17, 1991).
+Each ply explores with probability epsilon, independently, so the set of exploring plies among nine has 512 possible
+values; Walker's alias method draws it from one random number (Vose, "A linear algorithm for generating random
+numbers with a given distribution", IEEE Transactions on Software Engineering 17, 1991).
 """
 
 from typing import Any, NamedTuple
