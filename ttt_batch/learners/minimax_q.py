@@ -63,15 +63,20 @@ def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, stal
     for row in range(n_open - 1, -1, -1):
         if counts.arrived[row] == 0:
             continue
-        # The row's best before it changes: the rows above fold with the values from before the batch.
-        counts.scratch[row] = _best(q, graph, row)
+        sign = 1.0 - 2.0 * mover_of(graph, row)
+        best = -np.inf
         for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
             # No branch around unvisited edges: a share of 0 of the way is no way, and costs less than a wrong guess.
             visits = taken[edge, GREEDY] + taken[edge, EXPLORING]
             child = graph.child[edge]
             ahead, worth = step.gamma * counts.scratch[child], step.worth[0, graph.outcome[child]]
             target = ahead if child < n_open else worth
-            q[edge] += share_of(step, edge, visits) * (target - q[edge])
+            before = q[edge]
+            here = sign * before
+            best = here if here > best else best
+            q[edge] = before + share_of(step, edge, visits) * (target - before)
+        # The row's best before it changed: the rows above fold with the values from before the batch.
+        counts.scratch[row] = sign * best
         stale[row] = True
 
 
