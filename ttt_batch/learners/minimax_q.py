@@ -64,7 +64,8 @@ def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, stal
         if counts.arrived[row] == 0:
             continue
         sign = 1.0 - 2.0 * mover_of(graph, row)
-        best = -np.inf
+        best, best_after = -np.inf, -np.inf
+        first, first_after = -1, -1
         for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
             # No branch around unvisited edges: a share of 0 of the way is no way, and costs less than a wrong guess.
             visits = taken[edge, GREEDY] + taken[edge, EXPLORING]
@@ -73,11 +74,16 @@ def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, stal
             target = ahead if child < n_open else worth
             before = q[edge]
             here = sign * before
+            first = edge if here > best else first
             best = here if here > best else best
             q[edge] = before + share_of(step, edge, visits) * (target - before)
+            here = sign * q[edge]
+            first_after = edge if here > best_after else first_after
+            best_after = here if here > best_after else best_after
         # The row's best before it changed: the rows above fold with the values from before the batch.
         counts.scratch[row] = sign * best
-        stale[row] = True
+        if first != first_after:  # the choice rule is the first best move; few of the visited rows change it
+            stale[row] = True
 
 
 @learn.register(MinimaxQTables)
