@@ -222,7 +222,9 @@ def figures() -> Iterator[Figure]:
     yield Figure("textbook C, backward-q", "textbook", "games/s", "games/s")
     yield from speed("sutton-barto, epsilon 0.1, batch 16,384", "sutton-barto 0.1", (">=", 20))
     for learner in LEARNERS:
-        yield from speed(f"{learner}, batch 16,384", f"{learner} batched", (">=", 12))
+        # The target is for the five published presets; `td`, whose settled values tie everywhere, is shown beside them.
+        preset = None if learner == "td" else (">=", 12)
+        yield from speed(f"{learner}, batch 16,384", f"{learner} batched", preset)
     for learner in LEARNERS:
         target = (">=", 4) if learner == "backward-q" else None
         yield from speed(f"{learner}, sequential", f"{learner} sequential", target)
