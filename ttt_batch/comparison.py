@@ -6,7 +6,7 @@ import numpy as np
 
 from ttt_batch.errors import BoardError
 from ttt_batch.formats.tables import best_edges
-from ttt_batch.graph import enumerate_graph
+from ttt_batch.graph import enumerate_graph, solve
 from ttt_batch.run import Run
 
 SHOWN = 5
@@ -28,9 +28,7 @@ def compare_runs(one: Run, other: Run) -> dict[str, Any]:
     n_open = graph.first_edge.size - 1
     row = np.arange(n_open).repeat(np.diff(graph.first_edge))
     differing = np.unique(row[first != second])
-    solution = np.concatenate([one.solution, np.zeros(0, np.int8)])[: graph.code.size]
-    if solution.size < graph.code.size:
-        solution = other.solution
+    solution = solve(graph)
     keeps = [_keeping(graph, allowed, row, solution) for allowed in (first, second)]
     examples = []
     for number in differing[:SHOWN].tolist():

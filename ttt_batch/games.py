@@ -102,7 +102,7 @@ class GamesWriter:
         try:
             self._file = self._temporary.open("w", encoding="ascii")
         except OSError as error:
-            raise GamesError(f"cannot write games to {self._path}: {error.strerror}; choose another file") from None
+            raise self._refused(error) from None
         return self
 
     def write(self, games: Games) -> None:
@@ -110,15 +110,22 @@ class GamesWriter:
         try:
             self._file.write("".join(f"{line}\n" for line in format_games(games, self._graph)))
         except OSError as error:
-            raise GamesError(f"cannot write games to {self._path}: {error.strerror}; choose another file") from None
+            raise self._refused(error) from None
+
+    def _refused(self, error: OSError) -> GamesError:
+        return GamesError(f"cannot write games to {self._path}: {error.strerror}; choose another file")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
-        if error is None:
-            self._temporary.replace(self._path)
-        else:
+        try:
+            self._file.close()  # what is still buffered may not fit on the disk
+            if error is None:
+                self._temporary.replace(self._path)
+        except OSError as refusal:
+            if error is None:
+                raise self._refused(refusal) from None
+        finally:
             self._temporary.unlink(missing_ok=True)
 
 
