@@ -34,6 +34,7 @@ class Subject:
         self.board = board
         self.graph = enumerate_graph(board, self.learner.occupied)
         self.worth = self.learner.worth(self.settings)
+        self.ended = np.zeros(self.graph.code.size - self.graph.first_edge.size + 1, np.int64)
         self.step = make_step(self.settings.alpha, self.settings.gamma, self.worth)
         self.tables = self.learner.start(self.graph, self.worth, np.random.default_rng(seed))
 
@@ -41,7 +42,7 @@ class Subject:
         return parse_games(lines, self.graph).games
 
     def learn(self, lines: list[str]) -> None:
-        learn_games(self.tables, self.graph, self.step, self.parse(lines), make_game(self.graph), np.zeros(4, np.int64))
+        learn_games(self.tables, self.graph, self.step, self.parse(lines), make_game(self.graph), self.ended)
 
     def counts(self, lines: list[str]) -> Counts:
         games = self.parse(lines)
@@ -49,6 +50,9 @@ class Subject:
         np.add.at(counts.taken, (games.edge, np.where(games.exploring, EXPLORING, GREEDY)), 1)
         np.add.at(counts.arrived, self.graph.child[games.edge], 1)
         counts.arrived[0] = games.start.size - 1
+        visited = np.flatnonzero(counts.arrived[: counts.visited.size])
+        counts.visited[: visited.size] = visited
+        counts.n_visited[0] = visited.size
         return counts
 
     def fold(self, lines: list[str]) -> np.ndarray:

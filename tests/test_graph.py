@@ -143,6 +143,15 @@ def test_parents_are_the_rows_with_a_move_into_a_row(board: Board, occupied: boo
     assert found[0] == [] and all(found[1:-2])
 
 
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
+def test_plies_start_where_their_first_row_is(board: Board) -> None:
+    graph = enumerate_graph(board, True)
+    plies = graph.ply[: graph.first_edge.size - 1].tolist()
+    assert graph.ply_start[-1] == len(plies)
+    for ply, (start, end) in enumerate(itertools.pairwise(graph.ply_start.tolist())):
+        assert plies[start:end] == [ply] * (end - start)
+
+
 @pytest.mark.parametrize("occupied", [False, True])
 @pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
 def test_the_solution_is_that_of_the_oracle(board: Board, occupied: bool) -> None:
@@ -156,7 +165,7 @@ def test_the_solution_is_that_of_the_oracle(board: Board, occupied: bool) -> Non
 
 
 def test_types_are_those_that_kernels_expect() -> None:
-    expected = Graph("int64", "int8", "int8", "int32", "int32", "int8", "int32", "int32", "int32")
+    expected = Graph("int64", "int8", "int8", "int32", "int32", "int8", "int32", "int32", "int32", "int32")
     for occupied in (False, True):
         graph = enumerate_graph(Board(), occupied)
         assert Graph(*(str(array.dtype) for array in graph)) == expected

@@ -11,10 +11,10 @@ from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.config import make_config
 from ttt_batch.graph import Graph, enumerate_graph
 from ttt_batch.learners import LEARNERS
-from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, add_outcomes, clear, complete, empty_counts
-from ttt_batch.play.courses import lay_courses, make_courses
+from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, clear, complete, empty_counts, outcomes_of
+from ttt_batch.play.courses import make_courses
 from ttt_batch.play.explorations import NEVER, PLIES_AT_ONCE, SET_DRAW, make_explorations, set_probabilities
-from ttt_batch.play.walk import make_abreast, walk
+from ttt_batch.play.walk import make_lane, walk
 from ttt_batch.policy import Policy, empty_policy, order_rows, random_policy
 from ttt_batch.streams import DRAWS, stream_key
 from ttt_batch.trainer import Trainer
@@ -79,19 +79,16 @@ def plain_walk(graph: Graph, policy: Policy, epsilon: float, seed: int, first: i
 
 def walked(graph: Graph, policy: Policy, epsilon: float, seed: int, first: int, last: int, block: int = 1024) -> Counts:
     """The completed counts of the same games."""
-    counts, courses = empty_counts(graph), make_courses(graph, policy)
-    lay_courses(graph, courses)
-    walk(
-        graph,
-        courses,
-        make_explorations(epsilon),
-        stream_key(seed),
-        first,
-        last,
-        make_abreast(block),
-        counts.taken.reshape(-1),
-    )
-    complete(graph, policy, counts, last - first)
+    lane = make_lane(graph, block)
+    walk(graph, make_courses(graph, policy), make_explorations(epsilon), stream_key(seed), first, last, lane)
+    return completed(graph, policy, lane.drawn, last - first)
+
+
+def completed(graph: Graph, policy: Policy, drawn: np.ndarray, games: int) -> Counts:
+    """The counts of a batch; zero for edges of rows that were not visited, which `complete` leaves as they were."""
+    counts = empty_counts(graph)
+    complete(graph, policy, drawn, counts, games)
+    assert not drawn.any()
     return counts
 
 
@@ -103,6 +100,7 @@ def assert_arrivals_add_up(graph: Graph, counts: Counts, games: int) -> None:
     left = np.add.reduceat(counts.taken.sum(axis=1), graph.first_edge[:-1])
     assert (left == arrived[: left.size]).all()
     assert arrived[left.size :].sum() == games
+    assert (counts.visited[: counts.n_visited[0]] == np.flatnonzero(arrived[: left.size])).all()
 
 
 def trained(name: str, games: int = 20_000) -> tuple[Graph, Policy, Trainer]:
@@ -150,25 +148,32 @@ def test_other_boards_are_walked_like_a_plain_walk(size: tuple[int, int, int]) -
 
 def test_pieces_of_a_batch_add_up_to_the_batch() -> None:
     graph, policy, _ = trained("sutton-barto")
-    courses, explorations, abreast = make_courses(graph, policy), make_explorations(0.1), make_abreast(100)
-    lay_courses(graph, courses)
-    counts = empty_counts(graph)
+    courses, explorations, lane = make_courses(graph, policy), make_explorations(0.1), make_lane(graph, 100)
     for first, last in ((700, 1000), (0, 1), (450, 700), (1, 450)):
-        walk(graph, courses, explorations, stream_key(2), first, last, abreast, counts.taken.reshape(-1))
-    complete(graph, policy, counts, 1000)
+        walk(graph, courses, explorations, stream_key(2), first, last, lane)
+    counts = completed(graph, policy, lane.drawn, 1000)
     assert (counts.taken == walked(graph, policy, 0.1, 2, 0, 1000).taken).all()
 
 
-def test_clearing_counts_leaves_only_zeros() -> None:
+def test_counts_are_used_again_batch_after_batch() -> None:
     graph, policy, _ = trained("minimax-q")
-    counts = walked(graph, policy, 0.6, 1, 0, 3000)
-    outcomes = np.zeros(4, np.int64)
-    add_outcomes(graph, counts, outcomes)
-    assert outcomes.sum() == 3000 and outcomes[0] == 0
-    for outcome in (FIRST_WINS, SECOND_WINS, DRAW):
-        assert outcomes[outcome] == counts.arrived[graph.outcome == outcome].sum()
-    clear(graph, counts)
-    assert not counts.taken.any() and not counts.arrived.any()
+    courses, explorations, lane = make_courses(graph, policy), make_explorations(0.6), make_lane(graph)
+    counts, ended = empty_counts(graph), np.zeros(graph.code.size - policy.best.size, np.int64)
+    total = np.zeros(3, np.int64)
+    for first, last in ((0, 3000), (3000, 3010), (3010, 5000)):
+        walk(graph, courses, explorations, stream_key(1), first, last, lane)
+        complete(graph, policy, lane.drawn, counts, last - first)
+        fresh = walked(graph, policy, 0.6, 1, first, last)
+        visited = counts.visited[: counts.n_visited[0]]
+        assert (visited == fresh.visited[: fresh.n_visited[0]]).all()
+        assert (counts.arrived == fresh.arrived).all()
+        edges = np.isin(np.arange(policy.best.size).repeat(np.diff(graph.first_edge)), visited)
+        assert (counts.taken[edges] == fresh.taken[edges]).all()
+        total += [counts.arrived[graph.outcome == outcome].sum() for outcome in (FIRST_WINS, DRAW, SECOND_WINS)]
+        clear(graph, counts, ended)
+        assert not counts.arrived.any() and counts.n_visited[0] == 0
+    assert ended.sum() == 5000
+    assert (outcomes_of(graph, ended) == total).all()
 
 
 # --- shares ---------------------------------------------------------------------------------------------

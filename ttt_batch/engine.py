@@ -6,17 +6,16 @@ Kernels and their working space only; what to run, for how long and what to repo
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ttt_batch.compile import inlined, kernel
 from ttt_batch.games import Games
 from ttt_batch.graph import Graph, n_unfinished
 from ttt_batch.learners.base import Game, fold, learn
 from ttt_batch.learners.steps import Step, fill_weights
-from ttt_batch.play.counts import Counts, add_outcomes, clear, complete, empty_counts
-from ttt_batch.play.courses import U15, Courses, lay_courses, make_courses, pack_row
+from ttt_batch.play.counts import Counts, clear, complete, empty_counts
+from ttt_batch.play.courses import Courses, lay_courses, make_courses, pack_row
 from ttt_batch.play.explorations import N_SETS, SET_DRAW, Explorations, exploring_plies, fill_explorations
-from ttt_batch.play.walk import BLOCK, make_abreast, walk
+from ttt_batch.play.walk import BLOCK, U15, Lane, make_lane, walk
 from ttt_batch.policy import Choice, Policy, empty_policy, leads, order_row, pick
 from ttt_batch.schedules import EXPONENTIAL, LINEAR, Decay, value_at
 from ttt_batch.streams import below, draw, game_base
@@ -43,23 +42,22 @@ class Workspace(NamedTuple):
     seat: the learner's seat, 0 or 1, against a rival; -1 in self-play.
     explorations: which plies explore, at the epsilon of the batch at hand.
     policy: the best moves of each row, the rival's included.
-    abreast: uint64[2 * block], see `walk`.
-    taken: int64[E * 2], the memory of `counts.taken` as one dimension.
     stale: bool[U], rows whose best moves may have changed.
+    rows: int32[U], scratch.
     owned: bool[U], rows where the learner moves; the others are the rival's.
-    outcomes: int64[4], how all games so far ended, by outcome.
+    ended: int64[S - U], games so far that ended in each final row.
     """
 
     seat: int
     explorations: Explorations
     policy: Policy
     courses: Courses
+    lane: Lane
     counts: Counts
-    abreast: Any
-    taken: Any
     stale: Any
+    rows: Any
     owned: Any
-    outcomes: Any
+    ended: Any
 
 
 def make_pace(alpha: Decay, epsilon: Decay) -> Pace:
@@ -71,7 +69,7 @@ def make_workspace(
     graph: Graph, explorations: Explorations, *, block: int = BLOCK, rival: Policy | None = None, seat: int = -1
 ) -> Workspace:
     """Working space for one board, every row stale; with a `rival`, for the learner in `seat`."""
-    policy, counts = empty_policy(graph), empty_counts(graph)
+    policy = empty_policy(graph)
     n_open = graph.first_edge.size - 1
     owned = np.ones(n_open, dtype=np.bool_)
     if rival is not None:
@@ -84,12 +82,12 @@ def make_workspace(
         explorations,
         policy,
         make_courses(graph, policy),
-        counts,
-        make_abreast(block),
-        counts.taken.reshape(-1),
+        make_lane(graph, block),
+        empty_counts(graph),
         stale,
+        np.zeros(n_open, np.int32),
         owned,
-        np.zeros(4, np.int64),
+        np.zeros(graph.code.size - n_open, np.int64),
     )
 
 
@@ -129,22 +127,27 @@ def set_pace(pace: Pace, step: Step, work: Workspace, game: int) -> Any:
 @kernel
 def prepare_batch(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> None:
     """Find the best moves of every stale row and lay the courses; `work` is modified in place."""
-    policy, courses, stale, owned = work.policy, work.courses, work.stale, work.owned
-    for row in range(n_unfinished(graph)):
-        if stale[row]:
-            stale[row] = False
-            if owned[row] and order_row(tables, graph, choice, policy, row):
-                pack_row(graph, policy, courses, row)
-    lay_courses(graph, courses)
+    policy, courses, stale, rows = work.policy, work.courses, work.stale, work.rows
+    n_stale, changed = 0, False
+    for row in range(n_unfinished(graph)):  # a list first: its branches would be guessed wrong
+        rows[n_stale] = row
+        n_stale += stale[row]
+        stale[row] = False
+    for i in range(n_stale):
+        row = rows[i]
+        if work.owned[row] and order_row(tables, graph, choice, policy, row):
+            pack_row(graph, policy, courses, row)
+            changed = True
+    if changed:
+        lay_courses(graph, policy, courses)
 
 
 @kernel
 def finish_batch(tables: Any, graph: Graph, step: Step, work: Workspace, games: int) -> None:
     """Complete the counts of a batch of `games`, fold them into `tables`, and clear them; all in place."""
-    complete(graph, work.policy, work.counts, games)
+    complete(graph, work.policy, work.lane.drawn, work.counts, games)
     fold(tables, graph, work.counts, step, work.stale)
-    add_outcomes(graph, work.counts, work.outcomes)
-    clear(graph, work.counts)
+    clear(graph, work.counts, work.ended)
 
 
 @kernel
@@ -169,7 +172,7 @@ def run_batches(
         end = min(last_game, (game // batch + 1) * batch)
         now = set_pace(pace, step, work, game)
         prepare_batch(tables, graph, choice, work)
-        walk(graph, work.courses, work.explorations, key, game, end, work.abreast, work.taken)
+        walk(graph, work.courses, work.explorations, key, game, end, work.lane)
         finish_batch(tables, graph, now, work, end - game)
         game = end
 
@@ -195,7 +198,7 @@ def run_games(
     Plays and learns what `run_batches` with `batch=1` does, bit for bit.  A greedy move is guessed to be the row's
     last one (`favourite`) and checked afterwards: the processor follows the guess while it checks, and so does not
     wait at every ply for values, comparison and look-up; 1.3 to 2.5 times faster.
-    even, odd: seats and explorations for games of even and odd numbers; the rival's policy and `outcomes` are even's.
+    even, odd: seats and explorations for games of even and odd numbers; the rival's policy and `ended` are even's.
     favourite: int64[U], any edge of each row (bits 32-63) and its child (0-31), or SEVERAL; in one word because
     finding the next row is what each ply waits for.  game: scratch.
     record: the games are written there unless it is empty.
@@ -236,7 +239,7 @@ def run_games(
             row = child
             ply += 1
         game.row[ply] = row
-        even.outcomes[graph.outcome[row]] += 1
+        even.ended[row - n_unfinished(graph)] += 1
         learn(tables, graph, game, ply, now)
         if record.edge.shape[0] > 0:
             for move in range(ply):
@@ -246,10 +249,10 @@ def run_games(
 
 
 @kernel
-def learn_games(tables: Any, graph: Graph, step: Step, games: Games, game: Game, outcomes: Any) -> None:
+def learn_games(tables: Any, graph: Graph, step: Step, games: Games, game: Game, ended: Any) -> None:
     """Learn from given games one after the other.
 
-    `tables`, `outcomes` (int64[4]) and `game` (scratch) are modified in place.
+    `tables`, `ended` (int64[S - U], see `Workspace`) and `game` (scratch) are modified in place.
     """
     for number in range(games.start.shape[0] - 1):
         plies, row = 0, 0
@@ -259,11 +262,5 @@ def learn_games(tables: Any, graph: Graph, step: Step, games: Games, game: Game,
             row = graph.child[edge]
             plies += 1
         game.row[plies] = row
-        outcomes[graph.outcome[row]] += 1
+        ended[row - n_unfinished(graph)] += 1
         learn(tables, graph, game, plies, step)
-
-
-def played(outcomes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """int64[3]: first wins, draws and second wins, from counts by outcome (int64[4])."""
-    shown: NDArray[np.int64] = outcomes[[1, 3, 2]]
-    return shown

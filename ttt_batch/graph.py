@@ -34,6 +34,7 @@ class Graph(NamedTuple):
     cell: int8[E], cell that the move marks.
     legal: int32[U], number of legal moves; fewer than edges where occupied cells are edges, too.
     first_parent, parent: int32[S + 1] and int32[E], the rows with a move into each row, grouped by it.
+    ply_start: int32[plies + 1]; the unfinished rows of ply p are ply_start[p] to ply_start[p + 1] - 1.
     """
 
     code: Any
@@ -45,6 +46,7 @@ class Graph(NamedTuple):
     legal: Any
     first_parent: Any
     parent: Any
+    ply_start: Any
 
 
 @inlined
@@ -166,6 +168,7 @@ def enumerate_graph(board: Board, occupied: bool = False) -> Graph:
         legal=legal,
         first_parent=np.append(0, np.cumsum(np.bincount(children, minlength=n_rows))).astype(np.int32),
         parent=sources[by_child].astype(np.int32),
+        ply_start=np.append(0, np.cumsum(open_count)).astype(np.int32),
     )
     for array in graph:
         array.flags.writeable = False

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from ttt_batch.board import parse_board
 from ttt_batch.config import SEATS, Config
 from ttt_batch.engine import (
+    Workspace,
     finish_batch,
     make_pace,
     make_workspace,
-    played,
     prepare_batch,
     run_batches,
     run_games,
@@ -28,9 +28,10 @@ from ttt_batch.graph import enumerate_graph
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
+from ttt_batch.play.counts import outcomes_of
 from ttt_batch.play.explorations import make_explorations
 from ttt_batch.play.replay import games_space, replay, trimmed
-from ttt_batch.play.walk import BLOCK, make_abreast, walk
+from ttt_batch.play.walk import BLOCK, Lane, make_lane, walk
 from ttt_batch.policy import Policy
 from ttt_batch.streams import stream_key
 
@@ -83,16 +84,14 @@ class Trainer:
         any_edge = self.graph.first_edge[:-1].astype(np.int64)
         self._favourite = (any_edge << 32) | self.graph.child[any_edge]
         self._record = record
-        self._threads = min(threads, config.batch // GAMES_PER_THREAD)
-        self._lanes = [
-            (make_abreast(block), np.zeros_like(self._works[0].taken))
-            for _ in range(self._threads if self._threads > 1 else 0)
-        ]
+        helpers = max(min(threads, config.batch // GAMES_PER_THREAD) - 1, 0)
+        self._lanes = [make_lane(self.graph, block) for _ in range(helpers)]
+        self._pool = ThreadPoolExecutor(helpers) if helpers else None
 
     @property
     def outcomes(self) -> NDArray[np.int64]:
         """int64[3]: first wins, draws and second wins so far."""
-        return played(np.sum([work.outcomes for work in self._works], axis=0))
+        return outcomes_of(self.graph, np.sum([work.ended for work in self._works], axis=0))
 
     def advance(self, last: int, stop: Callable[[], bool]) -> None:
         """Learn from the games up to `last` (exclusive), or to an earlier end of a batch once `stop()` is true."""
@@ -148,42 +147,40 @@ class Trainer:
             step = set_pace(self._pace, self._step, work, self.games)
             prepare_batch(self.tables, self.graph, self.learner.choice, work)
             if not self._walk_pieces(work, self.games, end, stop):
-                work.taken[:] = 0  # stopped within the batch: it was not played
-                return
+                return  # stopped within the batch: it was not played
             self._record_batch(work, self.games, end)
             finish_batch(self.tables, self.graph, step, work, end - self.games)
             for other in self._works:
                 other.stale[:] |= work.stale
             self.games = end
 
-    def _walk_pieces(self, work: Any, first: int, last: int, stop: Callable[[], bool]) -> bool:
-        """Walk games `first` to `last - 1`; return False where `stop()` came first."""
+    def _walk_pieces(self, work: Workspace, first: int, last: int, stop: Callable[[], bool]) -> bool:
+        """Walk games `first` to `last - 1`, shared by the threads; return False where `stop()` came first."""
 
-        def walk_piece(piece: tuple[int, int, Any, NDArray[np.int64]]) -> None:
-            walk(self.graph, work.courses, work.explorations, self._key, *piece)
+        def walk_piece(first: int, last: int, lane: Lane) -> None:
+            walk(self.graph, work.courses, work.explorations, self._key, first, last, lane)
 
-        if not self._lanes:
-            for start in range(first, last, PIECE):
-                if stop():
-                    return False
-                walk_piece((start, min(start + PIECE, last), work.abreast, work.taken))
-            return True
-        with ThreadPoolExecutor(len(self._lanes)) as pool:
-            stride = PIECE * len(self._lanes)
-            for start in range(first, last, stride):
-                if stop():
-                    for _, taken in self._lanes:
-                        taken[:] = 0
-                    return False
-                bounds = np.linspace(start, min(start + stride, last), len(self._lanes) + 1).astype(np.int64).tolist()
-                pieces = zip(bounds[:-1], bounds[1:], *zip(*self._lanes, strict=True), strict=True)
-                list(pool.map(walk_piece, pieces))
-        for _, taken in self._lanes:
-            work.taken[:] += taken
-            taken[:] = 0
-        return True
+        lanes = [work.lane, *self._lanes]
+        stride, stopped = PIECE * len(lanes), False
+        for start in range(first, last, stride):
+            stopped = stop()
+            if stopped:
+                break
+            end = min(start + stride, last)
+            bounds = [start + (end - start) * i // len(lanes) for i in range(len(lanes) + 1)]
+            pieces = list(zip(bounds[:-1], bounds[1:], lanes, strict=True))
+            others = [self._pool.submit(walk_piece, *piece) for piece in pieces[1:]] if self._pool else []
+            walk_piece(*pieces[0])
+            for other in others:
+                other.result()
+        for lane in self._lanes:
+            work.lane.drawn[:] += lane.drawn
+            lane.drawn[:] = 0
+        if stopped:
+            work.lane.drawn[:] = 0
+        return not stopped
 
-    def _record_batch(self, work: Any, first: int, last: int) -> None:
+    def _record_batch(self, work: Workspace, first: int, last: int) -> None:
         if self._record is None:
             return
         for start in range(first, last, RECORDED_AT_ONCE):

@@ -6,7 +6,6 @@ result, knows where the loop looks up to report progress or to stop.
 
 import hashlib
 import math
-import os
 import platform
 import time
 from collections.abc import Callable, Iterable
@@ -21,15 +20,17 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import parse_board
 from ttt_batch.config import DEFAULT_BATCH, MAX_GAMES, make_config, whole
-from ttt_batch.engine import learn_games, played
+from ttt_batch.engine import learn_games
 from ttt_batch.errors import UsageError
 from ttt_batch.games import GamesWriter, parse_games
 from ttt_batch.graph import Graph, enumerate_graph, solve
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
+from ttt_batch.play.counts import outcomes_of
 from ttt_batch.play.walk import BLOCK
 from ttt_batch.policy import Policy, optimal_policy, random_policy
+from ttt_batch.processors import available_threads
 from ttt_batch.recorder import Recorder, recorded_points
 from ttt_batch.run import Run, load
 from ttt_batch.runfile import check_target
@@ -58,13 +59,6 @@ class Progress:
     outcomes: tuple[int, int, int]
     unbeatable_since: int | None
     recorded: bool
-
-
-def available_threads() -> int:
-    """Processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def train(
@@ -204,13 +198,13 @@ def learn_from(
         tables=None if origin is None else origin.tables,
         visits=origin.visits_or_zeros() if origin is not None and config.alpha_schedule.power else None,
     )
-    outcomes = np.zeros(4, np.int64)
+    ended = np.zeros(graph.code.size - graph.first_edge.size + 1, np.int64)
     alpha = config.alpha_schedule
     step = make_step(alpha.start, config.gamma, trainer.worth, alpha.power, trainer.visits)
-    learn_games(trainer.tables, graph, step, parsed.games, make_game(graph), outcomes)
+    learn_games(trainer.tables, graph, step, parsed.games, make_game(graph), ended)
     n_games = parsed.games.start.size - 1 + (0 if origin is None else origin.games)
     result = Run(config, trainer.tables, n_games, {}, visits=trainer.visits)
-    result.statistics = record_once(result, clock.seconds, played(outcomes))
+    result.statistics = record_once(result, clock.seconds, outcomes_of(graph, ended))
     result.provenance = clock.provenance(command)
     if out is not None:
         result.save(out, overwrite=overwrite)

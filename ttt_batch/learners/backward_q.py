@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED
-from ttt_batch.graph import Graph, mover_of, n_unfinished
+from ttt_batch.graph import Graph, mover_of
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size, visit_weight
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
@@ -63,10 +63,9 @@ def _state_value(tables: BackwardQTables, graph: Graph, row: int, player: int) -
 @fold.register(BackwardQTables)
 def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
     q, taken, hand = tables.q, counts.taken, counts.scratch
-    for row in range(n_unfinished(graph) - 1, -1, -1):
+    for i in range(counts.n_visited[0] - 1, -1, -1):
+        row = counts.visited[i]
         visits = counts.arrived[row]
-        if visits == 0:
-            continue
         before = 1 - mover_of(graph, row)  # the player whose move led here
         value_sum, set_sum, pull_sum, ended = 0.0, 0.0, 0.0, 0
         for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):

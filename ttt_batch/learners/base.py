@@ -40,6 +40,7 @@ def make_game(graph: Graph) -> Game:
 def fold(tables: Any, graph: Any, counts: Any, step: Any, stale: Any) -> Any:
     """Fold a batch's counts into `tables` (modified in place), deepest rows first.
 
+    counts: only the rows in `counts.visited` hold anything.
     stale: bool[U], set for every row whose order of moves may have changed.
     """
 

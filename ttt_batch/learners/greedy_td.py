@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED
-from ttt_batch.graph import Graph, mover_of, n_unfinished
+from ttt_batch.graph import Graph, mover_of
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
@@ -60,9 +60,8 @@ def _state_value(tables: GreedyTdTables, graph: Graph, row: int, player: int) ->
 @fold.register(GreedyTdTables)
 def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
     value, taken, ahead = tables.value, counts.taken, counts.scratch
-    for row in range(n_unfinished(graph)):
-        if counts.arrived[row] == 0:
-            continue
+    for i in range(counts.n_visited[0]):
+        row = counts.visited[i]
         mover = mover_of(graph, row)
         greedy_sum, n_greedy = 0.0, 0
         for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
@@ -73,9 +72,8 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stal
         ahead[2 * row + SHARE] = n_greedy / counts.arrived[row]
         if n_greedy != 0:
             ahead[2 * row + NEXT] = greedy_sum / n_greedy
-    for row in range(1, n_unfinished(graph)):
-        if counts.arrived[row] == 0:
-            continue
+    for i in range(1, counts.n_visited[0]):  # the empty board is nobody's afterstate
+        row = counts.visited[i]
         player = 1 - mover_of(graph, row)
         lessons, lesson_sum = 0.0, 0.0
         for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):

@@ -60,9 +60,8 @@ def _state_value(tables: MinimaxQTables, graph: Graph, row: int, player: int) ->
 @fold.register(MinimaxQTables)
 def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
     q, taken, n_open = tables.q, counts.taken, n_unfinished(graph)
-    for row in range(n_open - 1, -1, -1):
-        if counts.arrived[row] == 0:
-            continue
+    for i in range(counts.n_visited[0] - 1, -1, -1):
+        row = counts.visited[i]
         sign = 1.0 - 2.0 * mover_of(graph, row)
         best, best_after = -np.inf, -np.inf
         first, first_after = -1, -1

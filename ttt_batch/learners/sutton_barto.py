@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED
-from ttt_batch.graph import Graph, mover_of, n_unfinished
+from ttt_batch.graph import Graph, mover_of
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
@@ -46,21 +46,18 @@ def _state_value(tables: SuttonBartoTables, graph: Graph, row: int, player: int)
 
 @fold.register(SuttonBartoTables)
 def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
-    value, n_rows = tables.value, graph.code.shape[0]
-    for row in range(n_unfinished(graph) - 1, -1, -1):
-        if counts.arrived[row] == 0:
-            continue
-        lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+    value, n_rows, taken, visited = tables.value, graph.code.shape[0], counts.taken, counts.visited
+    for i in range(counts.n_visited[0] - 1, -1, -1):
+        row = visited[i]
         mover = mover_of(graph, row)
         own_visits, own_sum, other_sum = 0, 0.0, 0.0
-        for edge in range(lo, hi):
-            greedy = counts.taken[edge, GREEDY]
-            both = greedy + counts.taken[edge, EXPLORING]
-            if both != 0:
-                child = graph.child[edge]
-                own_visits += greedy
-                own_sum += greedy * value[mover, child]
-                other_sum += both * value[1 - mover, child]
+        for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+            # No branch around edges that were not taken: they add nothing, and a wrong guess costs more.
+            greedy, exploring = taken[edge, GREEDY], taken[edge, EXPLORING]
+            child = graph.child[edge]
+            own_visits += greedy
+            own_sum += greedy * value[mover, child]
+            other_sum += (greedy + exploring) * value[1 - mover, child]
         if own_visits != 0:
             own = value[mover, row]
             value[mover, row] = own + share_of(step, mover * n_rows + row, own_visits) * (

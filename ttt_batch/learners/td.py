@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compile import inlined
-from ttt_batch.graph import Graph, mover_of, n_unfinished
+from ttt_batch.graph import Graph, mover_of
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import Counts
@@ -59,13 +59,12 @@ def _updated(tables: TdTables, graph: Graph, row: int, share: float, gamma: floa
 
 @fold.register(TdTables)
 def _fold(tables: TdTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
-    for row in range(n_unfinished(graph) - 1, -1, -1):
-        visits = counts.arrived[row]
-        if visits != 0:
-            updated = _updated(tables, graph, row, share_of(step, row, visits), step.gamma)
-            if updated != tables.value[row]:
-                tables.value[row] = updated
-                mark_parents(graph, row, stale)
+    for i in range(counts.n_visited[0] - 1, -1, -1):
+        row = counts.visited[i]
+        updated = _updated(tables, graph, row, share_of(step, row, counts.arrived[row]), step.gamma)
+        if updated != tables.value[row]:
+            tables.value[row] = updated
+            mark_parents(graph, row, stale)
 
 
 @learn.register(TdTables)

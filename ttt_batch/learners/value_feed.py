@@ -73,10 +73,9 @@ def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, sta
             target = step.gamma * step.worth[player, graph.outcome[row]]
             if _step_towards(value, player, row, share_of(step, player * n_rows + row, visits), target):
                 mark_parents(graph, row, stale)
-    for row in range(n_unfinished(graph) - 1, -1, -1):
+    for i in range(counts.n_visited[0] - 1, -1, -1):
+        row = counts.visited[i]
         visits = counts.arrived[row]
-        if visits == 0:
-            continue
         mover = mover_of(graph, row)
         waiting = 1 - mover
         own_sum, waiting_sum = 0.0, 0.0

@@ -3,8 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ttt_batch.compile import kernel
+from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS
+from ttt_batch.compile import inlined, kernel
 from ttt_batch.graph import Graph, n_unfinished
 from ttt_batch.policy import Policy
 
@@ -14,63 +16,97 @@ GREEDY, EXPLORING = 0, 1
 class Counts(NamedTuple):
     """Counts of one batch.
 
-    taken: int64[E, 2], how often each edge was taken GREEDY and EXPLORING.
+    visited: int32[U], the unfinished rows that games reached, in row order; so many as `n_visited` says, and no
+    sweep needs to look at another (a branch for each row that most batches do not reach cost 5 us a sweep).
+    n_visited: int64[1].
+    taken: int64[E, 2], how often each edge was taken GREEDY and EXPLORING; edges of other rows hold anything.
     arrived: int64[S], how many games passed through or ended in each row.
     scratch: float64[S * 4], for folds: what a row hands to the rows above it; holds nothing between folds.
     """
 
+    visited: Any
+    n_visited: Any
     taken: Any
     arrived: Any
     scratch: Any
 
 
 def empty_counts(graph: Graph) -> Counts:
-    """All zero."""
+    """No row visited."""
     return Counts(
-        np.zeros((graph.child.size, 2), np.int64), np.zeros(graph.code.size, np.int64), np.zeros(4 * graph.code.size)
+        np.zeros(graph.first_edge.size - 1, np.int32),
+        np.zeros(1, np.int64),
+        np.zeros((graph.child.size, 2), np.int64),
+        np.zeros(graph.code.size, np.int64),
+        np.zeros(4 * graph.code.size),
     )
 
 
-@kernel
-def complete(graph: Graph, policy: Policy, counts: Counts, games: Any) -> None:
-    """Fill in what chance did not decide, in one sweep down the rows.
+@inlined
+def list_visited(graph: Graph, counts: Counts, ply: int, n: int) -> Any:
+    """Append the rows of `ply` at which games arrived to the `n` listed in `counts.visited`; return how many are then.
 
-    On entry `taken` holds every exploratory move and every greedy one that was drawn among several, and `arrived`
-    is zero; where a row has a single greedy move, it was taken by all games that arrived and did not explore.
-    `counts` is modified in place.
+    Without a branch: which rows are reached is as unpredictable as chance.
     """
-    taken, arrived = counts.taken, counts.arrived
+    for row in range(graph.ply_start[ply], graph.ply_start[ply + 1]):
+        counts.visited[n] = row
+        n += counts.arrived[row] != 0
+    return n
+
+
+@kernel
+def complete(graph: Graph, policy: Policy, drawn: Any, counts: Counts, games: int) -> None:
+    """Fill `counts` for `games` games with what was drawn and what follows from it, in one sweep down the rows.
+
+    Where a row has a single greedy move, it was taken by all games that arrived and did not explore.
+    drawn: uint32[2 * E], as `walk.Lane` has it; set back to zero.
+    `counts` (nothing arrived) and `drawn` are modified in place.
+    """
+    visited, taken, arrived = counts.visited, counts.taken, counts.arrived
+    n_edges = graph.child.shape[0]
     arrived[0] = games
-    for row in range(n_unfinished(graph)):
-        rest = arrived[row]
-        if rest == 0:
-            continue
-        lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
-        for edge in range(lo, hi):
-            drawn = taken[edge, GREEDY] + taken[edge, EXPLORING]
-            rest -= drawn
-            arrived[graph.child[edge]] += drawn
-        # Where several moves are best all were drawn, and nothing is left.
-        greedy = policy.ordered[lo]
-        taken[greedy, GREEDY] += rest
-        arrived[graph.child[greedy]] += rest
+    n = 0
+    for ply in range(graph.ply_start.shape[0] - 1):
+        first, n = n, list_visited(graph, counts, ply, n)
+        for i in range(first, n):
+            row = visited[i]
+            rest = arrived[row]
+            lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+            for edge in range(lo, hi):
+                exploring = np.int64(drawn[n_edges + edge])
+                drawn[n_edges + edge] = 0
+                taken[edge, GREEDY] = 0
+                taken[edge, EXPLORING] = exploring
+                arrived[graph.child[edge]] += exploring
+                rest -= exploring
+            if policy.best[row] == 1:
+                taken[policy.ordered[lo], GREEDY] = rest
+                arrived[graph.child[policy.ordered[lo]]] += rest
+            else:
+                for slot in range(lo, lo + policy.best[row]):
+                    greedy = np.int64(drawn[slot])
+                    drawn[slot] = 0
+                    taken[policy.ordered[slot], GREEDY] = greedy
+                    arrived[graph.child[policy.ordered[slot]]] += greedy
+    counts.n_visited[0] = n
 
 
 @kernel
-def clear(graph: Graph, counts: Counts) -> None:
-    """Set every count that the batch touched back to zero; rows no game reached are not visited."""
-    for row in range(n_unfinished(graph)):
-        if counts.arrived[row] != 0:
-            counts.arrived[row] = 0
-            for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
-                counts.taken[edge, GREEDY] = 0
-                counts.taken[edge, EXPLORING] = 0
-    for row in range(n_unfinished(graph), graph.code.shape[0]):
-        counts.arrived[row] = 0
+def clear(graph: Graph, counts: Counts, ended: Any) -> None:
+    """Forget the batch but for how its games ended; nothing has arrived then, no row was visited.
+
+    ended: int64[S - U], games that ended in each final row so far; added to in place, as `counts` is.
+    """
+    for i in range(counts.n_visited[0]):
+        counts.arrived[counts.visited[i]] = 0
+    counts.n_visited[0] = 0
+    n_open = n_unfinished(graph)
+    for final in range(ended.shape[0]):
+        ended[final] += counts.arrived[n_open + final]
+        counts.arrived[n_open + final] = 0
 
 
-@kernel
-def add_outcomes(graph: Graph, counts: Counts, outcomes: Any) -> None:
-    """Add to `outcomes` (int64[4], by outcome) how the batch's games ended."""
-    for row in range(n_unfinished(graph), graph.code.shape[0]):
-        outcomes[graph.outcome[row]] += counts.arrived[row]
+def outcomes_of(graph: Graph, ended: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64[3]: first wins, draws and second wins among games that ended so (`ended` as `clear` keeps it)."""
+    outcome = graph.outcome[graph.first_edge.size - 1 :]
+    return np.array([ended[outcome == result].sum() for result in (FIRST_WINS, DRAW, SECOND_WINS)], np.int64)

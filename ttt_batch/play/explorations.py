@@ -16,8 +16,8 @@ N_SETS = 1 << PLIES_AT_ONCE
 SET_DRAW = 0
 """Number of the draw (`streams.draw`) that a game spends on its exploring plies; decisions take 1, 2, ..."""
 
-NEVER = 15
-"""Ends a packed set of plies; later than any ply of a course."""
+NEVER = PLIES_AT_ONCE
+"""Ends a packed set of plies: by then every game is over."""
 
 
 class Explorations(NamedTuple):
