@@ -11,11 +11,12 @@ import pytest
 
 import ttt_batch as ttt
 from ttt_batch import trainer as trainer_module
+from ttt_batch.batches import batch_bounds, make_batches, recorded_points
 from ttt_batch.config import make_config
-from ttt_batch.engine import run_batches
+from ttt_batch.engine import run_walks
 from ttt_batch.errors import BoardError, RunFileError, UsageError
 from ttt_batch.learners import LEARNERS
-from ttt_batch.recorder import recorded_points, unbeatable_since
+from ttt_batch.recorder import unbeatable_since
 from ttt_batch.run import Run
 from ttt_batch.trainer import Trainer
 
@@ -86,21 +87,22 @@ def test_the_number_of_games_abreast_changes_no_byte(name: str) -> None:
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_sequential_games_are_batches_of_one(name: str) -> None:
-    """`run_games`, which `batch=1` uses, and `run_batches` are two programs for one algorithm."""
+    """`run_games`, which `batch=1` uses, and `run_walks` are two programs for one algorithm."""
     for epsilon, games in ((None, 2_500), (0.0, 500), (1.0, 500)):
         sequential = learnt(name, games, batch=1, epsilon=epsilon)
-        in_batches = Trainer(make_config(learner=name, batch=1, seed=7, epsilon=epsilon))
-        run_batches(
+        in_batches = Trainer(make_config(learner=name, batch=2, seed=7, epsilon=epsilon))
+        run_walks(
             in_batches.tables,
             in_batches.graph,
             in_batches.learner.choice,
             in_batches._step,
             in_batches._pace,
             in_batches._works[0],
+            in_batches._walkers[0],
             in_batches._key,
+            make_batches(1),
             0,
             games,
-            1,
         )
         assert bytes_of(sequential.tables) == bytes_of(in_batches.tables)
         assert sequential.outcomes.tolist() == in_batches.outcomes.tolist()
@@ -108,11 +110,12 @@ def test_sequential_games_are_batches_of_one(name: str) -> None:
         assert bytes_of(sequential.tables) != bytes_of(untouched.tables)
 
 
-@pytest.mark.parametrize("batch", [1, 1_000])
-def test_where_advance_stops_does_not_show(batch: int) -> None:
-    straight = learnt("backward-q", 7_000, batch=batch)
-    in_steps = Trainer(make_config(learner="backward-q", batch=batch, seed=7))
-    for last in (1_000, 2_000, 6_000, 7_000):
+@pytest.mark.parametrize(("engine", "batch"), [("walk", 1), ("walk", 1_000), ("walk", "auto"), ("flow", 1_000)])
+def test_where_advance_stops_does_not_show(engine: str, batch: int | str) -> None:
+    straight = learnt("backward-q", 7_168, engine=engine, batch=batch)
+    in_steps = Trainer(make_config(learner="backward-q", engine=engine, batch=batch, seed=7))
+    stops = [batch_bounds(in_steps.batches, game)[1] for game in (900, 1_000, 5_800)]
+    for last in (*stops, 7_168):
         in_steps.advance(last, never)
     assert_same(straight, in_steps)
 
@@ -130,7 +133,7 @@ def test_everything_in_the_configuration_shows() -> None:
 
 @pytest.mark.parametrize("batch", [1, 16_384, 10**9])
 def test_points_are_dense_at_first_and_eight_an_octave_later(batch: int) -> None:
-    points = list(itertools.islice(recorded_points(batch), 300))
+    points = list(itertools.islice(recorded_points(make_batches(batch)), 300))
     assert points[:32] == [batch * number for number in range(1, 33)]
     assert all(point % batch == 0 for point in points)
     ratios = [later / point for point, later in itertools.pairwise(points[32:])]
@@ -141,7 +144,7 @@ def test_points_are_dense_at_first_and_eight_an_octave_later(batch: int) -> None
 def test_a_longer_run_records_the_same_points_first() -> None:
     runs = [ttt.train(games, batch=1_000, seed=3) for games in (20_500, 40_000, 41_000)]
     for run in runs:
-        expected = list(itertools.takewhile(lambda point, run=run: point < run.games, recorded_points(1_000)))
+        expected = list(itertools.takewhile(lambda point, run=run: point < run.games, recorded_points(make_batches(1_000))))
         assert run.statistics["games"].tolist() == [*expected, run.games]
         assert {column.shape[0] for column in run.statistics.values()} == {len(expected) + 1}
     for shorter, longer in itertools.pairwise(runs):

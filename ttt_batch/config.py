@@ -5,16 +5,17 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ttt_batch.batches import MAX_GAMES, parse_batch
 from ttt_batch.board import parse_board
 from ttt_batch.errors import BoardError, RunFileError, UsageError
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Settings
+from ttt_batch.play.walk import MAX_WALKED
 from ttt_batch.schedules import Schedule, parse_schedule
 
 DEFAULT_BATCH = 16_384
-MAX_GAMES = 10**15
 MAX_CELLS_PLAYED = 9
-ENGINES = ("walk", "given")
+ENGINES = ("walk", "flow", "given")
 
 SEATS = {"first": (0, 0), "second": (1, 1), "both": (0, 1), "": (-1, -1)}
 """The learner's seat in batches of even and odd numbers; -1 in self-play."""
@@ -26,7 +27,8 @@ class Config:
 
     board: `3x3` and so on.  learner: a registered name.
     epsilon, alpha: schedules in their canonical text (`schedules`).  gamma, draw_worth: see `Settings`.
-    batch: games played with the same tables.  engine: `walk`, or `given` for games that were not played here.
+    batch: games played with the same tables, or `auto` (`batches`).
+    engine: `walk` plays every game, `flow` draws how many games take each move; `given` games were not played here.
     seed: any integer of 64 bits.
     horizon: games over which schedules run; 0 where none goes by games.
     start: digest of the tables it begins from; empty for the learner's own start.
@@ -40,7 +42,7 @@ class Config:
     alpha: str
     gamma: float
     draw_worth: tuple[float, float]
-    batch: int
+    batch: int | str
     engine: str
     seed: int
     horizon: int = 0
@@ -76,7 +78,7 @@ def make_config(
     alpha: float | str | None = None,
     gamma: float | None = None,
     draw_worth: tuple[float, float] | None = None,
-    batch: int = DEFAULT_BATCH,
+    batch: int | str = DEFAULT_BATCH,
     engine: str = "walk",
     seed: int = 0,
     horizon: int = 0,
@@ -110,7 +112,7 @@ def make_config(
         alpha=schedules[1].text,
         gamma=_fraction("gamma", defaults.gamma if gamma is None else gamma),
         draw_worth=(float(worth[0]), float(worth[1])),
-        batch=whole("batch", batch, 1, MAX_GAMES),
+        batch=_batch(batch, engine),
         engine=engine,
         seed=whole("seed", seed, -(2**63), 2**63 - 1),
         horizon=whole("horizon", horizon, 0, MAX_GAMES) if any(s.by_games for s in schedules) else 0,
@@ -142,6 +144,21 @@ def whole(name: str, value: int, low: int, high: int) -> int:
     if not low <= value <= high:
         raise UsageError(f"{name} {value:,} is outside {low:,} .. {high:,}")
     return int(value)
+
+
+def _batch(batch: int | str, engine: str) -> int | str:
+    """Return `batch` as the configuration keeps it.  Raises UsageError where the engine cannot play such batches."""
+    games = parse_batch(batch)
+    if not isinstance(games, str):
+        games = whole("batch", games, 1, MAX_GAMES)
+        if engine == "flow" and games == 1:
+            raise UsageError("batch 1 belongs to --engine walk, which plays games one by one; flow takes 2 or more")
+        if engine == "walk" and games > MAX_WALKED:
+            raise UsageError(
+                f"batch {games:,} is more than the {MAX_WALKED:,} games that --engine walk plays in one batch; "
+                "choose --engine flow"
+            )
+    return games
 
 
 def _fraction(name: str, value: float) -> float:

@@ -1,4 +1,4 @@
-"""A batch from start to end: find the best moves, lay the courses, play, complete the counts, fold.
+"""A batch from start to end: find the best moves, play or draw the counts, fold.
 
 Kernels and their working space only; what to run, for how long and what to report is `training`'s.
 """
@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ttt_batch.batches import Batches, bounds_in_kernels
 from ttt_batch.compile import inlined, kernel
 from ttt_batch.games import Games
 from ttt_batch.graph import Graph, n_unfinished
@@ -15,6 +16,7 @@ from ttt_batch.learners.steps import Step, fill_weights
 from ttt_batch.play.counts import Counts, clear, complete, empty_counts
 from ttt_batch.play.courses import Courses, lay_courses, make_courses, pack_row
 from ttt_batch.play.explorations import N_SETS, SET_DRAW, Explorations, exploring_plies, fill_explorations
+from ttt_batch.play.flow import flow
 from ttt_batch.play.walk import BLOCK, U15, Lane, make_lane, walk
 from ttt_batch.policy import Choice, Policy, empty_policy, leads, order_row, pick
 from ttt_batch.schedules import EXPONENTIAL, LINEAR, Decay, value_at
@@ -40,7 +42,6 @@ class Workspace(NamedTuple):
     """Everything a batch needs besides tables and settings; what outlives a batch follows from the tables.
 
     seat: the learner's seat, 0 or 1, against a rival; -1 in self-play.
-    explorations: which plies explore, at the epsilon of the batch at hand.
     policy: the best moves of each row, the rival's included.
     stale: bool[U], rows whose best moves may have changed.
     rows: int32[U], scratch.
@@ -49,10 +50,7 @@ class Workspace(NamedTuple):
     """
 
     seat: int
-    explorations: Explorations
     policy: Policy
-    courses: Courses
-    lane: Lane
     counts: Counts
     stale: Any
     rows: Any
@@ -60,14 +58,22 @@ class Workspace(NamedTuple):
     ended: Any
 
 
+class Walker(NamedTuple):
+    """What a walk needs beside the workspace: which plies explore, at the epsilon of the batch at hand, the policy
+    laid out, and the lane of one thread.
+    """
+
+    explorations: Explorations
+    courses: Courses
+    lane: Lane
+
+
 def make_pace(alpha: Decay, epsilon: Decay) -> Pace:
     """A pace with its scratch."""
     return Pace(alpha, epsilon, np.zeros(N_SETS), np.zeros(N_SETS, np.int64))
 
 
-def make_workspace(
-    graph: Graph, explorations: Explorations, *, block: int = BLOCK, rival: Policy | None = None, seat: int = -1
-) -> Workspace:
+def make_workspace(graph: Graph, *, rival: Policy | None = None, seat: int = -1) -> Workspace:
     """Working space for one board, every row stale; with a `rival`, for the learner in `seat`."""
     policy = empty_policy(graph)
     n_open = graph.first_edge.size - 1
@@ -77,18 +83,13 @@ def make_workspace(
         policy.ordered[:] = rival.ordered
         policy.best[:] = rival.best
     stale = np.ones(n_open, dtype=np.bool_)
-    return Workspace(
-        seat,
-        explorations,
-        policy,
-        make_courses(graph, policy),
-        make_lane(graph, block),
-        empty_counts(graph),
-        stale,
-        np.zeros(n_open, np.int32),
-        owned,
-        np.zeros(graph.code.size - n_open, np.int64),
-    )
+    ended = np.zeros(graph.code.size - n_open, np.int64)
+    return Workspace(seat, policy, empty_counts(graph), stale, np.zeros(n_open, np.int32), owned, ended)
+
+
+def make_walker(graph: Graph, work: Workspace, explorations: Explorations, block: int = BLOCK) -> Walker:
+    """A walker for the policy of `work`, `block` games abreast.  Raises BoardError where the board is too large."""
+    return Walker(explorations, make_courses(graph, work.policy), make_lane(graph, block))
 
 
 @inlined
@@ -105,53 +106,95 @@ def step_at(pace: Pace, step: Step, game: int) -> Any:
 
 
 @inlined
-def set_explorations(pace: Pace, work: Workspace, game: int) -> None:
-    """Refill `work.explorations` for a batch that begins with `game`, where epsilon goes by games."""
+def set_explorations(pace: Pace, seat: int, explorations: Explorations, game: int) -> None:
+    """Refill `explorations` for a batch that begins with `game`, where epsilon goes by games."""
     if by_games(pace.epsilon):
-        fill_explorations(work.explorations, value_at(pace.epsilon, game), work.seat, pace.weight, pace.stack)
+        fill_explorations(explorations, value_at(pace.epsilon, game), seat, pace.weight, pace.stack)
 
 
-@kernel
-def set_pace(pace: Pace, step: Step, work: Workspace, game: int) -> Any:
-    """Set step size and exploration to those of a batch that begins with `game`; return the `Step`.
-
-    `step.weights` and `work.explorations` are refilled in place where a schedule goes by games.
-    """
+@inlined
+def batch_step(pace: Pace, step: Step, game: int) -> Any:
+    """The `Step` of a batch that begins with `game`; `step.weights` are refilled in place where alpha goes by games."""
     now = step_at(pace, step, game)
     if by_games(pace.alpha):
         fill_weights(now.alpha, now.weights)
-    set_explorations(pace, work, game)
     return now
 
 
-@kernel
-def prepare_batch(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> None:
-    """Find the best moves of every stale row and lay the courses; `work` is modified in place."""
-    policy, courses, stale, rows = work.policy, work.courses, work.stale, work.rows
-    n_stale, changed = 0, False
-    for row in range(n_unfinished(graph)):  # a list first: its branches would be guessed wrong
+@inlined
+def order_stale(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> Any:
+    """Find the best moves of every stale row; return how many rows changed, listed in `work.rows`.
+
+    `work` is modified in place.
+    """
+    stale, rows = work.stale, work.rows
+    n_stale, n_changed = 0, 0
+    for row in range(n_unfinished(graph)):  # a list first: a branch for each row would be guessed wrong
         rows[n_stale] = row
         n_stale += stale[row]
         stale[row] = False
     for i in range(n_stale):
         row = rows[i]
-        if work.owned[row] and order_row(tables, graph, choice, policy, row):
-            pack_row(graph, policy, courses, row)
-            changed = True
-    if changed:
-        lay_courses(graph, policy, courses)
+        if work.owned[row] and order_row(tables, graph, choice, work.policy, row):
+            rows[n_changed] = row
+            n_changed += 1
+    return n_changed
 
 
 @kernel
-def finish_batch(tables: Any, graph: Graph, step: Step, work: Workspace, games: int) -> None:
+def begin_walk(
+    tables: Any, graph: Graph, choice: Choice, step: Step, pace: Pace, work: Workspace, walker: Walker, game: int
+) -> Any:
+    """Get ready to walk a batch that begins with `game`: step size, exploration, best moves, courses.
+
+    Returns the batch's `Step`.  `work`, `walker` and `step.weights` are modified in place.
+    """
+    set_explorations(pace, work.seat, walker.explorations, game)
+    n_changed = order_stale(tables, graph, choice, work)
+    for i in range(n_changed):
+        pack_row(graph, work.policy, walker.courses, work.rows[i])
+    if n_changed:
+        lay_courses(graph, work.policy, walker.courses)
+    return batch_step(pace, step, game)
+
+
+@kernel
+def end_walk(tables: Any, graph: Graph, step: Step, work: Workspace, walker: Walker, games: int) -> None:
     """Complete the counts of a batch of `games`, fold them into `tables`, and clear them; all in place."""
-    complete(graph, work.policy, work.lane.drawn, work.counts, games)
+    complete(graph, work.policy, walker.lane.drawn, work.counts, games)
     fold(tables, graph, work.counts, step, work.stale)
     clear(graph, work.counts, work.ended)
 
 
 @kernel
-def run_batches(
+def run_walks(
+    tables: Any,
+    graph: Graph,
+    choice: Choice,
+    step: Step,
+    pace: Pace,
+    work: Workspace,
+    walker: Walker,
+    key: Any,
+    batches: Batches,
+    first_game: int,
+    last_game: int,
+) -> None:
+    """Walk games `first_game` to `last_game - 1` and learn from them batch by batch, on one thread.
+
+    key: uint64, `stream_key(seed)`.  `tables`, `step`, `work` and `walker` are modified in place.
+    """
+    game = first_game
+    while game < last_game:
+        end = min(last_game, bounds_in_kernels(batches, game)[1])
+        now = begin_walk(tables, graph, choice, step, pace, work, walker, game)
+        walk(graph, walker.courses, walker.explorations, key, game, end, walker.lane)
+        end_walk(tables, graph, now, work, walker, end - game)
+        game = end
+
+
+@kernel
+def run_flows(
     tables: Any,
     graph: Graph,
     choice: Choice,
@@ -159,21 +202,23 @@ def run_batches(
     pace: Pace,
     work: Workspace,
     key: Any,
+    batches: Batches,
     first_game: int,
     last_game: int,
-    batch: int,
 ) -> None:
-    """Learn from games `first_game` to `last_game - 1` in batches that end at multiples of `batch`, on one thread.
+    """Draw the counts of games `first_game` to `last_game - 1` and learn from them batch by batch.
 
-    `tables` and `work` are modified in place.
+    A batch's random numbers go by its first game.  key: uint64, `stream_key(seed, FLOW)`.
+    `tables`, `step` and `work` are modified in place.
     """
     game = first_game
     while game < last_game:
-        end = min(last_game, (game // batch + 1) * batch)
-        now = set_pace(pace, step, work, game)
-        prepare_batch(tables, graph, choice, work)
-        walk(graph, work.courses, work.explorations, key, game, end, work.lane)
-        finish_batch(tables, graph, now, work, end - game)
+        end = min(last_game, bounds_in_kernels(batches, game)[1])
+        now = batch_step(pace, step, game)
+        order_stale(tables, graph, choice, work)
+        flow(graph, work.policy, value_at(pace.epsilon, game), work.seat, key, game, end - game, work.counts)
+        fold(tables, graph, work.counts, now, work.stale)
+        clear(graph, work.counts, work.ended)
         game = end
 
 
@@ -186,6 +231,8 @@ def run_games(
     pace: Pace,
     even: Workspace,
     odd: Workspace,
+    explore_even: Explorations,
+    explore_odd: Explorations,
     game: Game,
     favourite: Any,
     record: Games,
@@ -195,15 +242,16 @@ def run_games(
 ) -> None:
     """Learn from games `first_game` to `last_game - 1` one after the other: batches of one, without the sweeps.
 
-    Plays and learns what `run_batches` with `batch=1` does, bit for bit.  A greedy move is guessed to be the row's
+    Plays and learns what `run_walks` with batches of one does, bit for bit.  A greedy move is guessed to be the row's
     last one (`favourite`) and checked afterwards: the processor follows the guess while it checks, and so does not
     wait at every ply for values, comparison and look-up; 1.3 to 2.5 times faster.
-    even, odd: seats and explorations for games of even and odd numbers; the rival's policy and `ended` are even's.
+    even, odd: seats for games of even and odd numbers, and what explores there; the rival's policy and `ended` are
+    even's.
     favourite: int64[U], any edge of each row (bits 32-63) and its child (0-31), or SEVERAL; in one word because
     finding the next row is what each ply waits for.  game: scratch.
     record: the games are written there unless it is empty.
 
-    `tables`, `even`, `odd`, `favourite`, `game` and `record` are modified in place.
+    Everything but `graph` and `choice` is modified in place.
     """
     recorded, rival = 0, even.policy
     for number in range(first_game, last_game):
@@ -211,11 +259,11 @@ def run_games(
         now = step_at(pace, step, number)
         base = game_base(key, number)
         if number & 1:
-            set_explorations(pace, odd, number)
-            seat, plies = odd.seat, exploring_plies(odd.explorations, draw(base, SET_DRAW))
+            set_explorations(pace, odd.seat, explore_odd, number)
+            seat, plies = odd.seat, exploring_plies(explore_odd, draw(base, SET_DRAW))
         else:
-            set_explorations(pace, even, number)
-            seat, plies = even.seat, exploring_plies(even.explorations, draw(base, SET_DRAW))
+            set_explorations(pace, even.seat, explore_even, number)
+            seat, plies = even.seat, exploring_plies(explore_even, draw(base, SET_DRAW))
         row, ply, decision = 0, 0, 1
         while row < n_unfinished(graph):
             first_edge = graph.first_edge[row]

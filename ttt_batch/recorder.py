@@ -1,6 +1,5 @@
-"""Recorded points: when the tables are judged during training, and the columns that come of it."""
+"""Recorded points: the tables judged during training, and the columns that come of it."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,19 +9,6 @@ from ttt_batch.evaluation import Judgement, judge, make_bench, make_judgement
 from ttt_batch.graph import Graph, solve
 from ttt_batch.learners.base import Learner
 from ttt_batch.policy import empty_policy, random_policy
-
-DENSE_BATCHES, PER_OCTAVE = 32, 8
-
-
-def recorded_points(batch: int) -> Iterator[int]:
-    """Games after which the tables are judged: every batch at first, then eight times an octave."""
-    number = 1
-    while True:
-        yield number * batch
-        if number < DENSE_BATCHES:
-            number += 1
-        else:
-            number = max(number + 1, round(number * 2 ** (1 / PER_OCTAVE)))
 
 
 def unbeatable_since(games: NDArray[np.int64], unbeatable: NDArray[np.bool_]) -> int | None:

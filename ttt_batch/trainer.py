@@ -11,17 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.batches import MAX_GAMES, batch_bounds, batch_parity, first_game_of_size, make_batches
 from ttt_batch.board import parse_board
 from ttt_batch.config import SEATS, Config
 from ttt_batch.engine import (
+    Walker,
     Workspace,
-    finish_batch,
+    begin_walk,
+    end_walk,
     make_pace,
+    make_walker,
     make_workspace,
-    prepare_batch,
-    run_batches,
+    run_flows,
     run_games,
-    set_pace,
+    run_walks,
 )
 from ttt_batch.games import Games
 from ttt_batch.graph import enumerate_graph
@@ -30,8 +33,9 @@ from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
 from ttt_batch.play.counts import outcomes_of
 from ttt_batch.play.explorations import make_explorations
+from ttt_batch.play.flow import FLOW
 from ttt_batch.play.replay import games_space, replay, trimmed
-from ttt_batch.play.walk import BLOCK, Lane, make_lane, walk
+from ttt_batch.play.walk import BLOCK, MAX_WALKED, Lane, make_lane, walk
 from ttt_batch.policy import Policy
 from ttt_batch.streams import stream_key
 
@@ -67,6 +71,8 @@ class Trainer:
         self.learner = learner_named(config.learner)
         self.graph = enumerate_graph(parse_board(config.board), self.learner.occupied)
         self.worth = self.learner.worth(config.settings)
+        flows = config.engine == "flow"
+        self.batches = make_batches(config.batch) if flows else make_batches(config.batch, MAX_WALKED)
         if tables is None:
             tables = self.learner.start(self.graph, self.worth, np.random.default_rng(config.seed % 2**64))
         self.tables = self.learner.tables(*(array.copy() for array in tables))
@@ -75,18 +81,32 @@ class Trainer:
         self.visits = np.zeros(entries) if visits is None else visits.copy()
         self._step = make_step(alpha.start, config.gamma, self.worth, alpha.power, self.visits)
         self._pace = make_pace(alpha.over(config.horizon), epsilon.over(config.horizon))
+        seats = sorted(set(SEATS[config.seat]))
+        self._works = [make_workspace(self.graph, rival=rival, seat=seat) for seat in seats]
+        self._record, self._pool = record, None
+        self._lanes: list[Lane] = []
+        if flows:
+            self._advance: Callable[[int, int, Callable[[], bool]], None] = self._flow
+            self._key = stream_key(config.seed, FLOW)
+            return
         self._key = stream_key(config.seed)
-        self._works = []
-        for seat in sorted(set(SEATS[config.seat])):
-            explorations = make_explorations(epsilon.start, seat)
-            self._works.append(make_workspace(self.graph, explorations, block=block, rival=rival, seat=seat))
-        self._game = make_game(self.graph)
-        any_edge = self.graph.first_edge[:-1].astype(np.int64)
-        self._favourite = (any_edge << 32) | self.graph.child[any_edge]
-        self._record = record
-        helpers = max(min(threads, config.batch // GAMES_PER_THREAD) - 1, 0)
+        self._explorations = [make_explorations(epsilon.start, seat) for seat in seats]
+        if config.batch == 1:
+            self._advance = self._play_one_by_one
+            self._game = make_game(self.graph)
+            any_edge = self.graph.first_edge[:-1].astype(np.int64)
+            self._favourite = (any_edge << 32) | self.graph.child[any_edge]
+            return
+        self._advance = self._walk
+        self._walkers = [
+            make_walker(self.graph, work, explorations, block)
+            for work, explorations in zip(self._works, self._explorations, strict=True)
+        ]
+        helpers = max(min(threads, self.batches.most // GAMES_PER_THREAD) - 1, 0)
         self._lanes = [make_lane(self.graph, block) for _ in range(helpers)]
         self._pool = ThreadPoolExecutor(helpers) if helpers else None
+        piecewise_from = first_game_of_size(self.batches, 2 * GAMES_PER_THREAD if helpers else PIECE + 1)
+        self._piecewise_from = 0 if record else MAX_GAMES + 1 if piecewise_from is None else piecewise_from
 
     @property
     def outcomes(self) -> NDArray[np.int64]:
@@ -95,27 +115,102 @@ class Trainer:
 
     def advance(self, last: int, stop: Callable[[], bool]) -> None:
         """Learn from the games up to `last` (exclusive), or to an earlier end of a batch once `stop()` is true."""
-        batch = self.config.batch
-        if batch == 1:
-            self._advance_one_by_one(last)
-        elif batch > PIECE or self._lanes or self._record or len(self._works) > 1:
-            self._advance_batch_by_batch(last, stop)
-        else:
-            run_batches(
+        while self.games < last:
+            if len(self._works) == 1 or self.config.batch == 1:
+                seat, end = 0, last
+            else:
+                seat = batch_parity(self.batches, self.games)
+                end = min(last, batch_bounds(self.batches, self.games)[1])
+            before = self.games
+            self._advance(seat, end, stop)
+            if self.games == before:
+                return
+            for work in self._works:
+                work.stale[:] |= self._works[seat].stale
+
+    def _flow(self, seat: int, last: int, _stop: Callable[[], bool]) -> None:
+        run_flows(
+            self.tables,
+            self.graph,
+            self.learner.choice,
+            self._step,
+            self._pace,
+            self._works[seat],
+            self._key,
+            self.batches,
+            self.games,
+            last,
+        )
+        self.games = last
+
+    def _walk(self, seat: int, last: int, stop: Callable[[], bool]) -> None:
+        """Batches in one kernel as long as they are small, alone and not recorded, else one by one in pieces."""
+        work, walker = self._works[seat], self._walkers[seat]
+        small = min(last, self._piecewise_from)
+        if self.games < small:
+            run_walks(
                 self.tables,
                 self.graph,
                 self.learner.choice,
                 self._step,
                 self._pace,
-                self._works[0],
+                work,
+                walker,
                 self._key,
+                self.batches,
                 self.games,
-                last,
-                batch,
+                small,
             )
-            self.games = last
+            self.games = small
+        while self.games < last:
+            end = min(last, batch_bounds(self.batches, self.games)[1])
+            step = begin_walk(
+                self.tables, self.graph, self.learner.choice, self._step, self._pace, work, walker, self.games
+            )
+            if not self._walk_pieces(walker, self.games, end, stop):
+                return  # stopped within the batch: it was not played
+            self._record_batch(work, walker, self.games, end)
+            end_walk(self.tables, self.graph, step, work, walker, end - self.games)
+            self.games = end
 
-    def _advance_one_by_one(self, last: int) -> None:
+    def _walk_pieces(self, walker: Walker, first: int, last: int, stop: Callable[[], bool]) -> bool:
+        """Walk games `first` to `last - 1`, shared by the threads; return False where `stop()` came first."""
+
+        def walk_piece(first: int, last: int, lane: Lane) -> None:
+            walk(self.graph, walker.courses, walker.explorations, self._key, first, last, lane)
+
+        n_lanes = max(1, min(len(self._lanes) + 1, (last - first) // GAMES_PER_THREAD))
+        lanes = [walker.lane, *self._lanes[: n_lanes - 1]]
+        stride, stopped = PIECE * n_lanes, False
+        for start in range(first, last, stride):
+            stopped = stop()
+            if stopped:
+                break
+            end = min(start + stride, last)
+            bounds = [start + (end - start) * i // n_lanes for i in range(n_lanes + 1)]
+            pieces = list(zip(bounds[:-1], bounds[1:], lanes, strict=True))
+            others = [self._pool.submit(walk_piece, *piece) for piece in pieces[1:]] if self._pool else []
+            walk_piece(*pieces[0])
+            for other in others:
+                other.result()
+        for lane in lanes[1:]:
+            walker.lane.drawn[:] += lane.drawn
+            lane.drawn[:] = 0
+        if stopped:
+            walker.lane.drawn[:] = 0
+        return not stopped
+
+    def _record_batch(self, work: Workspace, walker: Walker, first: int, last: int) -> None:
+        if self._record is None:
+            return
+        for start in range(first, last, RECORDED_AT_ONCE):
+            end = min(last, start + RECORDED_AT_ONCE)
+            space = games_space(self.graph, end - start)
+            replay(self.graph, work.policy, walker.explorations, self._key, start, end, space)
+            self._record(trimmed(space))
+
+    def _play_one_by_one(self, _seat: int, last: int, _stop: Callable[[], bool]) -> None:
+        """The textbook's way; alternates seats by itself."""
         while self.games < last:
             end = last if self._record is None else min(last, self.games + RECORDED_AT_ONCE)
             record = games_space(self.graph, 0 if self._record is None else end - self.games)
@@ -127,6 +222,8 @@ class Trainer:
                 self._pace,
                 self._works[0],
                 self._works[-1],
+                self._explorations[0],
+                self._explorations[-1],
                 self._game,
                 self._favourite,
                 record,
@@ -137,54 +234,3 @@ class Trainer:
             self.games = end
             if self._record is not None:
                 self._record(trimmed(record))
-
-    def _advance_batch_by_batch(self, last: int, stop: Callable[[], bool]) -> None:
-        """Batches that are large, shared by threads, recorded or played in alternate seats."""
-        while self.games < last:
-            number = self.games // self.config.batch
-            end = min(last, (number + 1) * self.config.batch)
-            work = self._works[number % len(self._works)]
-            step = set_pace(self._pace, self._step, work, self.games)
-            prepare_batch(self.tables, self.graph, self.learner.choice, work)
-            if not self._walk_pieces(work, self.games, end, stop):
-                return  # stopped within the batch: it was not played
-            self._record_batch(work, self.games, end)
-            finish_batch(self.tables, self.graph, step, work, end - self.games)
-            for other in self._works:
-                other.stale[:] |= work.stale
-            self.games = end
-
-    def _walk_pieces(self, work: Workspace, first: int, last: int, stop: Callable[[], bool]) -> bool:
-        """Walk games `first` to `last - 1`, shared by the threads; return False where `stop()` came first."""
-
-        def walk_piece(first: int, last: int, lane: Lane) -> None:
-            walk(self.graph, work.courses, work.explorations, self._key, first, last, lane)
-
-        lanes = [work.lane, *self._lanes]
-        stride, stopped = PIECE * len(lanes), False
-        for start in range(first, last, stride):
-            stopped = stop()
-            if stopped:
-                break
-            end = min(start + stride, last)
-            bounds = [start + (end - start) * i // len(lanes) for i in range(len(lanes) + 1)]
-            pieces = list(zip(bounds[:-1], bounds[1:], lanes, strict=True))
-            others = [self._pool.submit(walk_piece, *piece) for piece in pieces[1:]] if self._pool else []
-            walk_piece(*pieces[0])
-            for other in others:
-                other.result()
-        for lane in self._lanes:
-            work.lane.drawn[:] += lane.drawn
-            lane.drawn[:] = 0
-        if stopped:
-            work.lane.drawn[:] = 0
-        return not stopped
-
-    def _record_batch(self, work: Workspace, first: int, last: int) -> None:
-        if self._record is None:
-            return
-        for start in range(first, last, RECORDED_AT_ONCE):
-            end = min(last, start + RECORDED_AT_ONCE)
-            space = games_space(self.graph, end - start)
-            replay(self.graph, work.policy, work.explorations, self._key, start, end, space)
-            self._record(trimmed(space))

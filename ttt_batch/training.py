@@ -18,8 +18,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.batches import MAX_GAMES, batch_bounds, recorded_points
 from ttt_batch.board import parse_board
-from ttt_batch.config import DEFAULT_BATCH, MAX_GAMES, make_config, whole
+from ttt_batch.config import DEFAULT_BATCH, make_config, whole
 from ttt_batch.engine import learn_games
 from ttt_batch.errors import UsageError
 from ttt_batch.games import GamesWriter, parse_games
@@ -31,7 +32,7 @@ from ttt_batch.play.counts import outcomes_of
 from ttt_batch.play.walk import BLOCK
 from ttt_batch.policy import Policy, optimal_policy, random_policy
 from ttt_batch.processors import available_threads
-from ttt_batch.recorder import Recorder, recorded_points
+from ttt_batch.recorder import Recorder
 from ttt_batch.run import Run, load
 from ttt_batch.runfile import check_target
 from ttt_batch.trainer import Trainer
@@ -70,7 +71,7 @@ def train(
     alpha: float | str | None = None,
     gamma: float | None = None,
     draw_worth: tuple[float, float] | None = None,
-    batch: int = DEFAULT_BATCH,
+    batch: int | str = DEFAULT_BATCH,
     engine: str = "walk",
     seed: int = 0,
     start: Run | str | Path | None = None,
@@ -122,8 +123,10 @@ def train(
         opponent=rival if isinstance(rival, str) else "" if rival is None else table_digest(rival),
         seat="" if rival is None else seat or "both",
     )
-    if engine != "walk":
-        raise UsageError(f"unknown engine {engine!r}; choose walk")
+    if engine == "given":
+        raise UsageError("engine 'given' belongs to learn-from; choose walk or flow")
+    if engine == "flow" and record is not None:
+        raise UsageError("--engine flow draws counts and plays no games that could be recorded; choose --engine walk")
     if origin is not None:
         _check_origin(origin, config.learner, config.board)
     graph = enumerate_graph(parse_board(config.board), learner_named(learner).occupied)
@@ -260,19 +263,20 @@ def _train_to(
     stop: Callable[[], bool],
 ) -> bool:
     """Advance to `total` games, recording on the way; return whether `stop` came first."""
-    batch = trainer.config.batch
-    slice_games = batch
-    points = recorded_points(batch)
+    batches = trainer.batches
+    slice_games = batches.least
+    points = recorded_points(batches)
     point = next(points)
     while trainer.games < total and not stop():
-        until = min(total, point, (trainer.games + slice_games) // batch * batch)
+        end = batch_bounds(batches, trainer.games)[1]
+        until = min(total, point, max(end, batch_bounds(batches, trainer.games + slice_games)[0]))
         first, before = trainer.games, clock.seconds
         trainer.advance(until, stop)
         elapsed = clock.seconds - before
         if elapsed < SLICE_SECONDS / 2:
             slice_games = min(2 * slice_games, MAX_GAMES)
         elif elapsed > 2 * SLICE_SECONDS:
-            slice_games = max(batch, math.ceil(slice_games / 2))
+            slice_games = math.ceil(slice_games / 2)
         recorded = trainer.games == min(point, total) and trainer.games > first
         if recorded:
             recorder.record(trainer.tables, trainer.games, clock.seconds, trainer.outcomes)
