@@ -1,5 +1,6 @@
 """The command line, driven as a person would: as a process of its own, by pipes, signals and a terminal."""
 
+import ctypes
 import io
 import json
 import os
@@ -8,16 +9,21 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pexpect
 import pytest
 
 import ttt_batch as ttt
+from ttt_batch import compile as kernels
+from ttt_batch import reports
 from ttt_batch.__main__ import run as run_here
+from ttt_batch.cli import _Interrupt
+from ttt_batch.errors import InterruptedTraining
 from ttt_batch.learners.base import Settings
 from ttt_batch.runfile import USER_BLOCK
 
@@ -45,25 +51,14 @@ def assert_plain(text: str) -> None:
     assert not re.search(r"[^\n\x20-\x7e]", text), text
 
 
-# What `td` and `minimax-q` need for batches is left to the commands below.
-COMPILE = """
-from ttt_batch.config import make_config
-from ttt_batch.policy import order_rows
-from ttt_batch.trainer import Trainer
-for learner in ("greedy-td", "backward-q", "value-feed", "sutton-barto", "td", "minimax-q"):
-    for batch in (1, 2)[: 1 if learner in ("td", "minimax-q") else 2]:
-        trainer = Trainer(make_config(learner=learner, batch=batch))
-        trainer.advance(2, lambda: False)
-    order_rows(trainer.tables, trainer.graph, trainer.learner.choice, trainer._works[0].policy)
-"""
-
-
 @pytest.fixture(scope="session", autouse=True)
 def _compiling() -> Iterator[None]:
     """Kernels that later tests need, compiled on another processor while these tests wait for commands."""
-    process = subprocess.Popen([sys.executable, "-c", COMPILE])
+    process = subprocess.Popen(
+        [*PROGRAM, "warmup", "--processes", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     yield
-    process.kill()
+    process.terminate()
     process.wait()
 
 
@@ -117,6 +112,11 @@ def test_options_reach_the_run(tmp_path: Path) -> None:
     config = ttt.load(tmp_path / "my.h5").config
     assert (config.learner, config.board, config.batch, config.seed) == ("minimax-q", "2x2x2", 20, -5)
     assert config.settings == Settings(0.25, 0.125, 0.5, (0.25, 0.75))
+    words = "train --games 1000 --board 2x2 --engine flow --batch auto -o flow.h5"
+    assert command(*words.split(), cwd=tmp_path).returncode == 0
+    config = ttt.load(tmp_path / "flow.h5").config
+    assert (config.engine, config.batch) == ("flow", "auto")
+    assert "in batches of auto (flow)" in command("info", "flow.h5", cwd=tmp_path).stdout
 
 
 def test_a_file_is_overwritten_only_on_request(tmp_path: Path) -> None:
@@ -183,6 +183,116 @@ def test_ctrl_c_before_the_first_batch_says_so_and_writes_nothing(tmp_path: Path
     assert process.returncode == 130
     assert names(work) == []
     assert "interrupted" in stderr and "Traceback" not in stderr
+
+
+def test_an_interrupt_that_python_drops_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM calls Python back while it compiles; what is raised there never reaches the caller."""
+    dropped: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: dropped.append(unraisable.exc_type))
+    with pytest.raises(InterruptedTraining, match="the end"), _Interrupt("the end"):
+        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
+        for _ in range(1000):
+            time.sleep(0.01)
+    assert dropped == []
+    with _Interrupt("the end"):
+        ctypes.CFUNCTYPE(None)(lambda: [][0])()
+    assert dropped == [IndexError]
+
+
+# --- compiling ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", ["train", "evaluate {folder}/good.h5", "learn-from {folder}/games.txt --learner td"])
+def test_the_first_use_says_that_it_compiles_and_can_be_interrupted(words: str, folder: Path, tmp_path: Path) -> None:
+    (folder / "games.txt").write_text("1 2 4 3 7\n")
+    kernels = {"TTT_BATCH_CACHE_DIR": str(tmp_path / "kernels")}
+    work = tmp_path / "work"
+    work.mkdir()
+    process = subprocess.Popen(
+        [*PROGRAM, *words.format(folder=folder).split()],
+        cwd=work,
+        env=os.environ | kernels,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    said = process.stderr.readline()
+    assert re.fullmatch(r"compiling kernels \(once, about \d+ seconds\) \.\.\.\n", said)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=SECONDS)
+    assert (process.returncode, out) == (130, "")
+    assert re.fullmatch(r"ttt-batch: interrupted.*\n", err), err
+    assert names(work) == []
+
+
+@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_a_spinner_turns_at_a_terminal_while_kernels_are_compiled(
+    environment: dict[str, str], folder: Path, tmp_path: Path
+) -> None:
+    environment = {"TTT_BATCH_CACHE_DIR": str(tmp_path / "kernels"), "TERM": "xterm-256color"} | environment
+    with at_a_terminal(tmp_path, "evaluate", str(folder / "good.h5"), **environment) as child:
+        seen = ""
+        if environment["TERM"] == "dumb":
+            child.expect(r"compiling kernels .* \.\.\.\r\n")
+            seen += child.after
+        else:
+            for _ in range(8):
+                child.expect(r"[-\\|/] compiling kernels .* \d+ s")
+                seen += child.after
+            assert len(set(re.findall(r"(.) compiling", seen))) > 1
+        child.sendintr()
+        assert ended(child) == 130
+        seen += child.before
+    assert "ttt-batch: interrupted\r\n" in seen and "Traceback" not in seen
+    if environment["TERM"] == "dumb":
+        assert "\x1b" not in seen.replace("^C", "")
+    else:
+        assert seen.count("\x1b[?25l") <= 1 and seen.rindex("\x1b[?25h") < seen.index("ttt-batch: interrupted")
+    if "NO_COLOR" in environment:
+        assert not re.search(r"\x1b\[[\d;]+m", seen)
+
+
+class FakeDisplay:
+    """Stands in for rich's display and counts how many are shown."""
+
+    shown: ClassVar[list["FakeDisplay"]] = []
+
+    def __init__(self, _renderable: object = None) -> None:
+        assert not self.shown, "two displays at once"
+        self.shown.append(self)
+
+    def update(self, _what: object) -> None:
+        assert self.shown == [self]
+
+    def stop(self) -> None:
+        self.shown.remove(self)
+
+
+def test_bar_and_spinner_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reports, "_live_display", FakeDisplay)
+    progress = ttt.Progress(10, 20, 1.0, (4, 3, 3), None, False)
+    watchers = len(kernels._watchers)
+    with reports.Reporter(live=True) as report:
+        begin, end = kernels._watchers[-1]
+        for _ in range(2):
+            begin()
+            assert len(FakeDisplay.shown) == 1
+            end()
+            assert FakeDisplay.shown == []
+            report(progress)
+            report(progress)
+            assert len(FakeDisplay.shown) == 1
+        begin()
+    assert FakeDisplay.shown == [] and len(kernels._watchers) == watchers
+
+
+def test_off_a_terminal_the_notice_comes_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with reports.Reporter() as report:
+        for _ in range(3):
+            report.compiling()
+            report.clear()
+    assert capsys.readouterr() == ("", f"{reports.COMPILING}\n")
 
 
 # --- evaluate and info ----------------------------------------------------------------------------------
@@ -270,6 +380,8 @@ MISUSED = [
     (f"train --games {10**400}", "games"),
     ("train --batch 0", "0"),
     ("train --batch 1.5", "1.5"),
+    ("train --engine swim", "swim"),
+    ("train --engine flow --batch 1", "1"),
     ("train --threads 0", "0"),
     ("train --seed 99999999999999999999", "99"),
     ("train --nonsense", "--nonsense"),
@@ -376,12 +488,13 @@ def test_a_reader_that_leaves_is_no_error(folder: Path) -> None:
 
 
 @contextmanager
-def at_a_terminal(cwd: Path, *words: str) -> Iterator[Any]:
+def at_a_terminal(cwd: Path, *words: str, **environment: str) -> Iterator[Any]:
     """`ttt-batch` at a pseudo-terminal."""
     child = pexpect.spawn(
         sys.executable,
         ["-m", "ttt_batch", *words],
         cwd=str(cwd),
+        env=os.environ | environment,
         encoding="utf-8",
         timeout=SECONDS,
         dimensions=(40, 80),

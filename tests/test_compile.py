@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import ttt_batch
+from ttt_batch import compile as compile_
 from ttt_batch.compile import cache_folder
 from ttt_batch.config import make_config
 from ttt_batch.learners import LEARNERS
@@ -37,6 +38,14 @@ import ttt_batch
 run = ttt_batch.train(1000, batch=500, seed=1)
 result = run.tables.value.tobytes() + repr(run.evaluation()).encode()
 {REPORT}"""
+
+# The same as a command, and which libraries of the compiler's that imports.
+COMMAND = """
+import sys
+from ttt_batch.__main__ import run
+status = run("train --games 1000 --batch 500 --out".split() + sys.argv[1:])
+print(status, sorted({"numba.cpython.unicode", "numba.np.linalg", "rich", "ttt_batch.exchange"} & set(sys.modules)))
+"""
 
 # Two kernels, about a second; the score that one of them calls is defined in another file.
 ORDER = f"""{PREAMBLE}
@@ -181,6 +190,62 @@ def test_training_a_second_time_compiles_nothing() -> None:
     assert first.folder == cache_folder().name
     again = report(started(TRAIN, package=package))
     assert again == first._replace(kernels="cached")
+
+
+def test_cached_kernels_are_loaded_without_the_library_that_compiling_needs(tmp_path: Path) -> None:
+    """That library takes 0.1 s to import."""
+    package = Path(ttt_batch.__file__).parent
+    report(started(TRAIN, package=package))
+    process = started(COMMAND, str(tmp_path / "run.h5"), package=package)
+    out, _ = process.communicate(timeout=SECONDS)
+    assert out.splitlines()[-1] == "0 []"
+
+
+def test_watchers_hear_of_each_kernel_in_turn_and_may_refuse() -> None:
+    heard: list[str] = []
+
+    @compile_.kernel
+    def callee(number: int) -> int:
+        return number + 1
+
+    @compile_.kernel
+    def caller(number: int) -> int:
+        return callee(number) * 2
+
+    class RefusedError(Exception):
+        pass
+
+    def refuse() -> None:
+        raise RefusedError
+
+    for function in (caller, callee):  # kernels of a test have no business in the cache
+        function._cache._cache_file = _Nothing()
+    forget = compile_.on_compile(lambda: heard.append("begin"), lambda: heard.append("end"))
+    try:
+        allow = compile_.on_compile(refuse)
+        with pytest.raises(RefusedError):
+            caller(1)
+        assert heard == []
+        allow()
+        assert caller(1) == 4
+        assert heard == ["begin", "end"]
+        assert caller(2.0) == 6.0
+        assert heard == ["begin", "end"] * 2
+        assert callee(3) == 4
+    finally:
+        forget()
+    caller(1j)
+    assert heard == ["begin", "end"] * 2
+
+
+class _Nothing:
+    """A cache file that holds nothing."""
+
+    def load(self, _key: object) -> None:
+        return None
+
+    def save(self, _key: object, _data: object) -> None:
+        return None
 
 
 def test_an_edit_of_a_callee_in_another_file_is_seen(cache: Cache, package: Path) -> None:

@@ -3,6 +3,7 @@
 0 done, 1 could not, 2 misused, 130 interrupted.
 """
 
+import gc
 import itertools
 import os
 import sys
@@ -10,8 +11,17 @@ from typing import Any
 
 
 def main() -> None:
-    """Run `ttt-batch` with the arguments of the process."""
-    sys.exit(run(sys.argv[1:]))
+    """Run `ttt-batch` with the arguments of the process.
+
+    Half of a short command's time went into what nobody had asked for: on one 2.5 GHz processor, looking for garbage
+    among imported modules 0.05 s, and freeing them one by one before the process ends anyway 0.3 s.
+    """
+    # NumPy starts a thread per processor for linear algebra, of which there is none here.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.set_threshold(200_000, 20, 20)
+    status = run(sys.argv[1:])
+    gc.freeze()
+    sys.exit(status)
 
 
 def run(arguments: list[str]) -> int:

@@ -3,10 +3,14 @@
 Nothing is computed here, and nothing heavy is imported until it is needed.
 """
 
+import _thread
 import os
 import signal
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from ttt_batch.reports import Reporter
     from ttt_batch.run import Run
 
 app = typer.Typer(
@@ -64,7 +69,12 @@ def train(
     ] = None,
     gamma: Annotated[float | None, typer.Option(help="Discount, 0 to 1.")] = None,
     draw_worth: DrawWorth = None,
-    batch: Annotated[int, typer.Option(help="Games played with the same tables.")] = 16_384,
+    batch: Annotated[
+        str, typer.Option(metavar="N|auto", help="Games played with the same tables; auto grows with the games played.")
+    ] = "16384",
+    engine: Annotated[
+        str, typer.Option(help="walk plays every game; flow draws how many take each move, at any number of games.")
+    ] = "walk",
     threads: Annotated[
         int | None, typer.Option(help="Threads; all processors if not given. Never changes the result.")
     ] = None,
@@ -87,14 +97,11 @@ def train(
     json: Json = False,
 ) -> None:
     """Train a learner by self-play, prove how good it is, and save the run."""
-    from ttt_batch import compile as kernels
     from ttt_batch import reports, training
     from ttt_batch.errors import InterruptedTraining
 
     target = out if out is not None else _new_name(f"{learner}-{board}")
-    kernels.on_compile(lambda: print("compiling kernels (once, about 15 seconds) ...", file=sys.stderr, flush=True))
-    live = sys.stderr.isatty()
-    with _Interrupt() as interrupt, reports.Reporter(live=live) as report:
+    with _Interrupt("interrupted; nothing was written") as interrupt, reports.Reporter() as report:
 
         def progress(now: training.Progress) -> None:
             interrupt.gently = True
@@ -109,6 +116,7 @@ def train(
             gamma=gamma,
             draw_worth=_two_numbers(draw_worth),
             batch=batch,
+            engine=engine,
             threads=threads,
             seed=seed,
             start=_origin(start, learner, board),
@@ -146,12 +154,13 @@ def evaluate(
     from ttt_batch.run import load
 
     run = load(path)
-    if against in ("random", "optimal", "self"):
-        evaluation = run.evaluation(against)  # type: ignore[arg-type]
-    elif Path(against).exists():
-        evaluation = run.evaluation(load(against))
-    else:
-        raise UsageError(f"unknown opponent {against!r}: neither random, optimal or self nor an existing run file")
+    with _working():
+        if against in ("random", "optimal", "self"):
+            evaluation = run.evaluation(against)  # type: ignore[arg-type]
+        elif Path(against).exists():
+            evaluation = run.evaluation(load(against))
+        else:
+            raise UsageError(f"unknown opponent {against!r}: neither random, optimal or self nor an existing run file")
     typer.echo(reports.to_json(evaluation.as_dict()) if json else reports.evaluation_text(run, evaluation, str(path)))
 
 
@@ -171,13 +180,14 @@ def play(
 
     if seat not in SEATS:
         raise UsageError(f"unknown seat {seat!r}; choose first or second")
-    terminal.play(
-        _agent(path),
-        person=SEATS.index(seat),
-        stdin=sys.stdin,
-        stdout=sys.stdout,
-        seed=time.time_ns() if seed is None else seed,
-    )
+    with _working():
+        terminal.play(
+            _agent(path),
+            person=SEATS.index(seat),
+            stdin=sys.stdin,
+            stdout=sys.stdout,
+            seed=time.time_ns() if seed is None else seed,
+        )
 
 
 @app.command()
@@ -204,7 +214,8 @@ def compare(path: RunPath, other: Annotated[Path, typer.Argument(metavar="RUN2")
     from ttt_batch.comparison import compare_runs
     from ttt_batch.run import load
 
-    found = compare_runs(load(path), load(other))
+    with _working():
+        found = compare_runs(load(path), load(other))
     typer.echo(reports.to_json(found) if json else reports.comparison_text(found, str(path), str(other)))
 
 
@@ -228,21 +239,22 @@ def learn_from(
 
     target = out if out is not None else _new_name("given-games")
     lines = _read_lines(games)
-    result, skipped = training.learn_from(
-        lines,
-        learner=learner,
-        run=run,
-        name=str(games),
-        skip_bad=skip_bad,
-        out=target,
-        overwrite=overwrite,
-        command=_command_line(),
-        alpha=alpha,
-        gamma=gamma,
-        draw_worth=_two_numbers(draw_worth),
-        board=board,
-        seed=seed,
-    )
+    with _working():
+        result, skipped = training.learn_from(
+            lines,
+            learner=learner,
+            run=run,
+            name=str(games),
+            skip_bad=skip_bad,
+            out=target,
+            overwrite=overwrite,
+            command=_command_line(),
+            alpha=alpha,
+            gamma=gamma,
+            draw_worth=_two_numbers(draw_worth),
+            board=board,
+            seed=seed,
+        )
     for line in skipped:
         typer.echo(f"skipped {line}", err=True)
     if json:
@@ -265,7 +277,9 @@ def export_(
     from ttt_batch.exchange import export_run
     from ttt_batch.run import load
 
-    for written in export_run(load(path), to, out, player=_player(player), overwrite=overwrite):
+    with _working():
+        files = export_run(load(path), to, out, player=_player(player), overwrite=overwrite)
+    for written in files:
         typer.echo(f"wrote {written}")
 
 
@@ -286,15 +300,16 @@ def import_(
     from ttt_batch.runfile import check_target
 
     check_target(out, overwrite=overwrite)
-    run = import_tables(
-        files,
-        learner,
-        form=form,
-        board=board,
-        player=_player(player),
-        command=_command_line(),
-        draw_worth=_two_numbers(draw_worth),
-    )
+    with _working():
+        run = import_tables(
+            files,
+            learner,
+            form=form,
+            board=board,
+            player=_player(player),
+            command=_command_line(),
+            draw_worth=_two_numbers(draw_worth),
+        )
     run.save(out, overwrite=overwrite)
     typer.echo(f"saved {out}: {run.config.learner} on {run.config.board}, {reports.verdict_text(run)}")
 
@@ -308,6 +323,22 @@ def info(path: RunPath, json: Json = False) -> None:
     run = load(path)
     information = reports.run_information(run, str(path), path.stat().st_size)
     typer.echo(reports.to_json(information) if json else reports.information_text(information, run))
+
+
+@app.command()
+def warmup(
+    processes: Annotated[
+        int | None, typer.Option(help="Processes that compile at the same time; as many as processors if not given.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Compile everything once, so that no command ever waits for the compiler."""
+    from ttt_batch import reports
+    from ttt_batch.warmup import warm_up
+
+    with _working("interrupted; what was compiled is kept") as report:
+        warmth = warm_up(processes=processes, report=report.warming)
+    typer.echo(reports.to_json(reports.warmth_summary(warmth)) if json else reports.warmth_text(warmth))
 
 
 def _agent(path: Path | None) -> "Run":
@@ -329,11 +360,13 @@ def _agent(path: Path | None) -> "Run":
 class _Interrupt:
     """Turns the first Ctrl-C or SIGTERM into a request to stop after the batch at hand.
 
-    A second one, or one before any batch was learnt (kernels being compiled), stops at once.
+    A second one, or one before any batch was learnt (kernels being compiled), stops at once.  An exception that arises
+    while LLVM calls back is printed and dropped by Python; it is raised again until it gets through.
+    message: what is said in the end.
     """
 
-    def __init__(self) -> None:
-        self.gently = False
+    def __init__(self, message: str) -> None:
+        self.gently, self._message = False, message
         self._requested = False
 
     def requested(self) -> bool:
@@ -345,17 +378,34 @@ class _Interrupt:
             raise KeyboardInterrupt
         self._requested = True
 
+    def _dropped(self, dropped: Any) -> None:
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            threading.Timer(0.02, _thread.interrupt_main).start()
+        else:
+            self._hook_before(dropped)
+
     def __enter__(self) -> "_Interrupt":
+        self._hook_before, sys.unraisablehook = sys.unraisablehook, self._dropped
         self._before = {number: signal.signal(number, self._handle) for number in (signal.SIGINT, signal.SIGTERM)}
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        sys.unraisablehook = self._hook_before
         for number, handler in self._before.items():
             signal.signal(number, handler)
         if kind is KeyboardInterrupt:
             from ttt_batch.errors import InterruptedTraining
 
-            raise InterruptedTraining("interrupted; nothing was written") from None
+            raise InterruptedTraining(self._message) from None
+
+
+@contextmanager
+def _working(message: str = "interrupted") -> "Iterator[Reporter]":
+    """What every command does that may compile: say so, and end with one line if it is interrupted."""
+    from ttt_batch import reports
+
+    with _Interrupt(message), reports.Reporter() as report:
+        yield report
 
 
 def _new_name(stem: str) -> Path:
@@ -369,13 +419,14 @@ def _new_name(stem: str) -> Path:
 
 def _origin(path: Path | None, learner: str, board: str) -> "Run | None":
     """The run whose tables to begin with: a run file, or another program's table."""
-    from ttt_batch.exchange import import_tables
-    from ttt_batch.run import load
-
     if path is None:
         return None
+    from ttt_batch.run import load
+
     if path.suffix.lower() in (".h5", ".hdf5") or not path.exists():
         return load(path)
+    from ttt_batch.exchange import import_tables
+
     return import_tables([path], learner, board=board)
 
 

@@ -28,6 +28,8 @@ from numba.core.caching import FunctionCache
 from numba.core.serialize import dumps
 from numba.extending import overload
 
+from ttt_batch.errors import TttBatchError
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)
@@ -45,12 +47,20 @@ OPTIONS: dict[str, Any] = {
     "_nrt": False,
 }
 
-_compiling: list[Callable[[], None]] = []
+_watchers: list[tuple[Callable[[], None], Callable[[], None]]] = []
+_in_work: list[Callable[..., Any]] = []
+"""The kernels being compiled: each for the one before it."""
 
 
-def on_compile(callback: Callable[[], None]) -> None:
-    """Call `callback` once, just before the first kernel that no cache holds is compiled."""
-    _compiling.append(callback)
+def on_compile(begin: Callable[[], None], end: Callable[[], None] = lambda: None) -> Callable[[], None]:
+    """Call `begin` just before a kernel that no cache holds is compiled, and `end` when it and those it calls are.
+
+    Each of a series of kernels is announced, to the latest watcher first.  `begin` may raise to prevent the
+    compilation; the caller of the kernel then gets that exception.  Returns a function that ends the watch.
+    """
+    watcher = begin, end
+    _watchers.append(watcher)
+    return lambda: _watchers.remove(watcher)
 
 
 @functools.cache
@@ -91,6 +101,26 @@ def _make_cache_folder() -> Path:
         if other != folder and time.time() - other.stat().st_mtime > STALE_AFTER_DAYS * 86_400:
             shutil.rmtree(other, ignore_errors=True)
     return folder
+
+
+def cached_kernels() -> list[Path]:
+    """The files of the compiled kernels in the folder of this version, one for each signature."""
+    return sorted(cache_folder().glob("*.kernel"))
+
+
+def check_cache() -> None:
+    """Make sure that kernels are compiled, and can be kept.  Raises TttBatchError."""
+    if JIT_DISABLED:
+        raise TttBatchError("NUMBA_DISABLE_JIT is set: nothing is compiled; unset it first")
+    try:
+        _make_cache_folder()
+        with tempfile.TemporaryFile(dir=cache_folder()):
+            pass
+    except OSError as error:
+        raise TttBatchError(
+            f"cannot keep compiled kernels in {cache_folder()}: {error.strerror or error}; "
+            "name another folder in TTT_BATCH_CACHE_DIR"
+        ) from None
 
 
 @functools.cache
@@ -147,22 +177,30 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled kernel, or None where the cache has none that works."""
+        # Deliberately not calling target_context.refresh() as Numba does: it imports everything that may be called
+        # in kernels, 0.1 s, of which machine code needs nothing.  The compiler refreshes for itself.
         try:
-            found = super().load_overload(sig, target_context)
+            found = self._load_overload(sig, target_context)
         except Exception:  # a missing, torn or foreign file: compile instead
             found = None
         if found is None:
-            while _compiling:
-                _compiling.pop()()
+            if not _in_work:
+                for begin, _ in reversed(_watchers):
+                    begin()
+            _in_work.append(self._py_func)
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled kernel, if the disk lets us."""
-        try:
+        # Read-only home, full disk, no permission: the run goes on.
+        with contextlib.suppress(Exception):
             key = self._index_key(sig, data.codegen)
             self._cache_file.save(key, self._impl.reduce(data))
-        except Exception:  # read-only home, full disk, no permission: the run goes on
-            return
+        if self._py_func in _in_work:  # those behind it were given up
+            del _in_work[_in_work.index(self._py_func) :]
+        if not _in_work:
+            for _, end in list(_watchers):
+                end()
 
 
 class _ReduceOnly(FunctionCache._impl_class):  # type: ignore[misc]

@@ -5,14 +5,21 @@ Progress goes to standard error, as a live bar on a terminal and as plain lines 
 
 import json
 import math
+import os
 import sys
+import time
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
+from ttt_batch.compile import on_compile
 from ttt_batch.learners.base import Learner
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.run import SEATS, Evaluation, Run
 from ttt_batch.training import Progress
+
+if TYPE_CHECKING:
+    from ttt_batch.warmup import Warmth
 
 RESULTS = ("win", "draw", "loss")
 
@@ -171,12 +178,13 @@ def run_information(run: Run, path: str, size: int) -> dict[str, Any]:
 def information_text(information: dict[str, Any], run: Run) -> str:
     """What `info` prints."""
     config = information["config"]
+    batch = config["batch"] if isinstance(config["batch"], str) else f"{config['batch']:,}"
     rows = [
         ("file", f"{information['file']} ({information['bytes']:,} bytes)"),
         ("learner", f"{config['learner']}: {run.learner.source}"),
         ("rule", run.learner.rule),
         ("board", f"{config['board']}: {information['states']:,} positions, {information['edges']:,} moves"),
-        ("games", f"{information['games']:,}, in batches of {config['batch']:,} ({config['engine']})"),
+        ("games", f"{information['games']:,}, in batches of {batch} ({config['engine']})"),
         ("numbers", ", ".join(f"{key} {config[key]}" for key in ("epsilon", "alpha", "gamma", "draw_worth"))),
         ("seed", str(config["seed"])),
         ("verdict", verdict_text(run)),
@@ -271,22 +279,102 @@ def comparison_text(found: dict[str, Any], one: str, other: str) -> str:
     return "\n".join(lines)
 
 
-class Reporter:
-    """Shows progress while training: a live bar on a terminal, plain lines at doubling numbers of games elsewhere."""
+def warmth_summary(warmth: "Warmth") -> dict[str, Any]:
+    """What `warmup --json` prints."""
+    return {
+        "compiled": warmth.compiled,
+        "seconds": warmth.seconds,
+        "kernels": warmth.kernels,
+        "bytes": warmth.size,
+        "cache": str(warmth.cache),
+    }
 
-    def __init__(self, *, live: bool) -> None:
-        self._live, self._next_line = live, 0
+
+def warmth_text(warmth: "Warmth") -> str:
+    """What `warmup` prints."""
+    if warmth.compiled:
+        first = f"compiled in {warmth.seconds:.1f} s, for {', '.join(warmth.compiled)}"
+    else:
+        first = f"everything is compiled already (looked for {warmth.seconds:.1f} s)"
+    return (
+        f"{first}\n{warmth.kernels} kernel{'s' * (warmth.kernels != 1)}, {warmth.size / 1e6:.1f} MB, in {warmth.cache}"
+    )
+
+
+COMPILING = "compiling kernels (once, about 15 seconds) ..."
+"""Training compiles for 12 s on one processor of 2.5 GHz, and nothing else takes longer."""
+
+
+def is_live(stream: TextIO) -> bool:
+    """Whether a text stream shows moving pictures: a terminal that can do more than print lines."""
+    return stream.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
+
+
+class Reporter:
+    """Everything that moves on standard error: progress while training, and the notice that kernels are being compiled.
+
+    On a terminal a live bar and a spinner, of which nothing remains; elsewhere plain lines, at doubling numbers of
+    games and once for the compiler.  To be entered by every command that may compile.
+    live: which of the two; by `is_live` if not given.
+    """
+
+    def __init__(self, *, live: bool | None = None) -> None:
+        self._live, self._next_line = is_live(sys.stderr) if live is None else live, 0
         self._display: Any = None
         self._first: Progress | None = None
+        self._compiling_since: float | None = None
 
     def __enter__(self) -> Self:
+        self._forget = on_compile(self.compiling, self.clear)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._forget()
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the bar or the spinner away; the next report brings it back."""
         if self._display is not None:
             self._display.stop()
+            self._display = None
+
+    def compiling(self) -> None:
+        """Say that kernels are being compiled, until `clear`: the first one is compiled now, or one more."""
+        first = self._compiling_since is None
+        if first:
+            self._compiling_since = time.perf_counter()
+        if self._live:
+            self.spin(COMPILING, self._compiling_since)
+        elif first:
+            print(COMPILING, file=sys.stderr, flush=True)
+
+    def spin(self, text: str, since: float | None = None) -> None:
+        """Show a spinner, `text` and the seconds since then (or since now) until `clear`, in place of what is shown."""
+        from rich.spinner import Spinner
+
+        # Only ASCII: not every terminal has the signs of the prettier ones.
+        spinner, began = Spinner("line"), time.perf_counter() if since is None else since
+
+        def now() -> Any:
+            spinner.update(text=f"{text} {time.perf_counter() - began:.0f} s")
+            return spinner
+
+        self.clear()
+        self._display = _live_display(now)
+
+    def warming(self, name: str, seconds: float, done: int, total: int) -> None:
+        """Show that one more job of `warmup.warm_up` is done; an empty name says that they begin."""
+        self.clear()
+        if name:
+            print(f"{name:<14}{seconds:6.1f} s   {done} of {total}", file=sys.stderr, flush=True)
+        else:
+            self._compiling_since = time.perf_counter()
+            if not self._live:
+                print("compiling all kernels (once, about a minute) ...", file=sys.stderr, flush=True)
+        if self._live and done < total:
+            self.spin(f"compiling all kernels (once, about a minute) ... {done} of {total},", self._compiling_since)
 
     def __call__(self, progress: Progress) -> None:
         """Show one `Progress`."""
@@ -299,18 +387,33 @@ class Reporter:
 
     def _show(self, progress: Progress) -> None:
         # Imported here: rich takes a tenth of a second, which only a terminal needs.
-        from rich.console import Console, Group
-        from rich.live import Live
+        from rich.console import Group
         from rich.padding import Padding
         from rich.progress_bar import ProgressBar
         from rich.text import Text
 
         if self._display is None:
-            self._display = Live(console=Console(stderr=True), transient=True, refresh_per_second=10)
-            self._display.start()
+            self._display = _live_display()
         bar = Padding(ProgressBar(total=progress.total, completed=progress.games, width=38), 0)
         games = f"{progress.games:,} of {progress.total:,} games"
         self._display.update(Group(bar, Text(games), Text(progress_text(progress, self._first or progress))))
+
+
+def _live_display(renderable: Callable[[], Any] | None = None) -> Any:
+    """A running display on standard error, drawn anew ten times a second, that leaves nothing when it stops."""
+    from rich.console import Console
+    from rich.live import Live
+
+    # Standard output stays untouched: it may be a file while standard error is a terminal.
+    display = Live(
+        console=Console(stderr=True),
+        transient=True,
+        refresh_per_second=10,
+        redirect_stdout=False,
+        get_renderable=renderable,
+    )
+    display.start()
+    return display
 
 
 def progress_text(progress: Progress, earlier: Progress) -> str:

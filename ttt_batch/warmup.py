@@ -1,0 +1,163 @@
+"""Compiling everything beforehand: every job here runs the real thing on a handful of games.
+
+A kernel's signature follows from the types of what it is called with, which nobody should have to list: each job
+calls what a user calls, and whatever that compiles is in the cache from then on.  Jobs whose kernels are missing run
+in processes of their own, as many at once as there are processors, since Numba compiles under a lock.  Two of them may
+compile the same kernel; that costs no time, for the other one would have had to wait for it.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ttt_batch.board import Board
+from ttt_batch.compile import cache_folder, cached_kernels, check_cache, on_compile
+from ttt_batch.config import whole
+from ttt_batch.errors import TttBatchError
+from ttt_batch.evaluation import match
+from ttt_batch.graph import enumerate_graph
+from ttt_batch.learners import LEARNERS
+from ttt_batch.play.random_play import random_games
+from ttt_batch.policy import random_policy
+from ttt_batch.processors import available_threads
+from ttt_batch.run import Run
+from ttt_batch.training import learn_from, train
+
+GAMES = 4
+"""Games of each training: more than a batch, so that the loop goes round."""
+
+LEARNING: tuple[Callable[[str, Path], object], ...] = (
+    lambda learner, folder: train(GAMES, learner=learner, batch=2),
+    lambda learner, folder: train(GAMES, learner=learner, batch=2, record=folder / "games.txt"),
+    lambda learner, folder: train(GAMES, learner=learner, batch=1),
+    lambda learner, folder: train(GAMES, learner=learner, batch=2, engine="flow"),
+    lambda learner, folder: learn_from(["1 2 4 3 7"], learner=learner),
+    lambda learner, folder: _ask(train(GAMES, learner=learner, batch=2)),
+)
+"""What each learner does with kernels of its own, a line each: given its name and an empty folder."""
+
+OTHERS: dict[str, Callable[[], object]] = {
+    "evaluation": lambda: _match(),
+    "random play": lambda: random_games(Board(), GAMES),
+}
+"""What needs kernels and no learner, a line each."""
+
+
+def _ask(run: Run) -> None:
+    """Everything that the commands ask a run."""
+    run.evaluation()
+    run.judgement()
+    run.move_values(0)
+
+
+def _match() -> None:
+    graph = enumerate_graph(Board())
+    match(graph, random_policy(graph), random_policy(graph))
+
+
+def run_job(name: str) -> None:
+    """Do what the job of that name does, compiling what it needs."""
+    if name in OTHERS:
+        OTHERS[name]()
+        return
+    for work in LEARNING:
+        with tempfile.TemporaryDirectory() as folder:
+            work(name, Path(folder))
+
+
+@dataclass(frozen=True)
+class Warmth:
+    """What there is after warming up.
+
+    compiled: the jobs that had something to compile.  seconds: how long it took.
+    kernels, size: compiled kernels in the cache, and their bytes.  cache: the folder.
+    """
+
+    compiled: list[str]
+    seconds: float
+    kernels: int
+    size: int
+    cache: Path
+
+
+def warm_up(*, processes: int | None = None, report: Callable[[str, float, int, int], None] | None = None) -> Warmth:
+    """Compile every kernel that the cache lacks.
+
+    processes: how many at once; None for all processors.
+    report: called with a job's name, its seconds, and how many jobs are done of how many, whenever one is; first of all
+    with an empty name.  Not called where nothing has to be compiled.
+
+    Raises UsageError, and TttBatchError where kernels cannot be kept, or a job fails.
+    """
+    started = time.perf_counter()
+    at_once = available_threads() if processes is None else whole("processes", processes, 1, 1024)
+    check_cache()
+    missing = [name for name in (*LEARNERS, *OTHERS) if not _is_warm(name)]
+    if missing:
+        _run_jobs(missing, at_once, report or (lambda *_: None))
+    sizes = [path.stat().st_size for path in cached_kernels()]
+    return Warmth(missing, time.perf_counter() - started, len(sizes), sum(sizes), cache_folder())
+
+
+class _MissingKernel(Exception):
+    """Instead of compiling."""
+
+
+def _is_warm(name: str) -> bool:
+    """Whether a job finds all its kernels in the cache, found out by running it; nothing is compiled."""
+
+    def refuse() -> None:
+        raise _MissingKernel
+
+    forget = on_compile(refuse)
+    try:
+        run_job(name)
+    except _MissingKernel:
+        return False
+    finally:
+        forget()
+    return True
+
+
+def _run_jobs(names: list[str], processes: int, report: Callable[[str, float, int, int], None]) -> None:
+    """Run each job in a process of its own, `processes` at a time."""
+    path = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
+    waiting, running = list(names), dict[str, tuple[subprocess.Popen[str], float]]()
+    report("", 0.0, 0, len(names))
+    try:
+        while waiting or running:
+            while waiting and len(running) < processes:
+                name = waiting.pop(0)
+                process = subprocess.Popen(
+                    [sys.executable, "-m", __name__, name],
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+                running[name] = process, time.perf_counter()
+            time.sleep(0.02)
+            for name, (process, began) in list(running.items()):
+                if process.poll() is None:
+                    continue
+                _, said = process.communicate()
+                del running[name]
+                if process.returncode:
+                    reason = (said.strip().splitlines() or [f"exit status {process.returncode}"])[-1]
+                    raise TttBatchError(f"cannot compile the kernels of {name}: {reason}")
+                report(name, time.perf_counter() - began, len(names) - len(waiting) - len(running), len(names))
+    finally:
+        for process, _ in running.values():
+            process.kill()
+            process.communicate()
+
+
+if __name__ == "__main__":
+    run_job(sys.argv[1])
