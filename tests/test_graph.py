@@ -165,7 +165,7 @@ def test_the_solution_is_that_of_the_oracle(board: Board, occupied: bool) -> Non
 
 
 def test_types_are_those_that_kernels_expect() -> None:
-    expected = Graph("int64", "int8", "int8", "int32", "int32", "int8", "int32", "int32", "int32", "int32")
+    expected = Graph("int64", "int8", "int8", "uint32", "uint32", "int8", "uint32", "uint32", "uint32", "uint32")
     for occupied in (False, True):
         graph = enumerate_graph(Board(), occupied)
         assert Graph(*(str(array.dtype) for array in graph)) == expected
@@ -191,5 +191,6 @@ def test_codes_that_no_game_reaches_have_no_row(code: int) -> None:
 
 def test_boards_with_too_many_positions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ttt_batch.graph.MAX_ROWS", 1_000)
+    enumerate_graph.cache_clear()
     with pytest.raises(BoardError, match=r"2x5x3 .*1,000"):
         enumerate_graph(Board(2, 5, 3))

@@ -144,7 +144,9 @@ def test_points_are_dense_at_first_and_eight_an_octave_later(batch: int) -> None
 def test_a_longer_run_records_the_same_points_first() -> None:
     runs = [ttt.train(games, batch=1_000, seed=3) for games in (20_500, 40_000, 41_000)]
     for run in runs:
-        expected = list(itertools.takewhile(lambda point, run=run: point < run.games, recorded_points(make_batches(1_000))))
+        expected = list(
+            itertools.takewhile(lambda point, run=run: point < run.games, recorded_points(make_batches(1_000)))
+        )
         assert run.statistics["games"].tolist() == [*expected, run.games]
         assert {column.shape[0] for column in run.statistics.values()} == {len(expected) + 1}
     for shorter, longer in itertools.pairwise(runs):

@@ -10,7 +10,7 @@ import numpy as np
 from ttt_batch.batches import Batches, bounds_in_kernels
 from ttt_batch.compile import inlined, kernel
 from ttt_batch.games import Games
-from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.graph import Graph, edges_of, n_unfinished
 from ttt_batch.learners.base import Game, fold, learn
 from ttt_batch.learners.steps import Step, fill_weights
 from ttt_batch.play.counts import Counts, clear, complete, empty_counts
@@ -44,7 +44,7 @@ class Workspace(NamedTuple):
     seat: the learner's seat, 0 or 1, against a rival; -1 in self-play.
     policy: the best moves of each row, the rival's included.
     stale: bool[U], rows whose best moves may have changed.
-    rows: int32[U], scratch.
+    rows: uint32[U], scratch.
     owned: bool[U], rows where the learner moves; the others are the rival's.
     ended: int64[S - U], games so far that ended in each final row.
     """
@@ -84,7 +84,7 @@ def make_workspace(graph: Graph, *, rival: Policy | None = None, seat: int = -1)
         policy.best[:] = rival.best
     stale = np.ones(n_open, dtype=np.bool_)
     ended = np.zeros(graph.code.size - n_open, np.int64)
-    return Workspace(seat, policy, empty_counts(graph), stale, np.zeros(n_open, np.int32), owned, ended)
+    return Workspace(seat, policy, empty_counts(graph), stale, np.zeros(n_open, np.uint32), owned, ended)
 
 
 def make_walker(graph: Graph, work: Workspace, explorations: Explorations, block: int = BLOCK) -> Walker:
@@ -266,16 +266,16 @@ def run_games(
             seat, plies = even.seat, exploring_plies(explore_even, draw(base, SET_DRAW))
         row, ply, decision = 0, 0, 1
         while row < n_unfinished(graph):
-            first_edge = graph.first_edge[row]
+            lo, hi = edges_of(graph, row)
             edge, child = favourite[row] >> 32, favourite[row] & 0xFFFFFFFF
             explores = (plies & U15) == np.uint64(ply)
             if explores:
                 plies >>= np.uint64(4)
-                edge = first_edge + below(draw(base, decision), graph.first_edge[row + 1] - first_edge)
+                edge = lo + below(draw(base, decision), hi - lo)
                 child = np.int64(graph.child[edge])
                 decision += 1
             elif seat >= 0 and ply & 1 != seat:
-                edge = rival.ordered[first_edge + below(draw(base, decision), rival.best[row])]
+                edge = rival.ordered[lo + below(draw(base, decision), rival.best[row])]
                 child = np.int64(graph.child[edge])
                 decision += rival.best[row] > 1
             elif edge < 0 or not leads(tables, graph, choice, row, edge):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import DRAW, FIRST_WINS
 from ttt_batch.compile import inlined, kernel
-from ttt_batch.graph import Graph, mover_of, n_unfinished
+from ttt_batch.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.learners.base import state_value
 from ttt_batch.policy import Choice, Policy, order_rows
 
@@ -36,7 +36,7 @@ def expected_results(graph: Graph, first: Policy, second: Policy, result: Any) -
         for outcome in range(3):
             result[row, outcome] = 1.0 if outcome == 1 - final else 0.0
     for row in range(n_unfinished(graph) - 1, -1, -1):
-        lo = graph.first_edge[row]
+        lo, _ = edges_of(graph, row)
         ordered = second.ordered if mover_of(graph, row) else first.ordered
         n = second.best[row] if mover_of(graph, row) else first.best[row]
         wins, draws, losses = 0.0, 0.0, 0.0
@@ -58,7 +58,7 @@ def worst_results(graph: Graph, policy: Policy, seat: int, result: Any) -> None:
     for row in range(n_unfinished(graph), graph.code.shape[0]):
         result[row] = sign * final_result(graph.outcome[row])
     for row in range(n_unfinished(graph) - 1, -1, -1):
-        lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+        lo, hi = edges_of(graph, row)
         worst = 1
         if mover_of(graph, row) == seat:
             for slot in range(lo, lo + policy.best[row]):
@@ -81,7 +81,7 @@ def best_response_values(graph: Graph, policy: Policy, seat: int, value: Any) ->
     for row in range(n_unfinished(graph), graph.code.shape[0]):
         value[row] = sign * final_result(graph.outcome[row])
     for row in range(n_unfinished(graph) - 1, -1, -1):
-        lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+        lo, hi = edges_of(graph, row)
         if mover_of(graph, row) == seat:
             total = 0.0
             for slot in range(lo, lo + policy.best[row]):
@@ -108,7 +108,7 @@ def optimal_share(graph: Graph, policy: Policy, seat: int, solution: Any, reache
     for row in range(n_unfinished(graph)):
         if not reached[row]:
             continue
-        lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+        lo, hi = edges_of(graph, row)
         if mover_of(graph, row) == seat:
             total += 1
             keeps = 1
@@ -245,7 +245,7 @@ def shortest_losses(graph: Graph, policy: Policy, seat: int, worst: Any, plies: 
     """
     plies[:] = 0
     for row in range(n_unfinished(graph) - 1, -1, -1):
-        lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+        lo, hi = edges_of(graph, row)
         own = mover_of(graph, row) == seat
         follow[row] = -1
         for slot in range(lo, lo + policy.best[row] if own else hi):

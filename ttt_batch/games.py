@@ -24,7 +24,7 @@ class Games(NamedTuple):
     """Played games one after the other.
 
     start: int64[B + 1]; the moves of game g are start[g] to start[g + 1] - 1.
-    edge: int32, the moves.  exploring: bool, which of them were exploratory.
+    edge: uint32, the moves.  exploring: bool, which of them were exploratory.
     """
 
     start: Any
@@ -61,7 +61,7 @@ def parse_games(lines: Iterable[str], graph: Graph, *, name: str = "games", skip
         edges += [edge for edge, _ in moves]
         exploring += [explores for _, explores in moves]
         starts.append(len(edges))
-    games = Games(np.array(starts, np.int64), np.array(edges, np.int32), np.array(exploring, np.bool_))
+    games = Games(np.array(starts, np.int64), np.array(edges, np.uint32), np.array(exploring, np.bool_))
     return ParsedGames(games, skipped)
 
 

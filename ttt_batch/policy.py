@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compile import generic, inlined, kernel
-from ttt_batch.graph import Graph, mover_of, n_unfinished
+from ttt_batch.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.streams import below, draw
 
 UNIFORM, FIRST_BEST, LAST_BEST = 0, 1, 2
@@ -34,9 +34,9 @@ class Choice(NamedTuple):
 class Policy(NamedTuple):
     """What may be played in every unfinished row, each possibility equally likely.
 
-    ordered: int32[E]; the moves of row r are ordered[first_edge[r]] and the best[r] - 1 entries behind it, the
+    ordered: uint32[E]; the moves of row r are ordered[first_edge[r]] and the best[r] - 1 entries behind it, the
     others mean nothing.
-    best: int32[U], how many they are (at least 1).
+    best: uint32[U], how many they are (at least 1).
     """
 
     ordered: Any
@@ -62,7 +62,7 @@ def best_moves(tables: Any, graph: Graph, choice: Choice, row: int) -> Any:
     They are the edges from first to last whose score `ties` with the best.
     Selections instead of branches: which move is best is as unpredictable as the values are.
     """
-    lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+    lo, hi = edges_of(graph, row)
     mover = mover_of(graph, row)
     best, first, last = -np.inf, lo, lo
     for edge in range(lo, hi):
@@ -85,7 +85,7 @@ def best_moves(tables: Any, graph: Graph, choice: Choice, row: int) -> Any:
 @inlined
 def leads(tables: Any, graph: Graph, choice: Choice, row: int, edge: int) -> Any:
     """Whether `edge` is the only move that a greedy mover may pick in `row`: one look at each move."""
-    lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+    lo, hi = edges_of(graph, row)
     mover = mover_of(graph, row)
     leading = score(tables, graph, edge, mover)
     n = 0
@@ -108,7 +108,7 @@ def is_ordered(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: i
 
     Most changed values leave the best move the best.
     """
-    lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+    lo, hi = edges_of(graph, row)
     n_best = policy.best[row]
     if n_best == 1:
         return leads(tables, graph, choice, row, policy.ordered[lo])
@@ -134,7 +134,7 @@ def order_row(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: in
     """List the best moves of one row; `policy` is modified in place.  Return whether it had to be."""
     if is_ordered(tables, graph, choice, policy, row):
         return False
-    lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+    lo, hi = edges_of(graph, row)
     mover = mover_of(graph, row)
     n, best, first, last = best_moves(tables, graph, choice, row)
     if n == 0:
@@ -157,7 +157,7 @@ def pick(tables: Any, graph: Graph, choice: Choice, row: int, base: Any, decisio
     base, decision: the game's random numbers and the number of the one to use (`streams.draw`).
     Returns (edge, number of moves it was picked among); with one best move nothing is drawn.
     """
-    lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+    lo, hi = edges_of(graph, row)
     mover = mover_of(graph, row)
     n, best, first, last = best_moves(tables, graph, choice, row)
     if n == 0:
@@ -181,24 +181,24 @@ def order_rows(tables: Any, graph: Graph, choice: Choice, policy: Policy) -> Non
 @kernel
 def row_scores(tables: Any, graph: Graph, row: int, scores: Any) -> None:
     """Write the score of every move of `row` for its mover into `scores` (float64, a number per edge), in place."""
-    lo = graph.first_edge[row]
+    lo, hi = edges_of(graph, row)
     mover = mover_of(graph, row)
-    for edge in range(lo, graph.first_edge[row + 1]):
+    for edge in range(lo, hi):
         scores[edge - lo] = score(tables, graph, edge, mover)
 
 
 def empty_policy(graph: Graph) -> Policy:
     """A policy whose every move is allowed, in cell order (for graphs without occupied cells: random play)."""
     n_open = graph.first_edge.size - 1
-    return Policy(np.arange(graph.child.size, dtype=np.int32), np.diff(graph.first_edge).astype(np.int32)[:n_open])
+    return Policy(np.arange(graph.child.size, dtype=np.uint32), np.diff(graph.first_edge).astype(np.uint32)[:n_open])
 
 
 def policy_among(graph: Graph, allowed: NDArray[np.bool_]) -> Policy:
     """The policy uniform over the `allowed` (bool[E]) edges; every unfinished row needs at least one."""
     n_open = graph.first_edge.size - 1
     row = np.arange(n_open).repeat(np.diff(graph.first_edge))
-    ordered = np.lexsort((graph.cell, ~allowed, row)).astype(np.int32)
-    return Policy(ordered, np.bincount(row[allowed], minlength=n_open).astype(np.int32))
+    ordered = np.lexsort((graph.cell, ~allowed, row)).astype(np.uint32)
+    return Policy(ordered, np.bincount(row[allowed], minlength=n_open).astype(np.uint32))
 
 
 def legal_edges(graph: Graph) -> NDArray[np.bool_]:

@@ -230,7 +230,7 @@ class Run:
         """Write the run file; an existing file is kept unless `overwrite`.  Raises RunFileError."""
         states = {"code": self.graph.code, "outcome": self.graph.outcome}
         if any(axes == "E" for axes, _ in self.learner.fields.values()):
-            states |= {"first_edge": self.graph.first_edge, "cell": self.graph.cell}
+            states |= {"first_edge": self.graph.first_edge.astype(np.int32), "cell": self.graph.cell}
         tables, fields = self.tables._asdict(), dict(self.learner.fields)
         if self.visits.size:
             tables["visits"] = self.visits.reshape(self.tables[0].shape)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED
-from ttt_batch.graph import Graph, mover_of
+from ttt_batch.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size, visit_weight
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
@@ -54,7 +54,8 @@ def _state_value(tables: BackwardQTables, graph: Graph, row: int, player: int) -
     if mover_of(graph, row) != player:
         return np.nan
     best = -np.inf
-    for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+    lo, hi = edges_of(graph, row)
+    for edge in range(lo, hi):
         if tables.q[edge] > best:
             best = tables.q[edge]
     return best
@@ -68,7 +69,8 @@ def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, sta
         visits = counts.arrived[row]
         before = 1 - mover_of(graph, row)  # the player whose move led here
         value_sum, set_sum, pull_sum, ended = 0.0, 0.0, 0.0, 0
-        for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+        lo, hi = edges_of(graph, row)
+        for edge in range(lo, hi):
             n = taken[edge, GREEDY] + taken[edge, EXPLORING]
             if n == 0:
                 continue

@@ -21,8 +21,8 @@ from ttt_batch.policy import Choice
 class Game(NamedTuple):
     """One played game.
 
-    row: int32[plies + 1], the positions from the empty board to the final one.
-    edge: int32[plies], the moves.  exploring: bool[plies], which of them were exploratory.
+    row: uint32[plies + 1], the positions from the empty board to the final one.
+    edge: uint32[plies], the moves.  exploring: bool[plies], which of them were exploratory.
     """
 
     row: Any
@@ -33,7 +33,7 @@ class Game(NamedTuple):
 def make_game(graph: Graph) -> Game:
     """Space for a game of any length on `graph`."""
     plies = int(graph.ply.max())
-    return Game(np.zeros(plies + 1, np.int32), np.zeros(plies, np.int32), np.zeros(plies, np.bool_))
+    return Game(np.zeros(plies + 1, np.uint32), np.zeros(plies, np.uint32), np.zeros(plies, np.bool_))
 
 
 @generic
@@ -61,7 +61,7 @@ def state_value(tables: Any, graph: Any, row: Any, player: Any) -> Any:
 @inlined
 def mark_parents(graph: Graph, row: int, stale: Any) -> None:
     """Set `stale` (bool[U]) for every row with a move into `row`."""
-    for i in range(graph.first_parent[row], graph.first_parent[row + 1]):
+    for i in range(np.int64(graph.first_parent[row]), np.int64(graph.first_parent[row + 1])):
         stale[graph.parent[i]] = True
 
 

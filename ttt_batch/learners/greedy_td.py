@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED
-from ttt_batch.graph import Graph, mover_of
+from ttt_batch.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
@@ -51,7 +51,8 @@ def _state_value(tables: GreedyTdTables, graph: Graph, row: int, player: int) ->
     if mover_of(graph, row) != player:
         return tables.value[player, row]
     best = -np.inf
-    for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+    lo, hi = edges_of(graph, row)
+    for edge in range(lo, hi):
         if tables.value[player, graph.child[edge]] > best:
             best = tables.value[player, graph.child[edge]]
     return best
@@ -64,7 +65,8 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stal
         row = counts.visited[i]
         mover = mover_of(graph, row)
         greedy_sum, n_greedy = 0.0, 0
-        for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+        lo, hi = edges_of(graph, row)
+        for edge in range(lo, hi):
             n = taken[edge, GREEDY]
             if n != 0:
                 greedy_sum += n * value[mover, graph.child[edge]]
@@ -76,7 +78,8 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stal
         row = counts.visited[i]
         player = 1 - mover_of(graph, row)
         lessons, lesson_sum = 0.0, 0.0
-        for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+        lo, hi = edges_of(graph, row)
+        for edge in range(lo, hi):
             n = taken[edge, GREEDY] + taken[edge, EXPLORING]
             if n == 0:
                 continue

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED
 from ttt_batch.compile import inlined
-from ttt_batch.graph import Graph, mover_of, n_unfinished
+from ttt_batch.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
@@ -45,7 +45,8 @@ def _best(q: Any, graph: Graph, row: int) -> Any:
     """The best value of a move in `row` for its mover, from the first player's side."""
     sign = 1.0 - 2.0 * mover_of(graph, row)
     best = -np.inf
-    for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+    lo, hi = edges_of(graph, row)
+    for edge in range(lo, hi):
         here = sign * q[edge]
         best = here if here > best else best
     return sign * best
@@ -65,7 +66,8 @@ def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, stal
         sign = 1.0 - 2.0 * mover_of(graph, row)
         best, best_after = -np.inf, -np.inf
         first, first_after = -1, -1
-        for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+        lo, hi = edges_of(graph, row)
+        for edge in range(lo, hi):
             # No branch around unvisited edges: a share of 0 of the way is no way, and costs less than a wrong guess.
             visits = taken[edge, GREEDY] + taken[edge, EXPLORING]
             child = graph.child[edge]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED
-from ttt_batch.graph import Graph, mover_of
+from ttt_batch.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
@@ -51,7 +51,8 @@ def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, s
         row = visited[i]
         mover = mover_of(graph, row)
         own_visits, own_sum, other_sum = 0, 0.0, 0.0
-        for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+        lo, hi = edges_of(graph, row)
+        for edge in range(lo, hi):
             # No branch around edges that were not taken: they add nothing, and a wrong guess costs more.
             greedy, exploring = taken[edge, GREEDY], taken[edge, EXPLORING]
             child = graph.child[edge]

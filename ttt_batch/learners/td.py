@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compile import inlined
-from ttt_batch.graph import Graph, mover_of
+from ttt_batch.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import Counts
@@ -48,7 +48,7 @@ def _state_value(tables: TdTables, graph: Graph, row: int, player: int) -> Any:
 def _updated(tables: TdTables, graph: Graph, row: int, share: float, gamma: float) -> Any:
     """The value of `row` after going `share` of the way to its best child."""
     value = tables.value
-    lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+    lo, hi = edges_of(graph, row)
     sign = 1.0 - 2.0 * mover_of(graph, row)
     best = sign * value[graph.child[lo]]
     for edge in range(lo + 1, hi):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compile import inlined
-from ttt_batch.graph import Graph, mover_of, n_unfinished
+from ttt_batch.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
@@ -46,7 +46,8 @@ def _state_value(tables: ValueFeedTables, graph: Graph, row: int, player: int) -
     if mover_of(graph, row) != player:
         return tables.value[player, row]
     best = np.nan
-    for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+    lo, hi = edges_of(graph, row)
+    for edge in range(lo, hi):
         value = tables.value[player, graph.child[edge]]
         if value == value and not best >= value:
             best = value
@@ -79,7 +80,8 @@ def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, sta
         mover = mover_of(graph, row)
         waiting = 1 - mover
         own_sum, waiting_sum = 0.0, 0.0
-        for edge in range(graph.first_edge[row], graph.first_edge[row + 1]):
+        lo, hi = edges_of(graph, row)
+        for edge in range(lo, hi):
             n = taken[edge, GREEDY] + taken[edge, EXPLORING]
             if n != 0:
                 child = graph.child[edge]

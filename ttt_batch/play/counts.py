@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.compile import inlined, kernel
-from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.graph import Graph, edges_of, n_unfinished
 from ttt_batch.policy import Policy
 
 GREEDY, EXPLORING = 0, 1
@@ -16,7 +16,7 @@ GREEDY, EXPLORING = 0, 1
 class Counts(NamedTuple):
     """Counts of one batch.
 
-    visited: int32[U], the unfinished rows that games reached, in row order; so many as `n_visited` says, and no
+    visited: uint32[U], the unfinished rows that games reached, in row order; so many as `n_visited` says, and no
     sweep needs to look at another (a branch for each row that most batches do not reach cost 5 us a sweep).
     n_visited: int64[1].
     taken: int64[E, 2], how often each edge was taken GREEDY and EXPLORING; edges of other rows hold anything.
@@ -34,7 +34,7 @@ class Counts(NamedTuple):
 def empty_counts(graph: Graph) -> Counts:
     """No row visited."""
     return Counts(
-        np.zeros(graph.first_edge.size - 1, np.int32),
+        np.zeros(graph.first_edge.size - 1, np.uint32),
         np.zeros(1, np.int64),
         np.zeros((graph.child.size, 2), np.int64),
         np.zeros(graph.code.size, np.int64),
@@ -48,7 +48,7 @@ def list_visited(graph: Graph, counts: Counts, ply: int, n: int) -> Any:
 
     Without a branch: which rows are reached is as unpredictable as chance.
     """
-    for row in range(graph.ply_start[ply], graph.ply_start[ply + 1]):
+    for row in range(np.int64(graph.ply_start[ply]), np.int64(graph.ply_start[ply + 1])):
         counts.visited[n] = row
         n += counts.arrived[row] != 0
     return n
@@ -71,7 +71,7 @@ def complete(graph: Graph, policy: Policy, drawn: Any, counts: Counts, games: in
         for i in range(first, n):
             row = visited[i]
             rest = arrived[row]
-            lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+            lo, hi = edges_of(graph, row)
             for edge in range(lo, hi):
                 exploring = np.int64(drawn[n_edges + edge])
                 drawn[n_edges + edge] = 0

@@ -16,7 +16,7 @@ import numpy as np
 
 from ttt_batch.compile import inlined, kernel
 from ttt_batch.errors import BoardError
-from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.graph import Graph, edges_of, n_unfinished
 from ttt_batch.play.explorations import NEVER
 from ttt_batch.policy import Policy
 
@@ -75,8 +75,8 @@ def make_courses(graph: Graph, policy: Policy) -> Courses:
 @inlined
 def pack_row(graph: Graph, policy: Policy, courses: Courses, row: int) -> None:
     """Pack the policy's moves of one row; `courses.decision` and `courses.move` are modified in place."""
-    lo = graph.first_edge[row]
-    courses.decision[2 * row] = np.int64(policy.best[row]) | (np.int64(lo) << COUNT_BITS)
+    lo, _ = edges_of(graph, row)
+    courses.decision[2 * row] = np.int64(policy.best[row]) | (lo << COUNT_BITS)
     for slot in range(lo, lo + policy.best[row]):
         courses.move[slot] = courses.begin[graph.child[policy.ordered[slot]]]
 
@@ -101,7 +101,7 @@ def lay_courses(graph: Graph, policy: Policy, courses: Courses) -> None:
         n_words = (NEVER + 1 - ply + PER_WORD - 1) // PER_WORD
         shift = np.uint64(16 * ((ply - NEVER - 1) % PER_WORD))
         others = ~(np.uint64(0xFFFF) << shift)
-        for row in range(graph.ply_start[ply], graph.ply_start[ply + 1]):
+        for row in range(np.int64(graph.ply_start[ply]), np.int64(graph.ply_start[ply + 1])):
             end = (np.int64(courses.begin[row]) + NEVER + 1) // PER_WORD
             explores_here = np.uint64(2 * row + 1) << shift
             if policy.best[row] == 1:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.compile import inlined, kernel
-from ttt_batch.graph import Graph
+from ttt_batch.graph import Graph, edges_of
 from ttt_batch.play.binomial import binomial
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, list_visited
 from ttt_batch.policy import Policy
@@ -84,7 +84,7 @@ def flow_rows(graph: Graph, policy: Policy, epsilon: float, base: Any, counts: C
         row = visited[i]
         games = arrived[row]
         counter = row_base(base, row)
-        lo, hi = graph.first_edge[row], graph.first_edge[row + 1]
+        lo, hi = edges_of(graph, row)
         for edge in range(lo, hi):
             taken[edge, GREEDY] = 0
             taken[edge, EXPLORING] = 0

@@ -10,7 +10,7 @@ import numpy as np
 
 from ttt_batch.compile import kernel
 from ttt_batch.games import Games
-from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.graph import Graph, edges_of, n_unfinished
 from ttt_batch.play.explorations import SET_DRAW, Explorations, exploring_plies
 from ttt_batch.policy import Policy
 from ttt_batch.streams import below, draw, game_base
@@ -19,7 +19,7 @@ from ttt_batch.streams import below, draw, game_base
 def games_space(graph: Graph, games: int) -> Games:
     """Space for `games` games of any length."""
     moves = games * int(graph.ply.max())
-    return Games(np.zeros(games + 1, np.int64), np.zeros(moves, np.int32), np.zeros(moves, np.bool_))
+    return Games(np.zeros(games + 1, np.int64), np.zeros(moves, np.uint32), np.zeros(moves, np.bool_))
 
 
 def trimmed(games: Games) -> Games:
@@ -39,15 +39,15 @@ def replay(
         plies = exploring_plies(explorations, draw(base, SET_DRAW))
         row, ply, decision = 0, 0, 1
         while row < n_unfinished(graph):
-            first_edge = graph.first_edge[row]
+            lo, hi = edges_of(graph, row)
             explores = (plies & np.uint64(15)) == np.uint64(ply)
             bits = draw(base, decision)
             decision += explores or policy.best[row] > 1
             if explores:
                 plies >>= np.uint64(4)
-                edge = first_edge + below(bits, graph.first_edge[row + 1] - first_edge)
+                edge = lo + below(bits, hi - lo)
             else:
-                edge = policy.ordered[first_edge + below(bits, policy.best[row])]
+                edge = policy.ordered[lo + below(bits, policy.best[row])]
             games.edge[move], games.exploring[move] = edge, explores
             move += 1
             ply += 1
