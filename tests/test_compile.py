@@ -58,7 +58,7 @@ from ttt_batch.policy import empty_policy, order_rows
 graph = enumerate_graph(Board())
 policy = empty_policy(graph)
 order_rows(TdTables(np.random.default_rng(1).normal(size=graph.code.size)), graph, LEARNER.choice, policy)
-result = policy.ordered[graph.first_edge[:-1]].tobytes() + make_explorations(0.3).threshold.tobytes()
+result = policy.ordered[graph.first_edge[:-1]].tobytes() + make_explorations(0.3).column.tobytes()
 {REPORT}"""
 
 # Every learner, in batches and game by game; written to files in the folder named by the first argument.

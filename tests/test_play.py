@@ -54,15 +54,15 @@ def plain_walk(graph: Graph, policy: Policy, epsilon: float, seed: int, first: i
     """int64[E, 2]: how often each edge was taken, greedily and exploring, by games `first` to `last - 1`."""
     key = int(stream_key(seed))
     table = make_explorations(epsilon)
-    threshold = table.threshold.tolist()
-    own, other = ([unpacked(packed) for packed in sets.tolist()] for sets in (table.own, table.other))
+    columns, packed = table.column.tolist(), [unpacked(plies) for plies in table.packed.tolist()]
     first_edge, child, ply_of = graph.first_edge.tolist(), graph.child.tolist(), graph.ply.tolist()
     ordered, best = policy.ordered.tolist(), policy.best.tolist()
     taken = np.zeros((len(child), 2), np.int64)
     for game in range(first, last):
         bits = plain_draw(key, game, SET_DRAW)
-        column = bits % 2**PLIES_AT_ONCE
-        exploring = own[column] if bits >> PLIES_AT_ONCE < threshold[column] else other[column]
+        own = bits % 2**PLIES_AT_ONCE
+        threshold, other = divmod(columns[own], 2**PLIES_AT_ONCE)
+        exploring = packed[own if bits >> PLIES_AT_ONCE < threshold else other]
         row, decision = 0, 1
         while row < len(best):
             explores = ply_of[row] in exploring

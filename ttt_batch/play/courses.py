@@ -20,8 +20,9 @@ from ttt_batch.graph import Graph, edges_of, n_unfinished
 from ttt_batch.play.explorations import NEVER
 from ttt_batch.policy import Policy
 
-COUNT_BITS = 6
-COUNT = np.uint64((1 << COUNT_BITS) - 1)
+COUNT, EXPLORES, SLOT = 63, 64, 7
+"""A decision's bits: how many moves there are to choose among, whether it explores, and where the slot begins."""
+
 EVERY_ENTRY = np.uint64(0x0001_0001_0001_0001)
 PER_WORD = 4
 """Entries in a word of 64 bits."""
@@ -30,8 +31,9 @@ PER_WORD = 4
 class Courses(NamedTuple):
     """A policy laid out for play; a pure function of graph and policy.
 
-    decision: uint32[2 * U]; at 2 * row for a greedy move, at 2 * row + 1 for an exploratory one: the number of
-    moves to choose among (bits 0-5) and the slot of the first of them in `move` (6-31).
+    decision: uint32[2 * S]; at 2 * row for a greedy move, at 2 * row + 1 for an exploratory one: the number of
+    moves to choose among (COUNT), EXPLORES, and the slot of the first of them in `move` (from bit SLOT on); 0 for
+    final rows.
     move: uint16[2 * E], where the course of each move's child begins in `entry`; slots 0 to E - 1 are the policy's
     moves where it lists them, slots E to 2 * E - 1 all moves in cell order.
     entry: uint16; entry[begin[r] + p] is 2 * (where the course of row r stands at ply p) + (1 where that row's ply
@@ -63,8 +65,8 @@ def make_courses(graph: Graph, policy: Policy) -> Courses:
         )
     n_open, n_edges = graph.first_edge.size - 1, graph.child.size
     entry = np.repeat(2 * np.arange(graph.code.size), PER_WORD * words).astype(np.uint16)
-    decision = np.zeros(2 * n_open, np.uint32)
-    decision[1::2] = np.diff(graph.first_edge) | ((n_edges + graph.first_edge[:-1]) << COUNT_BITS)
+    decision = np.zeros(2 * graph.code.size, np.uint32)
+    decision[1 : 2 * n_open : 2] = np.diff(graph.first_edge) | EXPLORES | ((n_edges + graph.first_edge[:-1]) << SLOT)
     move = np.tile(begin[graph.child].astype(np.uint16), 2)
     courses = Courses(decision, move, entry, entry.view(np.uint64), begin.astype(np.uint16))
     pack_rows(graph, policy, courses)
@@ -76,7 +78,7 @@ def make_courses(graph: Graph, policy: Policy) -> Courses:
 def pack_row(graph: Graph, policy: Policy, courses: Courses, row: int) -> None:
     """Pack the policy's moves of one row; `courses.decision` and `courses.move` are modified in place."""
     lo, _ = edges_of(graph, row)
-    courses.decision[2 * row] = np.int64(policy.best[row]) | (lo << COUNT_BITS)
+    courses.decision[2 * row] = np.int64(policy.best[row]) | (lo << SLOT)
     for slot in range(lo, lo + policy.best[row]):
         courses.move[slot] = courses.begin[graph.child[policy.ordered[slot]]]
 

@@ -13,6 +13,7 @@ from ttt_batch.compile import inlined, kernel
 
 PLIES_AT_ONCE = 9
 N_SETS = 1 << PLIES_AT_ONCE
+SETS, SET_BITS = np.uint64(N_SETS - 1), np.uint64(PLIES_AT_ONCE)
 SET_DRAW = 0
 """Number of the draw (`streams.draw`) that a game spends on its exploring plies; decisions take 1, 2, ..."""
 
@@ -23,13 +24,14 @@ NEVER = PLIES_AT_ONCE
 class Explorations(NamedTuple):
     """The alias table for one epsilon.
 
-    threshold: uint64[512], out of 2**55, below which a column keeps its own set of plies.
-    own, other: uint64[512], sets of plies, packed four bits a ply in rising order and closed by NEVER.
+    column: uint64[512]; bits 9-63: the threshold, out of 2**55, below which a column keeps its own set of plies, bit p
+    of the column's number being ply p; bits 0-8: the other set.  A column that always keeps its own is one whose
+    other set is its own.
+    packed: uint64[512], every set as play uses it: four bits a ply in rising order, closed by NEVER.
     """
 
-    threshold: Any
-    own: Any
-    other: Any
+    column: Any
+    packed: Any
 
 
 @inlined
@@ -57,9 +59,8 @@ def fill_explorations(table: Explorations, epsilon: float, seat: int, weight: An
             here = epsilon if seat < 0 or ply & 1 == seat else 0.0
             p *= here if (members >> ply) & 1 else 1.0 - here
         weight[members] = p * N_SETS
-        table.own[members] = packed_plies(members)
-        table.other[members] = table.own[members]
-        table.threshold[members] = np.uint64(1) << np.uint64(55)
+        table.packed[members] = packed_plies(members)
+        table.column[members] = members
         if weight[members] < 1.0:
             stack[n_poor] = members
             n_poor += 1
@@ -69,8 +70,7 @@ def fill_explorations(table: Explorations, epsilon: float, seat: int, weight: An
     while n_poor > 0 and first_rich < N_SETS:
         n_poor -= 1
         poor, rich = stack[n_poor], stack[first_rich]
-        table.threshold[poor] = np.uint64(weight[poor] * 2.0**55)
-        table.other[poor] = table.own[rich]
+        table.column[poor] = (np.uint64(weight[poor] * 2.0**55) << SET_BITS) | np.uint64(rich)
         weight[rich] -= 1.0 - weight[poor]
         if weight[rich] < 1.0:
             first_rich += 1
@@ -80,7 +80,7 @@ def fill_explorations(table: Explorations, epsilon: float, seat: int, weight: An
 
 def make_explorations(epsilon: float, seat: int = -1) -> Explorations:
     """A filled table; see `fill_explorations`."""
-    table = Explorations(*(np.zeros(N_SETS, np.uint64) for _ in range(3)))
+    table = Explorations(np.zeros(N_SETS, np.uint64), np.zeros(N_SETS, np.uint64))
     fill_explorations(table, epsilon, seat, np.zeros(N_SETS), np.zeros(N_SETS, np.int64))
     return table
 
@@ -88,15 +88,20 @@ def make_explorations(epsilon: float, seat: int = -1) -> Explorations:
 def set_probabilities(table: Explorations) -> dict[int, float]:
     """Probability of each packed set under `table`: what the draw really does, for checks."""
     found: dict[int, float] = {}
-    for threshold, own, other in zip(*(array.tolist() for array in table), strict=True):
-        found[own] = found.get(own, 0.0) + threshold / 2**55 / N_SETS
-        found[other] = found.get(other, 0.0) + (1 - threshold / 2**55) / N_SETS
+    packed = table.packed.tolist()
+    for own, column in enumerate(table.column.tolist()):
+        keeps = (column >> PLIES_AT_ONCE) / 2**55
+        for members, share in ((own, keeps), (column % N_SETS, 1 - keeps)):
+            found[packed[members]] = found.get(packed[members], 0.0) + share / N_SETS
     return found
 
 
 @inlined
 def exploring_plies(table: Explorations, bits: Any) -> Any:
-    """The exploring plies of one game, packed (uint64), from 64 random bits."""
-    column = np.int64(bits & np.uint64(N_SETS - 1))
-    keep = (bits >> np.uint64(PLIES_AT_ONCE)) < table.threshold[column]
-    return table.own[column] if keep else table.other[column]
+    """The exploring plies of one game, packed (uint64), from 64 random bits.
+
+    The lowest nine choose a column, the others are compared with its threshold: in one word with the other set, a
+    load and a selection less than from arrays of their own.
+    """
+    column = table.column[bits & SETS]
+    return table.packed[(bits if (bits | SETS) < column else column) & SETS]
