@@ -7,13 +7,13 @@ import numpy as np
 
 from ttt_batch.board import Board
 from ttt_batch.compile import kernel
-from ttt_batch.engine import learn_games
 from ttt_batch.games import Games, parse_games
 from ttt_batch.graph import Graph, enumerate_graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner, Settings, fold, make_game
 from ttt_batch.learners.steps import make_step
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, empty_counts
+from ttt_batch.sequential import learn_games
 
 BOARD = Board()
 

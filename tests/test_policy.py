@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ttt_batch.board import Board
 from ttt_batch.compile import kernel
-from ttt_batch.graph import Graph, enumerate_graph, solve
+from ttt_batch.graph import Graph, edges_of, enumerate_graph, mover_of, solve
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
 from ttt_batch.learners.td import TdTables
@@ -29,7 +29,7 @@ from ttt_batch.policy import (
     random_policy,
     row_scores,
 )
-from ttt_batch.streams import game_base, stream_key
+from ttt_batch.streams import draw, game_base, stream_key
 
 SMALL = Board(2, 3, 2)
 CHOICES = [Choice(tie, window) for tie in (UNIFORM, FIRST_BEST, LAST_BEST) for window in (0.0, 0.01, 0.3)]
@@ -152,8 +152,10 @@ def test_any_numbers_in_any_order(before: list[float], after: list[float], choic
 @kernel
 def pick_moves(tables: Any, graph: Any, choice: Any, row: Any, key: Any, picked: Any, among: Any) -> None:
     """Pick in `row` once for every game from 0 on; `picked` and `among` (int64) are modified in place."""
+    lo, hi = edges_of(graph, row)
     for game in range(picked.shape[0]):
-        picked[game], among[game] = pick(tables, graph, choice, row, game_base(key, game), 1)
+        bits = draw(game_base(key, game), 1)
+        picked[game], among[game] = pick(tables, graph, choice, lo, hi, mover_of(graph, row), bits)
 
 
 def plain_draw(key: int, game: int, number: int) -> int:

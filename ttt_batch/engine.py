@@ -9,21 +9,16 @@ import numpy as np
 
 from ttt_batch.batches import Batches, bounds_in_kernels
 from ttt_batch.compile import inlined, kernel
-from ttt_batch.games import Games
-from ttt_batch.graph import Graph, edges_of, n_unfinished
-from ttt_batch.learners.base import Game, fold, learn
+from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.learners.base import fold
 from ttt_batch.learners.steps import Step, fill_weights
 from ttt_batch.play.counts import Counts, clear, complete, empty_counts
 from ttt_batch.play.courses import Courses, lay_courses, make_courses, pack_row
-from ttt_batch.play.explorations import N_SETS, SET_DRAW, Explorations, exploring_plies, fill_explorations
+from ttt_batch.play.explorations import N_SETS, Explorations, fill_explorations
 from ttt_batch.play.flow import flow
-from ttt_batch.play.walk import BLOCK, U15, Lane, make_lane, walk
-from ttt_batch.policy import Choice, Policy, empty_policy, leads, order_row, pick
+from ttt_batch.play.walk import BLOCK, Lane, make_lane, walk
+from ttt_batch.policy import Choice, Policy, empty_policy, order_row
 from ttt_batch.schedules import EXPONENTIAL, LINEAR, Decay, value_at
-from ttt_batch.streams import below, draw, game_base
-
-SEVERAL = -1
-"""A favourite that is none: several moves were best, and no single one needs to be looked for at first."""
 
 
 class Pace(NamedTuple):
@@ -220,95 +215,3 @@ def run_flows(
         fold(tables, graph, work.counts, now, work.stale)
         clear(graph, work.counts, work.ended)
         game = end
-
-
-@kernel
-def run_games(
-    tables: Any,
-    graph: Graph,
-    choice: Choice,
-    step: Step,
-    pace: Pace,
-    even: Workspace,
-    odd: Workspace,
-    explore_even: Explorations,
-    explore_odd: Explorations,
-    game: Game,
-    favourite: Any,
-    record: Games,
-    key: Any,
-    first_game: int,
-    last_game: int,
-) -> None:
-    """Learn from games `first_game` to `last_game - 1` one after the other: batches of one, without the sweeps.
-
-    Plays and learns what `run_walks` with batches of one does, bit for bit.  A greedy move is guessed to be the row's
-    last one (`favourite`) and checked afterwards: the processor follows the guess while it checks, and so does not
-    wait at every ply for values, comparison and look-up; 1.3 to 2.5 times faster.
-    even, odd: seats for games of even and odd numbers, and what explores there; the rival's policy and `ended` are
-    even's.
-    favourite: int64[U], any edge of each row (bits 32-63) and its child (0-31), or SEVERAL; in one word because
-    finding the next row is what each ply waits for.  game: scratch.
-    record: the games are written there unless it is empty.
-
-    Everything but `graph` and `choice` is modified in place.
-    """
-    recorded, rival = 0, even.policy
-    for number in range(first_game, last_game):
-        # One visit each: the tabulated weights are not needed.
-        now = step_at(pace, step, number)
-        base = game_base(key, number)
-        if number & 1:
-            set_explorations(pace, odd.seat, explore_odd, number)
-            seat, plies = odd.seat, exploring_plies(explore_odd, draw(base, SET_DRAW))
-        else:
-            set_explorations(pace, even.seat, explore_even, number)
-            seat, plies = even.seat, exploring_plies(explore_even, draw(base, SET_DRAW))
-        row, ply, decision = 0, 0, 1
-        while row < n_unfinished(graph):
-            lo, hi = edges_of(graph, row)
-            edge, child = favourite[row] >> 32, favourite[row] & 0xFFFFFFFF
-            explores = (plies & U15) == np.uint64(ply)
-            if explores:
-                plies >>= np.uint64(4)
-                edge = lo + below(draw(base, decision), hi - lo)
-                child = np.int64(graph.child[edge])
-                decision += 1
-            elif seat >= 0 and ply & 1 != seat:
-                edge = rival.ordered[lo + below(draw(base, decision), rival.best[row])]
-                child = np.int64(graph.child[edge])
-                decision += rival.best[row] > 1
-            elif edge < 0 or not leads(tables, graph, choice, row, edge):
-                edge, among = pick(tables, graph, choice, row, base, decision)
-                child = np.int64(graph.child[edge])
-                decision += among > 1
-                favourite[row] = (np.int64(edge) << 32) | child if among == 1 else SEVERAL
-            game.row[ply], game.edge[ply], game.exploring[ply] = row, edge, explores
-            row = child
-            ply += 1
-        game.row[ply] = row
-        even.ended[row - n_unfinished(graph)] += 1
-        learn(tables, graph, game, ply, now)
-        if record.edge.shape[0] > 0:
-            for move in range(ply):
-                record.edge[recorded], record.exploring[recorded] = game.edge[move], game.exploring[move]
-                recorded += 1
-            record.start[number - first_game + 1] = recorded
-
-
-@kernel
-def learn_games(tables: Any, graph: Graph, step: Step, games: Games, game: Game, ended: Any) -> None:
-    """Learn from given games one after the other.
-
-    `tables`, `ended` (int64[S - U], see `Workspace`) and `game` (scratch) are modified in place.
-    """
-    for number in range(games.start.shape[0] - 1):
-        plies, row = 0, 0
-        for move in range(games.start[number], games.start[number + 1]):
-            edge = games.edge[move]
-            game.row[plies], game.edge[plies], game.exploring[plies] = row, edge, games.exploring[move]
-            row = graph.child[edge]
-            plies += 1
-        game.row[plies] = row
-        ended[row - n_unfinished(graph)] += 1
-        learn(tables, graph, game, plies, step)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.compile import generic, inlined, kernel
 from ttt_batch.graph import Graph, edges_of, mover_of, n_unfinished
-from ttt_batch.streams import below, draw
+from ttt_batch.streams import below
 
 UNIFORM, FIRST_BEST, LAST_BEST = 0, 1, 2
 
@@ -55,15 +55,13 @@ def ties(choice: Choice, score_: float, best: float) -> Any:
 
 
 @inlined
-def best_moves(tables: Any, graph: Graph, choice: Choice, row: int) -> Any:
-    """The best moves of `row`: (n, best score, first edge, last edge).
+def best_moves(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, mover: int) -> Any:
+    """The best of the edges `lo` to `hi - 1` of a row for its mover: (n, best score, first edge, last edge).
 
     n: how many a greedy mover may pick, 0 where the table has seen none of the moves (all may be picked then).
     They are the edges from first to last whose score `ties` with the best.
     Selections instead of branches: which move is best is as unpredictable as the values are.
     """
-    lo, hi = edges_of(graph, row)
-    mover = mover_of(graph, row)
     best, first, last = -np.inf, lo, lo
     for edge in range(lo, hi):
         s = score(tables, graph, edge, mover)
@@ -83,23 +81,20 @@ def best_moves(tables: Any, graph: Graph, choice: Choice, row: int) -> Any:
 
 
 @inlined
-def leads(tables: Any, graph: Graph, choice: Choice, row: int, edge: int) -> Any:
-    """Whether `edge` is the only move that a greedy mover may pick in `row`: one look at each move."""
-    lo, hi = edges_of(graph, row)
-    mover = mover_of(graph, row)
+def leads(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, edge: int, mover: int) -> Any:
+    """Whether of the edges `lo` to `hi - 1` of a row `edge` is the only one that a greedy mover may pick.
+
+    One look at each, to the end: stopping early is one more branch to guess.  False where ties take longer to tell.
+    """
     leading = score(tables, graph, edge, mover)
     n = 0
-    for other in range(lo, hi):
-        n += ties(choice, score(tables, graph, other, mover), leading)
-        if n > 1:  # leaving early also keeps the compiler from vectorising loops of a few rounds, which does not pay
-            break
-    if n == 1 or choice.tie == UNIFORM:
-        return n == 1
-    for other in range(lo, hi):
-        s = score(tables, graph, other, mover)
-        if s > leading or (s == leading and other != edge and (other < edge) == (choice.tie == FIRST_BEST)):
-            return False
-    return leading == leading
+    if choice.window == 0.0:
+        for other in range(lo, hi):
+            n += score(tables, graph, other, mover) >= leading
+    else:
+        for other in range(lo, hi):
+            n += score(tables, graph, other, mover) > leading - choice.window
+    return n == 1
 
 
 @inlined
@@ -111,7 +106,7 @@ def is_ordered(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: i
     lo, hi = edges_of(graph, row)
     n_best = policy.best[row]
     if n_best == 1:
-        return leads(tables, graph, choice, row, policy.ordered[lo])
+        return leads(tables, graph, choice, lo, hi, policy.ordered[lo], mover_of(graph, row))
     if choice.window != 0.0 or choice.tie != UNIFORM:
         return False
     mover = mover_of(graph, row)
@@ -136,7 +131,7 @@ def order_row(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: in
         return False
     lo, hi = edges_of(graph, row)
     mover = mover_of(graph, row)
-    n, best, first, last = best_moves(tables, graph, choice, row)
+    n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
     if n == 0:
         for edge in range(lo, hi):
             policy.ordered[edge] = edge
@@ -151,23 +146,28 @@ def order_row(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: in
 
 
 @inlined
-def pick(tables: Any, graph: Graph, choice: Choice, row: int, base: Any, decision: int) -> Any:
+def pick(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, mover: int, bits: Any) -> Any:
     """What a draw from `order_row`'s list would pick, straight from the tables.
 
-    base, decision: the game's random numbers and the number of the one to use (`streams.draw`).
+    lo, hi: the row's first edge and the one behind its last.  bits: uint64, the random number to use.
     Returns (edge, number of moves it was picked among); with one best move nothing is drawn.
     """
-    lo, hi = edges_of(graph, row)
-    mover = mover_of(graph, row)
-    n, best, first, last = best_moves(tables, graph, choice, row)
+    if choice.tie == UNIFORM and choice.window == 0.0:  # the most common rule needs one pass less
+        best, n, first, last = -np.inf, 0, lo, hi - 1
+        for edge in range(lo, hi):
+            s = score(tables, graph, edge, mover)
+            n = 1 if s > best else n + (s == best)
+            best = s if s > best else best
+    else:
+        n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
     if n == 0:
-        return lo + below(draw(base, decision), hi - lo), hi - lo
-    chosen = below(draw(base, decision), n) if n > 1 else 0
+        return lo + below(bits, hi - lo), hi - lo
+    left = below(bits, n)
     for edge in range(first, last + 1):
         if ties(choice, score(tables, graph, edge, mover), best):
-            if chosen == 0:
+            if left == 0:
                 return edge, n
-            chosen -= 1
+            left -= 1
     return first, n
 
 

@@ -23,7 +23,6 @@ from ttt_batch.engine import (
     make_walker,
     make_workspace,
     run_flows,
-    run_games,
     run_walks,
 )
 from ttt_batch.games import Games
@@ -37,6 +36,7 @@ from ttt_batch.play.flow import FLOW
 from ttt_batch.play.replay import games_space, replay, trimmed
 from ttt_batch.play.walk import BLOCK, MAX_WALKED, Lane, make_lane, walk
 from ttt_batch.policy import Policy
+from ttt_batch.sequential import Circumstances, make_favourites, run_games
 from ttt_batch.streams import stream_key
 
 GAMES_PER_THREAD = 131_072
@@ -94,8 +94,10 @@ class Trainer:
         if config.batch == 1:
             self._advance = self._play_one_by_one
             self._game = make_game(self.graph)
-            any_edge = self.graph.first_edge[:-1].astype(np.int64)
-            self._favourite = (any_edge << 32) | self.graph.child[any_edge]
+            self._favourites = make_favourites(self.graph)
+            self._plain = not (rival or record or alpha.by_games or epsilon.by_games)
+            self._rival = rival or self._works[0].policy
+            self._seats = seats
             return
         self._advance = self._walk
         self._walkers = [
@@ -214,19 +216,20 @@ class Trainer:
         while self.games < last:
             end = last if self._record is None else min(last, self.games + RECORDED_AT_ONCE)
             record = games_space(self.graph, 0 if self._record is None else end - self.games)
+            explorations, seats = self._explorations, self._seats
+            circumstances = Circumstances(
+                self._pace, self._rival, seats[0], seats[-1], explorations[0], explorations[-1], record
+            )
             run_games(
                 self.tables,
                 self.graph,
                 self.learner.choice,
                 self._step,
-                self._pace,
-                self._works[0],
-                self._works[-1],
-                self._explorations[0],
-                self._explorations[-1],
+                explorations[0],
+                None if self._plain else circumstances,
                 self._game,
-                self._favourite,
-                record,
+                self._favourites,
+                self._works[0].ended,
                 self._key,
                 self.games,
                 end,

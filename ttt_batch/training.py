@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from ttt_batch.batches import MAX_GAMES, batch_bounds, recorded_points
 from ttt_batch.board import parse_board
 from ttt_batch.config import DEFAULT_BATCH, make_config, whole
-from ttt_batch.engine import learn_games
 from ttt_batch.errors import UsageError
 from ttt_batch.games import GamesWriter, parse_games
 from ttt_batch.graph import Graph, enumerate_graph, solve
@@ -35,6 +34,7 @@ from ttt_batch.processors import available_threads
 from ttt_batch.recorder import Recorder
 from ttt_batch.run import Run, load
 from ttt_batch.runfile import check_target
+from ttt_batch.sequential import learn_games
 from ttt_batch.trainer import Trainer
 from ttt_batch.version import VERSION
 

@@ -35,6 +35,7 @@ LEARNING: tuple[Callable[[str, Path], object], ...] = (
     lambda learner, folder: train(GAMES, learner=learner, batch=2),
     lambda learner, folder: train(GAMES, learner=learner, batch=2, record=folder / "games.txt"),
     lambda learner, folder: train(GAMES, learner=learner, batch=1),
+    lambda learner, folder: train(GAMES, learner=learner, batch=1, record=folder / "games.txt"),
     lambda learner, folder: train(GAMES, learner=learner, batch=2, engine="flow"),
     lambda learner, folder: learn_from(["1 2 4 3 7"], learner=learner),
     lambda learner, folder: _ask(train(GAMES, learner=learner, batch=2)),
