@@ -1,86 +1,54 @@
-"""Measure the figures that the README gives, beside a textbook C program built in the same run.
+"""Measure the figures that the README gives, beside other programs in the same run.
 
-    python scripts/benchmark.py [--quick] [--only NAME ...] [--json FILE]
+    python scripts/benchmark.py [--quick] [--only NAME ...] [--peers PYTHON] [--json FILE]
 
-All contestants are measured in turn, round after round, so that whatever else the machine does falls on all of them
-alike; a ratio is taken within a round, and the median over the rounds is reported with its spread.  The table goes to
-standard output, progress to standard error; `--json -` swaps the table for JSON.
+The contestants (`contestants.py`) are measured in turn, round after round, each for a fraction of a second, and the
+median over the rounds is reported with its spread.  A machine's speed changes from one second to the next with what
+its neighbours do, so a ratio is a *duel*: of its two contestants one is measured, then the other one, then the first
+one again, and the second one's value is set against the mean of the two around it, in every round.  Contestants that
+share an opponent share its measurements: T a T b T c T.  The opponent comes twice unless it is dear to start; then its
+challenger does.  The table goes to standard output, progress to standard error; `--json -` swaps the table for JSON.
 """
 
 import argparse
-import contextlib
 import json
 import math
 import operator
-import os
-import platform
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numba
-import numpy as np
+from contestants import BATCH, LARGE_BATCH, PEERS, Contestant, Measure, Plan, Values, contestants, run_peer
+from itemise import STAGES
 
-import ttt_batch
-from ttt_batch.config import make_config
+from ttt_batch.bench import surroundings
 from ttt_batch.learners import LEARNERS
-from ttt_batch.recorder import unbeatable_since
-from ttt_batch.trainer import Trainer
-from ttt_batch.training import available_threads, train
 
-TEXTBOOK = Path(__file__).with_name("textbook.c")
-BATCH, LARGE_BATCH = 16_384, 1_000_000
-WARM_GAMES, SETTLE_GAMES, SLICES = 100 * BATCH, 1_000_000, 8
+QUICK: dict[str, Any] = {"rounds": 5, "peer_rounds": 5, "cold_rounds": 1, "seeds": 20, "once": 1, "long": 0}
+QUICK |= {"seconds": 0.1, "random_games": 10**8}
+# Many short rounds rather than few long ones: the machine's speed must not change within a duel.
+FULL: dict[str, Any] = {"rounds": 15, "peer_rounds": 7, "cold_rounds": 2, "seeds": 100, "once": 1, "long": 15}
+FULL |= {"seconds": 0.1, "random_games": 10**9}
 
-# Runs a command and prints its seconds and peak memory.  In a process of its own: a child's peak starts from that
-# of the process it was forked from, and this one holds Numba.
-WATCH = """
-import json, os, subprocess, sys, time
-start = time.perf_counter()
-child = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-_, status, usage = os.wait4(child.pid, 0)
-seconds = time.perf_counter() - start
-peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
-print(json.dumps({"seconds": seconds, "megabytes": peak}))
-sys.exit(status != 0)
-"""
-
-Values = dict[str, float]
-Measure = Callable[[], Values]
 Target = tuple[str, float] | None
-
-
-class Plan(NamedTuple):
-    """How much to measure.
-
-    folder: for files made on the way.  rounds, cold_rounds, seeds: how often a contestant is measured, one that
-    compiles everything, and `td`.  seconds: work per measurement.
-    """
-
-    folder: Path
-    rounds: int
-    cold_rounds: int
-    seeds: int
-    seconds: float
-
-
-class Contestant(NamedTuple):
-    """prepare: builds and warms what is needed and returns the measurement.  rounds: how often, a field of the plan."""
-
-    prepare: Callable[[Plan], Measure]
-    rounds: str = "rounds"
+COMPARE: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "<": operator.lt,
+    "1 +-": lambda value, bound: abs(value - 1) <= bound,
+}
 
 
 class Figure(NamedTuple):
     """A number to report: a quantity of a contestant, or its ratio to the same quantity of another one.
 
-    over: the contestant to divide by, round by round.  target: comparison and bound.  summary: what the rounds come to.
+    over: the contestant to divide by, in a duel.  target: comparison and bound.  summary: what the rounds come to.
     """
 
     name: str
@@ -92,127 +60,27 @@ class Figure(NamedTuple):
     summary: Callable[[list[float]], float] = statistics.median
 
 
-def textbook(plan: Plan) -> Measure:
-    """The C program: sequential `backward-q`, timed by itself."""
-    program = plan.folder / "textbook"
-    subprocess.run(["gcc", "-O2", "-o", str(program), str(TEXTBOOK)], check=True)
+class Duel(NamedTuple):
+    """Two contestants of a ratio: `around` is measured before and after `inner`."""
 
-    def measure() -> Values:
-        command = [str(program), str(round(1_500_000 * plan.seconds)), "1"]
-        lines = subprocess.check_output(command, text=True).splitlines()
-        values = {name: float(value) for name, value in map(str.split, lines)}
-        return values | {"games/s": values["games"] / values["seconds"]}
-
-    return measure
+    around: str
+    inner: str
 
 
-def learning(learner: str, batch: int, epsilon: float | None = None) -> Contestant:
-    """One thread that learns on and on, kernels and tables warm."""
+class Measurements(NamedTuple):
+    """What was measured: every measurement by contestant, and those of a duel (before, inner, after) by round."""
 
-    def prepare(plan: Plan) -> Measure:
-        trainer = warm_trainer(learner, batch, epsilon)
-        games = games_in(trainer, plan.seconds)
-        return lambda: {"games/s": games / advance(trainer, games)}
-
-    return Contestant(prepare)
+    values: dict[str, list[Values]]
+    duels: dict[Duel, list[tuple[Values, Values, Values]]]
 
 
-def threads(batch: int) -> Contestant:
-    """The same games on one and on two threads, slice by slice in turn, and whether the tables agree."""
-
-    def prepare(plan: Plan) -> Measure:
-        trainers = [warm_trainer("sutton-barto", batch, 0.1, threads=n) for n in (1, 2)]
-        games = games_in(trainers[0], plan.seconds / SLICES)
-        advance(trainers[1], trainers[0].games - trainers[1].games)
-
-        def measure() -> Values:
-            seconds = [0.0, 0.0]
-            for turn in range(SLICES):
-                for i in (0, 1) if turn % 2 else (1, 0):
-                    seconds[i] += advance(trainers[i], games)
-            one, two = (b"".join(array.tobytes() for array in trainer.tables) for trainer in trainers)
-            rates = [SLICES * games / spent for spent in seconds]
-            return {"one": rates[0], "two": rates[1], "two/one": rates[1] / rates[0], "same": float(one == two)}
-
-        return measure
-
-    return Contestant(prepare)
+def mean_of_some(rounds: list[float]) -> float:
+    """The mean of the rounds that have a value."""
+    known = [value for value in rounds if not math.isnan(value)]
+    return statistics.mean(known) if known else math.nan
 
 
-def settling(_plan: Plan) -> Measure:
-    """`td` at its defaults, one more seed each time: from which game on it is unbeatable in both seats."""
-    seeds = iter(range(1 << 31))
-
-    def measure() -> Values:
-        points = train(SETTLE_GAMES, learner="td", seed=next(seeds), threads=1).statistics
-        since = unbeatable_since(points["games"], points["unbeatable"])
-        return {"games": math.inf if since is None else float(since)}
-
-    return measure
-
-
-def command(*arguments: str, cold: bool = False) -> Contestant:
-    """A whole `ttt-batch` command from start to finish; cold: with an empty kernel cache each time."""
-    beside = Path(sys.executable).with_name("ttt-batch")
-    program = [str(beside)] if beside.exists() else [sys.executable, "-m", "ttt_batch"]
-    watcher = [sys.executable, "-I", "-S", "-c", WATCH, *program, *arguments]
-
-    def prepare(plan: Plan) -> Measure:
-        def measure() -> Values:
-            with tempfile.TemporaryDirectory(dir=plan.folder) as folder:
-                out = ["--out", str(Path(folder, "run.h5"))] if arguments[0] == "train" else []
-                environment = os.environ | ({"TTT_BATCH_CACHE_DIR": folder} if cold else {})
-                done = subprocess.run([*watcher, *out], env=environment, capture_output=True, text=True)
-            if done.returncode:
-                raise SystemExit(f"ttt-batch {' '.join(arguments)} failed: {done.stderr.strip()}")
-            return dict(json.loads(done.stdout))
-
-        if not cold:
-            measure()  # fills the kernel cache and the system's file cache
-        return measure
-
-    return Contestant(prepare, "cold_rounds" if cold else "rounds")
-
-
-def warm_trainer(learner: str, batch: int, epsilon: float | None, threads: int = 1) -> Trainer:
-    """A trainer with compiled kernels, past the first batches, whose tables change most."""
-    trainer = Trainer(make_config(learner=learner, epsilon=epsilon, batch=batch), threads=threads)
-    advance(trainer, math.ceil(WARM_GAMES / batch) * batch)
-    return trainer
-
-
-def advance(trainer: Trainer, games: int) -> float:
-    """Learn from `games` more games; return the seconds."""
-    start = time.perf_counter()
-    trainer.advance(trainer.games + games, lambda: False)
-    return time.perf_counter() - start
-
-
-def games_in(trainer: Trainer, seconds: float) -> int:
-    """Games, in whole batches, that `trainer` learns from in about `seconds`."""
-    batch = trainer.config.batch
-    batches = math.ceil(WARM_GAMES / batch)
-    return max(1, int(batches * seconds / advance(trainer, batches * batch))) * batch
-
-
-def contestants() -> dict[str, Contestant]:
-    """Everything that can be measured, by name."""
-    return {
-        "textbook": Contestant(textbook),
-        "sutton-barto 0.1": learning("sutton-barto", BATCH, 0.1),
-        **{f"{name} batched": learning(name, BATCH) for name in LEARNERS},
-        **{f"{name} sequential": learning(name, 1) for name in LEARNERS},
-        f"threads {BATCH}": threads(BATCH),
-        f"threads {LARGE_BATCH}": threads(LARGE_BATCH),
-        "settling": Contestant(settling, "seeds"),
-        "help": command("--help"),
-        "train 100k": command("train", "--games", "100000"),
-        "train 10M": command("train", "--games", "10000000"),
-        "train 10M cold": command("train", "--games", "10000000", cold=True),
-    }
-
-
-def figures() -> Iterator[Figure]:
+def figures(plan: Plan) -> Iterator[Figure]:
     """What is reported, in order, with its targets."""
 
     def speed(name: str, contestant: str, target: Target = None) -> Iterator[Figure]:
@@ -220,35 +88,82 @@ def figures() -> Iterator[Figure]:
         yield Figure(f"{name} / textbook", contestant, "games/s", "x", "textbook", target)
 
     yield Figure("textbook C, backward-q", "textbook", "games/s", "games/s")
-    yield from speed("sutton-barto, epsilon 0.1, batch 16,384", "sutton-barto 0.1", (">=", 20))
+    for epsilon, least in ((0.1, 50), (0.3, 30)):
+        name, contestant = f"sutton-barto, epsilon {epsilon}, batch {BATCH:,}", f"sutton-barto {epsilon}"
+        yield from speed(name, contestant, (">=", least))
     for learner in LEARNERS:
-        # The target is for the five published presets; `td`, whose settled values tie everywhere, is shown beside them.
-        preset = None if learner == "td" else (">=", 12)
-        yield from speed(f"{learner}, batch 16,384", f"{learner} batched", preset)
+        yield from speed(f"{learner}, batch {BATCH:,}", f"{learner} batched", (">=", 20))
     for learner in LEARNERS:
-        target = (">=", 4) if learner == "backward-q" else None
-        yield from speed(f"{learner}, sequential", f"{learner} sequential", target)
-    for batch in (BATCH, LARGE_BATCH):
+        least = 10 if learner in ("backward-q", "sutton-barto") else 6
+        yield from speed(f"{learner}, sequential", f"{learner} sequential", (">=", least))
+    for ours, theirs, settings in (
+        ("sutton-barto 0.1", "tuned sutton-barto 0.1", f"sutton-barto, epsilon 0.1, batch {BATCH:,}"),
+        ("td batched", "tuned td 0.3", f"td, batch {BATCH:,}"),
+    ):
+        yield Figure(f"hand-tuned C, {settings}", theirs, "games/s", "games/s")
+        yield Figure(f"{settings} / hand-tuned C", ours, "games/s", "x", theirs, (">=", 0.75))
+
+    flow = "flow, sutton-barto, epsilon 0.1"
+    yield Figure(f"{flow}, batch {LARGE_BATCH:,}", "flow sutton-barto 0.1", "games/s", "games/s", target=(">=", 2e9))
+    for name in ("sutton-barto 0.1", *LEARNERS):
+        label = f"flow, {name.replace(' 0.1', ', epsilon 0.1')}"
+        yield Figure(f"{label}, 10^15 games", f"flow sizes {name}", "1e+15", "ms")
+        yield Figure(f"{label}, slowest of 10^6 to 10^15", f"flow sizes {name}", "slowest", "ms", None, ("<=", 2))
+
+    yield Figure("OpenSpiel, tabular_qlearner self-play", "openspiel-learning", "games/s", "games/s")
+    yield Figure("random play", "random play", "games/s", "games/s")
+    for name, contestant, label, target in (
+        ("OpenSpiel, random playouts", "openspiel-playouts", "OpenSpiel", (">=", 2000)),
+        ("OpenSpiel, random bots in C++", "openspiel-bots", "OpenSpiel bots", None),
+        ("Pgx, random play", "pgx-random", "Pgx", (">=", 350)),
+        ("Pgx, random play, tuned", "pgx-tuned", "Pgx tuned", None),
+    ):
+        yield Figure(name, contestant, "games/s", "games/s")
+        yield Figure(f"random play / {label}", "random play", "games/s", "x", contestant, target)
+    size = f"10^{math.log10(plan.random_games):.0f}"
+    yield Figure(f"random play, shares of {size}: largest |z|", "random shares", "largest |z|", "", None, ("<", 4), max)
+
+    for batch, least in ((BATCH, 0.97), (LARGE_BATCH, 1.5)):
         name, pair = f"two threads, batch {batch:,}", f"threads {batch}"
         yield Figure(name, pair, "two", "games/s")
-        # Never slower, less 3 % for the noise of the measurement.
-        yield Figure(f"{name} / one thread", pair, "two/one", "x", target=(">=", 0.97))
+        # Small batches: never slower, less 3 % for the noise of the measurement.
+        yield Figure(f"{name} / one thread", pair, "two/one", "x", target=(">=", least))
         yield Figure(f"{name}: same bytes (1 = yes)", pair, "same", "", target=(">=", 1), summary=min)
-    yield Figure("td unbeatable for good, slowest seed", "settling", "games", "games", None, ("<=", 50_000), max)
-    yield Figure("td unbeatable for good, median seed", "settling", "games", "games")
+    long = f"td, batch {BATCH:,}"
+    yield Figure(f"{long}, after 10^7 games", "long run", "early", "games/s")
+    yield Figure(f"{long}, after 10^9 games", "long run", "late", "games/s")
+    yield Figure(f"{long}, after 10^9 / after 10^7", "long run", "late/early", "x", target=("1 +-", 0.1))
+    yield Figure(f"{long}, memory grown from 10^7 to 10^9", "long run", "megabytes", "MB", target=("<=", 1))
+
+    yield Figure("td unbeatable for good, median seed", "settling td", "settled games", "games")
+    slowest = ("<=", 50_000)
+    yield Figure("td unbeatable for good, slowest seed", "settling td", "settled games", "games", None, slowest, max)
+    yield Figure("td unbeatable for good, seconds", "settling td", "settled seconds", "s", target=("<", 0.005))
+    classic = "sutton-barto, epsilon 0.1"
+    yield Figure(f"{classic}, first proof, games", "settling sutton-barto 0.1", "first games", "games")
+    yield Figure(
+        f"{classic}, first proof, seconds", "settling sutton-barto 0.1", "first seconds", "s", None, ("<", 0.015)
+    )
+    yield Figure(f"{classic}, later points that hold", "settling sutton-barto 0.1", "later", "", summary=mean_of_some)
+
     yield Figure("ttt-batch --help", "help", "seconds", "s", target=("<", 0.3))
-    yield Figure("train --games 100000", "train 100k", "seconds", "s")
+    yield Figure("train --games 100000", "train 100k", "seconds", "s", target=("<", 1.0))
+    yield Figure("100,000 games in process: play, learn, prove", "in process", "seconds", "s", target=("<", 0.015))
+    for stage in STAGES:
+        yield Figure(f"train --games 100000: {stage}", "stages", stage, "ms")
     for name, contestant, most in (("", "train 10M", 2.5), (", first run ever", "train 10M cold", 25)):
         yield Figure(f"train --games 10000000{name}", contestant, "seconds", "s", target=("<", most))
         yield Figure(f"train --games 10000000{name}: peak", contestant, "megabytes", "MB", target=("<", 300))
 
 
-def choose(wanted: list[str]) -> list[Figure]:
-    """The figures whose name contains one of `wanted` (all without), as far as this machine can measure them."""
-    possible = list(figures())
+def choose(wanted: list[str], plan: Plan) -> list[Figure]:
+    """The figures whose name contains one of `wanted` (all without), as far as this machine and the plan have them."""
+    known, possible = contestants(), list(figures(plan))
+    possible = [figure for figure in possible if getattr(plan, known[figure.contestant].rounds)]
     if shutil.which("gcc") is None:
-        say("no C compiler (gcc) found: the textbook program and the ratios to it are left out")
-        possible = [figure for figure in possible if "textbook" not in (figure.contestant, figure.over)]
+        say("no C compiler (gcc) found: the programs in C and the ratios to them are left out")
+        in_c = {name for name in known if name == "textbook" or name.startswith("tuned ")}
+        possible = [figure for figure in possible if not in_c & {figure.contestant, figure.over}]
     chosen = [f for f in possible if not wanted or any(word.lower() in f.name.lower() for word in wanted)]
     if not chosen:
         names = "\n  ".join(figure.name for figure in possible)
@@ -256,58 +171,104 @@ def choose(wanted: list[str]) -> list[Figure]:
     return chosen
 
 
-def measure_all(chosen: list[Figure], plan: Plan) -> dict[str, list[Values]]:
-    """Measure in turn what the figures need, round after round; return the values by contestant."""
+def without_missing(chosen: list[Figure], interpreter: str) -> tuple[list[Figure], dict[str, str]]:
+    """`chosen` without what needs a peer that is not installed, and the versions of those that are."""
+    versions: dict[str, str] = {}
+    missing = set()
     needed = {name for figure in chosen for name in (figure.contestant, figure.over)}
-    running = {name: contestant for name, contestant in contestants().items() if name in needed}
-    say(f"preparing {', '.join(running)}")
-    measures = {name: contestant.prepare(plan) for name, contestant in running.items()}
-    rounds = {name: getattr(plan, contestant.rounds) for name, contestant in running.items()}
-    values: dict[str, list[Values]] = {name: [] for name in running}
-    for number in range(max(rounds.values())):
-        say(f"round {number + 1} of {max(rounds.values())}")
-        for name in running:
-            if number < rounds[name]:
-                values[name].append(measures[name]())
-    return values
+    for name in filter(needed.__contains__, PEERS):
+        try:
+            versions |= run_peer(interpreter, name, 0)["versions"]
+        except LookupError as error:
+            say(f"left out: {error}")
+            missing.add(name)
+    versions.pop("python", None)  # the interpreter's, not this one's
+    left = [figure for figure in chosen if not missing & {figure.contestant, figure.over}]
+    if not left:
+        raise SystemExit("every figure asked for needs a program that is not installed; see --peers")
+    return left, versions
 
 
-def results(chosen: list[Figure], values: dict[str, list[Values]]) -> Iterator[dict[str, Any]]:
+def duel_of(figure: Figure, known: dict[str, Contestant]) -> Duel:
+    """Who is measured around whom for a ratio."""
+    assert figure.over is not None
+    if known[figure.over].dear:
+        return Duel(figure.contestant, figure.over)
+    return Duel(figure.over, figure.contestant)
+
+
+def measure_all(chosen: list[Figure], plan: Plan) -> Measurements:
+    """Measure in turn what the figures need, round after round."""
+    known = contestants()
+    needed = {name for figure in chosen for name in (figure.contestant, figure.over)}
+    names = [name for name in known if name in needed]
+    say(f"preparing {', '.join(names)}")
+    measures: dict[str, Measure] = {name: known[name].prepare(plan) for name in names}
+    # By who is around, so that one measurement serves the duels on both its sides.
+    duels = sorted(
+        {duel_of(figure, known) for figure in chosen if figure.over is not None},
+        key=lambda duel: (names.index(duel.around), names.index(duel.inner)),
+    )
+    single = [name for name in names if not any(name in duel for duel in duels)]
+    found = Measurements({name: [] for name in names}, defaultdict(list))
+
+    def measure(name: str) -> Values:
+        found.values[name].append(measures[name]())
+        return found.values[name][-1]
+
+    times: dict[str, int] = {name: getattr(plan, known[name].rounds) for name in names}
+    rounds = max(times.values())
+    for number in range(rounds):
+        say(f"round {number + 1} of {rounds}")
+        latest: tuple[str, Values] = "", {}
+        for duel in duels:
+            if number >= min(times[duel.around], times[duel.inner]):
+                continue
+            before = latest[1] if latest[0] == duel.around else measure(duel.around)
+            inner, after = measure(duel.inner), measure(duel.around)
+            found.duels[duel].append((before, inner, after))
+            latest = duel.around, after
+        for name in single:
+            if number < times[name]:
+                measure(name)
+    return found
+
+
+def ratios(figure: Figure, found: Measurements) -> list[float]:
+    """The figure's contestant over the other one, round by round."""
+    duel = duel_of(figure, contestants())
+    rounds = []
+    for before, inner, after in found.duels[duel]:
+        around = (before[figure.quantity] + after[figure.quantity]) / 2
+        times = inner[figure.quantity] / around
+        rounds.append(times if duel.inner == figure.contestant else 1 / times)
+    return rounds
+
+
+def results(chosen: list[Figure], found: Measurements) -> Iterator[dict[str, Any]]:
     """Each figure with its values per round, what they come to, and whether the target is reached."""
-    compare = {">=": operator.ge, "<=": operator.le, "<": operator.lt}
     for figure in chosen:
-        rounds = [value[figure.quantity] for value in values[figure.contestant]]
         if figure.over is not None:
-            others = [value[figure.quantity] for value in values[figure.over]]
-            rounds = [a / b for a, b in zip(rounds, others, strict=True)]
+            rounds = ratios(figure, found)
+        else:
+            rounds = [value[figure.quantity] for value in found.values[figure.contestant]]
         value = figure.summary(rounds)
         spread = {"median": statistics.median(rounds), "min": min(rounds), "max": max(rounds), "rounds": rounds}
         aim: dict[str, Any] = {"target": None, "reached": None}
         if figure.target is not None:
             sign, bound = figure.target
-            aim = {"target": f"{sign} {bound:g}", "reached": compare[sign](value, bound)}
+            aim = {"target": f"{sign} {show(bound)}", "reached": COMPARE[sign](value, bound)}
         yield {"figure": figure.name, "unit": figure.unit, "value": value, **spread, **aim}
 
 
-def surroundings() -> dict[str, Any]:
-    """What is measured, on what, and when."""
-    processor = platform.processor() or platform.machine()
-    with contextlib.suppress(OSError, StopIteration):
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        processor = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    versions = {"ttt-batch": ttt_batch.__version__, "python": platform.python_version()}
-    versions |= {"numpy": np.__version__, "numba": numba.__version__}
-    if shutil.which("gcc"):
-        versions["gcc"] = subprocess.check_output(["gcc", "-dumpfullversion"], text=True).strip()
-    machine = {"processor": processor, "cores": available_threads(), "system": platform.platform()}
-    return {"machine": machine, "versions": versions, "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
-
-
 def show(number: float) -> str:
-    """A number in three or four digits, thousands by commas, millions as M."""
-    if number >= 1e6:
-        return "never" if math.isinf(number) else f"{number / 1e6:,.2f} M"
-    return f"{number:,.0f}" if number >= 1000 or number == int(number) else f"{number:.3g}"
+    """A number in three or four digits, thousands by commas, millions as M, thousands of millions as G."""
+    if math.isinf(number):
+        return "never"
+    for size, letter in ((1e9, " G"), (1e6, " M")):
+        if abs(number) >= size:
+            return f"{number / size:,.4g}{letter}"
+    return f"{number:,.0f}" if abs(number) >= 1000 or number == int(number) else f"{number:.3g}"
 
 
 def table(report: dict[str, Any]) -> str:
@@ -333,15 +294,20 @@ def say(message: str) -> None:
 def main() -> None:
     """Measure, then print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="less work per measurement, 20 seeds instead of 100")
+    parser.add_argument("--quick", action="store_true", help="less work per measurement, fewer rounds and seeds")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="figures whose name contains NAME")
+    parser.add_argument("--peers", default=sys.executable, metavar="PYTHON", help="an interpreter that has the peers")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON; - for standard output")
     options = parser.parse_args()
-    chosen = choose(options.only)
-    amounts = (5, 1, 20, 0.3) if options.quick else (5, 2, 100, 1.0)
     with tempfile.TemporaryDirectory() as folder:
-        values = measure_all(chosen, Plan(Path(folder), *amounts))
-    report = surroundings() | {"quick": options.quick, "figures": list(results(chosen, values)), "measurements": values}
+        plan = Plan(Path(folder), options.peers, **(QUICK if options.quick else FULL))
+        chosen, peer_versions = without_missing(choose(options.only, plan), options.peers)
+        found = measure_all(chosen, plan)
+    report = surroundings()
+    report["versions"] |= peer_versions
+    if shutil.which("gcc"):
+        report["versions"]["gcc"] = subprocess.check_output(["gcc", "-dumpfullversion"], text=True).strip()
+    report |= {"quick": options.quick, "figures": list(results(chosen, found)), "measurements": found.values}
     # JSON has no infinity: a seed that never settles becomes null.
     text = json.dumps(json.loads(json.dumps(report), parse_constant=lambda _: None), indent=1)
     print(text if options.json == "-" else table(report))

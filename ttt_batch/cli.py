@@ -341,6 +341,22 @@ def warmup(
     typer.echo(reports.to_json(reports.warmth_summary(warmth)) if json else reports.warmth_text(warmth))
 
 
+@app.command()
+def bench(
+    seconds: Annotated[float, typer.Option(help="How long to measure, about.")] = 15.0,
+    threads: Annotated[int | None, typer.Option(help="The most threads; all processors if not given.")] = None,
+    json: Json = False,
+) -> None:
+    """Measure what this machine can do: games per second with each learner and engine, threads, evaluation."""
+    from ttt_batch import bench as benches
+
+    with _working("interrupted before everything was measured") as report:
+        benches.check(seconds, threads)
+        benches.prepare(report.warming)
+        figures = benches.bench(seconds=seconds, threads=threads, progress=report.measuring)
+    typer.echo(benches.bench_json(figures) if json else benches.bench_text(figures))
+
+
 def _agent(path: Path | None) -> "Run":
     """The run to play against: the one named, else the newest here, else one trained on the spot."""
     from ttt_batch.run import load

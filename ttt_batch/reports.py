@@ -304,6 +304,9 @@ def warmth_text(warmth: "Warmth") -> str:
 COMPILING = "compiling kernels (once, about 15 seconds) ..."
 """Training compiles for 12 s on one processor of 2.5 GHz, and nothing else takes longer."""
 
+MEASURING_LINES = 6
+"""Lines of progress that `bench` prints off a terminal, but for the last one."""
+
 
 def is_live(stream: TextIO) -> bool:
     """Whether a text stream shows moving pictures: a terminal that can do more than print lines."""
@@ -376,6 +379,25 @@ class Reporter:
         if self._live and done < total:
             self.spin(f"compiling all kernels (once, about a minute) ... {done} of {total},", self._compiling_since)
 
+    def measuring(self, done: int, total: int) -> None:
+        """Show how many measurements of `bench.bench` are done.
+
+        Drawn between measurements only: a display that moves by itself would take time from what is measured.
+        """
+        if not self._live:
+            if done >= self._next_line:
+                self._next_line = done + total // MEASURING_LINES
+                print(f"measuring: {done} of {total}", file=sys.stderr, flush=True)
+            return
+        from rich.progress_bar import ProgressBar
+
+        if done == total:
+            self.clear()
+            return
+        if self._display is None:
+            self._display = _live_display(moving=False)
+        self._display.update(ProgressBar(total=total, completed=done, width=38), refresh=True)
+
     def __call__(self, progress: Progress) -> None:
         """Show one `Progress`."""
         self._first = self._first or progress
@@ -399,8 +421,11 @@ class Reporter:
         self._display.update(Group(bar, Text(games), Text(progress_text(progress, self._first or progress))))
 
 
-def _live_display(renderable: Callable[[], Any] | None = None) -> Any:
-    """A running display on standard error, drawn anew ten times a second, that leaves nothing when it stops."""
+def _live_display(renderable: Callable[[], Any] | None = None, *, moving: bool = True) -> Any:
+    """A running display on standard error that leaves nothing when it stops.
+
+    moving: drawn anew ten times a second; else only where that is asked for.
+    """
     from rich.console import Console
     from rich.live import Live
 
@@ -408,6 +433,7 @@ def _live_display(renderable: Callable[[], Any] | None = None) -> Any:
     display = Live(
         console=Console(stderr=True),
         transient=True,
+        auto_refresh=moving,
         refresh_per_second=10,
         redirect_stdout=False,
         get_renderable=renderable,

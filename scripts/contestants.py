@@ -1,0 +1,403 @@
+"""What `benchmark.py` measures: this package, programs in C, and other people's programs, by name.
+
+A contestant is prepared once (built, compiled, warmed) and then measured again and again; each measurement is short,
+so that what is compared can be measured close together.
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tuned
+from itemise import itemise
+from settling import Case, follow
+
+from ttt_batch.board import Board
+from ttt_batch.config import make_config
+from ttt_batch.evaluation import match
+from ttt_batch.graph import enumerate_graph
+from ttt_batch.learners import LEARNERS
+from ttt_batch.play.random_play import random_games
+from ttt_batch.policy import random_policy
+from ttt_batch.processors import available_threads
+from ttt_batch.trainer import Trainer
+
+TEXTBOOK = Path(__file__).with_name("textbook.c")
+PEERS_SCRIPT = Path(__file__).with_name("peers.py")
+BATCH, LARGE_BATCH = 16_384, 1_000_000
+WARM_GAMES, SETTLE_GAMES, SLICES = 100 * BATCH, 1_000_000, 8
+FLOW_SIZES, FLOWS = (10**6, 10**9, 10**12, 10**15), 10
+EARLY, LATE = 10**7 // BATCH * BATCH, 10**9 // BATCH * BATCH
+PEERS = ("openspiel-learning", "openspiel-playouts", "openspiel-bots", "pgx-random", "pgx-tuned")
+"""The names that `peers.py` knows and that are reported."""
+
+# Runs a command and prints its seconds and peak memory.  In a process of its own: a child's peak starts from that
+# of the process it was forked from, and this one holds Numba.
+WATCH = """
+import json, os, subprocess, sys, time
+start = time.perf_counter()
+child = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(child.pid, 0)
+seconds = time.perf_counter() - start
+peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
+print(json.dumps({"seconds": seconds, "megabytes": peak}))
+sys.exit(status != 0)
+"""
+
+Values = dict[str, Any]
+Measure = Callable[[], Values]
+
+
+class Plan(NamedTuple):
+    """How much to measure.
+
+    folder: for files made on the way.  peers: an interpreter that has the peers.
+    rounds: how often a contestant is measured.  peer_rounds, cold_rounds, seeds, once, long: how often one of
+    `peers.py` is, one that compiles everything, one that takes a seed each time, one that is exact by itself, and one
+    that takes a billion games to prepare; 0 leaves it out.
+    seconds: work per measurement.  random_games: of which the shares are checked.
+    """
+
+    folder: Path
+    peers: str
+    rounds: int
+    peer_rounds: int
+    cold_rounds: int
+    seeds: int
+    once: int
+    long: int
+    seconds: float
+    random_games: int
+
+
+class Contestant(NamedTuple):
+    """prepare: builds and warms what is needed and returns the measurement.
+
+    rounds: how often, a field of the plan.  dear: whether a measurement takes much longer than its work.
+    """
+
+    prepare: Callable[[Plan], Measure]
+    rounds: str = "rounds"
+    dear: bool = False
+
+
+def textbook(plan: Plan) -> Measure:
+    """The C program: sequential `backward-q`, timed by itself; as fast in its first 100,000 games as later."""
+    program = plan.folder / "textbook"
+    subprocess.run(["gcc", "-O2", "-o", str(program), str(TEXTBOOK)], check=True)
+
+    def measure() -> Values:
+        command = [str(program), str(round(1_500_000 * plan.seconds)), "1"]
+        lines = subprocess.check_output(command, text=True).splitlines()
+        values = {name: float(value) for name, value in map(str.split, lines)}
+        return values | {"games/s": values["games"] / values["seconds"]}
+
+    return measure
+
+
+def hand_tuned(learner: str, epsilon: float) -> Contestant:
+    """The C program tuned by hand, after a check that it learns the same bytes, from the learner's start each time."""
+
+    def prepare(plan: Plan) -> Measure:
+        folder = plan.folder / f"{learner}-{epsilon:g}"
+        folder.mkdir()
+        program = tuned.build(folder)
+        tuned.check(program, learner, epsilon, BATCH, 20)
+        start = Trainer(make_config(learner=learner, epsilon=epsilon, batch=BATCH))
+        warm = WARM_GAMES // BATCH
+        rate = tuned.run(program, start, warm, warm=warm).values["games/s"]
+        batches = math.ceil(rate * plan.seconds / BATCH)
+        return lambda: tuned.run(program, start, batches, warm=warm).values
+
+    return Contestant(prepare)
+
+
+def peer(name: str) -> Contestant:
+    """Another program, in a process and under an interpreter of its own; see `peers.py`."""
+    return Contestant(lambda plan: lambda: run_peer(plan.peers, name, 2 * plan.seconds), "peer_rounds", dear=True)
+
+
+def run_peer(interpreter: str, name: str, seconds: float) -> Values:
+    """What `peers.py` prints; LookupError with its own line where the peer is not installed."""
+    done = subprocess.run([interpreter, str(PEERS_SCRIPT), name, str(seconds)], capture_output=True, text=True)
+    if done.returncode == 3:
+        raise LookupError(done.stderr.strip().splitlines()[-1])
+    if done.returncode:
+        raise SystemExit(f"peers.py {name} failed: {done.stderr.strip()}")
+    return dict(json.loads(done.stdout))
+
+
+def learning(learner: str, batch: int, epsilon: float | None = None, engine: str = "walk") -> Contestant:
+    """One thread that learns, kernels and tables warm; from the same games each time.
+
+    The same games, since speed depends on them: the policy of `sutton-barto` wanders among equally good ones for ever,
+    and with it, by up to half, how fast it is played.
+    """
+
+    def prepare(plan: Plan) -> Measure:
+        trainer = warm_trainer(learner, batch, epsilon, engine)
+        seconds = stretch(trainer)
+        games = games_in(trainer, plan.seconds)
+        return lambda: {"games/s": games / seconds(games)}
+
+    return Contestant(prepare)
+
+
+def stretch(trainer: Trainer) -> Callable[[int], float]:
+    """What times the games that follow where `trainer` stands now, again and again."""
+    moment, tables = trainer.games, [array.copy() for array in trainer.tables]
+    batch = int(trainer.config.batch)
+
+    def seconds(games: int) -> float:
+        again = Trainer(trainer.config, tables=tables)
+        again.games = moment
+        advance(again, math.ceil(BATCH / batch) * batch)  # orders every row anew, as no batch within a run does
+        return advance(again, games)
+
+    return seconds
+
+
+def flow_sizes(learner: str, epsilon: float | None = None) -> Contestant:
+    """Milliseconds a batch of flow, by the batch's size, and those of the slowest size."""
+
+    def prepare(plan: Plan) -> Measure:
+        tables = warm_trainer(learner, LARGE_BATCH, epsilon, "flow").tables
+        trainers = [
+            Trainer(make_config(learner=learner, epsilon=epsilon, batch=size, engine="flow"), tables=tables)
+            for size in FLOW_SIZES
+        ]
+
+        def measure() -> Values:
+            spent = dict.fromkeys(FLOW_SIZES, 0.0)
+            for trainer in trainers * FLOWS:
+                trainer.games = 0  # no run is longer than the largest batch; the tables go on
+                spent[trainer.config.batch] += advance(trainer, trainer.config.batch)
+            values = {f"{size:.0e}": 1e3 * seconds / FLOWS for size, seconds in spent.items()}
+            return values | {"slowest": max(values.values())}
+
+        measure()
+        return measure
+
+    return Contestant(prepare)
+
+
+def threads(batch: int) -> Contestant:
+    """The same games on one and on two threads, slice by slice in turn, and whether the tables agree."""
+
+    def prepare(plan: Plan) -> Measure:
+        trainers = [warm_trainer("sutton-barto", batch, 0.1, threads=n) for n in (1, 2)]
+        games = games_in(trainers[0], plan.seconds / SLICES)
+        advance(trainers[1], trainers[0].games - trainers[1].games)
+
+        def measure() -> Values:
+            seconds = [0.0, 0.0]
+            for turn in range(SLICES):
+                for i in (0, 1) if turn % 2 else (1, 0):
+                    seconds[i] += advance(trainers[i], games)
+            one, two = (b"".join(array.tobytes() for array in trainer.tables) for trainer in trainers)
+            rates = [SLICES * games / spent for spent in seconds]
+            return {"one": rates[0], "two": rates[1], "two/one": rates[1] / rates[0], "same": float(one == two)}
+
+        return measure
+
+    return Contestant(prepare)
+
+
+def long_run(plan: Plan) -> Measure:
+    """Games/s from 10^7 games on and from 10^9 games on, in turn, and what memory grew by in between.
+
+    Of `td`, whose policy comes to rest: see `learning`.
+    """
+    trainer = warm_trainer("td", BATCH)
+    games = games_in(trainer, plan.seconds / SLICES)
+    times, memories = [], []
+    for moment in (EARLY, LATE):
+        advance(trainer, moment - trainer.games)
+        times.append(stretch(trainer))
+        memories.append(memory())
+
+    def measure() -> Values:
+        seconds = [0.0, 0.0]
+        for turn in range(SLICES):
+            for i in (0, 1) if turn % 2 else (1, 0):
+                seconds[i] += times[i](games)
+        early, late = (SLICES * games / spent for spent in seconds)
+        return {"early": early, "late": late, "late/early": late / early, "megabytes": memories[1] - memories[0]}
+
+    return measure
+
+
+def memory() -> float:
+    """Megabytes that this process holds; where the system does not tell, the most it ever held."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+    except OSError:
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak * (1 if sys.platform == "darwin" else 1024) / 1e6
+
+
+def random_play(plan: Plan) -> Measure:
+    """Random games on one thread, nothing learnt."""
+    board, warm = Board(), 1_000_000
+    random_games(board, warm)
+
+    def time_of(games: int) -> float:
+        start = time.perf_counter()
+        random_games(board, games)
+        return time.perf_counter() - start
+
+    games = round(warm * plan.seconds / time_of(warm))
+    return lambda: {"games/s": games / time_of(games)}
+
+
+def random_shares(plan: Plan) -> Measure:
+    """How many standard deviations the results of random games are off, at most; another seed each time."""
+    graph = enumerate_graph(Board())
+    exact = match(graph, random_policy(graph), random_policy(graph))
+    seeds = iter(range(1 << 31))
+
+    def measure() -> Values:
+        n = plan.random_games
+        counts = random_games(Board(), n, seed=next(seeds), threads=available_threads())
+        off = [
+            (int(count) - n * share) / math.sqrt(n * share * (1 - share))
+            for count, share in zip(counts, exact, strict=True)
+        ]
+        return {"games": n, "counts": counts.tolist(), "z": off, "largest |z|": max(map(abs, off))}
+
+    return measure
+
+
+def settling(learner: str, epsilon: float | None = None, batch: int | str = BATCH) -> Contestant:
+    """One more seed each time: games and seconds to the first proof, and to the one from which on all hold."""
+
+    def prepare(plan: Plan) -> Measure:
+        case = Case(learner, epsilon, None, "walk", batch, SETTLE_GAMES)
+        follow(case, 0)
+        seeds = iter(range(1 << 31))
+
+        def measure() -> Values:
+            course = follow(case, next(seeds))
+            values: Values = {}
+            for name, point in (("first", course.first), ("settled", course.settled)):
+                values[f"{name} games"] = math.inf if point is None else course.games[point]
+                values[f"{name} seconds"] = math.inf if point is None else course.seconds[point]
+            later = [] if course.first is None else course.holds[course.first + 1 :]
+            return values | {"later": sum(later) / len(later) if later else math.nan}
+
+        return measure
+
+    return Contestant(prepare, "seeds")
+
+
+def in_process(games: int) -> Contestant:
+    """Playing, learning and judging of a short training, kernels loaded; another seed each time."""
+
+    def prepare(plan: Plan) -> Measure:
+        case = Case("td", None, None, "walk", BATCH, games)
+        follow(case, 0)
+        seeds = iter(range(1 << 31))
+        return lambda: {"seconds": follow(case, next(seeds)).seconds[-1]}
+
+    return Contestant(prepare)
+
+
+def environment() -> dict[str, str]:
+    """That of the commands: Python may keep its bytecode, or every start would compile the sources of a checkout."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
+def command(*arguments: str, cold: bool = False) -> Contestant:
+    """A whole `ttt-batch` command from start to finish; cold: with an empty kernel cache each time."""
+    beside = Path(sys.executable).with_name("ttt-batch")
+    program = [str(beside)] if beside.exists() else [sys.executable, "-m", "ttt_batch"]
+    watcher = [sys.executable, "-I", "-S", "-c", WATCH, *program, *arguments]
+
+    def prepare(plan: Plan) -> Measure:
+        def measure() -> Values:
+            with tempfile.TemporaryDirectory(dir=plan.folder) as folder:
+                out = ["--out", str(Path(folder, "run.h5"))] if arguments[0] == "train" else []
+                around = environment() | ({"TTT_BATCH_CACHE_DIR": folder} if cold else {})
+                done = subprocess.run([*watcher, *out], env=around, capture_output=True, text=True)
+            if done.returncode:
+                raise SystemExit(f"ttt-batch {' '.join(arguments)} failed: {done.stderr.strip()}")
+            return dict(json.loads(done.stdout))
+
+        if not cold:
+            measure()  # fills the kernel cache and the system's file cache
+        return measure
+
+    return Contestant(prepare, "cold_rounds" if cold else "rounds")
+
+
+def stages(plan: Plan) -> Measure:
+    """Milliseconds of `train --games 100000` by stage; see `itemise.py`."""
+    itemise(plan.folder, environment())
+    return lambda: itemise(plan.folder, environment())
+
+
+def warm_trainer(
+    learner: str, batch: int, epsilon: float | None = None, engine: str = "walk", threads: int = 1
+) -> Trainer:
+    """A trainer with compiled kernels, past the first batches, whose tables change most."""
+    config = make_config(learner=learner, epsilon=epsilon, batch=batch, engine=engine)
+    trainer = Trainer(config, threads=threads)
+    advance(trainer, batches_to_warm(trainer) * batch)
+    return trainer
+
+
+def batches_to_warm(trainer: Trainer) -> int:
+    """Batches that settle the tables: so many games, or steps of flow, whose batches may be of any size."""
+    return 20 if trainer.config.engine == "flow" else math.ceil(WARM_GAMES / int(trainer.config.batch))
+
+
+def advance(trainer: Trainer, games: int) -> float:
+    """Learn from `games` more games; return the seconds."""
+    start = time.perf_counter()
+    trainer.advance(trainer.games + games, lambda: False)
+    return time.perf_counter() - start
+
+
+def games_in(trainer: Trainer, seconds: float) -> int:
+    """Games, in whole batches, that `trainer` learns from in about `seconds`."""
+    batch, batches = int(trainer.config.batch), batches_to_warm(trainer)
+    return max(1, int(batches * seconds / advance(trainer, batches * batch))) * batch
+
+
+def contestants() -> dict[str, Contestant]:
+    """Everything that can be measured, by name."""
+    return {
+        "textbook": Contestant(textbook),
+        **{f"sutton-barto {epsilon}": learning("sutton-barto", BATCH, epsilon) for epsilon in (0.1, 0.3)},
+        **{f"{name} batched": learning(name, BATCH) for name in LEARNERS},
+        **{f"{name} sequential": learning(name, 1) for name in LEARNERS},
+        "tuned sutton-barto 0.1": hand_tuned("sutton-barto", 0.1),
+        "tuned td 0.3": hand_tuned("td", 0.3),
+        "flow sutton-barto 0.1": learning("sutton-barto", LARGE_BATCH, 0.1, "flow"),
+        "flow sizes sutton-barto 0.1": flow_sizes("sutton-barto", 0.1),
+        **{f"flow sizes {name}": flow_sizes(name) for name in LEARNERS},
+        "random play": Contestant(random_play),
+        "random shares": Contestant(random_shares, "once"),
+        **{name: peer(name) for name in PEERS},
+        f"threads {BATCH}": threads(BATCH),
+        f"threads {LARGE_BATCH}": threads(LARGE_BATCH),
+        "long run": Contestant(long_run, "long"),
+        "settling td": settling("td"),
+        "settling sutton-barto 0.1": settling("sutton-barto", 0.1),
+        "in process": in_process(100_000),
+        "help": command("--help"),
+        "train 100k": command("train", "--games", "100000"),
+        "stages": Contestant(stages),
+        "train 10M": command("train", "--games", "10000000"),
+        "train 10M cold": command("train", "--games", "10000000", cold=True),
+    }

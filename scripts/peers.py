@@ -1,0 +1,234 @@
+"""Measure another program's tic-tac-toe on one core of this machine, for the comparisons of `benchmark.py`.
+
+    python scripts/peers.py NAME SECONDS
+
+Runs under whichever interpreter has the peer and imports nothing of ttt-batch.  Plays for about SECONDS after a
+warm-up that compiles what needs compiling, then prints one line of JSON: games, seconds, the core's seconds (fewer
+where other processes used it too), games/s, the shares of first wins, draws and second wins, core, seed and versions.
+Exit status 3: the peer is not installed (`NAME 0` finds out at the least cost).
+
+| NAME | what plays |
+|---|---|
+| openspiel-learning | two tabular Q-learners against each other, as in OpenSpiel's tic-tac-toe example; epsilon 0.1 |
+| openspiel-playouts | random play by the usual loop in Python: terminal?, legal actions, `random.choice`, apply |
+| openspiel-bots | random play by OpenSpiel's own uniform bots, the loop over the game in C++: the fastest way found |
+| pgx-random | random play by Pgx's own `act_randomly`, 1,000 games at a time inside one compiled function |
+| pgx-tuned | the same with a cheaper way to choose the move: the fastest way found |
+"""
+
+import argparse
+import importlib.metadata
+import json
+import os
+import platform
+import random
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+BATCH = 1_000
+"""Games that Pgx plays side by side."""
+SEED = time.time_ns() % 2**31
+"""Another one each time, so that repeated runs sample anew."""
+
+Outcomes = list[int]
+"""First wins, draws and second wins."""
+Play = Callable[[int], Outcomes]
+"""Plays about that many games."""
+
+
+class Peer(NamedTuple):
+    """prepare: imports the packages and returns what plays.  games: per call, some hundredths of a second's work."""
+
+    prepare: Callable[[], Play]
+    games: int
+    packages: tuple[str, ...]
+
+
+def openspiel_learning() -> Play:
+    """Two learners, each stepped at its own turns and once more at the end of a game."""
+    import numpy as np
+    from open_spiel.python import rl_environment, rl_tools
+    from open_spiel.python.algorithms.tabular_qlearner import QLearner
+
+    np.random.seed(SEED)  # noqa: NPY002 - the learners draw from NumPy's global generator
+    environment = rl_environment.Environment("tic_tac_toe")
+    actions = environment.action_spec()["num_actions"]
+    learners = [QLearner(seat, actions, epsilon_schedule=rl_tools.ConstantSchedule(0.1)) for seat in (0, 1)]
+
+    def play(games: int) -> Outcomes:
+        outcomes = [0, 0, 0]
+        for _ in range(games):
+            now = environment.reset()
+            while not now.last():
+                move = learners[now.observations["current_player"]].step(now)
+                now = environment.step([move.action])
+            for learner in learners:
+                learner.step(now)
+            outcomes[1 - int(now.rewards[0])] += 1
+        return outcomes
+
+    return play
+
+
+def openspiel_playouts() -> Play:
+    """The loop that OpenSpiel's introduction shows; NumPy's `choice` in it takes seven times as long."""
+    import pyspiel
+
+    game = pyspiel.load_game("tic_tac_toe")
+    choice = random.Random(SEED).choice
+
+    def play(games: int) -> Outcomes:
+        outcomes = [0, 0, 0]
+        for _ in range(games):
+            state = game.new_initial_state()
+            while not state.is_terminal():
+                state.apply_action(choice(state.legal_actions()))
+            outcomes[1 - int(state.player_return(0))] += 1
+        return outcomes
+
+    return play
+
+
+def openspiel_bots() -> Play:
+    """One call into C++ a game; nothing that Python can reach plays many games in one call as fast."""
+    import pyspiel
+
+    game = pyspiel.load_game("tic_tac_toe")
+    bots = [pyspiel.make_uniform_random_bot(seat, SEED + seat) for seat in (0, 1)]
+
+    def play(games: int) -> Outcomes:
+        outcomes = [0, 0, 0]
+        start, bout = game.new_initial_state, pyspiel.evaluate_bots
+        for seed in range(games):  # the seed is for chance nodes; the bots keep generators of their own
+            outcomes[1 - int(bout(start(), bots, seed)[0])] += 1
+        return outcomes
+
+    return play
+
+
+def pgx_play(choose: Callable[[Any, Any], Any]) -> Play:
+    """Batches one after the other inside one compiled function, each played until all its games are over.
+
+    choose: from a key and the legal moves bool[game, cell], the moves int[game].  Stopping at the end of the batch is
+    faster than the `auto_reset` wrapper, whose new start for each game costs more than the plies it saves.
+    """
+    import jax
+    import jax.numpy as jnp
+    import pgx
+
+    env = pgx.make("tic_tac_toe")
+    start, step = jax.vmap(env.init), jax.vmap(env.step)
+    game = jnp.arange(BATCH)
+
+    def batch(key: Any, _: None) -> tuple[Any, Any]:
+        key, key_of_starts, key_of_moves = jax.random.split(key, 3)
+        states = start(jax.random.split(key_of_starts, BATCH))
+        first = states.current_player
+
+        def ply(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+            states, result, key = carry
+            key, now = jax.random.split(key)
+            states = step(states, choose(now, states.legal_action_mask))
+            return states, result + states.rewards[game, first], key
+
+        def unfinished(carry: tuple[Any, Any, Any]) -> Any:
+            return ~carry[0].terminated.all()
+
+        _, result, _ = jax.lax.while_loop(unfinished, ply, (states, jnp.zeros(BATCH), key_of_moves))
+        return key, jnp.stack([(result > 0).sum(), (result == 0).sum(), (result < 0).sum()])
+
+    def some(key: Any, numbers: Any) -> tuple[Any, Any]:
+        key, outcomes = jax.lax.scan(batch, key, numbers)
+        return key, outcomes.sum(0)
+
+    batches = jax.jit(some)
+    state = {"key": jax.random.key(SEED)}
+
+    def play(games: int) -> Outcomes:
+        state["key"], outcomes = batches(state["key"], jnp.arange(games // BATCH))
+        return [int(count) for count in outcomes]
+
+    return play
+
+
+def pgx_random() -> Play:
+    """With Pgx's own random player, which draws nine Gumbel numbers a game and ply."""
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from pgx.experimental import act_randomly
+
+    return pgx_play(act_randomly)
+
+
+def pgx_tuned() -> Play:
+    """With one random number a game and ply: the k-th legal move."""
+    import jax
+    import jax.numpy as jnp
+
+    def choose(key: Any, legal: Any) -> Any:
+        count = legal.sum(1)
+        k = (jax.random.uniform(key, (BATCH,)) * count).astype(jnp.int32)
+        k = jnp.minimum(k, count - 1)  # single precision may round up to `count`
+        return jnp.argmax(jnp.cumsum(legal, 1) > k[:, None], axis=1)
+
+    return pgx_play(choose)
+
+
+PEERS = {
+    "openspiel-learning": Peer(openspiel_learning, 100, ("open_spiel", "numpy")),
+    "openspiel-playouts": Peer(openspiel_playouts, 2_000, ("open_spiel",)),
+    "openspiel-bots": Peer(openspiel_bots, 5_000, ("open_spiel",)),
+    "pgx-random": Peer(pgx_random, 20 * BATCH, ("pgx", "jax", "jaxlib")),
+    "pgx-tuned": Peer(pgx_tuned, 50 * BATCH, ("pgx", "jax", "jaxlib")),
+}
+
+
+def pin() -> int | None:
+    """Keep this process and every thread it starts from now on to one core; say which, or None where that cannot be."""
+    if not hasattr(os, "sched_setaffinity"):
+        return None
+    core = max(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {core})
+    return core
+
+
+def measure(play: Play, games: int, seconds: float) -> dict[str, Any]:
+    """Play `games` at a time, once at least, until `seconds` are over, after a tenth of that to warm up."""
+    play(games)  # compiles
+    start = time.perf_counter()
+    while time.perf_counter() - start < seconds / 10:
+        play(games)
+    outcomes, spent = [0, 0, 0], 0.0
+    start, start_of_work = time.perf_counter(), time.process_time()
+    while not any(outcomes) or spent < seconds:
+        outcomes = [a + b for a, b in zip(outcomes, play(games), strict=True)]
+        spent = time.perf_counter() - start
+    worked = time.process_time() - start_of_work
+    played = sum(outcomes)
+    shares = {name: count / played for name, count in zip(("first", "draw", "second"), outcomes, strict=True)}
+    return {"games": played, "seconds": spent, "cpu seconds": worked, "games/s": played / spent, **shares}
+
+
+def main() -> None:
+    """Measure the named peer and print the line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("name", metavar="NAME", choices=PEERS, help=", ".join(PEERS))
+    parser.add_argument("seconds", metavar="SECONDS", type=float, help="how long to play")
+    options = parser.parse_args()
+    peer = PEERS[options.name]
+    core = pin()  # before JAX starts its threads, so that they share the one core
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    try:
+        play = peer.prepare()
+    except ImportError as error:
+        print(f"{options.name} cannot run ({error}); pip install {' '.join(peer.packages)}", file=sys.stderr)
+        raise SystemExit(3) from None
+    versions = {"python": platform.python_version()}
+    versions |= {package: importlib.metadata.version(package) for package in peer.packages}
+    print(json.dumps(measure(play, peer.games, options.seconds) | {"core": core, "seed": SEED, "versions": versions}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+"""How soon each learner is proved unbeatable in both seats, and whether it stays so: learner x engine x batch x alpha.
+
+    python scripts/settling.py [--seeds 100] [--timed 20] [--games 1000000] [--only NAME ...] [--json FILE]
+
+Every run is judged exactly at its recorded points.  The games of a first proof follow from the seed alone, so they are
+found in as many processes as there are processors; seconds (playing, learning and judging, with kernels loaded) are
+measured afterwards, by one process alone, of the first `--timed` seeds up to their first proofs.
+"""
+
+import argparse
+import json
+import math
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ttt_batch.batches import recorded_points
+from ttt_batch.bench import surroundings
+from ttt_batch.config import make_config
+from ttt_batch.errors import UsageError
+from ttt_batch.learners import LEARNERS
+from ttt_batch.processors import available_threads
+from ttt_batch.recorder import Recorder
+from ttt_batch.trainer import Trainer
+
+WAYS: tuple[tuple[str, int | str], ...] = (
+    ("walk", 1),
+    ("walk", 1_024),
+    ("walk", 16_384),
+    ("walk", "auto"),
+    ("flow", 1_024),
+    ("flow", 16_384),
+    ("flow", "auto"),
+)
+EPSILONS: tuple[tuple[str, float | None], ...] = (*((name, None) for name in LEARNERS), ("sutton-barto", 0.1))
+ALPHAS = (None, "1/n", "0.3->0.001:exp")
+
+
+class Case(NamedTuple):
+    """What `make_config` is asked for, and how long a run is; None for the learner's own number."""
+
+    learner: str
+    epsilon: float | None
+    alpha: str | None
+    engine: str
+    batch: int | str
+    games: int
+
+
+class Course(NamedTuple):
+    """A run's recorded points: games, seconds so far, and whether it was unbeatable in both seats."""
+
+    games: list[int]
+    seconds: list[float]
+    holds: list[bool]
+
+    @property
+    def first(self) -> int | None:
+        """The point of the first proof."""
+        return self.holds.index(True) if any(self.holds) else None
+
+    @property
+    def settled(self) -> int | None:
+        """The point since which every one holds."""
+        failing = [point for point, holds in enumerate(self.holds) if not holds]
+        since = failing[-1] + 1 if failing else 0
+        return since if since < len(self.holds) else None
+
+
+def follow(case: Case, seed: int, until: int | None = None) -> Course:
+    """Train and judge, one thread, up to `until` games (all of the run's without)."""
+    config = make_config(
+        learner=case.learner,
+        epsilon=case.epsilon,
+        alpha=case.alpha,
+        engine=case.engine,
+        batch=case.batch,
+        seed=seed,
+        horizon=case.games,
+    )
+    last = case.games if until is None else until
+    trainer = Trainer(config)
+    recorder = Recorder(trainer.graph, trainer.learner, trainer.worth)
+    course, spent = Course([], [], []), 0.0
+    for point in recorded_points(trainer.batches):
+        start = time.perf_counter()
+        trainer.advance(min(point, last), lambda: False)
+        recorder.record(trainer.tables, trainer.games, spent, trainer.outcomes)
+        spent += time.perf_counter() - start
+        course.games.append(trainer.games)
+        course.seconds.append(spent)
+        course.holds.append(recorder.since is not None)
+        if trainer.games >= last:
+            break
+    return course
+
+
+def cases(games: int, only: list[str]) -> Iterator[Case]:
+    """Everything to be followed, as far as the learners allow it."""
+    for alpha in ALPHAS:
+        for learner, epsilon in EPSILONS:
+            for engine, batch in WAYS:
+                case = Case(learner, epsilon, alpha, engine, batch, games)
+                name = " ".join(map(str, case))
+                if only and not any(word in name for word in only):
+                    continue
+                try:
+                    make_config(learner=learner, alpha=alpha, engine=engine, batch=batch, horizon=games)
+                except UsageError:
+                    continue  # a step size that the learner cannot have
+                yield case
+
+
+def seconds_to_proof(case: Case, courses: list[Course]) -> float:
+    """Median seconds until the first proof, infinite where most seeds get none, measured anew for these courses."""
+    follow(case, 0, 2)  # loads the kernels
+    seconds = []
+    for seed, course in enumerate(courses):
+        if course.first is None:
+            seconds.append(math.inf)
+        else:
+            seconds.append(follow(case, seed, course.games[course.first]).seconds[-1])
+    return statistics.median(seconds)
+
+
+def summary(case: Case, courses: list[Course], timed: int) -> dict[str, Any]:
+    """What the seeds of a case come to; medians count a seed without a proof as infinitely late."""
+    first = [math.inf if c.first is None else c.games[c.first] for c in courses]
+    settled = [math.inf if c.settled is None else c.games[c.settled] for c in courses]
+    later = [holds for c in courses if c.first is not None for holds in c.holds[c.first + 1 :]]
+    config = make_config(learner=case.learner, epsilon=case.epsilon, alpha=case.alpha, horizon=case.games)
+    return {
+        "learner": case.learner,
+        "epsilon": config.epsilon,
+        "alpha": config.alpha,
+        "engine": case.engine,
+        "batch": case.batch,
+        "games": case.games,
+        "seeds": len(courses),
+        "proved": statistics.mean(map(math.isfinite, first)),
+        "first_proof_games": statistics.median(first),
+        "first_proof_seconds": seconds_to_proof(case, courses[:timed]),
+        "timed_seeds": min(timed, len(courses)),
+        "later_points_that_hold": statistics.mean(later) if later else None,
+        # The last point alone says little of a verdict that comes and goes.
+        "settled_by_half": statistics.mean(since <= case.games / 2 for since in settled),
+        "settled_games": statistics.median(settled),
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The results in Markdown."""
+    lines = [
+        "| learner | epsilon | alpha | engine | batch | proved | first proof, games | ms | later points that hold "
+        "| settled by half | settled, games |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+
+    def games(number: float | None) -> str:
+        return "-" if number is None or math.isinf(number) else f"{number:,.0f}"
+
+    for row in rows:
+        batch = row["batch"] if isinstance(row["batch"], str) else f"{row['batch']:,}"
+        seconds, later = row["first_proof_seconds"], row["later_points_that_hold"]
+        lines.append(
+            f"| {row['learner']} | {row['epsilon']} | {row['alpha']} | {row['engine']} | {batch} "
+            f"| {row['proved']:.0%} | {games(row['first_proof_games'])} "
+            f"| {'-' if math.isinf(seconds) else f'{1e3 * seconds:.3g}'} | {'-' if later is None else f'{later:.1%}'} "
+            f"| {row['settled_by_half']:.0%} | {games(row['settled_games'])} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Follow every case, then print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--timed", type=int, default=20, help="seeds whose first proofs are timed; default 20")
+    parser.add_argument("--games", type=int, default=1_000_000, help="games of a run; default 1,000,000")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="cases that contain NAME, e.g. auto")
+    parser.add_argument("--json", metavar="FILE", help="write the numbers as JSON; - for standard output")
+    options = parser.parse_args()
+    chosen = list(cases(options.games, options.only))
+    if not chosen:
+        raise SystemExit(f"no case contains {' or '.join(options.only)}")
+    jobs = [(case, seed) for case in chosen for seed in range(options.seeds)]
+    courses: dict[Case, list[Course]] = {case: [] for case in chosen}
+    with ProcessPoolExecutor(available_threads()) as pool:
+        found = pool.map(follow, *zip(*jobs, strict=True), chunksize=5)
+        for number, ((case, _), course) in enumerate(zip(jobs, found, strict=True), start=1):
+            courses[case].append(course)
+            if number % (10 * options.seeds) == 0:
+                print(f"{number:,} of {len(jobs):,} runs", file=sys.stderr, flush=True)
+    rows = []
+    for case in chosen:
+        rows.append(summary(case, courses[case], options.timed))
+        print(f"timed {len(rows)} of {len(chosen)} cases", file=sys.stderr, flush=True)
+    # JSON has no infinity: what never comes becomes null.
+    report = json.loads(json.dumps(surroundings() | {"cases": rows}), parse_constant=lambda _: None)
+    text = json.dumps(report, indent=1)
+    print(text if options.json == "-" else table(rows))
+    if options.json not in (None, "-"):
+        Path(options.json).write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
