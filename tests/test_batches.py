@@ -90,7 +90,7 @@ def test_what_an_engine_cannot_play_is_refused() -> None:
 @pytest.mark.parametrize("engine", ["walk", "flow"])
 def test_growing_batches_with_a_seat_in_turn_stop_anywhere(engine: str) -> None:
     """Against an opponent the seats alternate by batch, whatever its size."""
-    whole = train(60_000, engine=engine, batch="auto", opponent="random")
+    whole = train(200_000, engine=engine, batch="auto", opponent="random")
     points = whole.statistics["games"]
     assert len(points) > 40
     shorter = train(int(points[20]), engine=engine, batch="auto", opponent="random")
