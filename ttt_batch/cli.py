@@ -5,12 +5,13 @@ Nothing is computed here, and nothing heavy is imported until it is needed.
 
 import _thread
 import os
+import shlex
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,6 +35,9 @@ DrawWorth = Annotated[
     str | None, typer.Option(metavar="A,B", help="What a draw is worth to the first and the second player.")
 ]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run file.")]
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Open a run file that another program changed, though its digest is wrong.")
+]
 
 
 def _show_version(wanted: bool) -> None:
@@ -59,8 +63,8 @@ def train(
     games: Annotated[
         int | None, typer.Option(help="Games to learn from; the learner's headline length if not given.")
     ] = None,
-    learner: Annotated[str, typer.Option(help="Which learner; see ttt-batch learners.")] = "td",
-    board: Annotated[str, typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.")] = "3x3",
+    learner: Annotated[str | None, typer.Option(help="Which learner; see ttt-batch learners.  [default: td]")] = None,
+    board: Annotated[str | None, typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.  [default: 3x3]")] = None,
     epsilon: Annotated[
         str | None, typer.Option(help="Probability of an exploratory move, 0 to 1, or 0.3->0.01:linear (or :exp).")
     ] = None,
@@ -70,19 +74,40 @@ def train(
     gamma: Annotated[float | None, typer.Option(help="Discount, 0 to 1.")] = None,
     draw_worth: DrawWorth = None,
     batch: Annotated[
-        str, typer.Option(metavar="N|auto", help="Games played with the same tables; auto grows with the games played.")
-    ] = "16384",
+        str | None,
+        typer.Option(
+            metavar="N|auto",
+            help="Games played with the same tables; auto grows with the games played.  [default: 16384]",
+        ),
+    ] = None,
     engine: Annotated[
-        str, typer.Option(help="walk plays every game; flow draws how many take each move, at any number of games.")
-    ] = "walk",
+        str | None,
+        typer.Option(
+            help="walk plays every game; flow draws how many take each move, at any number of games.  [default: walk]"
+        ),
+    ] = None,
     threads: Annotated[
         int | None, typer.Option(help="Threads; all processors if not given. Never changes the result.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all chance.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Seed of all chance.  [default: 0]")] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Run file to write; a new name if not given."),
     ] = None,
+    checkpoint_every: Annotated[
+        str,
+        typer.Option(metavar="30s|1000000games|never", help="How often the run file is written before the end."),
+    ] = "30s",
+    resume: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Go on with a run, as if it had never ended, in the same file.")
+    ] = None,
+    more: Annotated[int | None, typer.Option(metavar="N", help="With --resume: so many games more.")] = None,
+    until: Annotated[
+        int | None, typer.Option(metavar="N", help="With --resume: up to N games; what was first asked for by default.")
+    ] = None,
+    fork: Annotated[
+        bool, typer.Option("--fork", help="With --resume and --out: a run of its own, with other settings if given.")
+    ] = False,
     overwrite: Overwrite = False,
     start: Annotated[
         Path | None, typer.Option(metavar="RUN|TABLE", help="Begin with the tables of a run or of another program.")
@@ -94,18 +119,34 @@ def train(
         str, typer.Option("--as", metavar="first|second|both", help="The learner's seat against an opponent.")
     ] = "",
     record: Annotated[Path | None, typer.Option(metavar="GAMES", help="Write the games played to a text file.")] = None,
+    trust: Trust = False,
     json: Json = False,
 ) -> None:
     """Train a learner by self-play, prove how good it is, and save the run."""
     from ttt_batch import reports, training
-    from ttt_batch.errors import InterruptedTraining
+    from ttt_batch.errors import InterruptedTraining, RunFileError
 
-    target = out if out is not None else _new_name(f"{learner}-{board}")
-    with _Interrupt("interrupted; nothing was written") as interrupt, reports.Reporter() as report:
+    target = out or resume or _new_name(f"{learner or 'td'}-{board or '3x3'}")
+    nothing = "interrupted; nothing was written" if resume is None else "interrupted; nothing more was written"
+    with _Interrupt(nothing) as interrupt, reports.Reporter() as report:
 
         def progress(now: training.Progress) -> None:
             interrupt.gently = True
-            report(now)
+            if now.saved:
+                interrupt.message = f"interrupted; the last checkpoint in {target} holds {now.saved:,} games"
+            with suppress(OSError):  # the terminal may be gone, and what was learnt is still to be saved
+                report(now)
+
+        def warn(line: str) -> None:
+            report.clear()
+            typer.echo(f"ttt-batch: {line}", err=True)
+
+        def elsewhere(failure: RunFileError) -> Path | None:
+            nonlocal target
+            report.clear()
+            other = _ask_for_file(failure)
+            target = other or target
+            return other
 
         run = training.train(
             games,
@@ -119,23 +160,35 @@ def train(
             engine=engine,
             threads=threads,
             seed=seed,
-            start=_origin(start, learner, board),
+            start=_origin(start, learner or "td", board or "3x3", trust),
             opponent=opponent,
             seat=seat,
+            resume=resume,
+            more=more,
+            until=until,
+            fork=fork,
+            trust=trust,
             record=record,
-            out=target,
+            out=target if resume is None else out,
             overwrite=overwrite,
+            checkpoint_every=checkpoint_every,
             progress=progress,
             stop=interrupt.requested,
+            warn=warn,
+            elsewhere=elsewhere,
             command=_command_line(),
         )
-    if run.games == 0:
+    if run.games == 0 or not target.exists():
         raise InterruptedTraining("interrupted before the first batch was learnt; nothing was written")
     typer.echo(
         reports.to_json(reports.training_summary(run, str(target))) if json else reports.training_text(run, str(target))
     )
     if run.interrupted:
-        typer.echo(f"ttt-batch: interrupted; the {run.games:,} games learnt so far are saved in {target}", err=True)
+        typer.echo(
+            f"ttt-batch: interrupted; the {run.games:,} games learnt so far are saved in {target}; "
+            f"go on with ttt-batch train --resume {shlex.quote(str(target))}",
+            err=True,
+        )
         raise typer.Exit(130)
 
 
@@ -146,19 +199,19 @@ def evaluate(
         str,
         typer.Option(metavar="random|optimal|self|RUN2", help="The opponent; a run file for another agent."),
     ] = "random",
+    trust: Trust = False,
     json: Json = False,
 ) -> None:
     """Judge a run exactly: results per seat, whether it can be beaten, and if so how."""
     from ttt_batch import reports
     from ttt_batch.errors import UsageError
-    from ttt_batch.run import load
 
-    run = load(path)
+    run = _load(path, trust)
     with _working():
         if against in ("random", "optimal", "self"):
             evaluation = run.evaluation(against)  # type: ignore[arg-type]
         elif Path(against).exists():
-            evaluation = run.evaluation(load(against))
+            evaluation = run.evaluation(_load(Path(against), trust))
         else:
             raise UsageError(f"unknown opponent {against!r}: neither random, optimal or self nor an existing run file")
     typer.echo(reports.to_json(evaluation.as_dict()) if json else reports.evaluation_text(run, evaluation, str(path)))
@@ -172,6 +225,7 @@ def play(
     ] = None,
     seat: Annotated[str, typer.Option("--as", metavar="first|second", help="Your seat; first moves first.")] = "first",
     seed: Annotated[int | None, typer.Option(help="Seed of the agent's choices among equals.")] = None,
+    trust: Trust = False,
 ) -> None:
     """Play against an agent in the terminal."""
     from ttt_batch import terminal
@@ -182,7 +236,7 @@ def play(
         raise UsageError(f"unknown seat {seat!r}; choose first or second")
     with _working():
         terminal.play(
-            _agent(path),
+            _agent(path, trust),
             person=SEATS.index(seat),
             stdin=sys.stdin,
             stdout=sys.stdout,
@@ -208,14 +262,15 @@ def learners(
 
 
 @app.command()
-def compare(path: RunPath, other: Annotated[Path, typer.Argument(metavar="RUN2")], json: Json = False) -> None:
+def compare(
+    path: RunPath, other: Annotated[Path, typer.Argument(metavar="RUN2")], trust: Trust = False, json: Json = False
+) -> None:
     """Say where two runs' tables and policies differ."""
     from ttt_batch import reports
     from ttt_batch.comparison import compare_runs
-    from ttt_batch.run import load
 
     with _working():
-        found = compare_runs(load(path), load(other))
+        found = compare_runs(_load(path, trust), _load(other, trust))
     typer.echo(reports.to_json(found) if json else reports.comparison_text(found, str(path), str(other)))
 
 
@@ -272,13 +327,13 @@ def export_(
     out: Annotated[list[Path], typer.Option("--out", "-o", metavar="FILE", help="File to write; two for two players.")],
     player: Annotated[str | None, typer.Option(metavar="first|second", help="Whose values go into one file.")] = None,
     overwrite: Overwrite = False,
+    trust: Trust = False,
 ) -> None:
     """Write a run's table in another program's format."""
     from ttt_batch.exchange import export_run
-    from ttt_batch.run import load
 
     with _working():
-        files = export_run(load(path), to, out, player=_player(player), overwrite=overwrite)
+        files = export_run(_load(path, trust), to, out, player=_player(player), overwrite=overwrite)
     for written in files:
         typer.echo(f"wrote {written}")
 
@@ -315,14 +370,48 @@ def import_(
 
 
 @app.command()
-def info(path: RunPath, json: Json = False) -> None:
+def info(
+    path: Annotated[Path | None, typer.Argument(metavar="RUN", help="A run file, unless --format is given.")] = None,
+    form: Annotated[bool, typer.Option("--format", help="Explain the format of run files instead.")] = False,
+    trust: Trust = False,
+    json: Json = False,
+) -> None:
     """Say what a run file holds."""
-    from ttt_batch import reports
-    from ttt_batch.run import load
+    from ttt_batch.errors import UsageError
 
-    run = load(path)
+    if form:
+        from ttt_batch.runfile import format_documentation, format_information
+
+        if path is not None:
+            raise UsageError("--format explains every run file; leave the name of one out")
+        if json:
+            from ttt_batch import reports
+        typer.echo(reports.to_json(format_information()) if json else format_documentation().rstrip())
+        return
+    if path is None:
+        raise UsageError("name a run file, or ask for --format")
+    from ttt_batch import reports
+
+    run = _load(path, trust)
     information = reports.run_information(run, str(path), path.stat().st_size)
     typer.echo(reports.to_json(information) if json else reports.information_text(information, run))
+
+
+@app.command()
+def check(path: RunPath, trust: Trust = False, json: Json = False) -> None:
+    """Look for everything that is wrong with a run file: status 0 where nothing is, 1 where something is."""
+    from ttt_batch import reports
+    from ttt_batch.checking import check_run
+
+    with _working():
+        findings, notes = check_run(path, trust=trust)
+    _say(path, notes)
+    if json:
+        typer.echo(reports.to_json({"file": str(path), "findings": findings}))
+    else:
+        typer.echo("\n".join(findings) if findings else f"{path}: nothing is wrong with it")
+    if findings:
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -357,9 +446,22 @@ def bench(
     typer.echo(benches.bench_json(figures) if json else benches.bench_text(figures))
 
 
-def _agent(path: Path | None) -> "Run":
-    """The run to play against: the one named, else the newest here, else one trained on the spot."""
+def _load(path: Path, trust: bool) -> "Run":
+    """Read a run file, with notes about it on standard error."""
     from ttt_batch.run import load
+
+    run = load(path, trust=trust)
+    _say(path, run.notes)
+    return run
+
+
+def _say(path: Path, notes: tuple[str, ...]) -> None:
+    for note in notes:
+        typer.echo(f"ttt-batch: {path}: {note}", err=True)
+
+
+def _agent(path: Path | None, trust: bool) -> "Run":
+    """The run to play against: the one named, else the newest here, else one trained on the spot."""
     from ttt_batch.runfile import find_newest_run
 
     newest = path if path is not None else find_newest_run(Path())
@@ -370,11 +472,11 @@ def _agent(path: Path | None) -> "Run":
         return train_run(100_000)
     if path is None:
         typer.echo(f"playing {newest}, the newest run here", err=True)
-    return load(newest)
+    return _load(newest, trust)
 
 
 class _Interrupt:
-    """Turns the first Ctrl-C or SIGTERM into a request to stop after the batch at hand.
+    """Turns the first Ctrl-C, SIGTERM or SIGHUP into a request to stop after the batch at hand.
 
     A second one, or one before any batch was learnt (kernels being compiled), stops at once.  An exception that arises
     while LLVM calls back is printed and dropped by Python; it is raised again until it gets through.
@@ -382,7 +484,7 @@ class _Interrupt:
     """
 
     def __init__(self, message: str) -> None:
-        self.gently, self._message = False, message
+        self.gently, self.message = False, message
         self._requested = False
 
     def requested(self) -> bool:
@@ -402,7 +504,10 @@ class _Interrupt:
 
     def __enter__(self) -> "_Interrupt":
         self._hook_before, sys.unraisablehook = sys.unraisablehook, self._dropped
-        self._before = {number: signal.signal(number, self._handle) for number in (signal.SIGINT, signal.SIGTERM)}
+        asked = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+        # What whoever started the program has it ignore (nohup does), it goes on ignoring.
+        heeded = [number for number in asked if signal.getsignal(number) is not signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._handle) for number in heeded}
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -412,7 +517,7 @@ class _Interrupt:
         if kind is KeyboardInterrupt:
             from ttt_batch.errors import InterruptedTraining
 
-            raise InterruptedTraining(self._message) from None
+            raise InterruptedTraining(self.message) from None
 
 
 @contextmanager
@@ -433,17 +538,25 @@ def _new_name(stem: str) -> Path:
     return path
 
 
-def _origin(path: Path | None, learner: str, board: str) -> "Run | None":
+def _origin(path: Path | None, learner: str, board: str, trust: bool) -> "Run | None":
     """The run whose tables to begin with: a run file, or another program's table."""
     if path is None:
         return None
-    from ttt_batch.run import load
-
     if path.suffix.lower() in (".h5", ".hdf5") or not path.exists():
-        return load(path)
+        return _load(path, trust)
     from ttt_batch.exchange import import_tables
 
     return import_tables([path], learner, board=board)
+
+
+def _ask_for_file(failure: Exception) -> Path | None:
+    """Another file for a run that could not be written; None where nobody is there to ask, or wants to."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    typer.echo(f"ttt-batch: {failure}", err=True)
+    typer.echo("write it to another file (nothing to give up): ", err=True, nl=False)
+    name = sys.stdin.readline().strip()
+    return Path(name).expanduser() if name else None
 
 
 def _player(name: str | None) -> Any:

@@ -5,7 +5,10 @@ Everything here raises what the system raises; the callers say it in their own w
 
 import errno
 import os
+import re
 import secrets
+import stat
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -77,3 +80,30 @@ def flush_folder(folder: Path) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+def remove_left(target: Path, beginnings: tuple[bytes, ...]) -> None:
+    """Remove the temporary files that a killed process left beside `target`: only such as `temporary_name` names,
+    ordinary, and empty or with the beginning of one of `beginnings`.  What cannot be removed stays.
+    """
+    form = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{12}\.tmp")
+    with suppress(OSError):
+        for path in list(target.parent.iterdir()):
+            with suppress(OSError):
+                if form.fullmatch(path.name) and stat.S_ISREG(path.lstat().st_mode) and _begins(path, beginnings):
+                    path.unlink()
+
+
+def _begins(path: Path, beginnings: tuple[bytes, ...]) -> bool:
+    with path.open("rb") as file:
+        start = file.read(max(map(len, beginnings)))
+    return any(start.startswith(beginning) or beginning.startswith(start) for beginning in beginnings)
+
+
+def identity(path: Path) -> tuple[int, ...] | None:
+    """What changes whenever a file is replaced or written to; None where there is none."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

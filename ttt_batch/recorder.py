@@ -1,5 +1,6 @@
 """Recorded points: the tables judged during training, and the columns that come of it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,15 +28,39 @@ class Recorder:
         self._points: list[tuple[int, float, NDArray[np.int64], Judgement]] = []
         self._since: int | None = None
 
+    def restore(self, statistics: Mapping[str, NDArray[Any]]) -> None:
+        """Take over the points of an earlier part of the run, as `statistics` gave them."""
+        for i in range(statistics["games"].size):
+            verdict = Judgement(**{name: np.array(statistics[name][i]) for name in Judgement._fields})
+            point = statistics["games"][i], statistics["seconds"][i], statistics["outcomes"][i]
+            self._points.append((int(point[0]), float(point[1]), point[2].copy(), verdict))
+        self._since = unbeatable_since(statistics["games"], statistics["unbeatable"])
+
     def record(self, tables: Any, games: int, seconds: float, outcomes: NDArray[np.int64]) -> None:
         """Judge `tables` after `games` games."""
-        verdict = make_judgement()
-        judge(tables, self._graph, self._choice, self._bench, verdict)
+        verdict = self._judged(tables)
         self._points.append((games, seconds, outcomes, verdict))
         if not verdict.unbeatable.all():
             self._since = None
         elif self._since is None:
             self._since = games
+
+    def statistics_now(
+        self, tables: Any, games: int, seconds: float, outcomes: NDArray[np.int64]
+    ) -> dict[str, NDArray[Any]]:
+        """The points so far and behind them, unless it is one, the one at hand, which is not kept."""
+        if games == self.last:
+            return self.statistics()
+        self._points.append((games, seconds, outcomes, self._judged(tables)))
+        try:
+            return self.statistics()
+        finally:
+            self._points.pop()
+
+    def _judged(self, tables: Any) -> Judgement:
+        verdict = make_judgement()
+        judge(tables, self._graph, self._choice, self._bench, verdict)
+        return verdict
 
     @property
     def last(self) -> int:

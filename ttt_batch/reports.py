@@ -313,6 +313,14 @@ def is_live(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
 
+def _say(line: str) -> None:
+    """A line of progress.  Whoever read it may have gone (`ttt-batch train 2>&1 | head`): the work goes on unseen."""
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
 class Reporter:
     """Everything that moves on standard error: progress while training, and the notice that kernels are being compiled.
 
@@ -351,7 +359,7 @@ class Reporter:
         if self._live:
             self.spin(COMPILING, self._compiling_since)
         elif first:
-            print(COMPILING, file=sys.stderr, flush=True)
+            _say(COMPILING)
 
     def spin(self, text: str, since: float | None = None) -> None:
         """Show a spinner, `text` and the seconds since then (or since now) until `clear`, in place of what is shown."""
@@ -371,11 +379,11 @@ class Reporter:
         """Show that one more job of `warmup.warm_up` is done; an empty name says that they begin."""
         self.clear()
         if name:
-            print(f"{name:<14}{seconds:6.1f} s   {done} of {total}", file=sys.stderr, flush=True)
+            _say(f"{name:<14}{seconds:6.1f} s   {done} of {total}")
         else:
             self._compiling_since = time.perf_counter()
             if not self._live:
-                print("compiling all kernels (once, about a minute) ...", file=sys.stderr, flush=True)
+                _say("compiling all kernels (once, about a minute) ...")
         if self._live and done < total:
             self.spin(f"compiling all kernels (once, about a minute) ... {done} of {total},", self._compiling_since)
 
@@ -387,7 +395,7 @@ class Reporter:
         if not self._live:
             if done >= self._next_line:
                 self._next_line = done + total // MEASURING_LINES
-                print(f"measuring: {done} of {total}", file=sys.stderr, flush=True)
+                _say(f"measuring: {done} of {total}")
             return
         from rich.progress_bar import ProgressBar
 
@@ -405,7 +413,7 @@ class Reporter:
             self._show(progress)
         elif progress.recorded and (progress.games >= self._next_line or progress.games == progress.total):
             self._next_line = 2 * progress.games
-            print(f"{progress.games:>15,} games  {progress_text(progress, self._first)}", file=sys.stderr, flush=True)
+            _say(f"{progress.games:>15,} games  {progress_text(progress, self._first)}")
 
     def _show(self, progress: Progress) -> None:
         # Imported here: rich takes a tenth of a second, which only a terminal needs.

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED, Board, Position, parse_board
-from ttt_batch.config import Config, config_from_dict
+from ttt_batch.config import Config
 from ttt_batch.errors import BoardError, RunFileError, UsageError
 from ttt_batch.evaluation import Judgement, judge, losing_line, make_bench, make_judgement, match
+from ttt_batch.files import shown
+from ttt_batch.fitting import config_of, misfits
 from ttt_batch.graph import Graph, enumerate_graph, row_of, solve
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
@@ -26,6 +28,7 @@ from ttt_batch.policy import (
     row_scores,
 )
 from ttt_batch.runfile import RunData, load_run, save_run
+from ttt_batch.state import State
 
 SEATS = ("first", "second")
 Opponent = Literal["random", "optimal", "self"]
@@ -65,7 +68,10 @@ class Run:
     tables: the learner's NamedTuple of arrays.  games: games learnt from.  interrupted: training was stopped early.
     visits: float64, updates so far of every entry of the table; empty unless the step size goes by visits.
     background: float64[codes, cells], the whole table of an imported file, with rows that cannot occur; or None.
+    goal: games that were asked for; 0 where nothing was.
+    batch_start: where the run stood before the batch within which it ends; None where it ends with a batch.
     statistics: recorded points, an array per column (see `runfile`).  provenance: where the run comes from.
+    notes: lines for the person about the file that it was read from.
     """
 
     config: Config
@@ -76,6 +82,9 @@ class Run:
     interrupted: bool = False
     visits: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     background: NDArray[np.float64] | None = None
+    goal: int = 0
+    batch_start: State | None = None
+    notes: tuple[str, ...] = ()
 
     @functools.cached_property
     def board(self) -> Board:
@@ -239,6 +248,14 @@ class Run:
             tables["background"] = self.background
             axes = ",".join(str(n) for n in self.background.shape)
             fields["background"] = (axes, "the imported table by code and cell, with rows that cannot occur")
+        progress: dict[str, NDArray[Any]] = {"goal": np.array(self.goal, np.int64)} if self.goal else {}
+        resume: dict[str, NDArray[Any]] = {}
+        if self.batch_start is not None:
+            before = self.batch_start
+            progress |= {"batch_games": np.array(before.games, np.int64), "batch_outcomes": before.outcomes}
+            resume = before.tables._asdict()
+            if self.visits.size:
+                resume["visits"] = before.visits.reshape(self.tables[0].shape)
         target = Path(path)
         save_run(
             target,
@@ -250,39 +267,45 @@ class Run:
                 table_fields=fields,
                 statistics=self.statistics,
                 provenance=self.provenance,
+                progress=progress,
+                resume=resume,
             ),
             overwrite=overwrite,
         )
         return target
 
 
-def load(path: str | Path) -> Run:
-    """Read a run file.  Raises RunFileError where it is damaged, foreign, too new or does not fit its own board."""
-    data = load_run(Path(path))
-    try:
-        config = config_from_dict(data.config)
-    except RunFileError as error:
-        raise RunFileError(f"{path}: {error}") from None
+def load(path: str | Path, *, trust: bool = False) -> Run:
+    """Read a run file.  Raises RunFileError where it is damaged, foreign, too new or does not fit its own board.
+
+    trust: open a file that another program changed, whose digest is wrong; every other check applies.
+    """
+    data = load_run(Path(path), trust=trust)
+    for misfit in misfits(data):
+        raise RunFileError(f"{shown(Path(path))}: {misfit}")
+    config = config_of(data)
     learner = learner_named(config.learner)
-    run = Run(config, None, data.games, data.statistics, data.provenance)
-    for name in ("code", "outcome"):
-        if not np.array_equal(data.states[name], getattr(run.graph, name)):
-            raise RunFileError(
-                f"{path}: its states/{name} is not that of board {config.board}; the file is damaged or foreign"
-            )
-    start = learner.start(run.graph, learner.worth(config.settings), np.random.default_rng(0))
-    for name, array in start._asdict().items():
-        found = data.tables.get(name)
-        if found is None or found.shape != array.shape or found.dtype != array.dtype:
-            raise RunFileError(
-                f"{path}: table {name!r} is not {array.dtype}{list(array.shape)}; the file is damaged or foreign"
-            )
+    run = Run(config, None, data.games, data.statistics, data.provenance, notes=data.notes)
     if config.alpha_schedule.power:
-        if "visits" not in data.tables:
-            raise RunFileError(
-                f"{path}: its step size goes by visits, but tables/visits is missing; the file is damaged"
-            )
         run.visits = data.tables["visits"].ravel()
     run.background = data.tables.get("background")
-    run.tables = learner.tables(**{name: data.tables[name] for name in start._fields})
+    run.tables = learner.tables(**{name: data.tables[name] for name in learner.tables._fields})
+    run.goal = int(data.progress.get("goal", 0))
+    run.batch_start = _batch_start(run, data, path)
+    run.interrupted = run.games < run.goal
     return run
+
+
+def _batch_start(run: Run, data: RunData, path: str | Path) -> State | None:
+    """Where the run stood before the batch within which it ends, if it does."""
+    needed = {*run.tables._fields, *(["visits"] if run.visits.size else [])}
+    found = set(data.resume)
+    noted = {"batch_games", "batch_outcomes"} & set(data.progress)
+    if not found and not noted:
+        return None
+    games = int(data.progress.get("batch_games", -1))
+    if found != needed or len(noted) != 2 or not 0 <= games < run.games:
+        raise RunFileError(f"{path}: what it keeps of the batch within which it ends is not whole; the file is damaged")
+    visits = data.resume["visits"].ravel() if run.visits.size else np.zeros(0)
+    tables = run.learner.tables(**{name: data.resume[name] for name in run.tables._fields})
+    return State(games, tables, visits, data.progress["batch_outcomes"])

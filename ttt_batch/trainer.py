@@ -37,6 +37,7 @@ from ttt_batch.play.replay import games_space, replay, trimmed
 from ttt_batch.play.walk import BLOCK, MAX_WALKED, Lane, make_lane, walk
 from ttt_batch.policy import Policy
 from ttt_batch.sequential import Circumstances, make_favourites, run_games
+from ttt_batch.state import State
 from ttt_batch.streams import stream_key
 
 GAMES_PER_THREAD = 131_072
@@ -49,10 +50,11 @@ RECORDED_AT_ONCE = 1 << 16
 
 
 class Trainer:
-    """One run, from its first game on.
+    """One run, from its first game on or from where it stood.
 
     rival: the fixed player to train against in the seat `config.seat`; None for self-play.
     tables, visits: where to begin; the learner's start tables and no visits if not given.  Copied.
+    games, outcomes: games learnt from before, and how they ended; none if not given.
     record: called with the games as they are played.
     """
 
@@ -65,9 +67,12 @@ class Trainer:
         rival: Policy | None = None,
         tables: Any = None,
         visits: NDArray[np.float64] | None = None,
+        games: int = 0,
+        outcomes: NDArray[np.int64] | None = None,
         record: Callable[[Games], None] | None = None,
     ) -> None:
-        self.config, self.games = config, 0
+        self.config, self.games = config, games
+        self._outcomes_before = np.zeros(3, np.int64) if outcomes is None else outcomes.copy()
         self.learner = learner_named(config.learner)
         self.graph = enumerate_graph(parse_board(config.board), self.learner.occupied)
         self.worth = self.learner.worth(config.settings)
@@ -113,7 +118,12 @@ class Trainer:
     @property
     def outcomes(self) -> NDArray[np.int64]:
         """int64[3]: first wins, draws and second wins so far."""
-        return outcomes_of(self.graph, np.sum([work.ended for work in self._works], axis=0))
+        return self._outcomes_before + outcomes_of(self.graph, np.sum([work.ended for work in self._works], axis=0))
+
+    def state(self) -> State:
+        """A copy of where it stands."""
+        tables = self.learner.tables(*(array.copy() for array in self.tables))
+        return State(self.games, tables, self.visits.copy(), self.outcomes)
 
     def advance(self, last: int, stop: Callable[[], bool]) -> None:
         """Learn from the games up to `last` (exclusive), or to an earlier end of a batch once `stop()` is true."""

@@ -5,7 +5,8 @@
 
 `FIELDS` is the only description of the format.  It creates the datasets, checks them when they are read, and
 prints their documentation.  Reading trusts nothing: the length and the digest are compared before the HDF5
-library sees a byte, and the library is then given the very bytes that were digested.
+library sees a byte, and the library is then given the very bytes that were digested.  A person may trust a file
+whose digest is wrong, because another program changed it; a child process then reads it (`shield`).
 
 Writing builds the file in memory, writes it to a temporary file beside the target, flushes it to disk, and
 renames it over the target: a crash at any moment leaves the old file or the new one.  Equal data makes equal
@@ -16,8 +17,16 @@ HDF5's global heap, and one wrong byte there can keep the library busy for ever.
 """
 
 from ttt_batch.runfile.checks import RunData
-from ttt_batch.runfile.declaration import FIELDS, FILE_TYPE, FORMAT, USER_BLOCK, Field, format_documentation
-from ttt_batch.runfile.reading import find_newest_run, load_run
+from ttt_batch.runfile.declaration import (
+    FIELDS,
+    FILE_TYPE,
+    FORMAT,
+    USER_BLOCK,
+    Field,
+    format_documentation,
+    format_information,
+)
+from ttt_batch.runfile.reading import examine_run, find_newest_run, load_run
 from ttt_batch.runfile.writing import check_target, save_run
 
 __all__ = [
@@ -28,8 +37,10 @@ __all__ = [
     "Field",
     "RunData",
     "check_target",
+    "examine_run",
     "find_newest_run",
     "format_documentation",
+    "format_information",
     "load_run",
     "save_run",
 ]

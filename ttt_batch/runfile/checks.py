@@ -1,14 +1,22 @@
-"""What a run's data must look like: the same checks for writing and for reading."""
+"""What a run's data must look like.
+
+Dtypes and shapes are checked in writing and in reading; values in reading only, for a run that took hours is worth
+more on the disk than any rule about it.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.runfile.declaration import AXES, FIELDS, TABLE_DTYPES, TABLE_UNIT, Field
+from ttt_batch.runfile.declaration import AXES, FIELDS, FORMAT, GROUPS, RESUME, TABLE_DTYPES, TABLE_UNIT, Field
+
+_TOLERANCE = 1e-6
+"""How far probabilities may be off, far more than rounding ever adds up to."""
 
 
 @dataclass(eq=False)
@@ -25,7 +33,11 @@ class RunData:
     statistics: one array for each "statistics/..." in `FIELDS`, one row per recorded point.
     provenance: how the run came about (creation time, command, versions, seconds); changes no result.  Bytes
         that are no text are written as escapes.
+    progress: what "progress/..." in `FIELDS` declares besides the games.
+    resume: the tables before the batch within which the run ends, by their names in `tables`; empty where it ends
+        with a batch.
     notes: lines for the person, such as that a newer version wrote the file; made by reading, not written.
+    newer: whether a newer minor version wrote the file; made by reading, not written.
     """
 
     config: dict[str, Any]
@@ -36,6 +48,9 @@ class RunData:
     statistics: dict[str, NDArray[Any]]
     provenance: dict[str, str | int | float]
     notes: tuple[str, ...] = ()
+    progress: dict[str, NDArray[Any]] = dataclass_field(default_factory=dict)
+    resume: dict[str, NDArray[Any]] = dataclass_field(default_factory=dict)
+    newer: bool = False
 
 
 class Invalid(ValueError):
@@ -62,17 +77,27 @@ def check_shape(field: Field, dtype: Any, shape: tuple[int, ...], sizes: dict[st
             raise Invalid(f"{field.path} has length {length} along axis {axis}, it must have {expected}")
 
 
-def check_names(group: str, names: set[str], newer: bool) -> None:
-    """Refuse declared datasets that are missing and, unless the format is `newer` than ours, unknown ones."""
-    declared = [field for field in FIELDS if field.path.startswith(f"{group}/")]
-    known = {field.path.partition("/")[2] for field in declared}
-    missing = {field.path.partition("/")[2] for field in declared if not field.optional} - names
-    if missing:
-        raise Invalid(f"{group}/{min(missing)} is missing")
-    if names - known and not newer:
-        raise Invalid(f"{group}/{str(min(names - known))[:40]} is not part of the format")
+def required_groups(version: tuple[int, int]) -> set[str]:
+    """The groups that every file of a format version has."""
+    declared = {group: [f for f in FIELDS if f.path.startswith(f"{group}/")] for group in GROUPS}
+    return {
+        group
+        for group, fields in declared.items()
+        if group != RESUME and (not fields or any(not f.optional and f.since <= version for f in fields))
+    }
+
+
+def check_names(group: str, names: set[str], version: tuple[int, int]) -> list[str]:
+    """Findings about declared datasets that are missing and, unless `version` is newer than ours, unknown ones."""
+    declared = {f.path.partition("/")[2]: f for f in FIELDS if f.path.startswith(f"{group}/")}
+    missing = {name for name, f in declared.items() if not f.optional and f.since <= version} - names
+    findings = [f"{group}/{name} is missing" for name in sorted(missing)]
+    if version <= FORMAT:
+        known = {name for name, f in declared.items() if f.since <= version}
+        findings += [f"{group}/{name[:40]} is not part of the format" for name in sorted(names - known)]
     if group == "states" and ("first_edge" in names) != ("cell" in names):
-        raise Invalid("states has only one of first_edge and cell; action tables need both")
+        findings.append("states has only one of first_edge and cell; action tables need both")
+    return findings
 
 
 def table_field(name: str, dtype: Any, axes: Any, meaning: Any) -> Field:
@@ -86,6 +111,13 @@ def table_field(name: str, dtype: Any, axes: Any, meaning: Any) -> Field:
     return Field(f"tables/{name}", str(dtype), axes, TABLE_UNIT, meaning)
 
 
+def resumed_field(name: str, fields: Mapping[str, Field]) -> Field:
+    """The declaration of a table before the batch at hand: that of the table itself."""
+    if name not in fields:
+        raise Invalid(f"{RESUME}/{name[:40]} has no table of this name")
+    return fields[name]._replace(path=f"{RESUME}/{name}")
+
+
 def check_games(games: Any) -> int:
     """The number of games, if it is one."""
     if isinstance(games, bool) or not isinstance(games, int | np.integer):
@@ -97,15 +129,16 @@ def check_games(games: Any) -> int:
 
 def checked_datasets(data: RunData) -> list[tuple[Field, NDArray[Any]]]:
     """Every dataset of a run with its declaration, checked."""
-    check_names("states", set(data.states), newer=False)
-    check_names("statistics", set(data.statistics), newer=False)
     if set(data.tables) != set(data.table_fields):
         raise Invalid(f"tables are {sorted(data.tables)}, but table_fields describes {sorted(data.table_fields)}")
     groups: Mapping[str, Mapping[str, Any]] = {
-        "progress": {"games": np.array(check_games(data.games), dtype=np.int64)},
+        "progress": {**data.progress, "games": np.array(check_games(data.games), dtype=np.int64)},
         "states": data.states,
         "statistics": data.statistics,
     }
+    for group, arrays in groups.items():
+        for finding in check_names(group, set(arrays), FORMAT):
+            raise Invalid(finding)
     found = []
     for field in FIELDS:
         group, _, name = field.path.partition("/")
@@ -114,7 +147,93 @@ def checked_datasets(data: RunData) -> list[tuple[Field, NDArray[Any]]]:
     for name in sorted(data.tables):
         array = np.asarray(data.tables[name])
         found.append((table_field(name, array.dtype, *data.table_fields[name]), array))
+    fields = {field.path.partition("/")[2]: field for field, _ in found[-len(data.tables) :]}
+    for name in sorted(data.resume):
+        found.append((resumed_field(name, fields), np.asarray(data.resume[name])))
     sizes = {"P": 2}
     for field, array in found:
         check_shape(field, array.dtype, array.shape, sizes)
     return found
+
+
+def value_findings(data: RunData) -> Iterator[str]:
+    """What is wrong with the values of a run whose dtypes and shapes are right."""
+    yield from _state_findings(data.states)
+    for group, tables in (("tables", data.tables), (RESUME, data.resume)):
+        for name, array in tables.items():
+            if array.dtype.kind == "f" and np.isinf(array).any():
+                yield f"{group}/{name} holds an infinite number"
+    yield from _statistic_findings(data)
+    yield from _progress_findings(data)
+
+
+def _state_findings(states: Mapping[str, NDArray[Any]]) -> Iterator[str]:
+    wrong = _outside(states["outcome"], 0, 3)
+    if wrong:
+        yield f"states/outcome holds {wrong}, it must hold 0 to 3"
+    if "first_edge" in states:
+        first, cell = states["first_edge"], states["cell"]
+        if first.size == 0 or first[0] != 0 or first[-1] != cell.size or (first[1:] < first[:-1]).any():
+            yield f"states/first_edge does not ascend from 0 to the {cell.size:,} edges"
+        if cell.size and cell.min() < 0:
+            yield f"states/cell holds {cell.min()}, cells count from 0"
+
+
+def _statistic_findings(data: RunData) -> Iterator[str]:
+    columns = data.statistics
+    games, outcomes = columns["games"], columns["outcomes"]
+    if (games < 0).any() or (games[1:] <= games[:-1]).any():
+        yield "statistics/games does not ascend"
+    elif games.size and games[-1] > data.games:
+        yield f"statistics/games ends at {games[-1]:,}, after the run's {data.games:,} games"
+    seconds = columns["seconds"]
+    if not (np.isfinite(seconds).all() and (seconds >= 0).all() and (seconds[1:] >= seconds[:-1]).all()):
+        yield "statistics/seconds does not ascend from 0"
+    # As Python's whole numbers, whose sum cannot overflow.
+    sums = [sum(row) for row in outcomes.tolist()]
+    played = data.config.get("engine") in ("walk", "flow")
+    if (outcomes < 0).any() or (outcomes[1:] < outcomes[:-1]).any():
+        yield "statistics/outcomes holds a count below 0, or one that falls"
+    elif any(total != n if played else total > n for total, n in zip(sums, games.tolist(), strict=True)):
+        yield "statistics/outcomes does not add up to the games played"
+    wrong = _outside(columns["worst"], -1, 1)
+    if wrong:
+        yield f"statistics/worst holds {wrong}, it must hold -1, 0 or 1"
+    if (columns["unbeatable"] != (columns["worst"] >= 0)).any():
+        yield "statistics/unbeatable does not agree with statistics/worst"
+    for name in ("self_play", "versus_random"):
+        wrong = _outside(columns[name], 0, 1)
+        if wrong:
+            yield f"statistics/{name} holds {wrong}, it must hold probabilities, 0 to 1"
+        elif (np.abs(columns[name].sum(axis=-1) - 1.0) > _TOLERANCE).any():
+            yield f"statistics/{name} holds probabilities that do not add up to 1"
+    for name, low in (("best_response", -1), ("optimal_share", 0)):
+        wrong = _outside(columns[name], low, 1)
+        if wrong:
+            yield f"statistics/{name} holds {wrong}, it must hold {low} to 1"
+    if (columns["unbeatable"] & (columns["best_response"] > _TOLERANCE)).any():
+        yield "statistics/best_response is above 0 where statistics/unbeatable says that nobody wins"
+    error = columns["value_error"]
+    if (error < 0).any() or np.isinf(error).any():
+        yield "statistics/value_error holds a number below 0 or an infinite one"
+
+
+def _progress_findings(data: RunData) -> Iterator[str]:
+    """Findings about what resuming needs."""
+    goal, before = data.progress.get("goal"), data.progress.get("batch_games")
+    outcomes = data.progress.get("batch_outcomes")
+    if goal is not None and goal < 0:
+        yield f"progress/goal is {goal}, it must be 0 or more"
+    if (before is None) != (outcomes is None) or (before is None) != (not data.resume):
+        yield "only some of progress/batch_games, progress/batch_outcomes and resume are there; they go together"
+    if before is not None and not 0 <= before < max(data.games, 1):
+        yield f"progress/batch_games is {before}, it must be 0 or more and below the run's {data.games:,} games"
+    elif before is not None and outcomes is not None and (min(outcomes) < 0 or sum(outcomes.tolist()) != before):
+        yield f"progress/batch_outcomes does not add up to the {before:,} games before the batch"
+
+
+def _outside(array: NDArray[Any], low: float, high: float) -> str:
+    """The first value that is not from `low` to `high`, give or take rounding; empty where there is none."""
+    slack = _TOLERANCE if array.dtype.kind == "f" else 0
+    wrong = array[~((array >= low - slack) & (array <= high + slack))]
+    return f"{wrong.flat[0]:g}" if wrong.size else ""

@@ -3,18 +3,31 @@
 `FIELDS` creates the datasets, checks them when they are read, and is printed by `format_documentation`.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 FILE_TYPE = "ttt-batch run"
 """What the file says it is, in its first line and in the root attribute `file_type`."""
 
-FORMAT = (1, 0)
-"""Major and minor version of the format; a reader opens every minor version of its own major version."""
+FORMAT = (1, 1)
+"""Major and minor version of the format; a reader opens every minor version of its own major version.
+
+1.0: tables, statistics and configuration.  1.1: what resuming needs.
+A new version comes with a file `data/run-MAJOR.MINOR.h5`, which has to open for ever.
+"""
 
 USER_BLOCK = 512
 """Bytes before the HDF5 part; the smallest user block that HDF5 allows."""
 
 GROUPS = ("progress", "provenance", "states", "statistics", "tables")
+
+RESUME = "resume"
+"""The group of the tables as they were before the batch within which a run ends, by their names in `tables`.
+
+Only such runs have it: a batch is played with the tables of its beginning, so going on begins there.
+"""
+
+RESUME_SINCE = (1, 1)
+"""The first format version with this group."""
 
 TABLE_DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -36,7 +49,8 @@ class Field(NamedTuple):
     """One declared dataset.
 
     path: where it stands.  dtype: its NumPy name; stored little-endian.  axes: letters, "U+1" or numbers,
-    separated by commas; empty for a single number.  optional: may be absent.
+    separated by commas; empty for a single number.  optional: may be absent.  since: the first format version with it;
+    older files are read without.
     """
 
     path: str
@@ -45,10 +59,30 @@ class Field(NamedTuple):
     unit: str
     meaning: str
     optional: bool = False
+    since: tuple[int, int] = (1, 0)
 
 
 FIELDS = (
     Field("progress/games", "int64", "", "games", "games learnt from"),
+    Field("progress/goal", "int64", "", "games", "games asked for, to which a resumed run goes on", True, (1, 1)),
+    Field(
+        "progress/batch_games",
+        "int64",
+        "",
+        "games",
+        "games before the batch within which the run ends; the tables of then stand in resume/",
+        True,
+        (1, 1),
+    ),
+    Field(
+        "progress/batch_outcomes",
+        "int64",
+        "3",
+        "games",
+        "first wins, draws, second wins in these games",
+        True,
+        (1, 1),
+    ),
     Field("states/code", "int64", "S", "", "base-3 code of the position; -1 and -2: a player has forfeited"),
     Field("states/outcome", "int8", "S", "", "0 unfinished, 1 first player wins, 2 second player wins, 3 draw"),
     Field(
@@ -128,12 +162,37 @@ def format_documentation() -> str:
         "",
         "Axes: " + "; ".join(f"{letter} {meaning}" for letter, meaning in AXES.items()) + ".",
         "Every dataset says its axes, unit and meaning in attributes of these names.  All text is UTF-8 of fixed",
-        "length, which h5py shows as bytes.",
+        "length, which h5py shows as bytes.  Arrays stand whole: neither in chunks nor compressed.",
         "",
     ]
     tables = Field("tables/NAME", "any", "any", TABLE_UNIT, "one for each table of the learner; it declares itself")
-    for path, dtype, axes, unit, meaning, optional in (*FIELDS, tables):
+    before = Field(
+        f"{RESUME}/NAME",
+        "any",
+        "any",
+        TABLE_UNIT,
+        "the table before the batch within which the run ends",
+        True,
+        RESUME_SINCE,
+    )
+    for path, dtype, axes, unit, meaning, optional, since in (*FIELDS, tables, before):
         kind = f"{dtype}[{axes}]" if axes else dtype
-        extra = "".join((f" [{unit}]" if unit else "", " (with action tables only)" if optional else ""))
+        extra = f" [{unit}]" if unit else ""
+        if optional:
+            extra += " (with action tables only)" if path.startswith("states/") else " (may be absent)"
+        if since > (1, 0):
+            extra += f" (since format {since[0]}.{since[1]})"
         lines.append(f"  {path:<25} {kind:<15} {meaning}{extra}")
     return "\n".join(lines) + "\n"
+
+
+def format_information() -> dict[str, Any]:
+    """The run file's format as plain values, from its declaration."""
+    return {
+        "file_type": FILE_TYPE,
+        "version": f"{FORMAT[0]}.{FORMAT[1]}",
+        "user_block": USER_BLOCK,
+        "axes": AXES,
+        "datasets": [{**field._asdict(), "since": f"{field.since[0]}.{field.since[1]}"} for field in FIELDS],
+        "table_dtypes": list(TABLE_DTYPES),
+    }

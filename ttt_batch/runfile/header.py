@@ -1,11 +1,11 @@
 """The first 512 bytes, the user block: composed, taken apart, and the file compared with what they say."""
 
 import hashlib
-import io
 import os
 import re
 import stat
 from pathlib import Path
+from typing import NamedTuple
 
 from ttt_batch.errors import RunFileError
 from ttt_batch.files import shown
@@ -13,9 +13,27 @@ from ttt_batch.runfile.declaration import FILE_TYPE, FORMAT, USER_BLOCK
 
 MAGIC = f"{FILE_TYPE}, format ".encode()
 
+MAX_BYTES = 1 << 26
+"""The largest run file that is read, 64 MiB: it stands in memory up to four times while it is checked.
+
+The boards that can be played take less than 4 MiB.
+"""
+
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 _RESTORE = "use a copy of it, or train again"
+
+
+class Damaged(RunFileError):
+    """What is in the file is not what training wrote; with trust it is looked at all the same."""
+
+
+class Header(NamedTuple):
+    """What the first 512 bytes say: format version, digest of what follows, and length of the whole file."""
+
+    version: tuple[int, int]
+    digest: str
+    length: int
 
 
 def user_block(version: str, digest: str, length: int) -> bytes:
@@ -35,8 +53,8 @@ def user_block(version: str, digest: str, length: int) -> bytes:
     return text.encode().ljust(USER_BLOCK - 1) + b"\n"
 
 
-def read_verified(path: Path) -> tuple[bytes, tuple[int, int]]:
-    """The bytes of a run file, whose length and digest are right, and its format version."""
+def read_bytes(path: Path) -> bytes:
+    """The bytes of an ordinary file of bearable size.  Raises RunFileError, and OSError as the system has it."""
     name = shown(path)
     # Looked at before opening: opening a pipe would wait for a writer.
     mode = path.stat().st_mode
@@ -46,44 +64,84 @@ def read_verified(path: Path) -> tuple[bytes, tuple[int, int]]:
         raise RunFileError(f"{name} is not an ordinary file; copy it into one first")
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
-        block = file.read(USER_BLOCK)
-        version, digest, length = _parse_user_block(path, block, size, file)
-        if size < length:
-            raise RunFileError(f"{name} is cut off: {length - size:,} of its {length:,} bytes are missing; {_RESTORE}")
-        if size > length:
-            raise RunFileError(f"{name} is damaged: {size - length:,} bytes follow its {length:,} own; {_RESTORE}")
-        content = block + file.read(length - len(block))
-    number = f"{version[0]}.{version[1]}"
+        if size > MAX_BYTES:
+            # Its first lines may say more: a newer format, or another kind of file.
+            parse_header(name, file.read(USER_BLOCK + 8), size)
+            raise Damaged(f"{name} has {size:,} bytes, a run file has at most {MAX_BYTES:,}; {_RESTORE}")
+        return file.read(MAX_BYTES)
+
+
+def verify(name: str, content: bytes) -> tuple[int, int]:
+    """The format version of a run file whose length and digest are right.
+
+    Raises Damaged where they are not, and RunFileError for what is too new.
+    """
+    size = len(content)
+    header = parse_header(name, content[: USER_BLOCK + 8], size)
+    version, digest, length = header
+    if size < length:
+        raise Damaged(f"{name} is cut off: {length - size:,} of its {length:,} bytes are missing; {_RESTORE}")
+    if size > length:
+        raise Damaged(
+            f"{name} is damaged, or changed by another program: {size - length:,} bytes follow its {length:,} own; "
+            f"--trust opens it anyway"
+        )
     # A newer version may word the rest of the block differently, so only its three lines count.
-    changed = version <= FORMAT and block != user_block(number, digest, length)
-    if changed or hashlib.sha256(memoryview(content)[USER_BLOCK:]).hexdigest() != digest:
-        raise RunFileError(f"{name} is damaged: its bytes are not those that were written (digest differs); {_RESTORE}")
-    return content, version
+    expected = user_block(f"{version[0]}.{version[1]}", digest, length)
+    if version <= FORMAT and content[:USER_BLOCK] != expected:
+        raise Damaged(
+            f"{name} is damaged in its first {USER_BLOCK} bytes, or another program changed them; "
+            "--trust opens it anyway"
+        )
+    if hashlib.sha256(memoryview(content)[USER_BLOCK:]).hexdigest() != digest:
+        raise Damaged(
+            f"{name}: its content does not match its digest: damaged, or changed by another program; "
+            "--trust opens it anyway"
+        )
+    return version
 
 
-def _parse_user_block(path: Path, block: bytes, size: int, file: io.BufferedReader) -> tuple[tuple[int, int], str, int]:
-    """Format version, digest and length, from the first bytes.  Refuses what is not ours or too new."""
-    name = shown(path)
+def parse_header(name: str, start: bytes, size: int) -> Header:
+    """What the first bytes of a file of `size` bytes say.
+
+    start: the user block and 8 bytes more, as far as there are any.
+    Raises Damaged for what is not ours, and RunFileError for what is too new.
+    """
+    block = start[:USER_BLOCK]
     if not block:
-        raise RunFileError(f"{name} is empty; {_RESTORE}")
+        raise Damaged(f"{name} is empty; {_RESTORE}")
     cut = len(block) < USER_BLOCK
     if not block.startswith(MAGIC) and not (cut and MAGIC.startswith(block)):
         # HDF5 looks for its signature at 0, 512, 1024, ...; these two are what there is in practice.
-        signatures = block[:8], file.read(8)
-        if _HDF5_SIGNATURE in signatures:
-            raise RunFileError(f"{name} is an HDF5 file, but not a {FILE_TYPE}; name a file that training wrote")
-        raise RunFileError(f"{name} is not a {FILE_TYPE}; name a file that training wrote")
+        if _HDF5_SIGNATURE in (block[:8], start[USER_BLOCK:]):
+            raise Damaged(f"{name} is an HDF5 file, but not a {FILE_TYPE}; name a file that training wrote")
+        raise Damaged(f"{name} is not a {FILE_TYPE}; name a file that training wrote")
     found = re.match(rb"([0-9]{1,4})\.([0-9]{1,4})\n", block[len(MAGIC) :])
     version = (int(found[1]), int(found[2])) if found else None
     if version and version[0] > FORMAT[0]:
-        raise RunFileError(
-            f"{name} has format {version[0]}.{version[1]}, but this program reads {FORMAT[0]}.x; upgrade ttt-batch"
-        )
+        raise too_new(name, version)
     if cut:
         length = re.search(rb"\nlength ([0-9]{1,18}) bytes\n", block)
         missing = f"{int(length[1]) - size:,}" if length else f"at least {USER_BLOCK - size:,}"
-        raise RunFileError(f"{name} is cut off: {missing} bytes are missing; {_RESTORE}")
+        raise Damaged(f"{name} is cut off: {missing} bytes are missing; {_RESTORE}")
     rest = re.match(rb"[^\n]*\nsha256 ([0-9a-f]{64})\nlength ([0-9]{1,18}) bytes\n", block)
     if version is None or version[0] < FORMAT[0] or rest is None or int(rest[2]) < USER_BLOCK:
-        raise RunFileError(f"{name} is damaged in its first {USER_BLOCK} bytes; {_RESTORE}")
-    return version, rest[1].decode(), int(rest[2])
+        raise Damaged(f"{name} is damaged in its first {USER_BLOCK} bytes; {_RESTORE}")
+    return Header(version, rest[1].decode(), int(rest[2]))
+
+
+def too_new(name: str, version: tuple[int, int]) -> RunFileError:
+    """The refusal of a newer major version."""
+    return RunFileError(
+        f"{name} has format {version[0]}.{version[1]}, but this program reads {FORMAT[0]}.x; upgrade ttt-batch"
+    )
+
+
+def holds_hdf5(content: bytes) -> bool:
+    """Whether an HDF5 file begins anywhere that the library would look for it."""
+    place = 0
+    while place < len(content):
+        if content[place : place + 8] == _HDF5_SIGNATURE:
+            return True
+        place = 2 * place or USER_BLOCK
+    return False

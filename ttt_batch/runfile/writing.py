@@ -17,7 +17,7 @@ from ttt_batch import files
 from ttt_batch.errors import RunFileError
 from ttt_batch.files import reason, shown
 from ttt_batch.runfile.checks import Invalid, RunData, checked_datasets
-from ttt_batch.runfile.declaration import FILE_TYPE, FORMAT, GROUPS, USER_BLOCK
+from ttt_batch.runfile.declaration import FILE_TYPE, FORMAT, GROUPS, RESUME, USER_BLOCK
 from ttt_batch.runfile.header import user_block
 
 # h5py is imported inside the functions that need it: it costs 0.1 s at start-up.
@@ -36,7 +36,7 @@ def check_target(path: Path, *, overwrite: bool) -> None:
     with _writing(path):
         temporary = files.temporary_name(_target(path, overwrite))
         os.close(files.create(temporary))
-        temporary.unlink()
+        temporary.unlink(missing_ok=True)  # a training that has just begun here clears such files away
 
 
 def save_run(path: Path, data: RunData, *, overwrite: bool = False) -> None:
@@ -86,7 +86,7 @@ def _image(data: RunData) -> memoryview:
     # "earliest" writes what old HDF5 libraries read, too.
     with h5py.File(buffer, "w", libver="earliest", userblock_size=USER_BLOCK) as file:
         _put(file.attrs, root)
-        for group in GROUPS:
+        for group in (*GROUPS, *([RESUME] if data.resume else [])):
             file.create_group(group)
         _put(file["provenance"].attrs, provenance)
         for field, array in datasets:

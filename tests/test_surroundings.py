@@ -1,0 +1,82 @@
+"""The program where streams are closed, readers leave, homes are missing and terminals are narrow."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ttt_batch as ttt
+
+PROGRAM = f"{sys.executable} -m ttt_batch"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("surroundings")
+    ttt.train(20_000, out=path / "run.h5")
+    return path
+
+
+def shell(script: str, folder: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run a line of shell; `T` stands for the program."""
+    line = f'set -o pipefail; T() {{ {PROGRAM} "$@"; }}; {script}'
+    return subprocess.run(
+        ["bash", "-c", line],
+        cwd=folder,
+        env=os.environ | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_reader_that_leaves_stops_nothing(folder: Path) -> None:
+    done = shell("T train --games 2000000 --batch 1000 --out left.h5 2>&1 | head -1", folder)
+    assert "Traceback" not in done.stdout + done.stderr
+    assert ttt.load(folder / "left.h5").games == 2_000_000
+
+
+def test_output_into_a_closed_pipe_is_no_error(folder: Path) -> None:
+    done = shell("T learners | head -c 1", folder)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+def test_closed_streams(folder: Path, closed: str) -> None:
+    name = f"closed-{sum(closed.encode())}.h5"
+    done = shell(f"T train --games 20000 --out {name} {closed}", folder)
+    assert done.returncode == 0 and "Traceback" not in done.stderr
+    assert ttt.load(folder / name).games == 20_000
+    done = shell(f"T info missing.h5 {closed}", folder)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"HOME": "/nonexistent", "XDG_CACHE_HOME": ""},
+        {"HOME": "/proc", "XDG_CACHE_HOME": ""},
+        {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0"},
+        {"LC_ALL": "xx_YY.nonsense", "PYTHONIOENCODING": "ascii"},
+        {"NO_COLOR": "1"},
+        {"TERM": "dumb"},
+        {"COLUMNS": "40"},
+    ],
+    ids=lambda environment: next(iter(environment)) + "=" + next(iter(environment.values())),
+)
+def test_odd_surroundings(folder: Path, environment: dict[str, str]) -> None:
+    for words in ("--help", "learners", "info run.h5"):
+        done = shell(f"T {words}", folder, **environment)
+        said = [line for line in done.stderr.splitlines() if not line.startswith("bash: warning")]
+        assert (done.returncode, said) == (0, [])
+        assert not re.search(r"[^\n\x20-\x7e]", done.stdout)
+
+
+def test_no_home_at_all(folder: Path) -> None:
+    done = shell("unset HOME XDG_CACHE_HOME TTT_BATCH_CACHE_DIR; T learners td", folder)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout

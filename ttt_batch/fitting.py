@@ -1,0 +1,86 @@
+"""Whether what a run file holds fits its own configuration: the board's positions, the learner's tables."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.board import parse_board
+from ttt_batch.config import Config, config_from_dict
+from ttt_batch.errors import RunFileError
+from ttt_batch.graph import Graph, enumerate_graph
+from ttt_batch.learners import learner_named
+from ttt_batch.learners.base import Learner
+from ttt_batch.runfile import RunData
+
+_FOREIGN = "the file is damaged or foreign"
+
+
+def config_of(data: RunData) -> Config:
+    """The configuration of what a file holds.  Raises RunFileError."""
+    try:
+        return config_from_dict(data.config)
+    except RunFileError:
+        raise
+    except Exception as error:
+        # JSON can put anything in the place of a number or a name.
+        raise RunFileError(f"the run's configuration is not usable ({type(error).__name__}); {_FOREIGN}") from None
+
+
+def misfits(data: RunData) -> Iterator[str]:
+    """What does not fit, in order; `data` has passed the checks of `runfile`."""
+    try:
+        config = config_of(data)
+        learner = learner_named(config.learner)
+        graph = enumerate_graph(parse_board(config.board), learner.occupied)
+    except RunFileError as error:
+        yield str(error)
+        return
+    wanted = {"code": graph.code, "outcome": graph.outcome, "cell": graph.cell, "first_edge": graph.first_edge}
+    for name, found in data.states.items():
+        if not np.array_equal(found, wanted[name]):
+            yield f"its states/{name} is not that of board {config.board}; {_FOREIGN}"
+    for prefix, tables in (("", data.tables), ("resume/", data.resume)):
+        if tables or not prefix:
+            yield from _table_misfits(prefix, tables, data, config, learner, graph)
+
+
+def _table_misfits(
+    prefix: str, tables: dict[str, NDArray[Any]], data: RunData, config: Config, learner: Learner, graph: Graph
+) -> Iterator[str]:
+    """What is wrong with the tables, or with those for resuming, whose names begin with `prefix`."""
+    worth = learner.worth(config.settings)
+    start = learner.start(graph, worth, np.random.default_rng(config.seed % 2**64))._asdict()
+    known = {*start, "visits", "background"}
+    for name, expected in start.items():
+        found = tables.get(name)
+        if found is None or found.shape != expected.shape or found.dtype != expected.dtype:
+            yield f"table {prefix + name!r} is not {expected.dtype}{list(expected.shape)}; {_FOREIGN}"
+            continue
+        if data.table_fields[name][0] != learner.fields[name][0]:
+            yield f"table {prefix + name!r} must have the axes {learner.fields[name][0]}; {_FOREIGN}"
+        # Only a learner that starts with NaN for "never seen" may keep some.
+        if np.isnan(found).any() and not np.isnan(expected).any():
+            yield f"table {prefix + name!r} holds NaN, which {config.learner} never does; {_FOREIGN}"
+        # Steps of at most 1 towards worths and towards other values never lead out of the range of both.
+        limit = max(np.nanmax(np.abs(expected), initial=0.0), np.abs(worth).max()) * (1 + 1e-6)
+        if not config.start and config.engine != "given" and np.nanmax(np.abs(found), initial=0.0) > limit:
+            yield f"table {prefix + name!r} holds a value beyond {limit:.6g}, which training never reaches; {_FOREIGN}"
+    visits = tables.get("visits")
+    first = next(iter(start.values()))
+    if visits is not None:
+        if visits.shape != first.shape or visits.dtype != np.float64:
+            yield f"table '{prefix}visits' is not float64{list(first.shape)}; {_FOREIGN}"
+        # Not always whole: some learners share a batch's visits out among moves.
+        elif not (visits >= 0).all():
+            yield f"table '{prefix}visits' holds a number below 0 or NaN; {_FOREIGN}"
+    elif config.alpha_schedule.power:
+        yield f"its step size goes by visits, but {prefix or 'tables/'}visits is missing; the file is damaged"
+    # A newer minor version may have added tables.
+    for name in sorted(set(tables) - known) if not data.newer else ():
+        yield f"table {prefix + name!r} belongs to no run of {config.learner}; {_FOREIGN}"
+    background = tables.get("background")
+    n_cells = parse_board(config.board).cells
+    if background is not None and (background.shape != (3**n_cells, n_cells) or background.dtype != np.float64):
+        yield f"table 'background' is not float64{[3**n_cells, n_cells]}; {_FOREIGN}"
