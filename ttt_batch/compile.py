@@ -190,7 +190,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
                     begin()
                 # The compiler leaves reference cycles behind: 25 MB of them by the end, where the program that
                 # called postpones collections to start faster.
-                gc.set_threshold(700, 10, 10)
+                gc.set_threshold(200, 5, 5)
             _in_work.append(self._py_func)
         return found
 
