@@ -53,9 +53,9 @@ def test_the_figures_as_json(tmp_path: Path) -> None:
         assert set(figure) == keys
         assert len(figure["rounds"]) == ROUNDS and 0 < figure["min"] <= figure["median"] <= figure["max"]
         if figure["unit"] == "ms":
-            assert figure["work"] == "evaluation" and 0.01 < figure["median"] < 1000
+            assert figure["work"] == "evaluation"
         else:
-            assert figure["unit"] == "games/s" and 1e4 < figure["median"] < 1e12
+            assert figure["unit"] == "games/s"
     ways = [(f["work"], f["learner"], f["engine"], f["batch"], f["threads"]) for f in found["figures"]]
     assert ways == [
         ("random play", None, None, None, 1),
@@ -63,12 +63,6 @@ def test_the_figures_as_json(tmp_path: Path) -> None:
         *(("threads", "td", "walk", 10**6, n) for n in (1, 2, 3)),
         ("evaluation", "td", None, None, 1),
     ]
-    speed = dict(zip(ways, (f["median"] for f in found["figures"]), strict=True))
-    for name in LEARNERS:
-        walk, single, flow = (
-            speed["learning", name, *way, 1] for way in (("walk", 16_384), ("walk", 1), ("flow", 10**6))
-        )
-        assert single < walk < flow
     progress = [line for line in done.stderr.splitlines() if line.startswith("measuring: ")]
     assert 3 <= len(progress) <= 10
     last = re.fullmatch(r"measuring: (\d+) of (\d+)", progress[-1])
