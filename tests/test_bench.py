@@ -33,6 +33,7 @@ SECONDS = 600
 # --- the command ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # where kernels are not cached it compiles all of them
 def test_the_figures_as_json(tmp_path: Path) -> None:
     done = subprocess.run(
         [*PROGRAM, "--seconds", "0.3", "--threads", "3", "--json"],

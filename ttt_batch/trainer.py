@@ -41,7 +41,7 @@ from ttt_batch.state import State
 from ttt_batch.streams import stream_key
 
 GAMES_PER_THREAD = 262_144
-"""Fewer games a thread, a millisecond of walking, are not worth the hand-over: a batch joins threads from twice this on.
+"""Fewer games a thread, a millisecond of walking, are not worth the hand-over: a batch joins from twice this on.
 
 Binding threads to processors of their own did not pay: between 0.93 and 1.2 times the speed from run to run.  Nor does
 sharing out ordering and folding: 0.1 ms of a batch of a million games, which takes 4 to 12 ms, less nine hand-overs.
