@@ -99,21 +99,23 @@ class Lock:
             locked = _locked(descriptor)
             if locked is not True and (_lives(content) or last):
                 raise self._held(content)
-            if locked is not False and _same(descriptor, self.path):
+            if locked and _same(descriptor, self.path):
+                self.path.unlink()
+            if locked is None:
                 self._remove(content)
         finally:
             os.close(descriptor)
         return False
 
     def _remove(self, content: str) -> None:
-        """Remove the lock file that says `content`: under another name first, should it just have been replaced."""
-        aside = files.temporary_name(self._target)
-        with suppress(FileNotFoundError):
-            self.path.rename(aside)
-            if aside.read_text(errors="replace") != content:
-                with suppress(FileExistsError):
-                    files.rename_new(aside, self.path)
-            aside.unlink()
+        """Remove the lock file that says `content`, without locks of the system.
+
+        One process at a time looks and removes: between two that both saw a dead lock, the slower one would remove what
+        the faster one has put there since.
+        """
+        with suppress(RunFileError, FileNotFoundError), Lock(self.path):
+            if self.path.read_text(errors="replace") == content:
+                self.path.unlink()
 
     def _held(self, content: str) -> RunFileError:
         found = re.match(r"pid (\d+)\nbirth [^\n]*\nsince ([^\n]+)\n", content)
