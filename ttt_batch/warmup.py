@@ -6,7 +6,6 @@ in processes of their own, as many at once as there are processors, since Numba 
 compile the same kernel; that costs no time, for the other one would have had to wait for it.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ttt_batch.board import Board
+from ttt_batch.children import module_command, module_environment
 from ttt_batch.compile import cache_folder, cached_kernels, check_cache, on_compile
 from ttt_batch.config import whole
 from ttt_batch.errors import TttBatchError
@@ -127,8 +127,6 @@ def _is_warm(name: str) -> bool:
 
 def _run_jobs(names: list[str], processes: int, report: Callable[[str, float, int, int], None]) -> None:
     """Run each job in a process of its own, `processes` at a time."""
-    path = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
     waiting, running = list(names), dict[str, tuple[subprocess.Popen[str], float]]()
     report("", 0.0, 0, len(names))
     try:
@@ -136,8 +134,8 @@ def _run_jobs(names: list[str], processes: int, report: Callable[[str, float, in
             while waiting and len(running) < processes:
                 name = waiting.pop(0)
                 process = subprocess.Popen(
-                    [sys.executable, "-m", __name__, name],
-                    env=environment,
+                    module_command(__name__, name),
+                    env=module_environment(),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,

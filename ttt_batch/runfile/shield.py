@@ -10,12 +10,12 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.children import module_command, module_environment
 from ttt_batch.runfile.checks import RunData
 from ttt_batch.runfile.declaration import TABLE_DTYPES
 from ttt_batch.runfile.parsing import parse_image
@@ -32,20 +32,14 @@ _PARTS = ("states", "tables", "statistics", "progress", "resume")
 
 def parse_shielded(content: bytes, version: tuple[int, int] | None) -> tuple[RunData | None, list[str]]:
     """`parse_image` in a child process, whose end, whatever it is, becomes a finding."""
-    environment = os.environ | {
-        "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]).rstrip(
-            os.pathsep
-        ),
-    }
     words = [] if version is None else [str(number) for number in version]
     with suppress(subprocess.TimeoutExpired):
         done = subprocess.run(
-            [sys.executable, "-m", __name__, *words],
+            module_command(__name__, *words),
             input=content,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environment,
+            env=module_environment() | {"OPENBLAS_NUM_THREADS": "1"},
             timeout=SECONDS,
             check=False,
         )
