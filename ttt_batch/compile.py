@@ -10,7 +10,6 @@ costs the cache, never the run.
 
 import contextlib
 import functools
-import gc
 import hashlib
 import os
 import pickle
@@ -188,9 +187,6 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             if not _in_work:
                 for begin, _ in reversed(_watchers):
                     begin()
-                # The compiler leaves reference cycles behind: 25 MB of them by the end, where the program that
-                # called postpones collections to start faster.
-                gc.set_threshold(200, 5, 5)
             _in_work.append(self._py_func)
         return found
 
