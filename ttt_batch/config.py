@@ -5,7 +5,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ttt_batch.batches import MAX_GAMES, parse_batch
+from ttt_batch.batches import MAX_GAMES, Batches, make_batches, parse_batch
 from ttt_batch.board import parse_board
 from ttt_batch.errors import BoardError, RunFileError, UsageError
 from ttt_batch.learners import learner_named
@@ -59,6 +59,11 @@ class Config:
     def alpha_schedule(self) -> Schedule:
         """How the step size changes."""
         return parse_schedule("alpha", self.alpha, positive=True)
+
+    @functools.cached_property
+    def batches(self) -> Batches:
+        """Where batches end, as far as the engine can play them."""
+        return make_batches(self.batch, MAX_WALKED if self.engine == "walk" else MAX_GAMES)
 
     @property
     def settings(self) -> Settings:

@@ -63,6 +63,13 @@ def best_moves(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, move
     Selections instead of branches: which move is best is as unpredictable as the values are.
     """
     best, first, last = -np.inf, lo, lo
+    if choice.tie == UNIFORM and choice.window == 0.0:  # the most common rule needs one pass less
+        n = 0
+        for edge in range(lo, hi):
+            s = score(tables, graph, edge, mover)
+            n = 1 if s > best else n + (s == best)
+            best = s if s > best else best
+        return n, best, lo, hi - 1
     for edge in range(lo, hi):
         s = score(tables, graph, edge, mover)
         first = edge if s > best else first
@@ -152,14 +159,7 @@ def pick(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, mover: int
     lo, hi: the row's first edge and the one behind its last.  bits: uint64, the random number to use.
     Returns (edge, number of moves it was picked among); with one best move nothing is drawn.
     """
-    if choice.tie == UNIFORM and choice.window == 0.0:  # the most common rule needs one pass less
-        best, n, first, last = -np.inf, 0, lo, hi - 1
-        for edge in range(lo, hi):
-            s = score(tables, graph, edge, mover)
-            n = 1 if s > best else n + (s == best)
-            best = s if s > best else best
-    else:
-        n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
+    n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
     if n == 0:
         return lo + below(bits, hi - lo), hi - lo
     left = below(bits, n)

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.batches import MAX_GAMES, make_batches, recorded_points
+from ttt_batch.batches import MAX_GAMES, recorded_points
 from ttt_batch.config import Config, make_config, whole
 from ttt_batch.errors import RunFileError, UsageError
-from ttt_batch.play.walk import MAX_WALKED
 from ttt_batch.run import Run
 from ttt_batch.state import State
 
@@ -80,14 +79,12 @@ def _said(value: Any) -> str:
 
 def kept_points(run: Run, games: int) -> dict[str, NDArray[Any]]:
     """The recorded points of `run` up to `games` but for a last one that is there only because the run ended."""
-    config = run.config
-    batches = make_batches(config.batch) if config.engine == "flow" else make_batches(config.batch, MAX_WALKED)
     points = run.statistics["games"]
     kept = points <= games
     if kept.any():
         last = int(points[kept][-1])
-        due = next(point for point in recorded_points(batches) if point >= last)
+        due = next(point for point in recorded_points(run.config.batches) if point >= last)
         # What a fork has of its parent stays: those points follow from the parent's configuration.
-        inherited = int(config.start.partition("@")[2] or 0)
+        inherited = int(run.config.start.partition("@")[2] or 0)
         kept[points == last] = due == last or last <= inherited
     return {name: column[kept] for name, column in run.statistics.items()}

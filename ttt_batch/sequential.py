@@ -23,11 +23,10 @@ from ttt_batch.games import Games
 from ttt_batch.graph import Graph, n_unfinished
 from ttt_batch.learners.base import Game, learn
 from ttt_batch.learners.steps import Step
-from ttt_batch.play.explorations import SET_DRAW, Explorations, exploring_plies
+from ttt_batch.play.explorations import NEXT_PLY, PLY_BITS, SET_DRAW, Explorations, exploring_plies
 from ttt_batch.policy import Choice, Policy, leads, pick
 from ttt_batch.streams import below, draw, game_base
 
-U15, FOUR = np.uint64(15), np.uint64(4)
 EDGE_BITS, COUNT_BITS, CHILD_AT = 26, 6, 38
 EDGES, COUNT = (1 << EDGE_BITS) - 1, (1 << COUNT_BITS) - 1
 KEPT = (1 << (EDGE_BITS + COUNT_BITS)) - 1
@@ -107,9 +106,9 @@ def run_games(
             hi = lo + ((word >> EDGE_BITS) & COUNT)
             slot, child = (word >> (EDGE_BITS + COUNT_BITS)) & COUNT, word >> CHILD_AT
             edge = lo + slot
-            explores = (plies & U15) == np.uint64(ply)
+            explores = (plies & NEXT_PLY) == np.uint64(ply)
             if explores:
-                plies >>= FOUR
+                plies >>= PLY_BITS
                 edge = lo + below(draw(base, decision), hi - lo)
                 child = np.int64(graph.child[edge])
                 decision += 1

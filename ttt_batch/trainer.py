@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.batches import MAX_GAMES, batch_bounds, batch_parity, first_game_of_size, make_batches
+from ttt_batch.batches import MAX_GAMES, batch_bounds, batch_parity, first_game_of_size
 from ttt_batch.board import parse_board
 from ttt_batch.config import SEATS, Config
 from ttt_batch.engine import (
@@ -34,7 +34,7 @@ from ttt_batch.play.counts import outcomes_of
 from ttt_batch.play.explorations import make_explorations
 from ttt_batch.play.flow import FLOW
 from ttt_batch.play.replay import games_space, replay, trimmed
-from ttt_batch.play.walk import BLOCK, MAX_WALKED, Lane, make_lane, walk
+from ttt_batch.play.walk import BLOCK, Lane, make_lane, walk
 from ttt_batch.policy import Policy
 from ttt_batch.sequential import Circumstances, make_favourites, run_games
 from ttt_batch.state import State
@@ -81,7 +81,7 @@ class Trainer:
         self.graph = enumerate_graph(parse_board(config.board), self.learner.occupied)
         self.worth = self.learner.worth(config.settings)
         flows = config.engine == "flow"
-        self.batches = make_batches(config.batch) if flows else make_batches(config.batch, MAX_WALKED)
+        self.batches = config.batches
         if tables is None:
             tables = self.learner.start(self.graph, self.worth, np.random.default_rng(config.seed % 2**64))
         self.tables = self.learner.tables(*(array.copy() for array in tables))

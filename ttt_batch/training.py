@@ -455,7 +455,7 @@ def _train_to(
     slice_games = batches.least
     points = (games for games in recorded_points(batches) if games > trainer.games)
     point = next(points)
-    last_batch = batch_bounds(batches, total - 1)[0] if batch_bounds(batches, total - 1)[1] > total else total
+    last_batch, its_end = batch_bounds(batches, total - 1)
     before: State | None = None
     if checkpoints is not None:
         checkpoints.begin(trainer.games)
@@ -464,10 +464,11 @@ def _train_to(
         until = min(total, point, max(end, batch_bounds(batches, trainer.games + slice_games)[0]))
         if checkpoints is not None and checkpoints.next_games() < until:
             until = min(until, batch_bounds(batches, max(int(checkpoints.next_games()) - 1, trainer.games))[1])
-        if trainer.games < last_batch:
-            until = min(until, last_batch)
-        else:
-            before = trainer.state()
+        if its_end > total:  # the run ends within a batch
+            if trainer.games < last_batch:
+                until = min(until, last_batch)
+            else:
+                before = trainer.state()
         first, began = trainer.games, clock.seconds
         trainer.advance(until, stop)
         elapsed = clock.seconds - began

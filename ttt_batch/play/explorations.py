@@ -20,6 +20,9 @@ SET_DRAW = 0
 NEVER = PLIES_AT_ONCE
 """Ends a packed set of plies: by then every game is over."""
 
+NEXT_PLY, PLY_BITS = np.uint64(15), np.uint64(4)
+"""The next ply of a packed set, as a mask, and how far the one behind it is."""
+
 
 class Explorations(NamedTuple):
     """The alias table for one epsilon.
@@ -41,7 +44,7 @@ def packed_plies(members: int) -> Any:
     for ply in range(PLIES_AT_ONCE):
         if (members >> ply) & 1:
             packed |= np.uint64(ply) << shift
-            shift += np.uint64(4)
+            shift += PLY_BITS
     return packed | (np.uint64(NEVER) << shift)
 
 

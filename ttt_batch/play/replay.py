@@ -11,7 +11,7 @@ import numpy as np
 from ttt_batch.compile import kernel
 from ttt_batch.games import Games
 from ttt_batch.graph import Graph, edges_of, n_unfinished
-from ttt_batch.play.explorations import SET_DRAW, Explorations, exploring_plies
+from ttt_batch.play.explorations import NEXT_PLY, PLY_BITS, SET_DRAW, Explorations, exploring_plies
 from ttt_batch.policy import Policy
 from ttt_batch.streams import below, draw, game_base
 
@@ -40,11 +40,11 @@ def replay(
         row, ply, decision = 0, 0, 1
         while row < n_unfinished(graph):
             lo, hi = edges_of(graph, row)
-            explores = (plies & np.uint64(15)) == np.uint64(ply)
+            explores = (plies & NEXT_PLY) == np.uint64(ply)
             bits = draw(base, decision)
             decision += explores or policy.best[row] > 1
             if explores:
-                plies >>= np.uint64(4)
+                plies >>= PLY_BITS
                 edge = lo + below(bits, hi - lo)
             else:
                 edge = policy.ordered[lo + below(bits, policy.best[row])]
