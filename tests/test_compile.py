@@ -265,6 +265,7 @@ def test_an_edit_of_a_callee_in_another_file_is_seen(cache: Cache, package: Path
     assert undone == before._replace(kernels="cached")
 
 
+@pytest.mark.slow
 def test_a_damaged_cache_is_compiled_anew(cache: Cache, package: Path, tmp_path: Path) -> None:
     root = tmp_path / "cache"
     shutil.copytree(cache.root, root)
@@ -277,6 +278,7 @@ def test_a_damaged_cache_is_compiled_anew(cache: Cache, package: Path, tmp_path:
         assert found == cache.report._replace(kernels=kernels)
 
 
+@pytest.mark.slow
 def test_an_unusable_cache_costs_nothing_but_the_cache(cache: Cache, package: Path, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("in the way")

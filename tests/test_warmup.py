@@ -106,6 +106,7 @@ def warm(cache: Path, *words: str, jobs: str = "evaluation", **environment: str)
     )
 
 
+@pytest.mark.slow
 def test_it_compiles_what_is_missing_and_says_what_there_is(tmp_path: Path) -> None:
     first = warm(tmp_path)
     (folder,) = tmp_path.iterdir()
