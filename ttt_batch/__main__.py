@@ -6,6 +6,7 @@
 import gc
 import itertools
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ def main() -> None:
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for good
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for good
     status = run(sys.argv[1:])
+    for number in (signal.SIGINT, signal.SIGTERM):  # all is said and saved: there is nothing left to interrupt
+        signal.signal(number, signal.SIG_IGN)
     gc.freeze()
     sys.exit(status)
 

@@ -486,6 +486,7 @@ class _Interrupt:
     def __init__(self, message: str) -> None:
         self.gently, self.message = False, message
         self._requested = False
+        self._again: threading.Timer | None = None
 
     def requested(self) -> bool:
         """Whether to stop after the batch at hand."""
@@ -498,7 +499,8 @@ class _Interrupt:
 
     def _dropped(self, dropped: Any) -> None:
         if issubclass(dropped.exc_type, KeyboardInterrupt):
-            threading.Timer(0.02, _thread.interrupt_main).start()
+            self._again = threading.Timer(0.02, _thread.interrupt_main)
+            self._again.start()
         else:
             self._hook_before(dropped)
 
@@ -512,6 +514,8 @@ class _Interrupt:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         sys.unraisablehook = self._hook_before
+        if self._again is not None:
+            self._again.cancel()  # what it was to interrupt has ended
         for number, handler in self._before.items():
             signal.signal(number, handler)
         if kind is KeyboardInterrupt:
