@@ -51,8 +51,8 @@ def test_checkpoints_come_when_they_are_due(
     every: str, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved: list[int] = []
-    save = ttt.Run.save
-    monkeypatch.setattr(ttt.Run, "save", lambda run, *a, **k: (saved.append(run.games), save(run, *a, **k))[1])
+    data = ttt.Run.data
+    monkeypatch.setattr(ttt.Run, "data", lambda run: (saved.append(run.games), data(run))[1])
     ttt.train(50_000, batch=500, seed=1, out=tmp_path / "run.h5", checkpoint_every=every)
     assert len(saved) >= expected if every == "0s" else len(saved) == expected
     assert saved[-1] == 50_000

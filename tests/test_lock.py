@@ -54,7 +54,12 @@ def test_the_second_is_refused_and_told_who_has_it(locks: str, tmp_path: Path) -
             assert time.monotonic() - began < 1
             assert len(str(caught.value).splitlines()) == 1 and str(path) in str(caught.value)
         assert names(tmp_path) == [".run.h5.lock"]
-        ttt.train(1_000, batch=500, out=tmp_path / "other.h5")
+        other = ttt.train(1_000, batch=500, out=tmp_path / "other.h5")
+        with pytest.raises(RunFileError, match=rf"process {process.pid} "):
+            other.save(path)
+        with pytest.raises(RunFileError, match=rf"process {process.pid} "):
+            ttt.learn_from(["1 2 4 3 7"], learner="td", out=path)
+        assert names(tmp_path) == [".run.h5.lock", "other.h5"]
     finally:
         process.kill()
         process.communicate()

@@ -1,6 +1,8 @@
 """Resuming: a run in two parts is the run in one, byte for byte; and what must not be resumed."""
 
+import getpass
 import itertools
+import platform
 import signal
 import subprocess
 import sys
@@ -8,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
@@ -172,6 +175,37 @@ def test_the_seconds_and_the_past_go_on(tmp_path: Path) -> None:
     assert again.provenance["command"] == "ttt-batch train --games 5000"
     assert again.provenance["resumed_by"] == "ttt-batch train --resume run.h5 --more 5000"
     assert ttt.load(path).provenance == again.provenance
+
+
+def test_where_it_comes_from_names_no_person_and_no_machine(tmp_path: Path) -> None:
+    run = ttt.train(1_000, batch=500, out=tmp_path / "run.h5")
+    past = ttt.load(tmp_path / "run.h5").provenance
+    assert past == run.provenance
+    assert set(past) == {
+        *("created", "ended", "seconds", "command", "processor", "threads"),
+        *("ttt_batch_version", "python_version", "numpy_version", "numba_version"),
+    }
+    assert "" < str(past["created"]) <= str(past["ended"]) and past["processor"]
+    assert not {getpass.getuser(), platform.node()} & {str(value) for value in past.values()}
+
+
+def test_files_changed_by_others_go_on_only_where_they_are_trusted(tmp_path: Path) -> None:
+    """As the run that goes on, and as the opponent."""
+    changed, rival = tmp_path / "changed.h5", tmp_path / "rival.h5"
+    ttt.train(2_000, batch=500, out=changed)
+    rival.write_bytes(changed.read_bytes())
+    for path in (changed, rival):
+        with h5py.File(path, "r+") as file:
+            file["provenance"].attrs["threads"] = 77
+    whole = ttt.train(4_000, batch=500)
+    with pytest.raises(RunFileError, match="--trust"):
+        ttt.train(resume=changed, until=4_000)
+    assert_same(ttt.train(resume=changed, until=4_000, trust=True), whole)
+    assert_same(ttt.load(changed), whole)
+    with pytest.raises(RunFileError, match="--trust"):
+        ttt.train(1_000, batch=500, opponent=rival)
+    against = ttt.train(1_000, batch=500, opponent=rival, trust=True)
+    assert against.config == ttt.train(1_000, batch=500, opponent=ttt.load(rival, trust=True)).config
 
 
 def test_resuming_elsewhere_leaves_the_run_as_it_was(tmp_path: Path) -> None:

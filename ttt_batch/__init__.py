@@ -14,9 +14,10 @@ from ttt_batch.version import VERSION
 if TYPE_CHECKING:
     from ttt_batch.board import Board, parse_board
     from ttt_batch.errors import BoardError, RunFileError, TttBatchError, UsageError
+    from ttt_batch.given import learn_from
     from ttt_batch.learners import LEARNERS
     from ttt_batch.run import Evaluation, Run, load
-    from ttt_batch.training import Progress, learn_from, train
+    from ttt_batch.training import Progress, train
 
 __version__ = VERSION
 
@@ -48,7 +49,7 @@ _HOMES = {
     "Run": "run",
     "load": "run",
     "Progress": "training",
-    "learn_from": "training",
+    "learn_from": "given",
     "train": "training",
 }
 

@@ -13,7 +13,6 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numba
@@ -25,7 +24,7 @@ from ttt_batch.config import DEFAULT_BATCH, make_config, whole
 from ttt_batch.errors import TttBatchError, UsageError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.play.random_play import random_games
-from ttt_batch.processors import available_threads
+from ttt_batch.processors import available_threads, processor_name
 from ttt_batch.recorder import Recorder
 from ttt_batch.trainer import Trainer
 from ttt_batch.version import VERSION
@@ -185,12 +184,8 @@ def _steps_in(seconds: float, work: Steps) -> int:
 
 def surroundings() -> dict[str, Any]:
     """What is measured, on what, and when."""
-    processor = platform.processor() or platform.machine()
-    with contextlib.suppress(OSError, StopIteration):
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-        processor = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return {
-        "machine": {"processor": processor, "cores": available_threads(), "system": platform.platform()},
+        "machine": {"processor": processor_name(), "cores": available_threads(), "system": platform.platform()},
         "versions": {
             "ttt-batch": VERSION,
             "python": platform.python_version(),

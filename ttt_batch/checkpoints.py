@@ -17,7 +17,7 @@ from ttt_batch.errors import RunFileError, UsageError
 from ttt_batch.files import shown
 from ttt_batch.lock import Lock
 from ttt_batch.run import Run
-from ttt_batch.runfile import check_target
+from ttt_batch.runfile import check_target, save_run
 
 DEFAULT_EVERY = "30s"
 
@@ -109,7 +109,7 @@ class Checkpoints:
                 f"cannot write {shown(self.path)}: another program has changed or replaced it meanwhile, and it is "
                 "left as it is; move it away, or name another --out"
             )
-        run.save(self._target, overwrite=now is not None)
+        save_run(self._target, run.data(), overwrite=now is not None)
         self.saved = run.games
         try:
             self._known = files.identity(self._target)

@@ -290,12 +290,12 @@ def learn_from(
     json: Json = False,
 ) -> None:
     """Learn from given games: cell numbers separated by spaces, ! behind an exploratory move, # before a comment."""
-    from ttt_batch import reports, training
+    from ttt_batch import given, reports
 
     target = out if out is not None else _new_name("given-games")
     lines = _read_lines(games)
     with _working():
-        result, skipped = training.learn_from(
+        result, skipped = given.learn_from(
             lines,
             learner=learner,
             run=run,

@@ -18,8 +18,9 @@ from ttt_batch.formats.tables import (
     value_by_code,
     values_from_table,
 )
+from ttt_batch.provenance import Clock
+from ttt_batch.recorder import record_once
 from ttt_batch.run import Run
-from ttt_batch.training import Clock, record_once
 
 ILLEGAL = -1.0
 

@@ -12,7 +12,7 @@ from ttt_batch.errors import RunFileError
 from ttt_batch.graph import Graph, enumerate_graph
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
-from ttt_batch.runfile import RunData
+from ttt_batch.runfile import FORMAT, RunData
 
 _FOREIGN = "the file is damaged or foreign"
 
@@ -78,7 +78,7 @@ def _table_misfits(
     elif config.alpha_schedule.power:
         yield f"its step size goes by visits, but {prefix or 'tables/'}visits is missing; the file is damaged"
     # A newer minor version may have added tables.
-    for name in sorted(set(tables) - known) if not data.newer else ():
+    for name in sorted(set(tables) - known) if data.version <= FORMAT else ():
         yield f"table {prefix + name!r} belongs to no run of {config.learner}; {_FOREIGN}"
     background = tables.get("background")
     n_cells = parse_board(config.board).cells

@@ -8,6 +8,7 @@ process's own group and all groups above it limit it.
 """
 
 import os
+import platform
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
@@ -25,6 +26,13 @@ def allowed_processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def processor_name() -> str:
+    """What the machine's processor is called."""
+    lines = _read(Path("/proc/cpuinfo")).splitlines()
+    told = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(told, platform.processor() or platform.machine())
 
 
 def group_limit(proc: Path = PROC, groups: Path = GROUPS) -> float:

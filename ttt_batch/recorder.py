@@ -10,6 +10,7 @@ from ttt_batch.evaluation import Judgement, judge, make_bench, make_judgement
 from ttt_batch.graph import Graph, solve
 from ttt_batch.learners.base import Learner
 from ttt_batch.policy import empty_policy, random_policy
+from ttt_batch.run import Run
 
 
 def unbeatable_since(games: NDArray[np.int64], unbeatable: NDArray[np.bool_]) -> int | None:
@@ -83,3 +84,10 @@ class Recorder:
             stacked = [getattr(point[3], name) for point in self._points]
             columns[name] = np.array(stacked, empty.dtype).reshape(-1, *empty.shape)
         return columns
+
+
+def record_once(run: Run, seconds: float = 0.0, outcomes: NDArray[np.int64] | None = None) -> dict[str, NDArray[Any]]:
+    """The statistics of a run that was not played here: one recorded point, its tables as they are."""
+    recorder = Recorder(run.graph, run.learner, run.worth)
+    recorder.record(run.tables, run.games, seconds, np.zeros(3, np.int64) if outcomes is None else outcomes)
+    return recorder.statistics()

@@ -156,7 +156,9 @@ def run_information(run: Run, path: str, size: int) -> dict[str, Any]:
     return {
         "file": path,
         "bytes": size,
+        "format": f"{run.version[0]}.{run.version[1]}",
         "games": run.games,
+        "goal": run.goal or run.games,
         "config": run.config.as_dict(),
         "states": int(run.graph.code.size),
         "edges": int(run.graph.child.size),
@@ -180,12 +182,13 @@ def information_text(information: dict[str, Any], run: Run) -> str:
     """What `info` prints."""
     config = information["config"]
     batch = config["batch"] if isinstance(config["batch"], str) else f"{config['batch']:,}"
+    goal = f" of {information['goal']:,}" if information["goal"] > information["games"] else ""
     rows = [
-        ("file", f"{information['file']} ({information['bytes']:,} bytes)"),
+        ("file", f"{information['file']} ({information['bytes']:,} bytes, format {information['format']})"),
         ("learner", f"{config['learner']}: {run.learner.source}"),
         ("rule", run.learner.rule),
         ("board", f"{config['board']}: {information['states']:,} positions, {information['edges']:,} moves"),
-        ("games", f"{information['games']:,}, in batches of {batch} ({config['engine']})"),
+        ("games", f"{information['games']:,}{goal}, in batches of {batch} ({config['engine']})"),
         ("numbers", ", ".join(f"{key} {config[key]}" for key in ("epsilon", "alpha", "gamma", "draw_worth"))),
         ("seed", str(config["seed"])),
         ("verdict", verdict_text(run)),

@@ -17,6 +17,7 @@ from ttt_batch.fitting import config_of, misfits
 from ttt_batch.graph import Graph, enumerate_graph, row_of, solve
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
+from ttt_batch.lock import Lock
 from ttt_batch.policy import (
     Policy,
     empty_policy,
@@ -27,7 +28,7 @@ from ttt_batch.policy import (
     random_policy,
     row_scores,
 )
-from ttt_batch.runfile import RunData, load_run, save_run
+from ttt_batch.runfile import FORMAT, RunData, load_run, save_run
 from ttt_batch.state import State
 
 SEATS = ("first", "second")
@@ -71,7 +72,7 @@ class Run:
     goal: games that were asked for; 0 where nothing was.
     batch_start: where the run stood before the batch within which it ends; None where it ends with a batch.
     statistics: recorded points, an array per column (see `runfile`).  provenance: where the run comes from.
-    notes: lines for the person about the file that it was read from.
+    notes: lines for the person about the file that it was read from.  version: that file's format, major and minor.
     """
 
     config: Config
@@ -85,6 +86,7 @@ class Run:
     goal: int = 0
     batch_start: State | None = None
     notes: tuple[str, ...] = ()
+    version: tuple[int, int] = FORMAT
 
     @functools.cached_property
     def board(self) -> Board:
@@ -236,7 +238,17 @@ class Run:
         )
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the run file; an existing file is kept unless `overwrite`.  Raises RunFileError."""
+        """Write the run file; an existing file is kept unless `overwrite`.
+
+        Raises RunFileError, also where a training is writing it.
+        """
+        target = Path(path)
+        with Lock(target.resolve()):
+            save_run(target, self.data(), overwrite=overwrite)
+        return target
+
+    def data(self) -> RunData:
+        """What the run file holds."""
         states = {"code": self.graph.code, "outcome": self.graph.outcome}
         if any(axes == "E" for axes, _ in self.learner.fields.values()):
             states |= {"first_edge": self.graph.first_edge.astype(np.int32), "cell": self.graph.cell}
@@ -256,23 +268,17 @@ class Run:
             resume = before.tables._asdict()
             if self.visits.size:
                 resume["visits"] = before.visits.reshape(self.tables[0].shape)
-        target = Path(path)
-        save_run(
-            target,
-            RunData(
-                config=self.config.as_dict(),
-                games=self.games,
-                states=states,
-                tables=tables,
-                table_fields=fields,
-                statistics=self.statistics,
-                provenance=self.provenance,
-                progress=progress,
-                resume=resume,
-            ),
-            overwrite=overwrite,
+        return RunData(
+            config=self.config.as_dict(),
+            games=self.games,
+            states=states,
+            tables=tables,
+            table_fields=fields,
+            statistics=self.statistics,
+            provenance=self.provenance,
+            progress=progress,
+            resume=resume,
         )
-        return target
 
 
 def load(path: str | Path, *, trust: bool = False) -> Run:
@@ -285,7 +291,7 @@ def load(path: str | Path, *, trust: bool = False) -> Run:
         raise RunFileError(f"{shown(Path(path))}: {misfit}")
     config = config_of(data)
     learner = learner_named(config.learner)
-    run = Run(config, None, data.games, data.statistics, data.provenance, notes=data.notes)
+    run = Run(config, None, data.games, data.statistics, data.provenance, notes=data.notes, version=data.version)
     if config.alpha_schedule.power:
         run.visits = data.tables["visits"].ravel()
     run.background = data.tables.get("background")

@@ -5,42 +5,29 @@ result, knows where the loop looks up to report progress or to stop.
 """
 
 import math
-import platform
-import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numba
-import numpy as np
-from numpy.typing import NDArray
 
 from ttt_batch.batches import MAX_GAMES, batch_bounds, recorded_points
 from ttt_batch.board import parse_board
 from ttt_batch.checkpoints import DEFAULT_EVERY, Checkpoints, Every, parse_every
-from ttt_batch.config import Config, make_config, whole
+from ttt_batch.config import whole
 from ttt_batch.errors import RunFileError, UsageError
-from ttt_batch.files import shown
-from ttt_batch.games import GamesWriter, parse_games
-from ttt_batch.graph import Graph, enumerate_graph, solve
+from ttt_batch.games import GamesWriter
+from ttt_batch.graph import enumerate_graph
 from ttt_batch.learners import learner_named
-from ttt_batch.learners.base import make_game
-from ttt_batch.learners.steps import make_step
-from ttt_batch.play.counts import outcomes_of
+from ttt_batch.plans import beginning, fresh_plan, opponent_of, resumed_plan, rival_policy
 from ttt_batch.play.walk import BLOCK
-from ttt_batch.policy import Policy, optimal_policy, random_policy
 from ttt_batch.processors import available_threads
+from ttt_batch.provenance import Clock
 from ttt_batch.recorder import Recorder
-from ttt_batch.resuming import differing_settings, goal_of, kept_points, resumable_state, table_digest
-from ttt_batch.run import Run, load
-from ttt_batch.runfile import check_target
-from ttt_batch.sequential import learn_games
+from ttt_batch.run import Run
 from ttt_batch.state import State
 from ttt_batch.trainer import Trainer
-from ttt_batch.version import VERSION
 
 NAMED_OPPONENTS = ("random", "optimal")
 
@@ -66,29 +53,6 @@ class Progress:
     unbeatable_since: int | None
     recorded: bool
     saved: int = 0
-
-
-@dataclass
-class Plan:
-    """A training about to begin.
-
-    total: games it goes on to.  rival: the fixed opponent, a run or its name; None in self-play.
-    state: where it begins; None for the learner's own start.  earlier: its recorded points so far, if there are any.
-    provenance: what is known of its past.  resumed: the run that it goes on with, if any.
-    """
-
-    config: Config
-    total: int
-    rival: Run | str | None
-    state: State | None
-    earlier: dict[str, NDArray[Any]] | None
-    provenance: dict[str, str | int | float]
-    resumed: Run | None = None
-
-    @property
-    def games(self) -> int:
-        """Games learnt from before it begins."""
-        return 0 if self.state is None else self.state.games
 
 
 def train(
@@ -133,7 +97,7 @@ def train(
     resume: a run (or its file, which is then written to unless `out` is given) to go on with, with its configuration,
     as if it had never ended: up to `until` games, `more` games, or what it was first asked for.  An opponent that was
     a run has to be given again.  fork: allow settings other than its own; needs `out`.
-    trust: resume from a file that another program has changed.
+    trust: resume from, or play against, a file that another program has changed.
     record: a file for the games played (from where it resumes), in the notation of `learn_from`.
     threads: None for all processors.  block: games a thread plays abreast.  Neither shows in the result.
     checkpoint_every: how often `out` is written on the way: `30s`, `1000000games`, or `never`.
@@ -170,13 +134,14 @@ def train(
         files = None
         if in_place:  # nobody may write the file while it is read
             files = _checkpoints(stack, out, overwrite, every, warn)
+        rival = opponent_of(opponent, trust=trust)
         if resume is None:
-            plan = _fresh(games, options, start, opponent, seat)
+            plan = fresh_plan(games, options, start, rival, seat)
         else:
             if games is not None:
                 raise UsageError(f"games {games} belong to a new run; with --resume, say --until or --more")
-            plan = _resumed(
-                resume, options, start, opponent, seat, more, until, fork=fork, elsewhere=not in_place, trust=trust
+            plan = resumed_plan(
+                resume, options, start, rival, seat, more, until, fork=fork, elsewhere=not in_place, trust=trust
             )
         config, total = plan.config, plan.total
         if config.engine == "flow" and record is not None:
@@ -190,9 +155,9 @@ def train(
             config,
             threads=n_threads,
             block=block,
-            rival=None if plan.rival is None else _rival_policy(plan.rival, graph, config.board),
+            rival=None if plan.rival is None else rival_policy(plan.rival, graph, config.board),
             record=None if writer is None else writer.write,
-            **_beginning(plan.state, config),
+            **beginning(plan.state, config),
         )
         recorder = Recorder(trainer.graph, trainer.learner, trainer.worth)
         if plan.earlier is not None:
@@ -229,212 +194,6 @@ def _checkpoints(
 ) -> Checkpoints:
     say = warn or (lambda line: warnings.warn(line, RuntimeWarning, stacklevel=2))
     return stack.enter_context(Checkpoints(Path(out), overwrite=overwrite, every=every, warn=say))
-
-
-def _fresh(
-    games: int | None,
-    options: dict[str, Any],
-    start: Run | str | Path | None,
-    opponent: Run | str | Path | None,
-    seat: str,
-) -> Plan:
-    """A training from the first game on."""
-    total = whole("games", learner_named(options.get("learner", "td")).games if games is None else games, 1, MAX_GAMES)
-    origin = load(start) if isinstance(start, str | Path) else start
-    rival = _rival(opponent)
-    _check_seat(seat, against=rival is not None)
-    config = make_config(
-        **options,
-        horizon=total,
-        start="" if origin is None else table_digest(origin.tables),
-        opponent="" if rival is None else _rival_name(rival),
-        seat="" if rival is None else seat or "both",
-    )
-    _check_engine(config)
-    state = None
-    if origin is not None:
-        _check_origin(origin, config.learner, config.board)
-        state = State(0, origin.tables, origin.visits_or_zeros(), np.zeros(3, np.int64))
-    return Plan(config, total, rival, state, None, {})
-
-
-def _resumed(
-    resume: Run | str | Path,
-    options: dict[str, Any],
-    start: Run | str | Path | None,
-    opponent: Run | str | Path | None,
-    seat: str,
-    more: int | None,
-    until: int | None,
-    *,
-    fork: bool,
-    elsewhere: bool,
-    trust: bool,
-) -> Plan:
-    """A training that goes on from where `resume` stands.
-
-    fork: with another configuration.  elsewhere: whether it is written to another file.
-    """
-    run = resume if isinstance(resume, Run) else load(resume, trust=trust)
-    name = "the run" if isinstance(resume, Run) else shown(Path(resume))
-    if fork and not elsewhere:
-        raise UsageError("a fork is a run of its own; name its file with --out")
-    state = resumable_state(run, name)
-    total = goal_of(run, name, more, until)
-    before = run.config
-    given = dict(options)
-    if start is not None:
-        given["start"] = table_digest((start if isinstance(start, Run) else load(start)).tables)
-    rival = _rival(opponent)
-    if rival is not None:
-        given |= {"opponent": _rival_name(rival), "seat": before.seat or "both"}
-    elif before.opponent in NAMED_OPPONENTS:
-        rival = before.opponent
-    elif before.opponent:
-        raise UsageError(f"{name} was trained against a run; name its file again with --opponent")
-    if seat:
-        given["seat"] = seat
-    config, changes = differing_settings(before, given, horizon=total)
-    if changes and not fork:
-        raise UsageError(f"{name} was trained with {changes}; leave that out, or add --fork and --out for a new run")
-    _check_seat(config.seat, against=bool(config.opponent))
-    _check_engine(config)
-    past = dict(run.provenance)
-    if fork:
-        past |= {"parent": table_digest(run.tables), "parent_games": run.games}
-    if changes:
-        # Equal configurations make equal bytes, so a fork's says where it began.
-        config = replace(config, start=f"{table_digest(state.tables)}@{state.games}")
-        _check_origin(run, config.learner, config.board)
-    return Plan(config, total, rival, state, kept_points(run, state.games), past, run)
-
-
-def _rival(opponent: Run | str | Path | None) -> Run | str | None:
-    """A fixed opponent: its name, or a run, read where only its file is given."""
-    if opponent is None or isinstance(opponent, Run) or opponent in NAMED_OPPONENTS:
-        return opponent
-    return load(opponent)
-
-
-def _rival_name(rival: Run | str) -> str:
-    return rival if isinstance(rival, str) else table_digest(rival.tables)
-
-
-def _check_seat(seat: str, *, against: bool) -> None:
-    if seat and not against:
-        raise UsageError(f"seat {seat!r} goes with an opponent; name one, or leave the seat out for self-play")
-
-
-def _check_engine(config: Config) -> None:
-    if config.engine == "given":
-        raise UsageError("engine 'given' belongs to learn-from; choose walk or flow")
-
-
-def _beginning(state: State | None, config: Config) -> dict[str, Any]:
-    """What `Trainer` is told of where it begins."""
-    if state is None:
-        return {}
-    visits = state.visits if config.alpha_schedule.power and state.visits.size else None
-    return {"tables": state.tables, "visits": visits, "games": state.games, "outcomes": state.outcomes}
-
-
-def learn_from(
-    lines: Iterable[str],
-    *,
-    learner: str | None = None,
-    run: Run | str | Path | None = None,
-    name: str = "games",
-    skip_bad: bool = False,
-    out: str | Path | None = None,
-    overwrite: bool = False,
-    command: str = "",
-    **options: Any,
-) -> tuple[Run, list[str]]:
-    """Learn from given games one after the other, a line each (see `games`); return the run and the lines skipped.
-
-    learner: needed unless `run` is given, a run (or its file) to go on from, with its learner and options.
-    name: what messages call the source of the lines.  skip_bad: leave out games that the rules do not allow.
-    options: those of `Config`, over the learner's defaults or the run's.
-
-    Raises GamesError before anything is learnt, UsageError, BoardError and RunFileError.
-    """
-    origin = load(run) if isinstance(run, str | Path) else run
-    if origin is None and learner is None:
-        raise UsageError("name a learner, or a run to go on from")
-    given = {key: value for key, value in options.items() if value is not None}
-    if origin is not None:
-        if learner not in (None, origin.config.learner):
-            raise UsageError(f"the run was made by {origin.config.learner}, not {learner}; leave the learner out")
-        before = {
-            key: getattr(origin.config, key) for key in ("board", "epsilon", "alpha", "gamma", "draw_worth", "seed")
-        }
-        given = before | given
-        learner = origin.config.learner
-    config = make_config(
-        learner=str(learner),
-        batch=1,
-        engine="given",
-        start="" if origin is None else table_digest(origin.tables),
-        **given,
-    )
-    if config.alpha_schedule.by_games:
-        raise UsageError(f"alpha {config.alpha} goes by the games of a run; give a number or 1/n for given games")
-    if out is not None:
-        check_target(Path(out), overwrite=overwrite)
-    clock = Clock()
-    graph = enumerate_graph(parse_board(config.board), learner_named(config.learner).occupied)
-    parsed = parse_games(lines, graph, name=name, skip_bad=skip_bad)
-    trainer = Trainer(
-        config,
-        tables=None if origin is None else origin.tables,
-        visits=origin.visits_or_zeros() if origin is not None and config.alpha_schedule.power else None,
-    )
-    ended = np.zeros(graph.code.size - graph.first_edge.size + 1, np.int64)
-    alpha = config.alpha_schedule
-    step = make_step(alpha.start, config.gamma, trainer.worth, alpha.power, trainer.visits)
-    learn_games(trainer.tables, graph, step, parsed.games, make_game(graph), ended)
-    n_games = parsed.games.start.size - 1 + (0 if origin is None else origin.games)
-    result = Run(config, trainer.tables, n_games, {}, visits=trainer.visits)
-    result.statistics = record_once(result, clock.seconds, outcomes_of(graph, ended))
-    result.provenance = clock.provenance(command)
-    if out is not None:
-        result.save(out, overwrite=overwrite)
-    return result, parsed.skipped
-
-
-def record_once(run: Run, seconds: float = 0.0, outcomes: NDArray[np.int64] | None = None) -> dict[str, NDArray[Any]]:
-    """The statistics of a run that was not played here: one recorded point, its tables as they are."""
-    recorder = Recorder(run.graph, run.learner, run.worth)
-    recorder.record(run.tables, run.games, seconds, np.zeros(3, np.int64) if outcomes is None else outcomes)
-    return recorder.statistics()
-
-
-class Clock:
-    """When a run was made, how long it took, and with what.
-
-    before: seconds that it had taken when it was interrupted.
-    """
-
-    def __init__(self, before: float = 0.0) -> None:
-        self._created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        self._started = time.perf_counter() - before
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the start."""
-        return time.perf_counter() - self._started
-
-    def provenance(self, command: str) -> dict[str, str | int | float]:
-        """Creation time, duration, command and the versions of what the result depends on."""
-        return {
-            "created": self._created,
-            "command": command,
-            "seconds": self.seconds,
-            "ttt_batch_version": VERSION,
-            "python_version": platform.python_version(),
-            "numpy_version": np.__version__,
-            "numba_version": numba.__version__,
-        }
 
 
 def _train_to(
@@ -490,22 +249,3 @@ def _train_to(
     if trainer.games > recorder.last:
         recorder.record(trainer.tables, trainer.games, clock.seconds, trainer.outcomes)
     return before if before is not None and trainer.games > before.games else None
-
-
-def _check_origin(origin: Run, learner: str, board: str) -> None:
-    if (origin.config.learner, origin.config.board) != (learner, board):
-        raise UsageError(
-            f"cannot start {learner} on {board} from a run of {origin.config.learner} on {origin.config.board}; "
-            "choose a run of the same learner and board"
-        )
-
-
-def _rival_policy(rival: Run | str, graph: Graph, board: str) -> Policy:
-    """What a fixed opponent plays on `graph`, that of `board`."""
-    if isinstance(rival, Run):
-        if rival.config.board != board:
-            raise UsageError(f"the opponent plays {rival.config.board}, not {board}; choose a run of the same board")
-        return rival.policy_on(graph)
-    if rival == "random":
-        return random_policy(graph)
-    return optimal_policy(graph, solve(graph))

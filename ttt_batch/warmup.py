@@ -20,13 +20,14 @@ from ttt_batch.compile import cache_folder, cached_kernels, check_cache, on_comp
 from ttt_batch.config import whole
 from ttt_batch.errors import TttBatchError
 from ttt_batch.evaluation import match
+from ttt_batch.given import learn_from
 from ttt_batch.graph import enumerate_graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.play.random_play import random_games
 from ttt_batch.policy import random_policy
 from ttt_batch.processors import available_threads
 from ttt_batch.run import Run
-from ttt_batch.training import learn_from, train
+from ttt_batch.training import train
 
 GAMES = 4
 """Games of each training: more than a batch, so that the loop goes round."""

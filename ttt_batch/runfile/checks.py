@@ -37,7 +37,7 @@ class RunData:
     resume: the tables before the batch within which the run ends, by their names in `tables`; empty where it ends
         with a batch.
     notes: lines for the person, such as that a newer version wrote the file; made by reading, not written.
-    newer: whether a newer minor version wrote the file; made by reading, not written.
+    version: the format's major and minor version; what is written is always `FORMAT`.
     """
 
     config: dict[str, Any]
@@ -50,7 +50,7 @@ class RunData:
     notes: tuple[str, ...] = ()
     progress: dict[str, NDArray[Any]] = dataclass_field(default_factory=dict)
     resume: dict[str, NDArray[Any]] = dataclass_field(default_factory=dict)
-    newer: bool = False
+    version: tuple[int, int] = FORMAT
 
 
 class Invalid(ValueError):

@@ -143,7 +143,7 @@ def _parse(file: Any, size: int, version: tuple[int, int] | None, found: Finding
         progress={name: array for name, array in parts["progress"].items() if name != "games"},
         resume=resume,
         notes=(note,) if newer else (),
-        newer=newer,
+        version=version,
     )
 
 

@@ -26,7 +26,7 @@ SECONDS = 20.0
 MEMORY = 400 << 20
 """Bytes of data that the child may hold, where the system can limit it."""
 
-_PLAIN = ("config", "games", "table_fields", "provenance", "notes", "newer")
+_PLAIN = ("config", "games", "table_fields", "provenance", "notes", "version")
 _PARTS = ("states", "tables", "statistics", "progress", "resume")
 
 
@@ -87,7 +87,7 @@ def unpack(packed: bytes) -> tuple[RunData | None, list[str]]:
         table_fields=fields,
         provenance=values["provenance"],
         notes=notes,
-        newer=bool(values["newer"]),
+        version=(int(values["version"][0]), int(values["version"][1])),
         **parts,
     )
     return data, findings

@@ -1,0 +1,168 @@
+"""What a training begins with: fresh, or where a run stands; checked before any work starts."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.batches import MAX_GAMES
+from ttt_batch.config import Config, make_config, whole
+from ttt_batch.errors import UsageError
+from ttt_batch.files import shown
+from ttt_batch.graph import Graph, solve
+from ttt_batch.learners import learner_named
+from ttt_batch.policy import Policy, optimal_policy, random_policy
+from ttt_batch.resuming import differing_settings, goal_of, kept_points, resumable_state, table_digest
+from ttt_batch.run import Run, load
+from ttt_batch.state import State
+
+NAMED_OPPONENTS = ("random", "optimal")
+
+
+@dataclass
+class Plan:
+    """A training about to begin.
+
+    total: games it goes on to.  rival: the fixed opponent, a run or its name; None in self-play.
+    state: where it begins; None for the learner's own start.  earlier: its recorded points so far, if there are any.
+    provenance: what is known of its past.  resumed: the run that it goes on with, if any.
+    """
+
+    config: Config
+    total: int
+    rival: Run | str | None
+    state: State | None
+    earlier: dict[str, NDArray[Any]] | None
+    provenance: dict[str, str | int | float]
+    resumed: Run | None = None
+
+    @property
+    def games(self) -> int:
+        """Games learnt from before it begins."""
+        return 0 if self.state is None else self.state.games
+
+
+def fresh_plan(
+    games: int | None,
+    options: dict[str, Any],
+    start: Run | str | Path | None,
+    rival: Run | str | None,
+    seat: str,
+) -> Plan:
+    """A training from the first game on."""
+    total = whole("games", learner_named(options.get("learner", "td")).games if games is None else games, 1, MAX_GAMES)
+    origin = load(start) if isinstance(start, str | Path) else start
+    _check_seat(seat, against=rival is not None)
+    config = make_config(
+        **options,
+        horizon=total,
+        start="" if origin is None else table_digest(origin.tables),
+        opponent="" if rival is None else _rival_name(rival),
+        seat="" if rival is None else seat or "both",
+    )
+    _check_engine(config)
+    state = None
+    if origin is not None:
+        _check_origin(origin, config.learner, config.board)
+        state = State(0, origin.tables, origin.visits_or_zeros(), np.zeros(3, np.int64))
+    return Plan(config, total, rival, state, None, {})
+
+
+def resumed_plan(
+    resume: Run | str | Path,
+    options: dict[str, Any],
+    start: Run | str | Path | None,
+    rival: Run | str | None,
+    seat: str,
+    more: int | None,
+    until: int | None,
+    *,
+    fork: bool,
+    elsewhere: bool,
+    trust: bool,
+) -> Plan:
+    """A training that goes on from where `resume` stands.
+
+    fork: with another configuration.  elsewhere: whether it is written to another file.
+    """
+    run = resume if isinstance(resume, Run) else load(resume, trust=trust)
+    name = "the run" if isinstance(resume, Run) else shown(Path(resume))
+    if fork and not elsewhere:
+        raise UsageError("a fork is a run of its own; name its file with --out")
+    state = resumable_state(run, name)
+    total = goal_of(run, name, more, until)
+    before = run.config
+    given = dict(options)
+    if start is not None:
+        given["start"] = table_digest((start if isinstance(start, Run) else load(start)).tables)
+    if rival is not None:
+        given |= {"opponent": _rival_name(rival), "seat": before.seat or "both"}
+    elif before.opponent in NAMED_OPPONENTS:
+        rival = before.opponent
+    elif before.opponent:
+        raise UsageError(f"{name} was trained against a run; name its file again with --opponent")
+    if seat:
+        given["seat"] = seat
+    config, changes = differing_settings(before, given, horizon=total)
+    if changes and not fork:
+        raise UsageError(f"{name} was trained with {changes}; leave that out, or add --fork and --out for a new run")
+    _check_seat(config.seat, against=bool(config.opponent))
+    _check_engine(config)
+    past = dict(run.provenance)
+    if fork:
+        past |= {"parent": table_digest(run.tables), "parent_games": run.games}
+    if changes:
+        # Equal configurations make equal bytes, so a fork's says where it began.
+        config = replace(config, start=f"{table_digest(state.tables)}@{state.games}")
+        _check_origin(run, config.learner, config.board)
+    return Plan(config, total, rival, state, kept_points(run, state.games), past, run)
+
+
+def opponent_of(opponent: Run | str | Path | None, *, trust: bool) -> Run | str | None:
+    """A fixed opponent: its name, or a run, read where only its file is given."""
+    if opponent is None or isinstance(opponent, Run) or opponent in NAMED_OPPONENTS:
+        return opponent
+    return load(opponent, trust=trust)
+
+
+def _rival_name(rival: Run | str) -> str:
+    return rival if isinstance(rival, str) else table_digest(rival.tables)
+
+
+def _check_seat(seat: str, *, against: bool) -> None:
+    if seat and not against:
+        raise UsageError(f"seat {seat!r} goes with an opponent; name one, or leave the seat out for self-play")
+
+
+def _check_engine(config: Config) -> None:
+    if config.engine == "given":
+        raise UsageError("engine 'given' belongs to learn-from; choose walk or flow")
+
+
+def beginning(state: State | None, config: Config) -> dict[str, Any]:
+    """What `Trainer` is told of where it begins."""
+    if state is None:
+        return {}
+    visits = state.visits if config.alpha_schedule.power and state.visits.size else None
+    return {"tables": state.tables, "visits": visits, "games": state.games, "outcomes": state.outcomes}
+
+
+def _check_origin(origin: Run, learner: str, board: str) -> None:
+    if (origin.config.learner, origin.config.board) != (learner, board):
+        raise UsageError(
+            f"cannot start {learner} on {board} from a run of {origin.config.learner} on {origin.config.board}; "
+            "choose a run of the same learner and board"
+        )
+
+
+def rival_policy(rival: Run | str, graph: Graph, board: str) -> Policy:
+    """What a fixed opponent plays on `graph`, that of `board`."""
+    if isinstance(rival, Run):
+        if rival.config.board != board:
+            raise UsageError(f"the opponent plays {rival.config.board}, not {board}; choose a run of the same board")
+        return rival.policy_on(graph)
+    if rival == "random":
+        return random_policy(graph)
+    return optimal_policy(graph, solve(graph))
