@@ -128,6 +128,7 @@ def soak_run(rng: random.Random, folder: Path, figures: Figures, deadline: float
             if run.games < before:
                 raise SystemExit(f"{settings}: {run.games:,} games after {before:,} had been saved")
             before = run.games
+            done = done or not run.interrupted  # a signal after the last write, before the end of the process
             if not np.isclose(sum(run.evaluation("random").first), 1):
                 raise SystemExit(f"{settings}: results that do not add up")
             figures.checks["judged"] += 1

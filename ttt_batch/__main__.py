@@ -3,6 +3,7 @@
 0 done, 1 could not, 2 misused, 130 interrupted.
 """
 
+import contextlib
 import gc
 import itertools
 import os
@@ -28,6 +29,12 @@ def main() -> None:
     status = run(sys.argv[1:])
     for number in (signal.SIGINT, signal.SIGTERM):  # all is said and saved: there is nothing left to interrupt
         signal.signal(number, signal.SIG_IGN)
+    if status == 130:
+        # An interrupt may have left the compiler's library in disorder, which then crashes when it is taken down.
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(status)
     gc.freeze()
     sys.exit(status)
 
