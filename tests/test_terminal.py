@@ -4,10 +4,12 @@ import io
 import math
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
+import ttt_batch as ttt
 from ttt_batch import terminal
 from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, Board, Position
 from ttt_batch.errors import BoardError, UsageError
@@ -46,15 +48,18 @@ class Interrupted(io.StringIO):
         return line
 
 
-def session(typed: str, agent: FakeAgent | None = None, person: int = 0) -> tuple[Score, str]:
-    """Play with the answers in `typed`, separated by `;`, then the end of input."""
+def session(
+    typed: str, agent: terminal.Agent | None = None, person: int = 0, wide: bool = False, **keepers: Any
+) -> tuple[Score, str]:
+    """Play with the answers in `typed`, separated by `;`, then the end of input.  wide: more than a telephone shows."""
     answers = "".join(f"{answer}\n" for answer in typed.split(";")) if typed else ""
     stdout = io.StringIO()
-    score = terminal.play(agent or FakeAgent(), person=person, stdin=io.StringIO(answers), stdout=stdout, seed=1)
+    stdin = io.StringIO(answers)
+    score = terminal.play(agent or FakeAgent(), person=person, stdin=stdin, stdout=stdout, seed=1, **keepers)
     text = stdout.getvalue()
     assert all(character == "\n" or character.isprintable() for character in text)
     assert text.isascii()
-    assert max(map(len, text.splitlines())) <= 40
+    assert max(map(len, text.splitlines())) <= (80 if wide else 40)
     return score, text
 
 
@@ -103,6 +108,8 @@ def test_every_cell_in_every_notation():
             f"{cell // 3 + 1} {cell % 3 + 1}",
             f"{cell // 3 + 1},{cell % 3 + 1}",
             "qweasdzxc"[cell],
+            f"{'abc'[cell % 3]}{cell // 3 + 1}",
+            f"{'abc'[cell % 3]} {cell // 3 + 1}",
         ]
         for form in [
             *forms,
@@ -113,13 +120,22 @@ def test_every_cell_in_every_notation():
             assert terminal.read_entry(form, BOARD) == cell, form
 
 
-@pytest.mark.parametrize("board", [Board(4, 3, 3), FOUR, Board(6, 6, 4), Board(2, 12, 3)], ids=lambda b: b.name)
-def test_larger_boards_use_column_letter_and_row_number(board):
+SHAPES = [(4, 3, 3), (5, 5, 5), (6, 6, 4), (2, 12, 3), (1, 36, 5), (36, 1, 3), (2, 4, 3), (9, 1, 3), (1, 1, 1)]
+BOARDS = [Board(*shape) for shape in SHAPES]
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda b: b.name)
+def test_every_board_takes_column_letter_and_row_number(board):
+    letters = [*"abcdefghijklmnopqrstuvwxyz", *(f"a{letter}" for letter in "abcdefghij")]
     for cell in range(board.cells):
         row, col = divmod(cell, board.cols)
-        assert terminal.read_entry(f"{'abcdefghijkl'[col]}{row + 1}", board) == cell
-        assert terminal.read_entry(f"{'ABCDEFGHIJKL'[col]}{row + 1} \n", board) == cell
+        assert terminal.read_entry(f"{letters[col]}{row + 1}", board) == cell
+        assert terminal.read_entry(f"{letters[col].upper()}{row + 1} \n", board) == cell
         assert terminal.read_entry(f"{row + 1} {col + 1}", board) == cell
+        assert terminal.read_entry(board.cell_name(cell), board) == cell
+    for outside in (f"{letters[board.cols] if board.cols < 36 else 'ak'}1", f"a{board.rows + 1}", "a0", "a01", "zz9"):
+        with pytest.raises(UsageError):
+            terminal.read_entry(outside, board)
 
 
 @pytest.mark.parametrize("board", [BOARD, Board(2, 3, 2), FOUR], ids=lambda b: b.name)
@@ -131,6 +147,7 @@ def test_larger_boards_use_column_letter_and_row_number(board):
         ("h", Command.HINTS),
         ("H ", Command.HINTS),
         ("u", Command.UNDO),
+        ("Undo", Command.UNDO),
         ("n", Command.NEW),
         ("0", Command.LEAVE),
         (" Exit\n", Command.LEAVE),
@@ -157,7 +174,8 @@ def test_x_is_a_cell():
         (BOARD, "4 1", "row 4, column 1 is outside"),
         (BOARD, "999 999", "row 999, column 999 is outside"),
         (BOARD, "1 2 3", "'1 2 3' is no cell"),
-        (BOARD, "b3", "'b3' is no cell"),
+        (BOARD, "b4", "no cell b4; there are a1 to c3"),
+        (BOARD, "d1", "no cell d1; there are a1 to c3"),
         (BOARD, "qw", "'qw' is no cell"),
         (BOARD, "1.0", "'1.0' is no cell"),
         (BOARD, "٣", "is no cell"),
@@ -172,6 +190,10 @@ def test_x_is_a_cell():
         (FOUR, "a0", "no cell a0"),
         (FOUR, "x", "'x' is no cell"),
         (FOUR, "5 5", "row 5, column 5 is outside 4x4"),
+        (FOUR, "b 9", "no cell b9; there are a1 to d4"),
+        (Board(1, 36, 5), "ak1", "no cell ak1; there are a1 to aj1"),
+        (Board(1, 36, 5), "ba1", "'ba1' is no cell"),
+        (Board(36, 1, 3), "a37", "no cell a37; there are a1 to a36"),
     ],
 )
 def test_anything_else_is_refused_in_one_short_line(board, text, message):
@@ -189,6 +211,16 @@ def test_another_game(text, again):
     assert terminal.read_again(text) is again
     with pytest.raises(UsageError, match="type y or n"):
         terminal.read_again(f"{text}5")
+    assert terminal.read_again(text, lessons=True) is again
+    with pytest.raises(UsageError, match="type y, n or u"):
+        terminal.read_again(f"{text}5", lessons=True)
+
+
+@pytest.mark.parametrize("text", ["u", " UNDO\n"])
+def test_only_a_lesson_can_be_undone_between_games(text):
+    assert terminal.read_again(text, lessons=True) is Command.UNDO
+    with pytest.raises(UsageError, match="type y or n"):
+        terminal.read_again(text)
 
 
 # --- the drawing
@@ -215,25 +247,94 @@ def test_the_winning_line_is_bracketed():
 
 
 def test_a_larger_board():
-    assert terminal.draw_board(Game(Board(2, 5, 3), (1, 6)))[::2] == [
-        " a1 | X  | c1 | d1 | e1",
-        " a2 |[O] | c2 | d2 | e2",
+    assert terminal.draw_board(Game(Board(5, 5, 5), (12, 7, 0))) == [
+        "   a   b   c   d   e",
+        "1 [X]  .   .   .   .",
+        "2  .   .   O   .   .",
+        "3  .   .   X   .   .",
+        "4  .   .   .   .   .",
+        "5  .   .   .   .   .",
     ]
 
 
+def test_the_winning_line_of_a_larger_board():
+    lines = terminal.draw_board(Game(Board(6, 6, 4), (0, 6, 7, 1, 14, 2, 21)))
+    assert lines[1:5] == [
+        "1 [X]  O   O   .   .   .",
+        "2  O  [X]  .   .   .   .",
+        "3  .   .  [X]  .   .   .",
+        "4  .   .   .  [X]  .   .",
+    ]
+    lines = terminal.draw_board(Game(Board(6, 6, 4), (0, 6, 1, 7, 2, 8, 3)))
+    assert lines[1:3] == ["1 [X] [X] [X] [X]  .   .", "2  O   O   O   .   .   ."]
+
+
+def test_the_longest_row():
+    board = Board(1, 36, 5)
+    assert terminal.draw_board(Game(board, (0, 35))) == [
+        " " * 55 + " ".join("a" * 10),
+        "   " + " ".join("abcdefghijklmnopqrstuvwxyzabcdefghij"),
+        "1  X" + " ." * 34 + "[O]",
+    ]
+    won = terminal.draw_board(Game(board, (30, 1, 31, 2, 32, 5, 33, 7, 34)))
+    assert won[2] == "1  . O O . . O . O" + " ." * 22 + "[X X X X X]."
+
+
+def test_the_longest_column():
+    lines = terminal.draw_board(Game(Board(36, 1, 3), (9, 1, 10, 2, 11)))
+    assert len(lines) == 37
+    assert lines[:3] == ["    a", " 1  .", " 2  O"]
+    assert lines[10:13] == ["10 [X]", "11 [X]", "12 [X]"]
+
+
+def test_a_row_of_digits():
+    assert terminal.draw_board(Game(Board(2, 4, 3), (0, 5, 1, 4, 2))) == [
+        "[X]|[X]|[X]| 4",
+        "---+---+---+---",
+        " O | O | 7 | 8",
+    ]
+
+
+@pytest.mark.parametrize("board", [board for board in BOARDS if board.cells > 9], ids=lambda b: b.name)
+def test_every_mark_stands_below_its_letter_and_beside_its_number(board):
+    for cell in range(board.cells):
+        lines = terminal.draw_board(Game(board, (cell,)))
+        row = next(line for line in lines if "X" in line)
+        at = row.index("X")
+        name = "".join(line[at] for line in lines[: len(lines) - board.rows]) + row.split()[0]
+        assert name.strip() == board.cell_name(cell)
+        assert row[at - 1 : at + 2] == "[X]"
+        assert sum(line.count("[") for line in lines) == 1
+
+
+def test_hints_of_a_long_row_go_on_below():
+    values = {cell: cell / 100 for cell in range(36)}
+    lines = terminal.draw_hints(Game(Board(1, 36, 5), (5,)), values)
+    assert lines[2] == "   " + "     ".join("abcdefghijkl")
+    assert lines[3].startswith("1  +0.00 +0.01 +0.02 +0.03 +0.04 X     +0.06")
+    assert lines[4] == "" and lines[9].endswith("+0.34 +0.35")
+    assert lines[8].split() == ["y", "z", *(f"a{letter}" for letter in "abcdefghij")]
+    assert lines[-1] == "Highest: aj1"
+
+
+def test_hints_of_huge_values_stay_narrow():
+    lines = terminal.draw_hints(Game(BOARD), {cell: -1e300 * (cell + 1) for cell in range(9)})
+    assert lines[2].startswith(" -1.0e+300 | -2.0e+300")
+
+
 @pytest.mark.parametrize(
-    "board", [Board(r, c, 2) for r in range(1, 7) for c in range(2, 9) if r * c <= 36], ids=lambda b: b.name
+    "board", [Board(r, c, 1) for r in range(1, 37) for c in range(1, 37) if r * c <= 36], ids=lambda b: b.name
 )
-def test_everything_fits_forty_columns(board):
+def test_everything_fits(board):
+    """Forty columns up to six of the board, eighty on any."""
     for moves in ((), (board.cells - 1,)):
         game = Game(board, moves)
         values = dict.fromkeys(range(1, board.cells), -0.5)
-        for lines in (
-            terminal.draw_board(game),
-            terminal.draw_hints(game, values),
-            terminal.draw_help(board),
-        ):
-            assert max(map(len, lines)) <= 40
+        drawn = terminal.draw_board(game), terminal.draw_hints(game, values), terminal.draw_help(board)
+        for lines in drawn:
+            assert max(map(len, lines)) <= (40 if board.cols <= 6 else 80)
+        assert max(map(len, drawn[0])) <= (40 if board.cols <= 18 else 80)
+        assert max(map(len, drawn[2])) <= 40
 
 
 def test_colour_styles_what_the_brackets_say_and_moves_nothing():
@@ -243,6 +344,16 @@ def test_colour_styles_what_the_brackets_say_and_moves_nothing():
     assert strip == plain
     assert "\x1b[1;33;7m[O]\x1b[0m" in coloured[0]
     assert "\x1b[1;34m X \x1b[0m" in coloured[2]
+
+
+@pytest.mark.parametrize("board", [Board(6, 6, 4), Board(1, 36, 5), Board(2, 4, 3)], ids=lambda b: b.name)
+def test_colour_moves_nothing_on_any_board(board):
+    for moves in ((), (3,), (0, 7, 1, 6, 2)):
+        game = Game(board, moves)
+        for draw in (terminal.draw_board, lambda game, colour: terminal.draw_hints(game, {0: 1.0, 3: -1.0}, colour)):
+            coloured, plain = draw(game, True), draw(game, False)
+            assert [re.sub("\x1b\\[[0-9;]*m", "", line).rstrip() for line in coloured] == plain
+            assert "\x1b" in "".join(coloured) and "\x1b" not in "".join(plain)
 
 
 def test_hints():
@@ -277,6 +388,7 @@ def test_help_names_every_command():
         *(key for c in Command for key in c.keys),
     ):
         assert key in text
+    assert "column letter and row: c3" in text
     assert "a1 to d4" in terminal.draw_help(FOUR)[0]
     assert "q w e" not in "\n".join(terminal.draw_help(FOUR))
 
@@ -335,7 +447,123 @@ def test_a_larger_board_in_a_session():
     score, text = session("a4;b4;c4;4 4;n", FakeAgent(FOUR))
     assert score == Score(wins=1)
     assert "The agent plays a1." in text
-    assert "[X] |[X] |[X] |[X]" in text
+    assert "\n4 [X] [X] [X] [X]\n" in text
+
+
+def test_bad_moves_on_a_larger_board_cost_a_line_each():
+    slips = ["e1", "a5", "5 1", "1 5", "5", "a1", "a4", "b 4 4", "4b"]
+    typed = ["a4", *slips, "b4", "c4", "d4", "n"]
+    score, text = session(";".join(typed), FakeAgent(FOUR))
+    assert score == Score(wins=1)
+    assert "cell a1 is taken by O\n" in text and "cell a4 is taken by X\n" in text
+    assert text.count("no cell") == 5 and text.count("is outside 4x4") == 2
+    assert text.count("   a   b   c   d\n") == session("a4;b4;c4;d4;n", FakeAgent(FOUR))[1].count("   a   b   c   d\n")
+
+
+@pytest.mark.parametrize("board", [Board(1, 36, 5), Board(36, 1, 3)], ids=lambda b: b.name)
+def test_the_longest_boards_in_a_session(board):
+    names = [board.cell_name(35 - i) for i in range(board.k)]
+    score, text = session(";".join(["h", "?", *names, "n"]), FakeAgent(board), wide=True)
+    assert score == Score(wins=1)
+    assert "You win." in text
+
+
+def test_who_makes_a_line_may_lose():
+    board = Board(3, 3, 3, misere=True)
+    score, text = session("5;3;7;n", FakeAgent(board), wide=True)
+    assert score == Score(losses=1)
+    assert "3 in a line lose." in text
+    assert "exactly 3 in a line win." in session("0", FakeAgent(Board(5, 5, 3, exact=True)), wide=True)[1]
+
+
+@pytest.mark.parametrize("board", ["3x3", "2x4x3"])
+@pytest.mark.parametrize("person", [0, 1])
+def test_a_whole_game_against_a_run(board, person):
+    """By trying every cell in order: those taken are refused, and one game comes to its end."""
+    run = ttt.train(20_000, board=board, seed=1)
+    cells = [run.board.cell_name(cell) for cell in range(run.board.cells)]
+    score, text = session(";".join(["h", *cells]), run, person)
+    assert score.wins + score.losses + score.draws == 1
+    assert "What the agent gives each cell" in text
+
+
+# --- lessons and records
+
+
+class FakePupil:
+    """Notes its lessons; fails on demand."""
+
+    def __init__(self, changed: Sequence[int] = (), fails: bool = False) -> None:
+        self.lessons: list[tuple[int, ...]] = []
+        self.changed, self.fails = list(changed), fails
+
+    def teach(self, cells: Sequence[int]) -> int:
+        if self.fails:
+            raise ttt.RunFileError("the disk is full")
+        self.lessons.append(tuple(cells))
+        return self.changed.pop(0)
+
+    def undo(self) -> bool:
+        if self.fails:
+            raise ttt.RunFileError("the disk is full")
+        return bool(self.lessons) and bool(self.lessons.pop())
+
+
+WON = (4, 0, 2, 1, 6)
+
+
+def test_a_pupil_is_taught_every_finished_game():
+    pupil, recorded = FakePupil([5, 1, 0]), []
+    _, text = session("5;n;5;3;7;y;5;u;5;3;7;;5;3;7;;5;0", pupil=pupil, record=recorded.append)
+    assert pupil.lessons == recorded == [WON, WON, WON]
+    assert "The agent learns from finished games.\n" in text
+    learnt = [line for line in text.splitlines() if line.startswith("Learnt")]
+    assert learnt == [
+        "Learnt: 5 positions changed (u: undo).",
+        "Learnt: 1 position changed (u: undo).",
+        "Learnt: nothing changed (u: undo).",
+    ]
+
+
+def test_a_game_that_an_agent_forfeits_is_taught_with_that_move():
+    pupil = FakePupil([1])
+    session("1;n", FakeAgent(choose=lambda position: [4]), 1, pupil=pupil)
+    assert pupil.lessons == [(4, 0, 4)]
+
+
+def test_undoing_lessons():
+    pupil = FakePupil([5, 5])
+    _, text = session("5;3;7;u;undo;y;5;3;7;n", pupil=pupil)
+    assert text.count("The last lesson is undone.\n") == 1
+    assert text.count("There is no lesson to undo.\n") == 1
+    assert pupil.lessons == [WON]
+    assert "'u': type y or n" in session("5;3;7;u")[1]
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, Interrupted])
+def test_what_ends_a_game_early_loses_that_game_only(stream):
+    pupil, recorded = FakePupil([5]), []
+    terminal.play(
+        FakeAgent(),
+        person=0,
+        stdin=stream("5\n3\n7\n\n5\n"),
+        stdout=io.StringIO(),
+        seed=1,
+        pupil=pupil,
+        record=recorded.append,
+    )
+    assert pupil.lessons == recorded == [WON]
+
+
+def test_a_lesson_or_record_that_fails_costs_two_lines_and_the_session_goes_on():
+    def record(cells: Sequence[int]) -> None:
+        raise ttt.TttBatchError("cannot append games")
+
+    score, text = session("5;3;7;u;;5;3;7;n", pupil=FakePupil(fails=True), record=record)
+    assert score == Score(wins=2)
+    assert text.count("cannot append games\n") == 2
+    assert text.count("the disk is full\nThis game was not learnt.\n") == 2
+    assert text.count("the disk is full\nThe last lesson stays.\n") == 1
 
 
 def test_bad_answers_cost_a_line_and_nothing_else():
@@ -434,8 +662,9 @@ def test_the_agent_draws_evenly_among_its_candidates_and_the_seed_fixes_it():
     def opening(seed: int) -> int:
         said: list[str] = []
         agent = FakeAgent(choose=lambda position: [0, 4, 8])
-        result = terminal.play_game(agent, person=1, ask=lambda prompt: "0", tell=said.append, rng=random.Random(seed))
-        assert result is Result.LEFT
+        rng = random.Random(seed)
+        result, game = terminal.play_game(agent, person=1, ask=lambda prompt: "0", tell=said.append, rng=rng)
+        assert result is Result.LEFT and len(game.moves) == 1
         return int(said[1].removeprefix("The agent plays ").rstrip("."))
 
     openings = [opening(seed) for seed in range(300)]

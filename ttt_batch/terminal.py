@@ -1,11 +1,12 @@
-"""A game in the terminal: a person against an agent, by plain lines of text on any small board.
+"""A game in the terminal: a person against an agent, by plain lines of text on any board.
 
 Four layers that can be tested and replaced apart: the game (`Game`, a tuple of moves from which everything
 else follows), the keys (`read_entry`, text to a cell or a command), the drawing (`draw_board`, `draw_hints`,
 lines of text without side effects) and the loop (`play_game`, `play_games`), which knows its streams only as
 `ask` and `tell`.  `play` ties the loop to real streams.
 
-Everything is plain ASCII and, up to six columns, at most WIDTH columns wide.
+Everything is plain ASCII; what is drawn is at most WIDTH columns wide on boards of up to six columns, and WIDEST on
+any.  Cells and lines go by the board alone, so an agent may know as few positions as it likes.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ import math
 import os
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TextIO
 
@@ -31,10 +32,17 @@ from ttt_batch.board import (
     Board,
     Position,
 )
-from ttt_batch.errors import BoardError, UsageError
+from ttt_batch.errors import BoardError, TttBatchError, UsageError
 
 WIDTH = 40
 """Columns that everything should fit into: a telephone held upright."""
+
+WIDEST = 80
+"""Columns that everything does fit into: the classic terminal."""
+
+MAX_DIGIT_CELLS = 9
+"""Boards of up to so many cells are drawn with a digit in each free cell; larger ones with letters and numbers at
+their edges."""
 
 LETTERS = "qweasdzxc"
 """Keys of the 3x3 cells in cell order: the left hand's nine letters lie like the board."""
@@ -52,6 +60,19 @@ class Agent(Protocol):
 
     def move_values(self, position: Position) -> dict[int, float]:
         """Its value of each free cell for the player to move; NaN where it has never been."""
+
+
+class Pupil(Protocol):
+    """What a game needs of an agent that learns from it."""
+
+    def teach(self, cells: Sequence[int]) -> int:
+        """Learn from the moves of a finished game and keep that for good; return how many positions changed.
+
+        Raises TttBatchError where it could not, and has not learnt then.
+        """
+
+    def undo(self) -> bool:
+        """Forget the last lesson; return False where there is none.  Raises TttBatchError where it could not."""
 
 
 # --- the game ---------------------------------------------------------------------------------------------
@@ -116,7 +137,7 @@ class Command(enum.Enum):
     """What a person can ask for besides a cell: its keys, and its line of help."""
 
     HINTS = (("h",), "the agent's value of each cell")
-    UNDO = (("u",), "take your last move back")
+    UNDO = (("u", "undo"), "take your last move back")
     NEW = (("n",), "a new game")
     LEAVE = (("0", "exit"), "leave")
     HELP = (("?", "help"), "these keys")
@@ -126,20 +147,26 @@ class Command(enum.Enum):
         self.meaning = meaning
 
 
+def column_name(col: int) -> str:
+    """Letter of a column, counted from 0; `aa` follows `z`, and no board has more than 36."""
+    return f"{'a' * (col // 26)}{chr(ord('a') + col % 26)}"
+
+
 def read_entry(text: str, board: Board) -> int | Command:
     """Read what a person typed: the cell it names, free or not, or a command.
 
-    Cells: the names drawn on the board (`5`; `b3` with more than nine cells), `row col`, and on 3x3
-    the LETTERS.  Raises UsageError, with a message of at most WIDTH columns, for anything else and for a cell
-    outside.
+    Cells: column letter and row number (`b3`), row and column number (`3 2`), both from the top left; the digits drawn
+    on boards of up to MAX_DIGIT_CELLS cells, and on 3x3 the LETTERS.  Raises UsageError, with a message of at most
+    WIDTH columns, for anything else and for a cell outside.
     """
     entry = " ".join(text.lower().split())
     for command in Command:
         if entry in command.keys:
             return command
-    names = {board.cell_name(cell): cell for cell in range(board.cells)}
-    if entry in names:
-        return names[entry]
+    if board.cells <= MAX_DIGIT_CELLS and re.fullmatch(r"\d{1,3}", entry, re.ASCII):
+        if len(entry) == 1 and 1 <= int(entry) <= board.cells:
+            return int(entry) - 1
+        raise BoardError(f"no cell {entry}; there are 1 to {board.cells}")
     if (board.rows, board.cols) == (3, 3) and len(entry) == 1 and entry in LETTERS:
         return LETTERS.index(entry)
     if pair := re.fullmatch(r"(\d{1,3}) ?[ ,] ?(\d{1,3})", entry, re.ASCII):
@@ -147,10 +174,14 @@ def read_entry(text: str, board: Board) -> int | Command:
         if 1 <= row <= board.rows and 1 <= col <= board.cols:
             return (row - 1) * board.cols + col - 1
         raise BoardError(f"row {row}, column {col} is outside {board.rows}x{board.cols}")
+    if pair := re.fullmatch(r"([a-z]|a[a-z]) ?(\d{1,3})", entry, re.ASCII):
+        columns = [column_name(col) for col in range(board.cols)]
+        # A number has one way to be written: a01 is a slip.
+        if pair[1] in columns and pair[2] in map(str, range(1, board.rows + 1)):
+            return (int(pair[2]) - 1) * board.cols + columns.index(pair[1])
+        raise BoardError(f"no cell {pair[1]}{pair[2]}; there are a1 to {columns[-1]}{board.rows}")
     if not entry:
         raise UsageError("type a cell, or ? for the keys")
-    if re.fullmatch(r"\d{1,3}" if board.cells <= 9 else r"[a-z]\d{1,3}", entry, re.ASCII):
-        raise BoardError(f"no cell {entry}; there are {board.cell_name(0)} to {board.cell_name(board.cells - 1)}")
     raise UsageError(f"{quote(entry)} is no cell; ? shows the keys")
 
 
@@ -160,17 +191,19 @@ def quote(text: str, width: int = 11) -> str:
     return quoted if len(quoted) <= width else quoted[: width - 3] + "..."
 
 
-def read_again(text: str) -> bool:
+def read_again(text: str, *, lessons: bool = False) -> bool | Command:
     """Read the answer to "another game?": Enter and y say yes, n and the keys that leave say no.
 
-    Raises UsageError for anything else.
+    lessons: the agent learns, and the keys for taking back undo its last lesson.  Raises UsageError for anything else.
     """
-    answer = text.strip().lower()
+    answer = " ".join(text.lower().split())
     if answer in ("", "y", "yes"):
         return True
     if answer in ("n", "no", *Command.LEAVE.keys):
         return False
-    raise UsageError(f"{quote(answer)}: type y or n")
+    if lessons and answer in Command.UNDO.keys:
+        return Command.UNDO
+    raise UsageError(f"{quote(answer)}: type {'y, n or u' if lessons else 'y or n'}")
 
 
 # --- the drawing ------------------------------------------------------------------------------------------
@@ -185,21 +218,32 @@ def _style(text: str, *names: str) -> str:
     return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
 
 
-def draw_grid(board: Board, labels: Sequence[str], styles: Sequence[tuple[str, ...]] | None = None) -> list[str]:
-    """Draw one label per cell, in lines; roomy where WIDTH allows it and tighter where not.
+Styles = Sequence[tuple[str, ...]] | None
+"""Names of the styles of every cell; None for plain text."""
 
-    A label of three characters with brackets, `[X]`, fills the room around a label of one.  `styles` (names
-    per cell) colours the cells; None leaves plain text.
+
+def draw_grid(
+    board: Board, labels: Sequence[str], marked: Collection[int] = frozenset(), styles: Styles = None
+) -> list[str]:
+    """Draw one label per cell, in lines; the `marked` cells in brackets.
+
+    Up to MAX_DIGIT_CELLS cells between rules, larger boards under column letters and beside row numbers.
     """
-    widest = max(len(label.strip("[]")) for label in labels)
-    width = max(widest + 2, *map(len, labels))
+    if board.cells <= MAX_DIGIT_CELLS:
+        return _draw_ruled(board, labels, marked, styles)
+    return _draw_lettered(board, labels, marked, styles)
+
+
+def _draw_ruled(board: Board, labels: Sequence[str], marked: Collection[int], styles: Styles) -> list[str]:
+    """Between rules; roomy where WIDTH allows it and tighter where not.  Brackets fill the room around a label."""
+    width = max(map(len, labels)) + 2
     roomy = board.cols * (width + 1) - 1 <= WIDTH
     if not roomy:
-        width = max(map(len, labels))
+        width -= 0 if marked else 2
     cells = []
     for cell, label in enumerate(labels):
-        text = (f" {label}" if roomy and not label.startswith("[") else label).ljust(width)
-        cells.append(_style(text, *styles[cell]) if styles else text)
+        text = f"[{label}]" if cell in marked else f" {label}" if roomy else label
+        cells.append(_style(text.ljust(width), *styles[cell]) if styles else text.ljust(width))
     rows = [cells[start : start + board.cols] for start in range(0, board.cells, board.cols)]
     if not roomy:
         return [" ".join(row).rstrip() for row in rows]
@@ -207,34 +251,79 @@ def draw_grid(board: Board, labels: Sequence[str], styles: Sequence[tuple[str, .
     return [line for row in rows for line in (rule, "|".join(row).rstrip())][1:]
 
 
+def _draw_lettered(board: Board, labels: Sequence[str], marked: Collection[int], styles: Styles) -> list[str]:
+    """Under column letters and beside row numbers, as roomy as WIDTH allows; what passes WIDEST goes on below."""
+    width, edge = max(map(len, labels)), len(str(board.rows))
+    gap = next((gap for gap in (3, 2) if edge + 3 + board.cols * (width + gap) - gap <= WIDTH), 1)
+    at_once = (WIDEST - edge - 3 + gap) // (width + gap)
+    lines: list[str] = []
+    for first in range(0, board.cols, at_once):
+        columns = range(first, min(first + at_once, board.cols))
+        lines += [""] if first else []
+        lines += _draw_letters(columns, edge, width, gap)
+        for row in range(board.rows):
+            line, before = f"{row + 1:>{edge}} ", False
+            for col in columns:
+                cell = row * board.cols + col
+                here = cell in marked
+                line += _between(before, here, 1 if col == first else gap)
+                text = labels[cell].ljust(width)
+                line += _style(text, *styles[cell]) if styles else text
+                before = here
+            lines.append((line + _between(before, False, 1)).rstrip())
+    return lines
+
+
+def _between(before: bool, after: bool, gap: int) -> str:
+    """What stands between two cells, of which the one before and the one after may be marked.
+
+    In a gap of one column neighbours share a pair of brackets: `[X X X]`.
+    """
+    if gap == 1:
+        return " " if before == after else "]" if before else "["
+    return ("]" if before else " ") + " " * (gap - 2) + ("[" if after else " ")
+
+
+def _draw_letters(columns: Sequence[int], edge: int, width: int, gap: int) -> list[str]:
+    """The line of column letters; two of them, one letter below the other, where `aa` is too wide."""
+    names = [column_name(col) for col in columns]
+    depth = max(map(len, names))
+    if depth < width + gap:
+        return [(" " * (edge + 2) + "".join(name.ljust(width + gap) for name in names)).rstrip()]
+    stacked = [name.rjust(depth) for name in names]
+    return [
+        (" " * (edge + 2) + "".join(name[line].ljust(width + gap) for name in stacked)).rstrip()
+        for line in range(depth)
+    ]
+
+
 def draw_board(game: Game, colour: bool = False) -> list[str]:
-    """Draw a game: marks, keys of the free cells, and in brackets the winning line or else the last move."""
-    marked = game.board.winning_cells(game.position) or frozenset(game.moves[-1:])
+    """Draw a game: marks, free cells, and in brackets the winning line or else the last move."""
+    board = game.board
+    marked = board.winning_cells(game.position) or frozenset(game.moves[-1:])
     labels, styles = [], []
     for cell, mark in enumerate(game.position):
-        label = game.board.cell_name(cell) if mark == EMPTY else MARKS[mark]
-        labels.append(f"[{label}]" if cell in marked else label)
-        styles.append(("key" if mark == EMPTY else label, "marked" if cell in marked else ""))
-    return draw_grid(game.board, labels, styles if colour else None)
+        free = str(cell + 1) if board.cells <= MAX_DIGIT_CELLS else MARKS[EMPTY]
+        labels.append(free if mark == EMPTY else MARKS[mark])
+        styles.append(("key" if mark == EMPTY else labels[-1], "marked" if cell in marked else ""))
+    return draw_grid(board, labels, marked, styles if colour else None)
 
 
 def draw_hints(game: Game, values: Mapping[int, float], colour: bool = False) -> list[str]:
     """Draw the values of the free cells for the player to move; `?` where the agent has never been."""
     board, position = game.board, game.position
-    decimals = 2 if board.cols * 6 <= WIDTH + 1 else 1
     free = {cell: values.get(cell, math.nan) for cell in range(board.cells) if position[cell] == EMPTY}
     known = {cell: value for cell, value in free.items() if not math.isnan(value)}
     labels, styles = [], []
     for cell, mark in enumerate(position):
         if cell in known:
-            # Adding 0.0 after rounding turns a "-0.00" into "+0.00".
-            labels.append(f"{round(known[cell], decimals) + 0.0:+.{decimals}f}")
+            labels.append(_shown(known[cell]))
         else:
             labels.append("?" if mark == EMPTY else MARKS[mark])
         best = cell in known and known[cell] == max(known.values())
         styles.append((labels[-1] if mark != EMPTY else "", "marked" if best else ""))
     lines = [f"What the agent gives each cell for {MARKS[game.mover]}:", ""]
-    lines += draw_grid(board, labels, styles if colour else None)
+    lines += draw_grid(board, labels, styles=styles if colour else None)
     lines += [""]
     if known:
         best_cells = [board.cell_name(cell) for cell, value in known.items() if value == max(known.values())]
@@ -244,13 +333,17 @@ def draw_hints(game: Game, values: Mapping[int, float], colour: bool = False) ->
     return lines
 
 
+def _shown(value: float) -> str:
+    """A value in few columns, whatever a draw is worth; adding 0.0 after rounding turns a "-0.00" into "+0.00"."""
+    return f"{round(value, 2) + 0.0:+.2f}" if abs(value) < 1000 else f"{value:+.1e}"
+
+
 def draw_help(board: Board) -> list[str]:
     """Draw the keys that are understood on a board."""
-    last = board.cell_name(board.cells - 1)
-    ways = [
-        f"{board.cell_name(0)} to {last}, as drawn on the board",
-        f"or row and column: {board.rows} {board.cols}",
-    ]
+    last = f"{column_name(board.cols - 1)}{board.rows}"
+    ways = [f"a1 to {last}: letter, then number", f"or row and column: {board.rows} {board.cols}"]
+    if board.cells <= MAX_DIGIT_CELLS:
+        ways = [f"1 to {board.cells}, as drawn on the board", f"or column letter and row: {last}", ways[1]]
     if (board.rows, board.cols) == (3, 3):
         ways += [f"or {' / '.join(' '.join(LETTERS[i : i + 3]) for i in (0, 3, 6))}"]
     lines = [f"{'a cell' if not line else '':8}{way}" for line, way in enumerate(ways)]
@@ -303,8 +396,8 @@ def play_game(
     tell: Callable[[str], None],
     rng: random.Random,
     colour: bool = False,
-) -> Result:
-    """Play one game of a person in seat `person` (0 moves first, 1 second) against an agent.
+) -> tuple[Result, Game]:
+    """Play one game of a person in seat `person` (0 moves first, 1 second) against an agent; return how it ended.
 
     `ask` shows a prompt and returns the line typed; what it raises at the end of input passes through.
     `tell` shows one line.  `rng` draws among the agent's candidates.
@@ -349,15 +442,15 @@ def play_game(
                 game = earlier or game
             case Command.NEW:
                 tell(Result.ABANDONED.value)
-                return Result.ABANDONED
+                return Result.ABANDONED, game
             case Command.LEAVE:
-                return Result.LEFT
+                return Result.LEFT, game
     show(draw_board(game, colour))
     if game.forfeited:
         tell("Agent chose an occupied cell and loses.")
     result = result_of(game, person)
     tell(result.value)
-    return result
+    return result, game
 
 
 def play_games(
@@ -368,25 +461,34 @@ def play_games(
     tell: Callable[[str], None],
     rng: random.Random,
     colour: bool = False,
+    pupil: Pupil | None = None,
+    record: Callable[[Sequence[int]], None] | None = None,
 ) -> Score:
     """Play until the person leaves, input ends (EOFError from `ask`) or Ctrl-C is pressed; return the score.
 
-    Parameters as for `play_game`.
+    pupil: learns from every finished game.  record: called with the cells of every finished game; may raise
+    TttBatchError.  The other parameters are those of `play_game`.
     """
     score = Score()
-    board = agent.board
     try:
-        tell(f"Board {board.name}: {board.k} in a line win. ? = keys.")
+        tell(f"Board {agent.board.name}: {_rule(agent.board)}. ? = keys.")
+        if pupil is not None:
+            tell("The agent learns from finished games.")
         again = True
         while again:
-            result = play_game(agent, person=person, ask=ask, tell=tell, rng=rng, colour=colour)
+            result, game = play_game(agent, person=person, ask=ask, tell=tell, rng=rng, colour=colour)
             if result is Result.LEFT:
                 break
             if result is Result.ABANDONED:
                 continue
             score.add(result)
             tell(f"Score: {score}")
-            again = _ask_again(ask, tell)
+            if record is not None:
+                with _telling(tell):
+                    record(game.moves)
+            if pupil is not None:
+                _teach(pupil, game, tell)
+            again = _ask_again(ask, tell, pupil)
     except (EOFError, KeyboardInterrupt):
         # Both are ordinary ways to leave a game; `ask` has ended the prompt's line.
         pass
@@ -394,12 +496,41 @@ def play_games(
     return score
 
 
-def _ask_again(ask: Callable[[str], str], tell: Callable[[str], None]) -> bool:
+def _rule(board: Board) -> str:
+    """Who wins, in words."""
+    return f"{'exactly ' if board.exact else ''}{board.k} in a line {'lose' if board.misere else 'win'}"
+
+
+@contextlib.contextmanager
+def _telling(tell: Callable[[str], None], behind: str = "") -> Iterator[None]:
+    """Say what could not be done, and `behind` it what follows from that, and go on: the next game may fare better."""
+    try:
+        yield
+    except TttBatchError as error:
+        tell(str(error))
+        if behind:
+            tell(behind)
+
+
+def _teach(pupil: Pupil, game: Game, tell: Callable[[str], None]) -> None:
+    with _telling(tell, "This game was not learnt."):
+        n = pupil.teach(game.moves)
+        changed = f"{n} position{'s' * (n != 1)} changed" if n else "nothing changed"
+        tell(f"Learnt: {changed} (u: undo).")
+
+
+def _ask_again(ask: Callable[[str], str], tell: Callable[[str], None], pupil: Pupil | None) -> bool:
     while True:
         try:
-            return read_again(ask("Another game? [Y/n] "))
+            answer = read_again(ask("Another game? [Y/n] "), lessons=pupil is not None)
         except UsageError as error:
             tell(str(error))
+            continue
+        if isinstance(answer, bool):
+            return answer
+        if pupil is not None:
+            with _telling(tell, "The last lesson stays."):
+                tell("The last lesson is undone." if pupil.undo() else "There is no lesson to undo.")
 
 
 # --- the streams ------------------------------------------------------------------------------------------
@@ -410,12 +541,22 @@ def wants_colour(stdout: TextIO, environ: Mapping[str, str] = os.environ) -> boo
     return stdout.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
-def play(agent: Agent, *, person: int, stdin: TextIO, stdout: TextIO, seed: int | None = None) -> Score:
+def play(
+    agent: Agent,
+    *,
+    person: int,
+    stdin: TextIO,
+    stdout: TextIO,
+    seed: int | None = None,
+    pupil: Pupil | None = None,
+    record: Callable[[Sequence[int]], None] | None = None,
+) -> Score:
     """Play games on a pair of text streams until the person leaves; return the score.
 
     `person` is the person's seat, 0 (moves first) or 1; `seed` fixes the agent's draws among its
-    candidates.  Off a terminal what was read is written behind its prompt, so that the output reads like a
-    session, and no control characters are written.  Raises UsageError for another seat.
+    candidates; `pupil` and `record` as for `play_games`.  Off a terminal what was read is written behind its
+    prompt, so that the output reads like a session, and no control characters are written.  Raises UsageError
+    for another seat.
     """
     if person not in (0, 1):
         raise UsageError(f"person {person!r} is no seat; 0 moves first, 1 second")
@@ -447,4 +588,5 @@ def play(agent: Agent, *, person: int, stdin: TextIO, stdout: TextIO, seed: int 
         return line
 
     rng = random.Random(seed)
-    return play_games(agent, person=person, ask=ask, tell=tell, rng=rng, colour=wants_colour(stdout))
+    colour = wants_colour(stdout)
+    return play_games(agent, person=person, ask=ask, tell=tell, rng=rng, colour=colour, pupil=pupil, record=record)

@@ -1,0 +1,186 @@
+"""What becomes of the games that people play: a run learns from them, and a text file keeps them.
+
+A lesson is `learn_from` with one game, so lessons one after the other end in the tables that `learn_from` makes of all
+these games.  A person's moves count as greedy, like the agent's, and both seats' tables learn.
+"""
+
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ttt_batch import files
+from ttt_batch.board import EMPTY, FIRST, Board, Position
+from ttt_batch.errors import RunFileError
+from ttt_batch.files import shown
+from ttt_batch.games import GamesError
+from ttt_batch.given import learn_from
+from ttt_batch.lock import Lock
+from ttt_batch.run import Run
+from ttt_batch.runfile import check_target
+
+
+class Lessons:
+    """A run that goes on learning, game by game; as an agent it plays by what it knows now.
+
+    run: as it is now.  Its configuration is that of `learn_from` going on from the run given here; recorded points of
+    the time before stay, and the last one is that of its tables now.
+
+    path: the run's file, or a new one, written after every lesson; None keeps the lessons in memory.
+    command: what the file says it was taught by.
+
+    Raises UsageError where the step size goes by the games of a training, and RunFileError where `path` cannot be
+    written or a training is writing it.
+    """
+
+    def __init__(self, run: Run, path: str | Path | None = None, *, command: str = "") -> None:
+        self.run, self._start = run, run
+        self._before: Run | None = None  # as it was before the last lesson, unless that was undone
+        self._path = None if path is None else Path(path)
+        self._command, self._began = command, time.perf_counter()
+        self._known: tuple[int, ...] | None = None
+        if self._path is not None:
+            with Lock(self._path.resolve()):
+                check_target(self._path, overwrite=True)
+                self._known = files.identity(self._path)
+        # A lesson without games refuses what cannot be taught, and says how the result is configured.
+        self._config = learn_from([], run=run)[0].config
+
+    @property
+    def board(self) -> Board:
+        """The board it plays on."""
+        return self.run.board
+
+    def candidates(self, position: Position) -> list[int]:
+        """Cells that the run's rule may pick now."""
+        return self.run.candidates(position)
+
+    def move_values(self, position: Position) -> dict[int, float]:
+        """The run's value of each free cell now."""
+        return self.run.move_values(position)
+
+    def teach(self, cells: Sequence[int]) -> int:
+        """Learn from a finished game, its cells (from 0) in order, and save; return how many positions changed value.
+
+        Action tables count the positions whose move changed value.  Raises GamesError for what is no finished game,
+        and RunFileError where the run could not be saved; nothing is learnt then.
+        """
+        line = " ".join(map(str, cells))
+        run, skipped = learn_from([line], run=self.run, name="the game", skip_bad=True)
+        if skipped or run.games == self.run.games:
+            raise GamesError(f"{skipped[0] if skipped else 'a game needs a move'}; nothing was learnt")
+        run.config = self._config
+        run.background = self.run.background
+        self._describe(run)
+        changed = _changed_positions(self.run, run, cells)
+        self._save(run)
+        self._before, self.run = self.run, run
+        return changed
+
+    def undo(self) -> bool:
+        """Go back to before the last lesson, and save that; return False where there is no lesson left to undo.
+
+        One lesson can be undone.  The first one undone leaves the very file that was there before.
+        Raises RunFileError where the run could not be saved; the lesson stays then.
+        """
+        if self._before is None:
+            return False
+        self._save(self._before)
+        self.run, self._before = self._before, None
+        return True
+
+    def _describe(self, run: Run) -> None:
+        """Give `run`, just taught, the past of the run before it."""
+        seconds, point, past = time.perf_counter() - self._began, run.statistics, self._start.statistics
+        if past.keys() == point.keys() and past["games"].size:
+            point["seconds"] = past["seconds"][-1:] + seconds
+            point["outcomes"] = point["outcomes"] + self.run.statistics["outcomes"][-1]
+            run.statistics = {name: np.concatenate([past[name], point[name]]) for name in point}
+        origin = self._start.provenance
+        run.provenance = origin | run.provenance | {"command": self._command}
+        run.provenance["seconds"] = float(origin.get("seconds", 0.0)) + seconds
+        if origin:
+            run.provenance |= {key: origin[key] for key in ("created", "command") if key in origin}
+            run.provenance["taught_by"] = self._command
+
+    def _save(self, run: Run) -> None:
+        if self._path is None:
+            return
+        try:
+            now = files.identity(self._path)
+        except OSError as exc:
+            raise RunFileError(
+                f"cannot write {shown(self._path)}: {files.reason(exc)}; name another file with --out"
+            ) from exc
+        # A training may have come and gone while the person was thinking; what it learnt must not be lost.
+        if now is not None and now != self._known:
+            raise RunFileError(
+                f"cannot write {shown(self._path)}: another program has changed or replaced it meanwhile, and it is "
+                "left as it is; name another file with --out"
+            )
+        run.save(self._path, overwrite=True)
+        self._known = files.identity(self._path)
+
+
+def _changed_positions(before: Run, after: Run, cells: Sequence[int]) -> int:
+    """Positions with another value than before the game `cells`, which changes at most one move of each."""
+    if any(old.shape != new.shape for old, new in zip(before.tables, after.tables, strict=True)):
+        return _changed_moves(before, after, cells)
+    changed = np.zeros(1, np.bool_)
+    for old, new in zip(before.tables, after.tables, strict=True):
+        differs = (old != new) & ~(np.isnan(old) & np.isnan(new))
+        changed = changed | differs.reshape(-1, differs.shape[-1]).any(axis=0)
+    return int(changed.sum())
+
+
+def _changed_moves(before: Run, after: Run, cells: Sequence[int]) -> int:
+    """Moves of the game with another value than before, for tables that grew and cannot be laid side by side."""
+    marks, changed = [EMPTY] * after.board.cells, 0
+    for ply, cell in enumerate(cells):
+        old, new = (run.move_values(tuple(marks)).get(cell, math.nan) for run in (before, after))
+        changed += old != new and not (math.isnan(old) and math.isnan(new))
+        marks[cell] = marks[cell] or FIRST + ply % 2
+    return changed
+
+
+class GameRecord:
+    """A text file to which finished games are appended, in the notation of `games`; call it with a game's cells.
+
+    Raises GamesError at once where `path` cannot be written, or holds something other than text.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        try:
+            existed = self._path.exists()
+            if existed and not self._path.is_file():
+                raise self._refused("it is not an ordinary file")
+            if existed:
+                content = self._path.read_bytes()
+                content.decode("utf-8")
+                if b"\0" in content:
+                    raise self._refused("it is not a text file")
+            self._path.open("ab").close()
+            if not existed:
+                self._path.unlink()
+        except UnicodeDecodeError:
+            raise self._refused("it is not a text file") from None
+        except OSError as error:
+            raise self._refused(files.reason(error)) from None
+
+    def __call__(self, cells: Sequence[int]) -> None:
+        """Append a game.  Raises GamesError for what the disk refuses."""
+        line = f"{' '.join(map(str, cells))}\n".encode()
+        try:
+            with self._path.open("a+b") as file:
+                if file.tell():  # a last line without an end must not run into the game
+                    file.seek(-1, 2)
+                    line = line if file.read(1) == b"\n" else b"\n" + line
+                file.write(line)
+        except OSError as error:
+            raise self._refused(files.reason(error)) from None
+
+    def _refused(self, why: str) -> GamesError:
+        return GamesError(f"cannot append games to {shown(self._path)}: {why}; choose another file")
