@@ -21,8 +21,8 @@ from settling import Case, follow
 
 from ttt_batch.board import Board
 from ttt_batch.config import make_config
+from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.evaluation import match
-from ttt_batch.graph import enumerate_graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.play.random_play import random_games
 from ttt_batch.policy import random_policy

@@ -33,7 +33,7 @@ IMPORTS = {
 }
 HASH, PACKAGE = "hash of the sources", "import of the package"
 CALLS = {
-    "enumerating the board": (("ttt_batch.training", "enumerate_graph"), ("ttt_batch.trainer", "enumerate_graph")),
+    "enumerating the board": (("ttt_batch.config", "enumerate_graph"),),
     "setting up": (("ttt_batch.trainer", "Trainer.__init__"), ("ttt_batch.recorder", "Recorder.__init__")),
     "playing, learning, proving": (("ttt_batch.trainer", "Trainer.advance"), ("ttt_batch.recorder", "Recorder.record")),
     "writing": (("ttt_batch.run", "Run.save"),),

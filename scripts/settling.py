@@ -24,7 +24,7 @@ from ttt_batch.config import make_config
 from ttt_batch.errors import UsageError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.processors import available_threads
-from ttt_batch.recorder import Recorder
+from ttt_batch.recorder import Recorder, exact_judge
 from ttt_batch.trainer import Trainer
 
 WAYS: tuple[tuple[str, int | str], ...] = (
@@ -84,7 +84,7 @@ def follow(case: Case, seed: int, until: int | None = None) -> Course:
     )
     last = case.games if until is None else until
     trainer = Trainer(config)
-    recorder = Recorder(trainer.graph, trainer.learner, trainer.worth)
+    recorder = Recorder(exact_judge(trainer.graph, trainer.learner, trainer.worth))
     course, spent = Course([], [], []), 0.0
     for point in recorded_points(trainer.batches):
         start = time.perf_counter()

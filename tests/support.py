@@ -7,8 +7,9 @@ import numpy as np
 
 from ttt_batch.board import Board
 from ttt_batch.compile import kernel
+from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.games import Games, parse_games
-from ttt_batch.graph import Graph, enumerate_graph
+from ttt_batch.graph import Graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner, Settings, fold, make_game
 from ttt_batch.learners.steps import make_step

@@ -51,7 +51,7 @@ print(status, sorted({"numba.cpython.unicode", "numba.np.linalg", "rich", "ttt_b
 ORDER = f"""{PREAMBLE}
 import numpy as np
 from ttt_batch.board import Board
-from ttt_batch.graph import enumerate_graph
+from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.learners.td import LEARNER, TdTables
 from ttt_batch.play.explorations import make_explorations
 from ttt_batch.policy import empty_policy, order_rows

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
+from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.evaluation import (
     best_response_values,
     expected_results,
@@ -22,7 +23,7 @@ from ttt_batch.evaluation import (
     value_error,
     worst_results,
 )
-from ttt_batch.graph import Graph, enumerate_graph, solve
+from ttt_batch.graph import Graph, solve
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
 from ttt_batch.learners.td import TdTables

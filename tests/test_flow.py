@@ -21,7 +21,8 @@ import pytest
 
 from ttt_batch.board import Board
 from ttt_batch.compile import kernel
-from ttt_batch.graph import Graph, enumerate_graph
+from ttt_batch.enumeration import enumerate_graph
+from ttt_batch.graph import Graph
 from ttt_batch.play.binomial import binomial, probability_ratio
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, complete, empty_counts
 from ttt_batch.play.courses import make_courses

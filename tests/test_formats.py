@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from ttt_batch.board import Board
+from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import TttBatchError, UsageError
 from ttt_batch.formats import FORMATS, ActionTable, FormatError, Listing, ValueTable, read, write
 from ttt_batch.formats.base import marks_of, texts_of
@@ -25,7 +26,6 @@ from ttt_batch.formats.tables import (
     value_by_code,
     values_from_table,
 )
-from ttt_batch.graph import enumerate_graph
 
 BOARD = Board()
 SMALL = Board(2, 3, 2)

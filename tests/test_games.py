@@ -11,9 +11,10 @@ import pytest
 
 import ttt_batch as ttt
 from ttt_batch.board import parse_board
+from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import RunFileError, UsageError
 from ttt_batch.games import GamesError, GamesWriter, format_games, parse_games
-from ttt_batch.graph import Graph, enumerate_graph
+from ttt_batch.graph import Graph
 from ttt_batch.learners import LEARNERS
 
 BOARD = ttt.Board()
@@ -239,8 +240,8 @@ def test_an_existing_record_is_kept_unless_overwritten(tmp_path: Path) -> None:
 
 def test_a_failure_leaves_no_record(tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
-    with pytest.raises(KeyError), GamesWriter(path, GRAPH) as writer:
-        writer.write(parse_games(["0 3 1 4 2"], GRAPH).games)
+    with pytest.raises(KeyError), GamesWriter(path) as writer:
+        writer.write(parse_games(["0 3 1 4 2"], GRAPH).games, GRAPH)
         raise KeyError
     assert list(tmp_path.iterdir()) == []
 

@@ -9,7 +9,8 @@ import pytest
 
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.config import make_config
-from ttt_batch.graph import Graph, enumerate_graph
+from ttt_batch.enumeration import enumerate_graph
+from ttt_batch.graph import Graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, clear, complete, empty_counts, outcomes_of
 from ttt_batch.play.courses import make_courses

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from ttt_batch.board import Board
 from ttt_batch.compile import kernel
-from ttt_batch.graph import Graph, edges_of, enumerate_graph, mover_of, solve
+from ttt_batch.enumeration import enumerate_graph
+from ttt_batch.graph import Graph, edges_of, mover_of, solve
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
 from ttt_batch.learners.td import TdTables

@@ -301,7 +301,7 @@ def test_a_fork_may_change_them_and_names_its_parent(tmp_path: Path) -> None:
         assert_same(whole, ttt.train(resume=other, until=20_000))
     same = ttt.train(resume=path, fork=True, until=9_000, out=tmp_path / "same.h5")
     assert_same(ttt.train(9_000, batch=700, seed=4, epsilon=0.1), same)
-    with pytest.raises(UsageError, match="same learner and board"):
+    with pytest.raises(UsageError, match="same learner, board"):
         ttt.train(resume=path, fork=True, more=100, out=tmp_path / "no.h5", learner="sutton-barto")
 
 

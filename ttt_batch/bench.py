@@ -25,7 +25,7 @@ from ttt_batch.errors import TttBatchError, UsageError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.play.random_play import random_games
 from ttt_batch.processors import available_threads, processor_name
-from ttt_batch.recorder import Recorder
+from ttt_batch.recorder import Recorder, exact_judge
 from ttt_batch.trainer import Trainer
 from ttt_batch.version import VERSION
 from ttt_batch.warmup import warm_up
@@ -160,7 +160,7 @@ def _judging(trainer: Trainer) -> Steps:
     """Recorded points of tables as they are."""
 
     def judge(n: int) -> None:
-        recorder = Recorder(trainer.graph, trainer.learner, trainer.worth)
+        recorder = Recorder(exact_judge(trainer.graph, trainer.learner, trainer.worth))
         for _ in range(n):
             recorder.record(trainer.tables, trainer.games, 0.0, outcomes)
 

@@ -23,12 +23,15 @@ Position = tuple[int, ...]
 class Board:
     """A rows x columns board on which `k` marks in a line win.
 
+    misere: whoever makes a line loses.  exact: longer lines do not count.
     Raises BoardError where a side or `k` is outside its range.
     """
 
     rows: int = 3
     cols: int = 3
     k: int = 3
+    misere: bool = False
+    exact: bool = False
 
     def __post_init__(self) -> None:
         if self.rows < 1 or self.cols < 1:
@@ -45,9 +48,10 @@ class Board:
 
     @property
     def name(self) -> str:
-        """The board as it is usually written: `3x4x3`, and `3x3` for the classic."""
+        """The board as it is usually written: `3x4x3`, `5x5x4-exact`, and `3x3` for the classic."""
         full = f"{self.rows}x{self.cols}x{self.k}"
-        return "3x3" if full == "3x3x3" else full
+        shape = "3x3" if full == "3x3x3" else full
+        return shape + ("-misere" if self.misere else "") + ("-exact" if self.exact else "")
 
     @functools.cached_property
     def lines(self) -> tuple[tuple[int, ...], ...]:
@@ -61,6 +65,31 @@ class Board:
                         line = tuple((row + i * down) * self.cols + col + i * right for i in range(self.k))
                         found.add(tuple(sorted(line)))
         return tuple(sorted(found))
+
+    @functools.cached_property
+    def line_masks(self) -> tuple[tuple[int, int], ...]:
+        """Of every line the bits of its cells, and of the cells that must not be the same player's, too."""
+        found = []
+        for line in self.lines:
+            fence = 0
+            if self.exact and self.k > 1:  # a single mark is a line in every direction: it has none to be longer in
+                step = [b - a for a, b in zip(divmod(line[0], self.cols), divmod(line[1], self.cols), strict=True)]
+                for end, sign in ((line[0], -1), (line[-1], 1)):
+                    row, col = (x + sign * y for x, y in zip(divmod(end, self.cols), step, strict=True))
+                    if 0 <= row < self.rows and 0 <= col < self.cols:
+                        fence |= 1 << (row * self.cols + col)
+            found.append((sum(1 << cell for cell in line), fence))
+        return tuple(found)
+
+    def completed_lines(self, position: Position) -> list[tuple[int, ...]]:
+        """Every line that one player has filled, where `exact` no longer than it may be."""
+        found = []
+        for line, (_, fence) in zip(self.lines, self.line_masks, strict=True):
+            mark = position[line[0]]
+            longer = fence and any(fence >> cell & 1 and position[cell] == mark for cell in range(self.cells))
+            if mark != EMPTY and all(position[cell] == mark for cell in line) and not longer:
+                found.append(line)
+        return found
 
     @functools.cached_property
     def symmetries(self) -> tuple[tuple[int, ...], ...]:
@@ -80,6 +109,15 @@ class Board:
                         found.append(flat)
         return tuple(found)
 
+    def images(self, symmetry: bool) -> tuple[tuple[int, ...], ...]:
+        """The symmetries under which positions are one and the same: all of the board's, or none but itself."""
+        return self.symmetries if symmetry else (tuple(range(self.cells)),)
+
+    def representative(self, position: Position, symmetry: bool = True) -> tuple[Position, tuple[int, ...]]:
+        """The image of a position with the lowest code, and the permutation (see `symmetries`) that makes it."""
+        images = [(tuple(position[cell] for cell in image), image) for image in self.images(symmetry)]
+        return min(images, key=lambda found: self.encode(found[0]))
+
     def encode(self, position: Position) -> int:
         """Code of a position."""
         return sum(mark * 3**cell for cell, mark in enumerate(position))
@@ -92,20 +130,13 @@ class Board:
 
     def outcome(self, position: Position) -> int:
         """UNFINISHED, FIRST_WINS, SECOND_WINS or DRAW."""
-        for line in self.lines:
-            mark = position[line[0]]
-            if mark != EMPTY and all(position[cell] == mark for cell in line):
-                return mark
+        for line in self.completed_lines(position):
+            return SECOND + FIRST - position[line[0]] if self.misere else position[line[0]]
         return UNFINISHED if EMPTY in position else DRAW
 
     def winning_cells(self, position: Position) -> frozenset[int]:
-        """Cells of every completed line; empty where nobody has won."""
-        return frozenset(
-            cell
-            for line in self.lines
-            if position[line[0]] != EMPTY and len({position[cell] for cell in line}) == 1
-            for cell in line
-        )
+        """Cells of every completed line; empty where there is none."""
+        return frozenset(cell for line in self.completed_lines(position) for cell in line)
 
     def parse_position(self, text: str) -> Position:
         """Read a position from text: rows of X, O and `.` (or `-`, `_`), separated by spaces, `/` or nothing.
@@ -146,9 +177,18 @@ class Board:
 
 
 def parse_board(text: str) -> Board:
-    """Read `RxC` or `RxCxK` (k defaults to the shorter side).  Raises BoardError."""
-    match = re.fullmatch(r"\s*(\d{1,3})\s*x\s*(\d{1,3})(?:\s*x\s*(\d{1,3}))?\s*", text, re.IGNORECASE | re.ASCII)
+    """Read `RxC` or `RxCxK` (k defaults to the shorter side), `-misere` or `-exact` or both behind it.
+
+    Raises BoardError.
+    """
+    match = re.fullmatch(
+        r"\s*(\d{1,3})\s*x\s*(\d{1,3})(?:\s*x\s*(\d{1,3}))?(-misere)?(-exact)?\s*", text, re.IGNORECASE | re.ASCII
+    )
     if match is None:
-        raise BoardError(f"board {text!r} is not of the form ROWSxCOLUMNS or ROWSxCOLUMNSxK, e.g. 3x3 or 4x4x3")
+        raise BoardError(
+            f"board {text!r} is not of the form ROWSxCOLUMNS or ROWSxCOLUMNSxK, e.g. 3x3 or 4x4x3, "
+            "with -misere or -exact behind it for a variant"
+        )
     rows, cols = int(match[1]), int(match[2])
-    return Board(rows, cols, int(match[3]) if match[3] else max(1, min(rows, cols)))
+    k = int(match[3]) if match[3] else max(1, min(rows, cols))
+    return Board(rows, cols, k, misere=match[4] is not None, exact=match[5] is not None)

@@ -7,6 +7,7 @@ import numpy as np
 from ttt_batch.errors import RunFileError
 from ttt_batch.files import shown
 from ttt_batch.fitting import misfits
+from ttt_batch.recorder import judge_of
 from ttt_batch.run import Run, load
 from ttt_batch.runfile import examine_run
 from ttt_batch.runfile.header import Damaged
@@ -44,7 +45,7 @@ def _verdict_findings(run: Run) -> list[str]:
     games = run.statistics["games"]
     if not games.size or games[-1] != run.games:
         return []
-    verdict = run.judgement()._asdict()
+    verdict = judge_of(run)(run.tables)
     return [
         f"the last row of statistics/{name} is not what the tables give"
         for name, found in run.statistics.items()

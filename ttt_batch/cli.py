@@ -77,7 +77,7 @@ def train(
         str | None,
         typer.Option(
             metavar="N|auto",
-            help="Games played with the same tables; auto grows with the games played.  [default: 16384]",
+            help="Games played with the same tables; auto grows with the games played.  [default: 16384; 1 on 5x5]",
         ),
     ] = None,
     engine: Annotated[
@@ -85,6 +85,15 @@ def train(
         typer.Option(
             help="walk plays every game; flow draws how many take each move, at any number of games.  [default: walk]"
         ),
+    ] = None,
+    symmetry: Annotated[
+        str | None,
+        typer.Option(
+            metavar="on|off|auto", help="One row for all images of a position; auto where that pays.  [default: auto]"
+        ),
+    ] = None,
+    max_memory: Annotated[
+        str | None, typer.Option(metavar="2GB", help="What the table may take; half of what is free if not given.")
     ] = None,
     threads: Annotated[
         int | None, typer.Option(help="Threads; all processors if not given. Never changes the result.")
@@ -158,6 +167,8 @@ def train(
             draw_worth=_two_numbers(draw_worth),
             batch=batch,
             engine=engine,
+            symmetry=symmetry,
+            max_memory=max_memory,
             threads=threads,
             seed=seed,
             start=_origin(start, learner or "td", board or "3x3", trust),
@@ -196,24 +207,67 @@ def train(
 def evaluate(
     path: RunPath,
     against: Annotated[
-        str,
-        typer.Option(metavar="random|optimal|self|RUN2", help="The opponent; a run file for another agent."),
-    ] = "random",
+        str | None,
+        typer.Option(
+            metavar="random|one-ply|two-ply|optimal|self|RUN2",
+            help="The opponent; a run file for another agent.  On boards too large to enumerate one of the first "
+            "three.  [default: random; all three on such boards]",
+        ),
+    ] = None,
+    games: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Games a match, on boards too large to enumerate only.  [default: 10000]"),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of these games.  [default: 0]")] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Positions to search per seat for a way to beat it, on such boards only.  [default: 2000000]",
+        ),
+    ] = None,
     trust: Trust = False,
     json: Json = False,
 ) -> None:
-    """Judge a run exactly: results per seat, whether it can be beaten, and if so how."""
+    """Judge a run, exactly unless its board is too large: results per seat, whether it can be beaten, and if so how."""
     from ttt_batch import reports
     from ttt_batch.errors import UsageError
+    from ttt_batch.scripted import PLAYERS
 
     run = _load(path, trust)
+    sampling = {"games": games, "seed": seed, "budget": budget}
+    given = {name: value for name, value in sampling.items() if value is not None}
+    if run.grown is not None:
+        from ttt_batch.matches import evaluate_grown
+
+        if against not in (None, *PLAYERS):
+            raise UsageError(
+                f"--against {against} needs a board whose positions are all known, and {run.board.name} has too many; "
+                f"choose one of: {', '.join(PLAYERS)}"
+            )
+        with _working():
+            sampled = evaluate_grown(run, PLAYERS if against is None else [against], **given)
+        text = reports.grown_evaluation_text(run, sampled, str(path))
+        typer.echo(reports.to_json(sampled.as_dict()) if json else text)
+        return
+    if given:
+        raise UsageError(
+            f"--{next(iter(given))} is for boards too large to enumerate; {run.board.name} is judged exactly, "
+            "leave it out"
+        )
     with _working():
-        if against in ("random", "optimal", "self"):
-            evaluation = run.evaluation(against)  # type: ignore[arg-type]
+        if against in (None, "random", "optimal", "self"):
+            evaluation = run.evaluation(against or "random")  # type: ignore[arg-type]
+        elif against in PLAYERS:
+            from ttt_batch.matches import scripted_evaluation
+
+            evaluation = scripted_evaluation(run, against)
         elif Path(against).exists():
             evaluation = run.evaluation(_load(Path(against), trust))
         else:
-            raise UsageError(f"unknown opponent {against!r}: neither random, optimal or self nor an existing run file")
+            raise UsageError(
+                f"unknown opponent {against!r}: neither {', '.join(PLAYERS)}, optimal or self nor an existing run file"
+            )
     typer.echo(reports.to_json(evaluation.as_dict()) if json else reports.evaluation_text(run, evaluation, str(path)))
 
 
@@ -225,22 +279,51 @@ def play(
     ] = None,
     seat: Annotated[str, typer.Option("--as", metavar="first|second", help="Your seat; first moves first.")] = "first",
     seed: Annotated[int | None, typer.Option(help="Seed of the agent's choices among equals.")] = None,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="The run learns from every finished game, and is saved after each.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="With --learn: a new run file for that; RUN stays as it is."),
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option(metavar="GAMES", help="Append finished games to a text file, for learn-from.")
+    ] = None,
     trust: Trust = False,
 ) -> None:
     """Play against an agent in the terminal."""
     from ttt_batch import terminal
     from ttt_batch.errors import UsageError
     from ttt_batch.run import SEATS
+    from ttt_batch.runfile import check_target, find_newest_run
 
     if seat not in SEATS:
         raise UsageError(f"unknown seat {seat!r}; choose first or second")
+    if out is not None and not learn:
+        raise UsageError("--out is for what a run learns; give it with --learn")
+    if out is not None:
+        check_target(out, overwrite=False)
+    elif learn and path is None:
+        path = find_newest_run(Path())
+        if path is None:
+            raise UsageError("no run file here that could learn; train one first, or name a file for one with --out")
+        typer.echo(f"teaching {path}, the newest run here", err=True)
     with _working():
+        agent = _agent(path, trust)
+        keeper = pupil = None
+        if record is not None or learn:
+            from ttt_batch.lessons import GameRecord, Lessons
+
+            keeper = None if record is None else GameRecord(record)
+            pupil = Lessons(agent, out or path, command=_command_line()) if learn else None
         terminal.play(
-            _agent(path, trust),
+            pupil or agent,
             person=SEATS.index(seat),
             stdin=sys.stdin,
             stdout=sys.stdout,
             seed=time.time_ns() if seed is None else seed,
+            pupil=pupil,
+            record=keeper,
         )
 
 

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.errors import BoardError
 from ttt_batch.formats.tables import best_edges
-from ttt_batch.graph import enumerate_graph, solve
+from ttt_batch.graph import solve
 from ttt_batch.run import Run
 
 SHOWN = 5
@@ -21,9 +20,7 @@ def compare_runs(one: Run, other: Run) -> dict[str, Any]:
     each may pick.
     Raises BoardError for runs of different boards.
     """
-    if one.board != other.board:
-        raise BoardError(f"one run plays {one.board.name}, the other {other.board.name}; compare runs of one board")
-    graph = enumerate_graph(one.board, one.learner.occupied or other.learner.occupied)
+    graph = one.common_graph(other)
     first, second = (best_edges(graph, *run.policy_on(graph)) for run in (one, other))
     n_open = graph.first_edge.size - 1
     row = np.arange(n_open).repeat(np.diff(graph.first_edge))

@@ -6,15 +6,22 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ttt_batch.batches import MAX_GAMES, Batches, make_batches, parse_batch
-from ttt_batch.board import parse_board
-from ttt_batch.errors import BoardError, RunFileError, UsageError
+from ttt_batch.board import Board, parse_board
+from ttt_batch.enumeration import enumerate_graph
+from ttt_batch.errors import RunFileError, UsageError
+from ttt_batch.graph import Graph
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Settings
 from ttt_batch.play.walk import MAX_WALKED
 from ttt_batch.schedules import Schedule, parse_schedule
+from ttt_batch.spaces import check_enumerable, choose_space, space_of
 
 DEFAULT_BATCH = 16_384
-MAX_CELLS_PLAYED = 9
+"""Games a batch; 1 on boards too large to enumerate, where few positions of a batch would be met twice."""
+
+SMALL_CELLS = 9
+"""Cells up to which the engine that lays out whole courses plays; larger boards are played ply by ply."""
+
 ENGINES = ("walk", "flow", "given")
 
 SEATS = {"first": (0, 0), "second": (1, 1), "both": (0, 1), "": (-1, -1)}
@@ -30,6 +37,7 @@ class Config:
     batch: games played with the same tables, or `auto` (`batches`).
     engine: `walk` plays every game, `flow` draws how many games take each move; `given` games were not played here.
     seed: any integer of 64 bits.
+    symmetry: a row of the table stands for all images of a position under the board's symmetries.
     horizon: games over which schedules run; 0 where none goes by games.
     start: digest of the tables it begins from; empty for the learner's own start.
     opponent: `random`, `optimal` or digest of a run's tables; empty in self-play.
@@ -49,6 +57,28 @@ class Config:
     start: str = ""
     opponent: str = ""
     seat: str = ""
+    symmetry: bool = False
+
+    @functools.cached_property
+    def shape(self) -> Board:
+        """The board itself."""
+        return parse_board(self.board)
+
+    @functools.cached_property
+    def grown(self) -> bool:
+        """Whether rows are added as play reaches them, since there are too many positions to enumerate."""
+        return space_of(self.shape, self.symmetry).grown
+
+    @property
+    def small(self) -> bool:
+        """Whether the board is small enough for play by whole courses."""
+        return self.shape.cells <= SMALL_CELLS
+
+    @property
+    def graph(self) -> Graph:
+        """The enumerated board as the learner sees it.  Raises BoardError where it is too large for that."""
+        check_enumerable(self.shape, space_of(self.shape, self.symmetry), "this")
+        return enumerate_graph(self.shape, learner_named(self.learner).occupied, self.symmetry)
 
     @functools.cached_property
     def epsilon_schedule(self) -> Schedule:
@@ -83,9 +113,10 @@ def make_config(
     alpha: float | str | None = None,
     gamma: float | None = None,
     draw_worth: tuple[float, float] | None = None,
-    batch: int | str = DEFAULT_BATCH,
+    batch: int | str | None = None,
     engine: str = "walk",
     seed: int = 0,
+    symmetry: bool | str = "auto",
     horizon: int = 0,
     start: str = "",
     opponent: str = "",
@@ -96,10 +127,9 @@ def make_config(
     if engine not in ENGINES:
         raise UsageError(f"unknown engine {engine!r}; choose one of: {', '.join(ENGINES)}")
     shape = parse_board(board)
-    if shape.cells > MAX_CELLS_PLAYED:
-        raise BoardError(
-            f"board {shape.name} has {shape.cells} cells; up to {MAX_CELLS_PLAYED} can be played so far, e.g. 3x3"
-        )
+    space = choose_space(shape, symmetry, prefers=learner_named(learner).prefers_symmetry)
+    if batch is None:
+        batch = 1 if space.grown and engine == "walk" else DEFAULT_BATCH
     if seat not in SEATS:
         raise UsageError(f"unknown seat {seat!r}; choose first, second or both")
     schedules = (
@@ -124,6 +154,7 @@ def make_config(
         start=start,
         opponent=opponent,
         seat=seat,
+        symmetry=space.symmetry,
     )
 
 

@@ -16,6 +16,7 @@ from ttt_batch.play.counts import Counts, clear, complete, empty_counts
 from ttt_batch.play.courses import Courses, lay_courses, make_courses, pack_row
 from ttt_batch.play.explorations import N_SETS, Explorations, fill_explorations
 from ttt_batch.play.flow import flow
+from ttt_batch.play.stride import Strides, pack_stride, stride
 from ttt_batch.play.walk import BLOCK, Lane, make_lane, walk
 from ttt_batch.policy import Choice, Policy, empty_policy, order_row
 from ttt_batch.schedules import EXPONENTIAL, LINEAR, Decay, value_at
@@ -185,6 +186,35 @@ def run_walks(
         now = begin_walk(tables, graph, choice, step, pace, work, walker, game)
         walk(graph, walker.courses, walker.explorations, key, game, end, walker.lane)
         end_walk(tables, graph, now, work, walker, end - game)
+        game = end
+
+
+@kernel
+def run_strides(
+    tables: Any,
+    graph: Graph,
+    choice: Choice,
+    step: Step,
+    pace: Pace,
+    work: Workspace,
+    strides: Strides,
+    key: Any,
+    batches: Batches,
+    first_game: int,
+    last_game: int,
+) -> None:
+    """`run_walks` for boards too large for courses."""
+    game = first_game
+    while game < last_game:
+        end = min(last_game, bounds_in_kernels(batches, game)[1])
+        n_changed = order_stale(tables, graph, choice, work)
+        for i in range(n_changed):
+            pack_stride(graph, work.policy, strides, work.rows[i])
+        now = batch_step(pace, step, game)
+        stride(graph, strides, value_at(pace.epsilon, game), work.seat, key, game, end)
+        complete(graph, work.policy, strides.drawn, work.counts, end - game)
+        fold(tables, graph, work.counts, now, work.stale)
+        clear(graph, work.counts, work.ended)
         game = end
 
 

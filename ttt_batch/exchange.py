@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import Board
 from ttt_batch.config import make_config
+from ttt_batch.errors import BoardError
 from ttt_batch.formats import ActionTable, FormatError, Listing, Player, ValueTable, format_named, read, write
 from ttt_batch.formats.tables import (
     action_by_code,
@@ -24,6 +25,9 @@ from ttt_batch.run import Run
 
 ILLEGAL = -1.0
 
+DENSE_CELLS = 12
+"""Cells up to which tables by code are written and read: 531,441 codes."""
+
 
 def export_run(
     run: Run, to: str, paths: Sequence[str | Path], *, player: Player | None = None, overwrite: bool = False
@@ -33,6 +37,16 @@ def export_run(
     Returns the paths written.  Raises UsageError and FormatError.
     """
     files = [Path(path) for path in paths]
+    if run.grown is not None:
+        raise BoardError(
+            f"export needs a board whose positions are all known, and {run.board.name} is not; "
+            "read the run file itself: states/code says which position each row of its table is"
+        )
+    if Listing not in format_named(to).forms and run.board.cells > DENSE_CELLS:
+        raise BoardError(
+            f"format {to} has an entry for each of the {3**run.board.cells:,} codes of {run.board.name}; "
+            "choose npz, json or parquet"
+        )
     table: ValueTable | ActionTable | Listing
     if Listing in format_named(to).forms:
         chosen = best_edges(run.graph, run.policy.ordered, run.policy.best)
@@ -62,7 +76,9 @@ def import_tables(
     keep the learner's start values.  Raises UsageError and FormatError.
     """
     files = [Path(path) for path in paths]
-    config = make_config(learner=learner, board=board, batch=1, engine="given", **options)
+    config = make_config(learner=learner, board=board, batch=1, engine="given", symmetry="off", **options)
+    if config.shape.cells > DENSE_CELLS:
+        raise BoardError(f"tables of other programs are read up to {DENSE_CELLS} cells; {config.board} has more")
     run = Run(config, None, 0, {})
     run.tables = run.learner.start(run.graph, run.worth, np.random.default_rng(config.seed % 2**64))
     actions = _has_actions(run)

@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import parse_board
 from ttt_batch.config import Config, config_from_dict
-from ttt_batch.errors import RunFileError
-from ttt_batch.graph import Graph, enumerate_graph
+from ttt_batch.errors import BoardError, RunFileError
+from ttt_batch.growth import Grown, grow
 from ttt_batch.learners import learner_named
-from ttt_batch.learners.base import Learner
-from ttt_batch.runfile import FORMAT, RunData
+from ttt_batch.runfile import EXACT_COLUMNS, FORMAT, RunData
 
 _FOREIGN = "the file is damaged or foreign"
 
@@ -28,30 +27,59 @@ def config_of(data: RunData) -> Config:
         raise RunFileError(f"the run's configuration is not usable ({type(error).__name__}); {_FOREIGN}") from None
 
 
+def grown_of(config: Config, data: RunData) -> Grown:
+    """The growing board of a file, with its tables.  Raises RunFileError where it is none that play can have made."""
+    learner, grown, counted = learner_named(config.learner), grow(config), config.alpha_schedule.power > 0
+    code, outcome = data.states["code"], data.states["outcome"]
+    try:
+        tables = learner.tables(**{name: data.tables[name] for name in learner.tables._fields})
+        visits = data.tables["visits"].ravel() if counted else np.zeros(0)
+    except KeyError as error:
+        raise RunFileError(f"table {error} is missing; {_FOREIGN}") from None
+    try:
+        grown.restore(code, outcome, tables, visits)
+    except BoardError as error:
+        raise RunFileError(f"{error}; {_FOREIGN}") from None
+    return grown
+
+
 def misfits(data: RunData) -> Iterator[str]:
     """What does not fit, in order; `data` has passed the checks of `runfile`."""
     try:
         config = config_of(data)
         learner = learner_named(config.learner)
-        graph = enumerate_graph(parse_board(config.board), learner.occupied)
+        grown = grown_of(config, data) if config.grown else None
+        graph = config.graph if grown is None else grown.compact()[0]
     except RunFileError as error:
         yield str(error)
         return
+    exact = set(EXACT_COLUMNS) & set(data.statistics)
+    if exact != (set() if config.grown else set(EXACT_COLUMNS)) or config.grown != ("positions" in data.statistics):
+        yield f"its statistics are not those that board {config.board} has; {_FOREIGN}"
+    worth = learner.worth(config.settings)
     wanted = {"code": graph.code, "outcome": graph.outcome, "cell": graph.cell, "first_edge": graph.first_edge}
     for name, found in data.states.items():
         if not np.array_equal(found, wanted[name]):
             yield f"its states/{name} is not that of board {config.board}; {_FOREIGN}"
     for prefix, tables in (("", data.tables), ("resume/", data.resume)):
         if tables or not prefix:
-            yield from _table_misfits(prefix, tables, data, config, learner, graph)
+            start = (
+                learner.start(graph, worth, np.random.default_rng(config.seed % 2**64))
+                if grown is None
+                else grown.fresh()
+            )
+            yield from _table_misfits(prefix, tables, data, config, start)
 
 
 def _table_misfits(
-    prefix: str, tables: dict[str, NDArray[Any]], data: RunData, config: Config, learner: Learner, graph: Graph
+    prefix: str, tables: dict[str, NDArray[Any]], data: RunData, config: Config, fresh: Any
 ) -> Iterator[str]:
-    """What is wrong with the tables, or with those for resuming, whose names begin with `prefix`."""
-    worth = learner.worth(config.settings)
-    start = learner.start(graph, worth, np.random.default_rng(config.seed % 2**64))._asdict()
+    """What is wrong with the tables, or with those for resuming, whose names begin with `prefix`.
+
+    fresh: the learner's start tables.
+    """
+    learner = learner_named(config.learner)
+    worth, start = learner.worth(config.settings), fresh._asdict()
     known = {*start, "visits", "background"}
     for name, expected in start.items():
         found = tables.get(name)

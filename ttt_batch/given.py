@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.board import parse_board
-from ttt_batch.config import make_config
+from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS
+from ttt_batch.config import Config, make_config
 from ttt_batch.errors import UsageError
-from ttt_batch.games import parse_games
-from ttt_batch.graph import enumerate_graph
+from ttt_batch.games import parse_cells, parse_games
+from ttt_batch.growth import grow
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
@@ -21,7 +21,7 @@ from ttt_batch.resuming import table_digest
 from ttt_batch.run import Run, load
 from ttt_batch.runfile import check_target
 from ttt_batch.sequential import learn_games
-from ttt_batch.trainer import Trainer
+from ttt_batch.wide import learn_wide, make_wide_game
 
 
 def learn_from(
@@ -52,7 +52,8 @@ def learn_from(
         if learner not in (None, origin.config.learner):
             raise UsageError(f"the run was made by {origin.config.learner}, not {learner}; leave the learner out")
         before = {
-            key: getattr(origin.config, key) for key in ("board", "epsilon", "alpha", "gamma", "draw_worth", "seed")
+            key: getattr(origin.config, key)
+            for key in ("board", "epsilon", "alpha", "gamma", "draw_worth", "seed", "symmetry")
         }
         given = before | given
         learner = origin.config.learner
@@ -68,21 +69,56 @@ def learn_from(
     if out is not None:
         check_target(Path(out), overwrite=overwrite)
     clock = Clock()
-    graph = enumerate_graph(parse_board(config.board), learner_named(config.learner).occupied)
-    parsed = parse_games(lines, graph, name=name, skip_bad=skip_bad)
-    trainer = Trainer(
-        config,
-        tables=None if origin is None else origin.tables,
-        visits=origin.visits_or_zeros() if origin is not None and config.alpha_schedule.power else None,
-    )
-    ended = np.zeros(graph.code.size - graph.first_edge.size + 1, np.int64)
-    alpha = config.alpha_schedule
-    step = make_step(alpha.start, config.gamma, trainer.worth, alpha.power, trainer.visits)
-    learn_games(trainer.tables, graph, step, parsed.games, make_game(graph), ended)
-    n_games = parsed.games.start.size - 1 + (0 if origin is None else origin.games)
-    result = Run(config, trainer.tables, n_games, {}, visits=trainer.visits)
-    result.statistics = record_once(result, clock.seconds, outcomes_of(graph, ended))
+    learn = _learn_grown if config.grown else _learn_enumerated
+    result, skipped = learn(config, origin, lines, name, skip_bad, clock)
     result.provenance = clock.provenance(command)
     if out is not None:
         result.save(out, overwrite=overwrite)
+    return result, skipped
+
+
+def _learn_enumerated(
+    config: Config, origin: Run | None, lines: Iterable[str], name: str, skip_bad: bool, clock: Clock
+) -> tuple[Run, list[str]]:
+    """Learn from games on an enumerated board."""
+    graph, learner = config.graph, learner_named(config.learner)
+    parsed = parse_games(lines, graph, config.shape if config.symmetry else None, name=name, skip_bad=skip_bad)
+    worth = learner.worth(config.settings)
+    begin = learner.start(graph, worth, np.random.default_rng(config.seed % 2**64)) if origin is None else origin.tables
+    tables = learner.tables(*(array.copy() for array in begin))
+    alpha = config.alpha_schedule
+    visits = np.zeros(tables[0].size if alpha.power else 0)
+    if origin is not None and alpha.power:
+        visits = origin.visits_or_zeros().copy()
+    ended = np.zeros(graph.code.size - graph.first_edge.size + 1, np.int64)
+    step = make_step(alpha.start, config.gamma, worth, alpha.power, visits)
+    learn_games(tables, graph, step, parsed.games, make_game(graph), ended)
+    games = parsed.games.start.size - 1 + (0 if origin is None else origin.games)
+    result = Run(config, tables, games, {}, visits=visits)
+    result.statistics = record_once(result, clock.seconds, outcomes_of(graph, ended))
+    return result, parsed.skipped
+
+
+def _learn_grown(
+    config: Config, origin: Run | None, lines: Iterable[str], name: str, skip_bad: bool, clock: Clock
+) -> tuple[Run, list[str]]:
+    """Learn from games on a board that grows by their positions."""
+    learner = learner_named(config.learner)
+    parsed = parse_cells(lines, config.shape, occupied=learner.occupied, name=name, skip_bad=skip_bad)
+    grown, alpha = grow(config), config.alpha_schedule
+    if origin is not None:
+        visits = origin.visits_or_zeros() if alpha.power else np.zeros(0)
+        grown.restore(*origin.positions, origin.tables, visits)
+    game, outcomes, learnt = make_wide_game(config.shape.cells), np.zeros(4, np.int64), 0
+    while True:
+        step = make_step(alpha.start, config.gamma, grown.worth, alpha.power, grown.visits)
+        at = grown.tables, grown.graph, step, grown.growth
+        learnt = learn_wide(*at, *parsed.games, game, outcomes, learnt, grown.may_grow)
+        if learnt == parsed.games.start.size - 1:
+            break
+        grown.enlarge()
+    _, tables, visits = grown.compact()
+    games = learnt + (0 if origin is None else origin.games)
+    result = Run(config, tables, games, {}, visits=visits, grown=grown)
+    result.statistics = record_once(result, clock.seconds, outcomes[[FIRST_WINS, DRAW, SECOND_WINS]])
     return result, parsed.skipped

@@ -11,11 +11,12 @@ from ttt_batch.batches import MAX_GAMES
 from ttt_batch.config import Config, make_config, whole
 from ttt_batch.errors import UsageError
 from ttt_batch.files import shown
-from ttt_batch.graph import Graph, solve
+from ttt_batch.graph import solve
 from ttt_batch.learners import learner_named
 from ttt_batch.policy import Policy, optimal_policy, random_policy
 from ttt_batch.resuming import differing_settings, goal_of, kept_points, resumable_state, table_digest
 from ttt_batch.run import Run, load
+from ttt_batch.spaces import check_enumerable, space_of
 from ttt_batch.state import State
 
 NAMED_OPPONENTS = ("random", "optimal")
@@ -65,8 +66,8 @@ def fresh_plan(
     _check_engine(config)
     state = None
     if origin is not None:
-        _check_origin(origin, config.learner, config.board)
-        state = State(0, origin.tables, origin.visits_or_zeros(), np.zeros(3, np.int64))
+        _check_origin(origin, config.learner, config.board, config.symmetry)
+        state = State(0, origin.tables, origin.visits_or_zeros(), np.zeros(3, np.int64), *origin.positions)
     return Plan(config, total, rival, state, None, {})
 
 
@@ -116,7 +117,7 @@ def resumed_plan(
     if changes:
         # Equal configurations make equal bytes, so a fork's says where it began.
         config = replace(config, start=f"{table_digest(state.tables)}@{state.games}")
-        _check_origin(run, config.learner, config.board)
+        _check_origin(run, config.learner, config.board, config.symmetry)
     return Plan(config, total, rival, state, kept_points(run, state.games), past, run)
 
 
@@ -141,28 +142,27 @@ def _check_engine(config: Config) -> None:
         raise UsageError("engine 'given' belongs to learn-from; choose walk or flow")
 
 
-def beginning(state: State | None, config: Config) -> dict[str, Any]:
-    """What `Trainer` is told of where it begins."""
-    if state is None:
-        return {}
-    visits = state.visits if config.alpha_schedule.power and state.visits.size else None
-    return {"tables": state.tables, "visits": visits, "games": state.games, "outcomes": state.outcomes}
-
-
-def _check_origin(origin: Run, learner: str, board: str) -> None:
-    if (origin.config.learner, origin.config.board) != (learner, board):
+def _check_origin(origin: Run, learner: str, board: str, symmetry: bool) -> None:
+    if (origin.config.learner, origin.config.board, origin.config.symmetry) != (learner, board, symmetry):
         raise UsageError(
             f"cannot start {learner} on {board} from a run of {origin.config.learner} on {origin.config.board}; "
-            "choose a run of the same learner and board"
+            "choose a run of the same learner, board and symmetry"
         )
 
 
-def rival_policy(rival: Run | str, graph: Graph, board: str) -> Policy:
-    """What a fixed opponent plays on `graph`, that of `board`."""
+def rival_policy(rival: Run | str, config: Config) -> Policy:
+    """What a fixed opponent plays on the board of `config`; without moves, for random ones, on a growing board."""
+    if isinstance(rival, Run) and rival.config.board != config.board:
+        raise UsageError(f"the opponent plays {rival.config.board}, not {config.board}; choose a run of the same board")
+    if rival == "random" and config.grown:
+        return Policy(np.zeros(0, np.uint32), np.zeros(0, np.uint32))
+    check_enumerable(config.shape, space_of(config.shape, config.symmetry), "an opponent that is not random")
+    graph = config.graph
     if isinstance(rival, Run):
-        if rival.config.board != board:
-            raise UsageError(f"the opponent plays {rival.config.board}, not {board}; choose a run of the same board")
+        if rival.config.symmetry != config.symmetry:
+            raise UsageError(
+                "the opponent's run takes all images of a position for one, or this one does and it does not; "
+                "give the --symmetry of the opponent"
+            )
         return rival.policy_on(graph)
-    if rival == "random":
-        return random_policy(graph)
-    return optimal_policy(graph, solve(graph))
+    return random_policy(graph) if rival == "random" else optimal_policy(graph, solve(graph))

@@ -187,6 +187,17 @@ def row_scores(tables: Any, graph: Graph, row: int, scores: Any) -> None:
         scores[edge - lo] = score(tables, graph, edge, mover)
 
 
+@kernel
+def row_choices(tables: Any, graph: Graph, choice: Choice, row: int, chosen: Any) -> None:
+    """Write whether its mover may pick each move of `row` into `chosen` (bool, one an edge), in place."""
+    lo, hi = edges_of(graph, row)
+    mover = mover_of(graph, row)
+    n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
+    for edge in range(lo, hi):
+        good = edge >= first and edge <= last and ties(choice, score(tables, graph, edge, mover), best)
+        chosen[edge - lo] = good or n == 0
+
+
 def empty_policy(graph: Graph) -> Policy:
     """A policy whose every move is allowed, in cell order (for graphs without occupied cells: random play)."""
     n_open = graph.first_edge.size - 1
@@ -197,7 +208,7 @@ def policy_among(graph: Graph, allowed: NDArray[np.bool_]) -> Policy:
     """The policy uniform over the `allowed` (bool[E]) edges; every unfinished row needs at least one."""
     n_open = graph.first_edge.size - 1
     row = np.arange(n_open).repeat(np.diff(graph.first_edge))
-    ordered = np.lexsort((graph.cell, ~allowed, row)).astype(np.uint32)
+    ordered = np.argsort(2 * row + ~allowed, kind="stable").astype(np.uint32)
     return Policy(ordered, np.bincount(row[allowed], minlength=n_open).astype(np.uint32))
 
 
@@ -208,6 +219,8 @@ def legal_edges(graph: Graph) -> NDArray[np.bool_]:
 
 def random_policy(graph: Graph) -> Policy:
     """Uniform over all legal moves."""
+    if (graph.legal == np.diff(graph.first_edge)).all():
+        return empty_policy(graph)
     return policy_among(graph, legal_edges(graph))
 
 

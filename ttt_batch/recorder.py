@@ -1,16 +1,37 @@
 """Recorded points: the tables judged during training, and the columns that come of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.evaluation import Judgement, judge, make_bench, make_judgement
+from ttt_batch.evaluation import judge, make_bench, make_judgement
 from ttt_batch.graph import Graph, solve
+from ttt_batch.growth import Grown
 from ttt_batch.learners.base import Learner
 from ttt_batch.policy import empty_policy, random_policy
 from ttt_batch.run import Run
+
+Verdict = Mapping[str, NDArray[Any]]
+"""What is recorded of the tables at one point, by the names of the run file's columns."""
+
+
+def exact_judge(graph: Graph, learner: Learner, worth: NDArray[np.float64]) -> Callable[[Any], Verdict]:
+    """Judges tables over an enumerated board: a `Judgement`, as a mapping."""
+    bench = make_bench(graph, empty_policy(graph), random_policy(graph), solve(graph), worth)
+
+    def judged(tables: Any) -> Verdict:
+        verdict = make_judgement()
+        judge(tables, graph, learner.choice, bench, verdict)
+        return verdict._asdict()
+
+    return judged
+
+
+def counting_judge(grown: Grown) -> Callable[[Any], Verdict]:
+    """Counts the positions of a growing board, about whose tables nothing is known for certain."""
+    return lambda _: {"positions": np.array(grown.positions, np.int64)}
 
 
 def unbeatable_since(games: NDArray[np.int64], unbeatable: NDArray[np.bool_]) -> int | None:
@@ -21,27 +42,31 @@ def unbeatable_since(games: NDArray[np.int64], unbeatable: NDArray[np.bool_]) ->
 
 
 class Recorder:
-    """The recorded points of a run, judged as they come."""
+    """The recorded points of a run, judged as they come.
 
-    def __init__(self, graph: Graph, learner: Learner, worth: NDArray[np.float64]) -> None:
-        self._graph, self._choice = graph, learner.choice
-        self._bench = make_bench(graph, empty_policy(graph), random_policy(graph), solve(graph), worth)
-        self._points: list[tuple[int, float, NDArray[np.int64], Judgement]] = []
+    judged: given the tables, what is recorded of them; `exact_judge` where positions are enumerated.
+    """
+
+    def __init__(self, judged: Callable[[Any], Verdict]) -> None:
+        self._judged = judged
+        self._points: list[tuple[int, float, NDArray[np.int64], Verdict]] = []
         self._since: int | None = None
 
     def restore(self, statistics: Mapping[str, NDArray[Any]]) -> None:
         """Take over the points of an earlier part of the run, as `statistics` gave them."""
+        columns = {name: column for name, column in statistics.items() if name not in ("games", "seconds", "outcomes")}
         for i in range(statistics["games"].size):
-            verdict = Judgement(**{name: np.array(statistics[name][i]) for name in Judgement._fields})
+            verdict = {name: np.array(column[i]) for name, column in columns.items()}
             point = statistics["games"][i], statistics["seconds"][i], statistics["outcomes"][i]
             self._points.append((int(point[0]), float(point[1]), point[2].copy(), verdict))
-        self._since = unbeatable_since(statistics["games"], statistics["unbeatable"])
+        if "unbeatable" in statistics:
+            self._since = unbeatable_since(statistics["games"], statistics["unbeatable"])
 
     def record(self, tables: Any, games: int, seconds: float, outcomes: NDArray[np.int64]) -> None:
         """Judge `tables` after `games` games."""
         verdict = self._judged(tables)
         self._points.append((games, seconds, outcomes, verdict))
-        if not verdict.unbeatable.all():
+        if "unbeatable" not in verdict or not verdict["unbeatable"].all():
             self._since = None
         elif self._since is None:
             self._since = games
@@ -58,11 +83,6 @@ class Recorder:
         finally:
             self._points.pop()
 
-    def _judged(self, tables: Any) -> Judgement:
-        verdict = make_judgement()
-        judge(tables, self._graph, self._choice, self._bench, verdict)
-        return verdict
-
     @property
     def last(self) -> int:
         """Games at the last point; 0 before the first."""
@@ -74,20 +94,27 @@ class Recorder:
         return self._since
 
     def statistics(self) -> dict[str, NDArray[Any]]:
-        """The points as columns, by the names of the run file."""
+        """The points as columns, by the names of the run file; only games, seconds and outcomes while there is none."""
         columns: dict[str, NDArray[Any]] = {
             "games": np.array([point[0] for point in self._points], np.int64),
             "seconds": np.array([point[1] for point in self._points], np.float64),
             "outcomes": np.array([point[2] for point in self._points], np.int64).reshape(-1, 3),
         }
-        for name, empty in make_judgement()._asdict().items():
-            stacked = [getattr(point[3], name) for point in self._points]
-            columns[name] = np.array(stacked, empty.dtype).reshape(-1, *empty.shape)
+        if self._points:
+            for name in self._points[0][3]:
+                columns[name] = np.stack([point[3][name] for point in self._points])
         return columns
 
 
 def record_once(run: Run, seconds: float = 0.0, outcomes: NDArray[np.int64] | None = None) -> dict[str, NDArray[Any]]:
     """The statistics of a run that was not played here: one recorded point, its tables as they are."""
-    recorder = Recorder(run.graph, run.learner, run.worth)
+    recorder = Recorder(judge_of(run))
     recorder.record(run.tables, run.games, seconds, np.zeros(3, np.int64) if outcomes is None else outcomes)
     return recorder.statistics()
+
+
+def judge_of(run: Run) -> Callable[[Any], Verdict]:
+    """Judges tables of the board and learner of `run`."""
+    if run.grown is not None:
+        return counting_judge(run.grown)
+    return exact_judge(run.graph, run.learner, run.worth)

@@ -9,7 +9,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
@@ -20,6 +20,7 @@ from ttt_batch.run import SEATS, Evaluation, Run
 from ttt_batch.training import Progress
 
 if TYPE_CHECKING:
+    from ttt_batch.matches import GrownEvaluation
     from ttt_batch.warmup import Warmth
 
 RESULTS = ("win", "draw", "loss")
@@ -42,6 +43,11 @@ def _finite(value: Any) -> Any:
 
 def verdict_text(run: Run) -> str:
     """The verdict on the tables as they are, with the game since which it holds where it is good in both seats."""
+    if run.grown is not None:
+        return (
+            f"{int(run.statistics['positions'][-1]):,} positions in the table; "
+            "whether it can be beaten is for evaluate to search"
+        )
     unbeatable = run.statistics["unbeatable"]
     since = unbeatable_since(run.statistics["games"], unbeatable)
     if since is not None:
@@ -57,26 +63,31 @@ def training_summary(run: Run, path: str | None) -> dict[str, Any]:
     """What `train --json` prints."""
     last = {name: column[-1] for name, column in run.statistics.items()}
     seconds = float(run.provenance["seconds"])
-    return {
+    outcomes = ("first_wins", "draws", "second_wins")
+    summary: dict[str, Any] = {
         "learner": run.config.learner,
         "board": run.config.board,
         "games": run.games,
         "interrupted": run.interrupted,
         "seconds": seconds,
         "games_per_second": run.games / seconds,
-        "in_play": dict(zip(("first_wins", "draws", "second_wins"), last["outcomes"].tolist(), strict=True)),
-        "unbeatable": dict(zip(SEATS, last["unbeatable"].tolist(), strict=True)),
-        "unbeatable_since": unbeatable_since(run.statistics["games"], run.statistics["unbeatable"]),
-        "against_random": {
-            seat: dict(zip(RESULTS, row, strict=True))
-            for seat, row in zip(SEATS, last["versus_random"].tolist(), strict=True)
-        },
-        "self_play": dict(zip(("first_wins", "draws", "second_wins"), last["self_play"].tolist(), strict=True)),
-        "optimal_share": dict(zip(SEATS, last["optimal_share"].tolist(), strict=True)),
-        "value_error": dict(zip(SEATS, last["value_error"].tolist(), strict=True)),
-        "config": run.config.as_dict(),
-        "run": path,
+        "in_play": dict(zip(outcomes, last["outcomes"].tolist(), strict=True)),
     }
+    if run.grown is not None:
+        summary |= {"positions": int(last["positions"]), "positions_without_room": run.grown.lost}
+    else:
+        summary |= {
+            "unbeatable": dict(zip(SEATS, last["unbeatable"].tolist(), strict=True)),
+            "unbeatable_since": unbeatable_since(run.statistics["games"], run.statistics["unbeatable"]),
+            "against_random": {
+                seat: dict(zip(RESULTS, row, strict=True))
+                for seat, row in zip(SEATS, last["versus_random"].tolist(), strict=True)
+            },
+            "self_play": dict(zip(outcomes, last["self_play"].tolist(), strict=True)),
+            "optimal_share": dict(zip(SEATS, last["optimal_share"].tolist(), strict=True)),
+            "value_error": dict(zip(SEATS, last["value_error"].tolist(), strict=True)),
+        }
+    return {**summary, "config": run.config.as_dict(), "run": path}
 
 
 def training_text(run: Run, path: str) -> str:
@@ -84,13 +95,20 @@ def training_text(run: Run, path: str) -> str:
     last = {name: column[-1] for name, column in run.statistics.items()}
     seconds = float(run.provenance["seconds"])
     played = last["outcomes"] / max(1, int(last["outcomes"].sum()))
+    exact = (
+        []
+        if run.grown is not None
+        else [
+            _row("as first, against random", *last["versus_random"][0]),
+            _row("as second, against random", *last["versus_random"][1]),
+            _row("greedy self-play, as first", *last["self_play"]),
+        ]
+    )
     lines = [
         f"{run.config.learner} on {run.config.board}: {run.games:,} games in {seconds:.2f} s, seed {run.config.seed}",
         "",
         _row("", "win", "draw", "loss"),
-        _row("as first, against random", *last["versus_random"][0]),
-        _row("as second, against random", *last["versus_random"][1]),
-        _row("greedy self-play, as first", *last["self_play"]),
+        *exact,
         _row("games played, as first", *played),
         "",
         f"verdict: {verdict_text(run)}",
@@ -172,8 +190,14 @@ def run_information(run: Run, path: str, size: int) -> dict[str, Any]:
             for name, array in run.tables._asdict().items()
         },
         "recorded_points": int(run.statistics["games"].size),
-        "unbeatable": dict(zip(SEATS, run.statistics["unbeatable"][-1].tolist(), strict=True)),
-        "unbeatable_since": unbeatable_since(run.statistics["games"], run.statistics["unbeatable"]),
+        **(
+            {"positions": int(run.statistics["positions"][-1])}
+            if run.grown is not None
+            else {
+                "unbeatable": dict(zip(SEATS, run.statistics["unbeatable"][-1].tolist(), strict=True)),
+                "unbeatable_since": unbeatable_since(run.statistics["games"], run.statistics["unbeatable"]),
+            }
+        ),
         "provenance": dict(run.provenance),
     }
 
@@ -462,7 +486,9 @@ def progress_text(progress: Progress, earlier: Progress) -> str:
     first, draws, second = (100 * n / played for n in progress.outcomes)
     seconds = progress.seconds - earlier.seconds
     speed = (progress.games - earlier.games) / seconds if seconds > 0 else 0.0
-    if progress.unbeatable_since is None:
+    if progress.positions is not None:
+        verdict = f"{progress.positions:,} positions"
+    elif progress.unbeatable_since is None:
         verdict = "can still be beaten"
     else:
         verdict = f"unbeatable since game {progress.unbeatable_since:,}"
@@ -475,3 +501,28 @@ def _short(number: float) -> str:
         if number >= limit:
             return f"{number / limit:.1f}{unit}"
     return f"{number:.0f} "
+
+
+def grown_evaluation_text(run: Run, evaluation: "GrownEvaluation", name: str) -> str:
+    """What `evaluate` prints on a board too large to enumerate: verdicts of the search, then sampled matches."""
+    lines = [f"{name}: {run.config.learner} on {run.config.board}, {run.games:,} games", ""]
+    for seat, verdict in evaluation.verdicts.items():
+        found = f"{verdict.positions:,} position{'s' * (verdict.positions != 1)}"
+        if verdict.line is not None:
+            lines += [f"can be beaten as {seat}:", *_line_of_play(run, verdict.line)]
+        elif verdict.unbeatable:
+            lines += [f"unbeatable as {seat}: no opponent and no tie-break beats it ({found} searched)", ""]
+        else:
+            nothing = f"no way to beat it among {found}; --budget N searches on"
+            lines += [f"undecided as {seat} within the budget: {nothing}", ""]
+    lines.append(f"{evaluation.games:,} games each, seed {evaluation.seed}, with 95 % confidence intervals")
+    for player, tallies in evaluation.matches.items():
+        lines += ["", _wide_row(f"against {player}", RESULTS)]
+        for seat, tally in tallies.items():
+            shares = ("{:.4f} ({:.4f}-{:.4f})".format(*tally.share(result)) for result in RESULTS)
+            lines.append(_wide_row(f"as {seat}", shares))
+    return "\n".join(lines)
+
+
+def _wide_row(label: str, cells: Iterable[str]) -> str:
+    return f"{label:<16}" + "".join(f"{cell:<24}" for cell in cells).rstrip()

@@ -41,7 +41,7 @@ def resumable_state(run: Run, name: str) -> State:
     points, outcomes = run.statistics["games"], run.statistics["outcomes"]
     if not points.size or points[-1] != run.games or outcomes[-1].sum() != run.games:
         raise RunFileError(f"{name} cannot go on: its last recorded point is not that of its {run.games:,} games")
-    return State(run.games, run.tables, run.visits, outcomes[-1])
+    return State(run.games, run.tables, run.visits, outcomes[-1], *run.positions)
 
 
 def goal_of(run: Run, name: str, more: int | None, until: int | None) -> int:

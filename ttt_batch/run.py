@@ -3,32 +3,35 @@
 import functools
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.board import UNFINISHED, Board, Position, parse_board
+from ttt_batch.board import EMPTY, UNFINISHED, Board, Position
 from ttt_batch.config import Config
+from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import BoardError, RunFileError, UsageError
 from ttt_batch.evaluation import Judgement, judge, losing_line, make_bench, make_judgement, match
 from ttt_batch.files import shown
-from ttt_batch.fitting import config_of, misfits
-from ttt_batch.graph import Graph, enumerate_graph, row_of, solve
+from ttt_batch.fitting import config_of, grown_of, misfits
+from ttt_batch.graph import Graph, row_of, solve
+from ttt_batch.growth import Grown, row_at
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.lock import Lock
 from ttt_batch.policy import (
     Policy,
     empty_policy,
-    legal_edges,
     optimal_policy,
     order_rows,
     policy_among,
     random_policy,
+    row_choices,
     row_scores,
 )
 from ttt_batch.runfile import FORMAT, RunData, load_run, save_run
+from ttt_batch.spaces import Space, check_enumerable
 from ttt_batch.state import State
 
 SEATS = ("first", "second")
@@ -62,6 +65,16 @@ class Evaluation:
         }
 
 
+class _Asked(NamedTuple):
+    """A row that a person asks about, with the cells of the position asked for that its edges mark."""
+
+    graph: Graph
+    tables: Any
+    row: int
+    edges: range
+    cells: list[int]
+
+
 @dataclass
 class Run:
     """The result of training, in memory or read from a file.
@@ -70,6 +83,7 @@ class Run:
     visits: float64, updates so far of every entry of the table; empty unless the step size goes by visits.
     background: float64[codes, cells], the whole table of an imported file, with rows that cannot occur; or None.
     goal: games that were asked for; 0 where nothing was.
+    grown: the positions that play has come to, on a board too large to enumerate.
     batch_start: where the run stood before the batch within which it ends; None where it ends with a batch.
     statistics: recorded points, an array per column (see `runfile`).  provenance: where the run comes from.
     notes: lines for the person about the file that it was read from.  version: that file's format, major and minor.
@@ -84,6 +98,7 @@ class Run:
     visits: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     background: NDArray[np.float64] | None = None
     goal: int = 0
+    grown: Grown | None = None
     batch_start: State | None = None
     notes: tuple[str, ...] = ()
     version: tuple[int, int] = FORMAT
@@ -91,7 +106,7 @@ class Run:
     @functools.cached_property
     def board(self) -> Board:
         """The board."""
-        return parse_board(self.config.board)
+        return self.config.shape
 
     @functools.cached_property
     def learner(self) -> Learner:
@@ -100,8 +115,8 @@ class Run:
 
     @functools.cached_property
     def graph(self) -> Graph:
-        """Positions and moves of the board, as this learner sees them."""
-        return enumerate_graph(self.board, self.learner.occupied)
+        """Positions and moves of the board, as this learner sees them; on a growing board those it has come to."""
+        return self.config.graph if self.grown is None else self.grown.compact()[0]
 
     @functools.cached_property
     def worth(self) -> NDArray[np.float64]:
@@ -110,12 +125,14 @@ class Run:
 
     @functools.cached_property
     def solution(self) -> NDArray[np.int8]:
-        """int8[S]: the true result of every position, 1 first wins, 0 draw, -1 second wins."""
+        """int8[S]: the true result of every position, 1 first wins, 0 draw, -1 second wins.  Raises BoardError."""
+        self._needs_all("a solution")
         return solve(self.graph)
 
     @functools.cached_property
     def policy(self) -> Policy:
-        """What the agent may play, by its learner's choice rule."""
+        """What the agent may play, by its learner's choice rule.  Raises BoardError on a growing board."""
+        self._needs_all("a policy over all positions")
         policy = empty_policy(self.graph)
         order_rows(self.tables, self.graph, self.learner.choice, policy)
         return policy
@@ -128,28 +145,49 @@ class Run:
             return self.board.decode(position)
         return position
 
+    @property
+    def positions(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+        """Codes and outcomes of the rows of a growing board; empty on others, whose rows follow from the board."""
+        if self.grown is None:
+            return np.zeros(0, np.int64), np.zeros(0, np.int8)
+        return self.graph.code, self.graph.outcome
+
     def visits_or_zeros(self) -> NDArray[np.float64]:
         """Updates so far of every entry of the table, zeros where they were not counted."""
         return self.visits if self.visits.size else np.zeros(self.tables[0].size)
 
-    def _open_row(self, position: str | int | Position) -> int:
-        marks = self.position(position)
-        row = row_of(self.graph, self.board.encode(marks))
-        if self.graph.outcome[row] != UNFINISHED:
-            raise BoardError(f"position {self.board.format_position(marks)!r} is final: there is nothing to choose")
-        return row
+    def _needs_all(self, what: str) -> None:
+        check_enumerable(self.board, Space(self.grown is not None, self.config.symmetry), what)
 
-    def _edges(self, row: int) -> range:
-        return range(int(self.graph.first_edge[row]), int(self.graph.first_edge[row + 1]))
+    def _located(self, marks: Position) -> tuple[int, tuple[int, ...]]:
+        """The row of a position on an enumerated board, and which cell stands on each cell of its image."""
+        representative, image = self.board.representative(marks, self.config.symmetry)
+        return row_of(self.graph, self.board.encode(representative)), image
+
+    def _asked(self, position: str | int | Position) -> "_Asked":
+        """An unfinished position: its row among tables and graph, and its cells.  Raises BoardError."""
+        marks = self.position(position)
+        if self.grown is None:
+            row, image = self._located(marks)  # refuses what no game reaches
+        if self.board.outcome(marks) != UNFINISHED:
+            raise BoardError(f"position {self.board.format_position(marks)!r} is final: there is nothing to choose")
+        if self.grown is None:
+            graph, tables = self.graph, self.tables
+        else:
+            grown, ply = self.grown, self.board.cells - marks.count(EMPTY)
+            graph, tables = grown.graph, grown.tables
+            row, number = row_at(tables, graph, grown.growth, self.board.encode(marks), ply, self.worth)
+            image = self.board.images(self.config.symmetry)[number]
+        edges = range(int(graph.first_edge[row]), int(graph.first_edge[row + 1]))
+        return _Asked(graph, tables, row, edges, [image[int(graph.cell[edge])] for edge in edges])
 
     def move_values(self, position: str | int | Position) -> dict[int, float]:
         """The agent's value of each free cell for the player to move, on its learner's scale; nan where never seen."""
-        row = self._open_row(position)
-        edges = self._edges(row)
-        scores = np.empty(len(edges))
-        row_scores(self.tables, self.graph, row, scores)
-        legal = legal_edges(self.graph)
-        return {int(self.graph.cell[e]): float(s) for e, s in zip(edges, scores, strict=True) if legal[e]}
+        asked, marks = self._asked(position), self.position(position)
+        scores = np.empty(len(asked.edges))
+        row_scores(asked.tables, asked.graph, asked.row, scores)
+        values = dict(zip(asked.cells, scores.tolist(), strict=True))
+        return {cell: values[cell] for cell in sorted(values) if marks[cell] == EMPTY}
 
     def value(self, position: str | int | Position) -> float:
         """What a position is worth to the player to move, on its learner's scale: the value of the best move,
@@ -158,17 +196,55 @@ class Run:
         Of a final position: its worth to the player who would move next.
         """
         marks = self.position(position)
-        row = row_of(self.graph, self.board.encode(marks))
-        if self.graph.outcome[row] != UNFINISHED:
-            return float(self.worth[int(self.graph.ply[row]) & 1, self.graph.outcome[row]])
+        outcome = self.board.outcome(marks)
+        if self.grown is None:
+            self._located(marks)  # refuses what no game reaches
+        if outcome != UNFINISHED:
+            return float(self.worth[(self.board.cells - marks.count(EMPTY)) & 1, outcome])
         values = [value for value in self.move_values(marks).values() if value == value]
         return max(values) if values else float("nan")
 
     def candidates(self, position: str | int | Position) -> list[int]:
         """Cells that the agent's rule may pick, each equally likely; `minimax-q` may name occupied ones."""
-        row = self._open_row(position)
-        start = int(self.graph.first_edge[row])
-        return [int(self.graph.cell[e]) for e in self.policy.ordered[start : start + int(self.policy.best[row])]]
+        asked = self._asked(position)
+        chosen = np.zeros(len(asked.edges), np.bool_)
+        row_choices(asked.tables, asked.graph, self.learner.choice, asked.row, chosen)
+        return sorted(cell for cell, good in zip(asked.cells, chosen, strict=True) if good)
+
+    def _real(self, line: list[int] | None) -> list[int] | None:
+        """A game given as cells of the images that rows stand for, as cells of one board."""
+        if line is None or not self.config.symmetry:
+            return line
+        marks = [EMPTY] * self.board.cells
+        cells = []
+        for ply, cell in enumerate(line):
+            _, image = self.board.representative(tuple(marks))
+            cells.append(image[cell])
+            marks[image[cell]] = 1 + ply % 2
+        return cells
+
+    def true_value(self, position: str | int | Position) -> int | None:
+        """The result of best play from a position: 1 first wins, 0 draw, -1 second wins; None where it is not known."""
+        if self.grown is not None:
+            return None
+        return int(self.solution[self._located(self.position(position))[0]])
+
+    def common_graph(self, other: "Run") -> Graph:
+        """Positions and moves as both runs see them.
+
+        Raises BoardError where they play different boards, one of them grows, or only one of them takes all images of a
+        position for one.
+        """
+        if other.board != self.board:
+            raise BoardError(
+                f"one run plays {self.board.name}, the other {other.board.name}; compare runs of one board"
+            )
+        self._needs_all("a comparison")
+        if other.config.symmetry != self.config.symmetry:
+            raise BoardError(
+                "one run takes all images of a position for one, the other does not; compare runs of one --symmetry"
+            )
+        return enumerate_graph(self.board, self.learner.occupied or other.learner.occupied, self.config.symmetry)
 
     def policy_on(self, graph: Graph) -> Policy:
         """The agent's policy over the edges of another graph of the same board.
@@ -193,7 +269,11 @@ class Run:
         return policy_among(graph, allowed)
 
     def judgement(self) -> Judgement:
-        """Everything that is recorded at a point of training, for the tables as they are."""
+        """Everything that is recorded at a point of training, for the tables as they are.
+
+        Raises BoardError on a growing board.
+        """
+        self._needs_all("an exact judgement")
         bench = make_bench(
             self.graph,
             empty_policy(self.graph),
@@ -208,15 +288,12 @@ class Run:
     def evaluation(self, against: "Opponent | Run" = "random") -> Evaluation:
         """Exact results against `random` moves, `optimal` ones (uniform among the best), `self`, or another run.
 
-        Raises UsageError for any other opponent and BoardError for a run of another board.
+        Raises UsageError for any other opponent and BoardError for a run of another board, or on a growing board.
         """
+        self._needs_all("an exact evaluation")
         graph = self.graph
         if isinstance(against, Run):
-            if against.board != self.board:
-                raise BoardError(
-                    f"one run plays {self.board.name}, the other {against.board.name}; compare runs of one board"
-                )
-            graph = enumerate_graph(self.board, self.learner.occupied or against.learner.occupied)
+            graph = self.common_graph(against)
             name, opponent = against.config.learner, against.policy_on(graph)
         elif against == "random":
             name, opponent = against, random_policy(graph)
@@ -227,7 +304,7 @@ class Run:
         else:
             raise UsageError(f"unknown opponent {against!r}; choose random, optimal, self or a run file")
         agent = self.policy_on(graph)
-        lines = {seat: losing_line(self.graph, self.policy, number) for number, seat in enumerate(SEATS)}
+        lines = {seat: self._real(losing_line(self.graph, self.policy, number)) for number, seat in enumerate(SEATS)}
         second = match(graph, opponent, agent)
         return Evaluation(
             against=name,
@@ -296,6 +373,9 @@ def load(path: str | Path, *, trust: bool = False) -> Run:
         run.visits = data.tables["visits"].ravel()
     run.background = data.tables.get("background")
     run.tables = learner.tables(**{name: data.tables[name] for name in learner.tables._fields})
+    if config.grown:
+        run.grown = grown_of(config, data)
+        run.tables, run.visits = run.grown.compact()[1:]
     run.goal = int(data.progress.get("goal", 0))
     run.batch_start = _batch_start(run, data, path)
     run.interrupted = run.games < run.goal
@@ -314,4 +394,5 @@ def _batch_start(run: Run, data: RunData, path: str | Path) -> State | None:
         raise RunFileError(f"{path}: what it keeps of the batch within which it ends is not whole; the file is damaged")
     visits = data.resume["visits"].ravel() if run.visits.size else np.zeros(0)
     tables = run.learner.tables(**{name: data.resume[name] for name in run.tables._fields})
-    return State(games, tables, visits, data.progress["batch_outcomes"])
+    state = State(games, tables, visits, data.progress["batch_outcomes"])
+    return state if run.grown is None else state._replace(code=run.graph.code, outcome=run.graph.outcome)

@@ -5,15 +5,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+NO_CODE, NO_OUTCOME = np.zeros(0, np.int64), np.zeros(0, np.int8)
+
 
 class State(NamedTuple):
     """What a training goes on from; everything else follows from the configuration and the tables.
 
     games: games learnt from.  tables: the learner's NamedTuple.  visits: float64, see `Run`.
     outcomes: int64[3], first wins, draws, second wins so far.
+    code, outcome: int64[S] and int8[S], the positions of the tables on a growing board; empty on others.
     """
 
     games: int
     tables: Any
     visits: NDArray[np.float64]
     outcomes: NDArray[np.int64]
+    code: NDArray[np.int64] = NO_CODE
+    outcome: NDArray[np.int8] = NO_OUTCOME

@@ -18,7 +18,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
 STRIDE = np.uint64((DRAWS * 0x9E3779B97F4A7C15) % 2**64)
-S27, S30, S31, S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+S11, S27, S30, S31, S32 = (np.uint64(n) for n in (11, 27, 30, 31, 32))
 MASK_64 = 2**64 - 1
 
 
@@ -55,6 +55,12 @@ def mix(counter: Any) -> Any:
 def draw(base: Any, number: Any) -> Any:
     """Draw `number` (0 to DRAWS - 1) of the game whose counter is `base`: uint64, uniform over all 64 bits."""
     return mix(base + np.uint64(number) * GOLDEN)
+
+
+@inlined
+def unit(bits: Any) -> Any:
+    """A float in [0, 1), a multiple of 2**-53, from 64 random bits."""
+    return np.float64(np.int64(bits >> S11)) * 2.0**-53
 
 
 @inlined

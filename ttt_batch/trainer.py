@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.batches import MAX_GAMES, batch_bounds, batch_parity, first_game_of_size
-from ttt_batch.board import parse_board
 from ttt_batch.config import SEATS, Config
 from ttt_batch.engine import (
     Walker,
@@ -26,7 +25,6 @@ from ttt_batch.engine import (
     run_walks,
 )
 from ttt_batch.games import Games
-from ttt_batch.graph import enumerate_graph
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
@@ -62,6 +60,9 @@ class Trainer:
     record: called with the games as they are played.
     """
 
+    grown = None
+    """Small boards are enumerated; see `WideTrainer.grown`."""
+
     def __init__(
         self,
         config: Config,
@@ -78,7 +79,7 @@ class Trainer:
         self.config, self.games = config, games
         self._outcomes_before = np.zeros(3, np.int64) if outcomes is None else outcomes.copy()
         self.learner = learner_named(config.learner)
-        self.graph = enumerate_graph(parse_board(config.board), self.learner.occupied)
+        self.graph = config.graph
         self.worth = self.learner.worth(config.settings)
         flows = config.engine == "flow"
         self.batches = config.batches

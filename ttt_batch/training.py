@@ -13,21 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from ttt_batch.batches import MAX_GAMES, batch_bounds, recorded_points
-from ttt_batch.board import parse_board
-from ttt_batch.checkpoints import DEFAULT_EVERY, Checkpoints, Every, parse_every
+from ttt_batch.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every
 from ttt_batch.config import whole
 from ttt_batch.errors import RunFileError, UsageError
 from ttt_batch.games import GamesWriter
-from ttt_batch.graph import enumerate_graph
-from ttt_batch.learners import learner_named
-from ttt_batch.plans import beginning, fresh_plan, opponent_of, resumed_plan, rival_policy
+from ttt_batch.growth import grow
+from ttt_batch.memory import check_space, parse_memory, rows_within
+from ttt_batch.plans import Plan, fresh_plan, opponent_of, resumed_plan, rival_policy
 from ttt_batch.play.walk import BLOCK
 from ttt_batch.processors import available_threads
 from ttt_batch.provenance import Clock
-from ttt_batch.recorder import Recorder
+from ttt_batch.recorder import Recorder, counting_judge, exact_judge
 from ttt_batch.run import Run
 from ttt_batch.state import State
 from ttt_batch.trainer import Trainer
+from ttt_batch.wide_trainer import WideTrainer
 
 NAMED_OPPONENTS = ("random", "optimal")
 
@@ -44,6 +44,7 @@ class Progress:
     unbeatable_since: games at the first recorded point since which every one was unbeatable in both seats, or None.
     recorded: whether a point has just been recorded.
     saved: games in the last checkpoint of this training; 0 before the first.
+    positions: those in the table of a growing board, else None.  without_room: how often one was met without room.
     """
 
     games: int
@@ -53,6 +54,8 @@ class Progress:
     unbeatable_since: int | None
     recorded: bool
     saved: int = 0
+    positions: int | None = None
+    without_room: int = 0
 
 
 def train(
@@ -76,6 +79,8 @@ def train(
     fork: bool = False,
     trust: bool = False,
     record: str | Path | None = None,
+    symmetry: bool | str | None = None,
+    max_memory: str | None = None,
     threads: int | None = None,
     block: int = BLOCK,
     out: str | Path | None = None,
@@ -99,6 +104,8 @@ def train(
     a run has to be given again.  fork: allow settings other than its own; needs `out`.
     trust: resume from, or play against, a file that another program has changed.
     record: a file for the games played (from where it resumes), in the notation of `learn_from`.
+    symmetry: `on`, `off` or `auto`, see `spaces.choose_space`.
+    max_memory: what the table may take, such as `2GB`; half of what is free if not given.
     threads: None for all processors.  block: games a thread plays abreast.  Neither shows in the result.
     checkpoint_every: how often `out` is written on the way: `30s`, `1000000games`, or `never`.
     progress: called at every recorded point and about twenty times a second.
@@ -128,12 +135,15 @@ def train(
         "batch": batch,
         "engine": engine,
         "seed": seed,
+        "symmetry": symmetry,
     }
     options = {name: value for name, value in options.items() if value is not None}
+    target = Path(out) if out is not None else Path()
+    say = warn or (lambda line: warnings.warn(line, RuntimeWarning, stacklevel=3))
     with ExitStack() as stack:
         files = None
         if in_place:  # nobody may write the file while it is read
-            files = _checkpoints(stack, out, overwrite, every, warn)
+            files = stack.enter_context(Checkpoints(target, overwrite=overwrite, every=every, warn=say))
         rival = opponent_of(opponent, trust=trust)
         if resume is None:
             plan = fresh_plan(games, options, start, rival, seat)
@@ -146,20 +156,21 @@ def train(
         config, total = plan.config, plan.total
         if config.engine == "flow" and record is not None:
             raise UsageError("--engine flow draws counts and plays no games to record; choose --engine walk")
-        graph = enumerate_graph(parse_board(config.board), learner_named(config.learner).occupied)
+        limit = parse_memory(max_memory)
+        check_space(config, limit)
         if files is None and out is not None:
-            files = _checkpoints(stack, out, overwrite, every, warn)
+            files = stack.enter_context(Checkpoints(target, overwrite=overwrite, every=every, warn=say))
         clock = Clock(float(plan.provenance.get("seconds", 0.0)))
-        writer = None if record is None else stack.enter_context(GamesWriter(Path(record), graph, overwrite=overwrite))
-        trainer = Trainer(
-            config,
-            threads=n_threads,
-            block=block,
-            rival=None if plan.rival is None else rival_policy(plan.rival, graph, config.board),
-            record=None if writer is None else writer.write,
-            **beginning(plan.state, config),
+        pictured = config.shape if config.symmetry else None
+        writer = None
+        if record is not None:
+            writer = stack.enter_context(GamesWriter(Path(record), pictured, overwrite=overwrite))
+        trainer = make_trainer(plan, writer, threads=n_threads, block=block, max_bytes=limit)
+        recorder = Recorder(
+            exact_judge(trainer.graph, trainer.learner, trainer.worth)
+            if trainer.grown is None
+            else counting_judge(trainer.grown)
         )
-        recorder = Recorder(trainer.graph, trainer.learner, trainer.worth)
         if plan.earlier is not None:
             recorder.restore(plan.earlier)
 
@@ -170,16 +181,22 @@ def train(
             if plan.earlier is not None:
                 provenance |= {key: plan.provenance[key] for key in ("created", "command") if key in plan.provenance}
                 provenance["resumed_by"] = command
-            run = Run(config, trainer.tables, trainer.games, statistics, provenance, visits=trainer.visits)
+            tables, visits = trainer.tables, trainer.visits
+            if trainer.grown is not None:
+                tables, visits = trainer.grown.compact()[1:]
+            run = Run(config, tables, trainer.games, statistics, provenance, visits=visits, grown=trainer.grown)
             run.interrupted, run.goal = trainer.games < total, total
+            if trainer.grown is not None and trainer.grown.lost:
+                run.provenance["positions_without_room"] = trainer.grown.lost
             return run
 
-        before = _train_to(total, trainer, recorder, clock, progress, stop or (lambda: False), files, run_now)
+        stop = stop or (lambda: False)
+        before = _train_to(total, trainer, recorder, clock, progress, stop, files, run_now, say)
         if trainer.games == plan.games and plan.resumed is not None:
             plan.resumed.interrupted = True
             return plan.resumed  # not even the batch within which it had ended was played: all is as it was
         run = run_now()
-        run.batch_start = before
+        run.batch_start = before if before is None or run.grown is None else run.grown.padded(before)
         if files is not None and run.games:
             try:
                 files.finish(run, elsewhere)
@@ -189,22 +206,16 @@ def train(
     return run
 
 
-def _checkpoints(
-    stack: ExitStack, out: Any, overwrite: bool, every: Every, warn: Callable[[str], None] | None
-) -> Checkpoints:
-    say = warn or (lambda line: warnings.warn(line, RuntimeWarning, stacklevel=2))
-    return stack.enter_context(Checkpoints(Path(out), overwrite=overwrite, every=every, warn=say))
-
-
 def _train_to(
     total: int,
-    trainer: Trainer,
+    trainer: Trainer | WideTrainer,
     recorder: Recorder,
     clock: Clock,
     progress: Callable[[Progress], None] | None,
     stop: Callable[[], bool],
     checkpoints: Checkpoints | None,
     run_now: Callable[[], Run],
+    say: Callable[[str], None],
 ) -> State | None:
     """Advance to `total` games or until `stop`, recording on the way and writing checkpoints.
 
@@ -216,6 +227,7 @@ def _train_to(
     point = next(points)
     last_batch, its_end = batch_bounds(batches, total - 1)
     before: State | None = None
+    full = False
     if checkpoints is not None:
         checkpoints.begin(trainer.games)
     while trainer.games < total and not stop():
@@ -230,6 +242,12 @@ def _train_to(
                 before = trainer.state()
         first, began = trainer.games, clock.seconds
         trainer.advance(until, stop)
+        if trainer.grown is not None and trainer.grown.lost and not full:
+            full = True
+            say(
+                f"the table is full at {trainer.grown.positions:,} positions: new ones are played as at their start "
+                "value and not kept; training goes on. Raise --max-memory for more"
+            )
         elapsed = clock.seconds - began
         if elapsed < SLICE_SECONDS / 2:
             slice_games = min(2 * slice_games, MAX_GAMES)
@@ -242,10 +260,56 @@ def _train_to(
         if checkpoints is not None and first < trainer.games < total and checkpoints.due(trainer.games):
             checkpoints.attempt(run_now())
         if progress is not None:
-            wins, draws, losses = (int(n) for n in trainer.outcomes)
-            saved = 0 if checkpoints is None else checkpoints.saved
-            outcomes = (wins, draws, losses)
-            progress(Progress(trainer.games, total, clock.seconds, outcomes, recorder.since, recorded, saved))
+            progress(_progress(trainer, total, clock, recorder, recorded, checkpoints))
     if trainer.games > recorder.last:
         recorder.record(trainer.tables, trainer.games, clock.seconds, trainer.outcomes)
     return before if before is not None and trainer.games > before.games else None
+
+
+def _progress(
+    trainer: Trainer | WideTrainer,
+    total: int,
+    clock: Clock,
+    recorder: Recorder,
+    recorded: bool,
+    checkpoints: Checkpoints | None,
+) -> Progress:
+    wins, draws, losses = (int(n) for n in trainer.outcomes)
+    grown = trainer.grown
+    return Progress(
+        games=trainer.games,
+        total=total,
+        seconds=clock.seconds,
+        outcomes=(wins, draws, losses),
+        unbeatable_since=recorder.since,
+        recorded=recorded,
+        saved=0 if checkpoints is None else checkpoints.saved,
+        positions=None if grown is None else grown.positions,
+        without_room=0 if grown is None else grown.lost,
+    )
+
+
+def make_trainer(
+    plan: Plan, writer: GamesWriter | None, *, threads: int, block: int, max_bytes: int
+) -> Trainer | WideTrainer:
+    """What plays and learns: small boards by whole courses, larger ones ply by ply."""
+    config, state = plan.config, plan.state
+    grown = None
+    if config.grown and state is not None and state.code.size:
+        grown = grow(config)
+        grown.restore(state.code, state.outcome, state.tables, state.visits)
+    rival = None
+    if plan.rival is not None:
+        rival = rival_policy(plan.rival, config)
+    beginning: dict[str, Any] = {}
+    if state is not None:
+        visits = state.visits if config.alpha_schedule.power and state.visits.size else None
+        beginning = {"tables": state.tables, "visits": visits, "games": state.games, "outcomes": state.outcomes}
+    record = None if writer is None else lambda games: writer.write(games, trainer.graph)
+    trainer: Trainer | WideTrainer
+    if config.small:
+        trainer = Trainer(config, threads=threads, block=block, rival=rival, record=record, **beginning)
+    else:
+        rows = rows_within(config, max_bytes) if config.grown else 0
+        trainer = WideTrainer(config, rival=rival, record=record, grown=grown, max_rows=rows, **beginning)
+    return trainer

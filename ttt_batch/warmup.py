@@ -18,10 +18,10 @@ from ttt_batch.board import Board
 from ttt_batch.children import module_command, module_environment
 from ttt_batch.compile import cache_folder, cached_kernels, check_cache, on_compile
 from ttt_batch.config import whole
+from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import TttBatchError
 from ttt_batch.evaluation import match
 from ttt_batch.given import learn_from
-from ttt_batch.graph import enumerate_graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.play.random_play import random_games
 from ttt_batch.policy import random_policy

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED
 from ttt_batch.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, state_value
+from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size, visit_weight
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import UNIFORM, Choice, score
@@ -111,6 +111,14 @@ def _learn(tables: BackwardQTables, graph: Graph, game: Game, plies: int, step: 
         q[edge] += step_size(step, edge, 1) * (step.gamma * q[game.edge[ply + 2]] - q[edge])
 
 
+@begin.register(BackwardQTables)
+def _begin(tables: BackwardQTables, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+    lo, hi = edges_of(graph, row)
+    for edge in range(lo, hi):
+        outcome = graph.outcome[graph.child[edge]]
+        tables.q[edge] = 0.5 if outcome == UNFINISHED else worth[mover_of(graph, row), outcome]
+
+
 LEARNER = Learner(
     name="backward-q",
     source="published program: shared action values, each move pulled to the same player's next one",
@@ -120,6 +128,8 @@ LEARNER = Learner(
     choice=Choice(UNIFORM, WINDOW),
     zero_sum=False,
     occupied=False,
+    final_rows=False,
+    prefers_symmetry=False,
     tables=BackwardQTables,
     fields={"q": ("E", "what the move is worth to the player who makes it: a win 1, a loss 0")},
     start=start,

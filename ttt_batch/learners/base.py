@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.compile import generic, inlined
-from ttt_batch.graph import Graph
+from ttt_batch.graph import Graph, n_unfinished
 from ttt_batch.policy import Choice
 
 
@@ -58,6 +58,21 @@ def state_value(tables: Any, graph: Any, row: Any, player: Any) -> Any:
     """What `row` is worth to `player` (0 or 1) by the table, on the learner's own scale; NaN where never seen."""
 
 
+@functools.partial(generic, inline=True)
+def begin(tables: Any, graph: Any, row: Any, worth: Any, key: Any) -> Any:
+    """Give a row that a grown board has just got, and its edges, their start values; `tables` is modified in place.
+
+    A value table's shared rows, behind the unfinished ones by outcome, hold those (see `growth`).
+    worth: float64[P, 4].  key: uint64, for start values drawn by chance.
+    """
+
+
+@inlined
+def start_row(graph: Graph, row: Any) -> Any:
+    """The shared row of a grown board that holds what `row` is worth at the start."""
+    return n_unfinished(graph) + graph.outcome[row]
+
+
 @inlined
 def mark_parents(graph: Graph, row: int, stale: Any) -> None:
     """Set `stale` (bool[U]) for every row with a move into `row`."""
@@ -86,7 +101,8 @@ class Learner:
     name: as the command line writes it.  source: where it comes from, in a line.  rule: the update, in a line.
     defaults, games: its settings and its headline length.  choice: how it picks among greedy moves.
     zero_sum: one table seen from the first player's side (a win 1, a loss -1), else each player's own (1 and 0).
-    occupied: occupied cells are moves, too.
+    occupied: occupied cells are moves, too.  final_rows: it learns what ends of games are worth, each on its own.
+    prefers_symmetry: on boards too large to enumerate it does better with a row for all images of a position.
     tables: the NamedTuple of its arrays; fields: for each, its axes and meaning.
     start: makes the start tables for a graph, the worths and a seeded generator.
     """
@@ -99,6 +115,8 @@ class Learner:
     choice: Choice
     zero_sum: bool
     occupied: bool
+    final_rows: bool
+    prefers_symmetry: bool
     tables: type[Any]
     fields: dict[str, tuple[str, str]]
     start: Callable[[Graph, NDArray[np.float64], np.random.Generator], Any]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED
 from ttt_batch.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
+from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, mark_parents, start_row, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import FIRST_BEST, Choice, score
@@ -113,6 +113,12 @@ def _learn(tables: GreedyTdTables, graph: Graph, game: Game, plies: int, step: S
             value[player, row] = before + size * (step.gamma * ahead - before)
 
 
+@begin.register(GreedyTdTables)
+def _begin(tables: GreedyTdTables, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+    for player in range(2):
+        tables.value[player, row] = tables.value[player, start_row(graph, row)]
+
+
 LEARNER = Learner(
     name="greedy-td",
     source="published program, listing lost: own afterstates, only greedy moves teach; our reading",
@@ -122,6 +128,8 @@ LEARNER = Learner(
     choice=Choice(FIRST_BEST, 0.0),
     zero_sum=False,
     occupied=False,
+    final_rows=False,
+    prefers_symmetry=False,
     tables=GreedyTdTables,
     fields={"value": ("P,S", "what an own afterstate is worth to the player: a win 1, a loss 0")},
     start=start,

@@ -10,6 +10,7 @@ with max where the first player moves in s' and min where the second does.  Onli
 before this game, and in a batch from before the batch.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,10 +19,11 @@ from numpy.typing import NDArray
 from ttt_batch.board import UNFINISHED
 from ttt_batch.compile import inlined
 from ttt_batch.graph import Graph, edges_of, mover_of, n_unfinished
-from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, state_value
+from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import FIRST_BEST, Choice, score
+from ttt_batch.streams import draw, unit
 
 
 class MinimaxQTables(NamedTuple):
@@ -97,6 +99,14 @@ def _learn(tables: MinimaxQTables, graph: Graph, game: Game, plies: int, step: S
         tables.q[edge] += step_size(step, edge, 1) * (target - tables.q[edge])
 
 
+@begin.register(MinimaxQTables)
+def _begin(tables: MinimaxQTables, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+    lo, hi = edges_of(graph, row)
+    for edge in range(lo, hi):  # Box and Muller, "A note on the generation of random normal deviates", 1958
+        u, v = unit(draw(key, 2 * edge)), unit(draw(key, 2 * edge + 1))
+        tables.q[edge] = math.sqrt(-2.0 * math.log(1.0 - u)) * math.cos(2.0 * math.pi * v)
+
+
 LEARNER = Learner(
     name="minimax-q",
     source="published program: shared action values, illegal moves lose, 10,000,000 games",
@@ -106,6 +116,8 @@ LEARNER = Learner(
     choice=Choice(FIRST_BEST, 0.0),
     zero_sum=True,
     occupied=True,
+    final_rows=False,
+    prefers_symmetry=False,
     tables=MinimaxQTables,
     fields={"q": ("E", "what the move is worth to the first player: a win 1, a loss -1")},
     start=start,

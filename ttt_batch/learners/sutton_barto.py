@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED
 from ttt_batch.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
+from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, mark_parents, start_row, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import UNIFORM, Choice, score
@@ -85,6 +85,12 @@ def _learn(tables: SuttonBartoTables, graph: Graph, game: Game, plies: int, step
                 value[player, row] = before + size * (step.gamma * value[player, after] - before)
 
 
+@begin.register(SuttonBartoTables)
+def _begin(tables: SuttonBartoTables, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+    for player in range(2):
+        tables.value[player, row] = tables.value[player, start_row(graph, row)]
+
+
 LEARNER = Learner(
     name="sutton-barto",
     source="Sutton & Barto's tic-tac-toe example as published: one table per player over all positions",
@@ -94,6 +100,8 @@ LEARNER = Learner(
     choice=Choice(UNIFORM, 0.0),
     zero_sum=False,
     occupied=False,
+    final_rows=False,
+    prefers_symmetry=False,
     tables=SuttonBartoTables,
     fields={"value": ("P,S", "what the player thinks the position is worth to it: a win 1, a loss 0")},
     start=start,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.compile import inlined
 from ttt_batch.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
+from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, mark_parents, start_row, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import Counts
 from ttt_batch.policy import UNIFORM, Choice, score
@@ -74,6 +74,11 @@ def _learn(tables: TdTables, graph: Graph, game: Game, plies: int, step: Step) -
         tables.value[row] = _updated(tables, graph, row, step_size(step, row, 1), step.gamma)
 
 
+@begin.register(TdTables)
+def _begin(tables: TdTables, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+    tables.value[row] = tables.value[start_row(graph, row)]
+
+
 LEARNER = Learner(
     name="td",
     source="ours: Q-learning on afterstates; one shared table",
@@ -83,6 +88,8 @@ LEARNER = Learner(
     choice=Choice(UNIFORM, 0.0),
     zero_sum=True,
     occupied=False,
+    final_rows=False,
+    prefers_symmetry=True,
     tables=TdTables,
     fields={"value": ("S", "what the position is worth to the first player: a win 1, a loss -1")},
     start=start,

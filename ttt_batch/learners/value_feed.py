@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.compile import inlined
 from ttt_batch.graph import Graph, edges_of, mover_of, n_unfinished
-from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
+from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, mark_parents, start_row, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import LAST_BEST, Choice, score
@@ -108,6 +108,12 @@ def _learn(tables: ValueFeedTables, graph: Graph, game: Game, plies: int, step: 
             reward = tables.value[player, row]
 
 
+@begin.register(ValueFeedTables)
+def _begin(tables: ValueFeedTables, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+    for player in range(2):
+        tables.value[player, row] = tables.value[player, start_row(graph, row)]
+
+
 LEARNER = Learner(
     name="value-feed",
     source="published program: the final reward fed back through own afterstates, discounted",
@@ -117,6 +123,8 @@ LEARNER = Learner(
     choice=Choice(LAST_BEST, 0.0),
     zero_sum=False,
     occupied=False,
+    final_rows=True,
+    prefers_symmetry=False,
     tables=ValueFeedTables,
     fields={
         "value": ("P,S", "what an own afterstate is worth to the player, nan where never updated: a win 1, a loss 0")

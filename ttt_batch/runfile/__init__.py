@@ -18,6 +18,7 @@ HDF5's global heap, and one wrong byte there can keep the library busy for ever.
 
 from ttt_batch.runfile.checks import RunData
 from ttt_batch.runfile.declaration import (
+    EXACT_COLUMNS,
     FIELDS,
     FILE_TYPE,
     FORMAT,
@@ -30,6 +31,7 @@ from ttt_batch.runfile.reading import examine_run, find_newest_run, load_run
 from ttt_batch.runfile.writing import check_target, save_run
 
 __all__ = [
+    "EXACT_COLUMNS",
     "FIELDS",
     "FILE_TYPE",
     "FORMAT",

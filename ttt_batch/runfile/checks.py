@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.runfile.declaration import AXES, FIELDS, FORMAT, GROUPS, RESUME, TABLE_DTYPES, TABLE_UNIT, Field
+from ttt_batch.runfile.declaration import (
+    AXES,
+    EXACT_COLUMNS,
+    FIELDS,
+    FORMAT,
+    GROUPS,
+    RESUME,
+    TABLE_DTYPES,
+    TABLE_UNIT,
+    Field,
+)
 
 _TOLERANCE = 1e-6
 """How far probabilities may be off, far more than rounding ever adds up to."""
@@ -95,6 +105,8 @@ def check_names(group: str, names: set[str], version: tuple[int, int]) -> list[s
     if version <= FORMAT:
         known = {name for name, f in declared.items() if f.since <= version}
         findings += [f"{group}/{name[:40]} is not part of the format" for name in sorted(names - known)]
+    if group == "statistics" and names & set(EXACT_COLUMNS):
+        findings += [f"{group}/{name} is missing" for name in sorted(set(EXACT_COLUMNS) - names)]
     if group == "states" and ("first_edge" in names) != ("cell" in names):
         findings.append("states has only one of first_edge and cell; action tables need both")
     return findings
@@ -196,6 +208,14 @@ def _statistic_findings(data: RunData) -> Iterator[str]:
         yield "statistics/outcomes holds a count below 0, or one that falls"
     elif any(total != n if played else total > n for total, n in zip(sums, games.tolist(), strict=True)):
         yield "statistics/outcomes does not add up to the games played"
+    if EXACT_COLUMNS[0] in columns:
+        yield from _exact_findings(columns)
+    if "positions" in columns and ((columns["positions"] < 0).any() or (np.diff(columns["positions"]) < 0).any()):
+        yield "statistics/positions holds a count below 0, or one that falls"
+
+
+def _exact_findings(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
+    """Findings about the results that are known where every position is."""
     wrong = _outside(columns["worst"], -1, 1)
     if wrong:
         yield f"statistics/worst holds {wrong}, it must hold -1, 0 or 1"

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 FILE_TYPE = "ttt-batch run"
 """What the file says it is, in its first line and in the root attribute `file_type`."""
 
-FORMAT = (1, 1)
+FORMAT = (1, 2)
 """Major and minor version of the format; a reader opens every minor version of its own major version.
 
-1.0: tables, statistics and configuration.  1.1: what resuming needs.
+1.0: tables, statistics and configuration.  1.1: what resuming needs.  1.2: boards too large
+to enumerate, without exact results.
 A new version comes with a file `data/run-MAJOR.MINOR.h5`, which has to open for ever.
 """
 
@@ -83,7 +84,13 @@ FIELDS = (
         True,
         (1, 1),
     ),
-    Field("states/code", "int64", "S", "", "base-3 code of the position; -1 and -2: a player has forfeited"),
+    Field(
+        "states/code",
+        "int64",
+        "S",
+        "",
+        "base-3 code of the position; -1 and -2: a player has forfeited; -3 to -6: all positions without a row",
+    ),
     Field("states/outcome", "int8", "S", "", "0 unfinished, 1 first player wins, 2 second player wins, 3 draw"),
     Field(
         "states/first_edge",
@@ -103,14 +110,16 @@ FIELDS = (
         "T,P",
         "",
         "no opponent and no tie-break beats the agent in that seat",
+        True,
     ),
-    Field("statistics/worst", "int8", "T,P", "result", "worst result from that seat: 1 win, 0 draw, -1 loss"),
+    Field("statistics/worst", "int8", "T,P", "result", "worst result from that seat: 1 win, 0 draw, -1 loss", True),
     Field(
         "statistics/self_play",
         "float64",
         "T,3",
         "probability",
         "exact: first wins, draw, second wins in greedy self-play",
+        True,
     ),
     Field(
         "statistics/versus_random",
@@ -118,6 +127,7 @@ FIELDS = (
         "T,P,3",
         "probability",
         "exact: win, draw, loss of the agent in that seat against uniformly random play",
+        True,
     ),
     Field(
         "statistics/best_response",
@@ -126,6 +136,7 @@ FIELDS = (
         "result",
         "what the best opponent gets on average (its wins - losses) against the agent in that seat, "
         "which breaks ties in its own way",
+        True,
     ),
     Field(
         "statistics/optimal_share",
@@ -133,6 +144,7 @@ FIELDS = (
         "T,P",
         "share",
         "share of the positions reachable in that seat in which every move the agent may pick keeps the game's value",
+        True,
     ),
     Field(
         "statistics/value_error",
@@ -140,9 +152,23 @@ FIELDS = (
         "T,P",
         TABLE_UNIT,
         "mean distance of the table's values from the truth; NaN where it has none",
+        True,
+    ),
+    Field(
+        "statistics/positions",
+        "int64",
+        "T",
+        "positions",
+        "positions with a row of their own, on boards too large to enumerate",
+        True,
+        (1, 2),
     ),
 )
 """The declaration of every fixed dataset.  Tables differ from learner to learner and declare themselves."""
+
+
+EXACT_COLUMNS = ("unbeatable", "worst", "self_play", "versus_random", "best_response", "optimal_share", "value_error")
+"""The statistics that need every position of a board; there where it is enumerated, and only there."""
 
 
 def format_documentation() -> str:
@@ -179,7 +205,10 @@ def format_documentation() -> str:
         kind = f"{dtype}[{axes}]" if axes else dtype
         extra = f" [{unit}]" if unit else ""
         if optional:
-            extra += " (with action tables only)" if path.startswith("states/") else " (may be absent)"
+            name = path.partition("/")[2]
+            exact = name in EXACT_COLUMNS and path.startswith("statistics/")
+            why = "with action tables only" if path.startswith("states/") else "may be absent"
+            extra += f" ({'on enumerated boards' if exact else why})"
         if since > (1, 0):
             extra += f" (since format {since[0]}.{since[1]})"
         lines.append(f"  {path:<25} {kind:<15} {meaning}{extra}")

@@ -36,7 +36,7 @@ def examine_run(path: Path, *, trust: bool = False) -> tuple[RunData | None, lis
     path = Path(path)
     name = shown(path)
     try:
-        content = read_bytes(path)
+        content = read_bytes(path, trust=trust)
         notes: tuple[str, ...] = ()
         try:
             data, findings = parse_image(content, verify(name, content))

@@ -21,10 +21,12 @@ from ttt_batch.runfile.declaration import TABLE_DTYPES
 from ttt_batch.runfile.parsing import parse_image
 
 SECONDS = 20.0
-"""How long the child may take; the largest file that is read takes about two."""
+"""How long the child may take; a file of 64 MiB takes about two."""
 
 MEMORY = 400 << 20
-"""Bytes of data that the child may hold, where the system can limit it."""
+"""Bytes of data that the child may hold, where the system can limit it; or `TIMES` the file's, if that is more."""
+
+TIMES = 6
 
 _PLAIN = ("config", "games", "table_fields", "provenance", "notes", "version")
 _PARTS = ("states", "tables", "statistics", "progress", "resume")
@@ -40,7 +42,7 @@ def parse_shielded(content: bytes, version: tuple[int, int] | None) -> tuple[Run
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=module_environment() | {"OPENBLAS_NUM_THREADS": "1"},
-            timeout=SECONDS,
+            timeout=max(SECONDS, len(content) / 1e7),
             check=False,
         )
         if done.returncode == 0:
@@ -93,24 +95,28 @@ def unpack(packed: bytes) -> tuple[RunData | None, list[str]]:
     return data, findings
 
 
-def limit_memory() -> None:
-    """Keep this process below `MEMORY`, and a crash of it from filling the disk, where the system can."""
+def limit_memory(size: int = 0) -> None:
+    """Keep this process below what a file of `size` bytes may take, and a crash of it from filling the disk.
+
+    Where the system can.
+    """
     with suppress(ImportError):
         import resource
 
-        for kind, limit in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_DATA, MEMORY)):
+        for kind, limit in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_DATA, max(MEMORY, TIMES * size))):
             with suppress(OSError, ValueError):
                 resource.setrlimit(kind, (limit, limit))
 
 
 def main(words: list[str]) -> None:
     """The child: read a file's bytes from standard input, write the result to standard output."""
-    limit_memory()
+    content = sys.stdin.buffer.read()
+    limit_memory(len(content))
     version = (int(words[0]), int(words[1])) if words else None
     try:
-        packed = pack(*parse_image(sys.stdin.buffer.read(), version))
+        packed = pack(*parse_image(content, version))
     except MemoryError:
-        packed = pack(None, [f"reading it takes more than {MEMORY >> 20} MiB of memory"])
+        packed = pack(None, [f"reading it takes more than {max(MEMORY, TIMES * len(content)) >> 20} MiB of memory"])
     for part in packed:
         sys.stdout.buffer.write(part)
     sys.stdout.buffer.flush()

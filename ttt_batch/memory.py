@@ -1,0 +1,79 @@
+"""How much memory a board takes, and how much there is."""
+
+import math
+import re
+from pathlib import Path
+
+from ttt_batch.config import Config
+from ttt_batch.errors import BoardError, UsageError
+from ttt_batch.learners import learner_named
+from ttt_batch.spaces import most_positions
+
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+MEMINFO = Path("/proc/meminfo")
+UNKNOWN = 2 * 10**9
+"""Bytes taken for free where the system does not say."""
+
+
+def free_memory() -> int:
+    """Bytes that are free or can be made so."""
+    try:
+        found = re.search(r"MemAvailable:\s+(\d+) kB", MEMINFO.read_text())
+    except OSError:
+        found = None
+    return int(found[1]) * 1024 if found else UNKNOWN
+
+
+def parse_memory(text: str | None) -> int:
+    """Read a number of bytes such as `2GB` or `500MB`; half of what is free for None.  Raises UsageError."""
+    if text is None:
+        return free_memory() // 2
+    found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,3})?)\s*([kmgt]?)i?b?\s*", text, re.IGNORECASE)
+    if found is None or not float(found[1]) > 0:
+        raise UsageError(f"max-memory {text!r} is not a number of bytes; give one, such as 2GB or 500MB")
+    return int(float(found[1]) * UNITS[found[2].lower()])
+
+
+def bytes_a_row(config: Config) -> float:
+    """Bytes that a row of a board takes in training with its edges, at most."""
+    learner, cells = learner_named(config.learner), config.shape.cells
+    edges = cells if learner.occupied else cells * 0.75  # rows late in a game have few moves, and they are the most
+    by_row = sum(8 * (2 if axes.startswith("P") else 1) for axes, _ in learner.fields.values() if axes.endswith("S"))
+    by_edge = sum(8 for axes, _ in learner.fields.values() if axes == "E")
+    entries = (by_row or by_edge * edges) if config.alpha_schedule.power else 0
+    # Rows: code, outcome, ply, first edge, hash table.  Edges: child, cell.
+    taken = 14 + 32 + by_row + entries + edges * (5 + by_edge)
+    if config.batch != 1:
+        taken += 53 + 16 * edges  # arrived, scratch, lists; how often each edge was taken
+    return taken
+
+
+def bytes_needed(config: Config) -> int:
+    """Bytes that training on an enumerated board takes, at most."""
+    rows = most_positions(config.shape) / (len(config.shape.symmetries) if config.symmetry else 1)
+    return math.ceil(rows * bytes_a_row(config))
+
+
+def rows_within(config: Config, max_bytes: int) -> int:
+    """Unfinished rows that a growing board may have in so much memory.  Raises BoardError where that is too little."""
+    rows = int(max_bytes / bytes_a_row(config))
+    if rows < 10_000:
+        raise BoardError(
+            f"{max_bytes:,} bytes hold {rows:,} positions of board {config.board}, fewer than 10,000; "
+            "raise --max-memory, or choose a smaller board"
+        )
+    return rows
+
+
+def check_space(config: Config, max_bytes: int) -> None:
+    """Raise BoardError where the board takes more memory than it may, before any work starts."""
+    if config.grown or config.small:
+        return
+    needed = bytes_needed(config)
+    if needed > max_bytes:
+        images = len(config.shape.symmetries)
+        remedy = "" if config.symmetry or images == 1 else f"--symmetry on takes a {images}th, or "
+        raise BoardError(
+            f"board {config.board} has up to {most_positions(config.shape):,} positions, which take up to "
+            f"{needed / 1e9:.1f} GB; {max_bytes / 1e9:.1f} GB may be used: {remedy}raise --max-memory"
+        )
