@@ -345,6 +345,42 @@ def learners(
 
 
 @app.command()
+def boards(
+    name: Annotated[str | None, typer.Argument(metavar="[BOARD]", help="Count this one, e.g. 4x4x3.")] = None,
+    symmetry: Annotated[
+        str, typer.Option(metavar="on|off|auto", help="Whether images of a position count as one.")
+    ] = "auto",
+    solution: Annotated[
+        Path | None, typer.Option(metavar="FILE.npz", help="Write every position's result with best play.")
+    ] = None,
+    overwrite: Overwrite = False,
+    json: Json = False,
+) -> None:
+    """List boards with their positions, memory and value, or count and solve one."""
+    from ttt_batch import boards_text, catalogue
+    from ttt_batch.board import parse_board
+    from ttt_batch.errors import UsageError
+
+    if name is None:
+        if solution is not None:
+            raise UsageError("--solution goes with a board; name one, e.g. 4x4x4")
+        entries = catalogue.known_boards()
+    else:
+        board = parse_board(name)
+        with _working():
+            entries = [catalogue.measure(board, symmetry)]
+            if solution is not None:
+                catalogue.write_solution(board, solution, symmetry, overwrite=overwrite)
+    if json:
+        from ttt_batch import reports
+
+        found = [boards_text.board_information(entry) for entry in entries]
+        typer.echo(reports.to_json(found if name is None else found[0]))
+    else:
+        typer.echo(boards_text.boards_text(entries) if name is None else boards_text.board_text(entries[0]))
+
+
+@app.command()
 def compare(
     path: RunPath, other: Annotated[Path, typer.Argument(metavar="RUN2")], trust: Trust = False, json: Json = False
 ) -> None:

@@ -202,6 +202,7 @@ def add_row(tables: Any, graph: Graph, growth: Growth, ply: Any, worth: Any) -> 
     if not has_room(graph, growth, 1):
         growth.used[LOST] += 1
         row = n_unfinished(graph) - graph_cells(growth) + ply
+        graph.code[row] = code
         expand(graph, growth, ply, image, np.int64(graph.first_edge[row]))
         begin(tables, graph, row, worth, growth.key)
         return row
@@ -251,7 +252,7 @@ def row_at(tables: Any, graph: Graph, growth: Growth, code: Any, ply: Any, worth
     row = find_row(graph, growth, lowest)
     if row < 0:
         row = n_unfinished(graph) - graph_cells(growth) + ply
-        graph.ply[row] = ply
+        graph.code[row], graph.ply[row] = lowest, ply
         expand(graph, growth, ply, image, np.int64(graph.first_edge[row]))
         begin(tables, graph, row, worth, growth.key)
     return np.int64(row), image
@@ -395,10 +396,28 @@ class Grown:
         begin_rows(tables, graph, 0, self.worth, self.growth.key)
         return tables
 
+    def cut(self, state: State, rows: int, finals: int) -> State:
+        """What `padded` was made of: a state with so many unfinished and final rows."""
+        graph = self.compact()[0]
+        used = self.used
+        kept = np.concatenate([np.arange(rows), np.arange(used.rows, used.rows + N_SHARED + finals)])
+        edges = int(graph.first_edge[rows])
+        by_row = [self.learner.fields[name][0].endswith("S") for name in self.tables._fields]
+
+        def shortened(table: Any, *, by_row: bool) -> Any:
+            return np.ascontiguousarray(table[..., kept] if by_row else table[:edges])
+
+        tables = [shortened(table, by_row=own) for table, own in zip(state.tables, by_row, strict=True)]
+        visits = state.visits
+        if visits.size:
+            visits = shortened(visits.reshape(state.tables[0].shape), by_row=by_row[0]).ravel()
+        code, outcome = graph.code[kept], graph.outcome[kept]
+        return State(state.games, self.learner.tables(*tables), visits, state.outcomes, code, outcome)
+
     def padded(self, state: State) -> State:
         """A state from when there were fewer rows, with the others at their start values."""
         graph, tables, visits = self.compact()
-        rows = int(np.argmax(state.code < 0))
+        rows, _ = positions_in(state)
         by_edge = self.learner.fields[self.tables._fields[0]][0] == "E"
         begin_rows(tables, graph, rows, self.worth, self.growth.key)
         for new, old in zip(tables, state.tables, strict=True):
@@ -507,6 +526,12 @@ class Grown:
             first = self.learner.fields[self.tables._fields[0]][0]
             visits = (rows if first.endswith("S") else edges)(entries).ravel()
         return graph, self.learner.tables(*resized), visits
+
+
+def positions_in(state: State) -> tuple[int, int]:
+    """Unfinished and final rows of a state on a growing board."""
+    rows = int(np.argmax(state.code < 0))
+    return rows, state.code.size - rows - N_SHARED
 
 
 def grow(config: Config) -> Grown:

@@ -136,6 +136,13 @@ def order_row(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: in
     """List the best moves of one row; `policy` is modified in place.  Return whether it had to be."""
     if is_ordered(tables, graph, choice, policy, row):
         return False
+    list_best(tables, graph, choice, policy, row)
+    return True
+
+
+@inlined
+def list_best(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: int) -> None:
+    """List the best moves of one row, whatever `policy` held; it is modified in place."""
     lo, hi = edges_of(graph, row)
     mover = mover_of(graph, row)
     n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
@@ -143,13 +150,12 @@ def order_row(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: in
         for edge in range(lo, hi):
             policy.ordered[edge] = edge
         policy.best[row] = hi - lo
-        return True
+        return
     put = lo
     for edge in range(first, last + 1):
         policy.ordered[put] = edge  # overwritten by the next one unless it is among the best
         put += ties(choice, score(tables, graph, edge, mover), best)
     policy.best[row] = n
-    return True
 
 
 @inlined

@@ -16,7 +16,7 @@ from ttt_batch.evaluation import Judgement, judge, losing_line, make_bench, make
 from ttt_batch.files import shown
 from ttt_batch.fitting import config_of, grown_of, misfits
 from ttt_batch.graph import Graph, row_of, solve
-from ttt_batch.growth import Grown, row_at
+from ttt_batch.growth import Grown, positions_in, row_at
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.lock import Lock
@@ -342,6 +342,9 @@ class Run:
         if self.batch_start is not None:
             before = self.batch_start
             progress |= {"batch_games": np.array(before.games, np.int64), "batch_outcomes": before.outcomes}
+            if self.grown is not None:
+                progress["batch_positions"] = np.array(positions_in(before), np.int64)
+                before = self.grown.padded(before)
             resume = before.tables._asdict()
             if self.visits.size:
                 resume["visits"] = before.visits.reshape(self.tables[0].shape)
@@ -395,4 +398,9 @@ def _batch_start(run: Run, data: RunData, path: str | Path) -> State | None:
     visits = data.resume["visits"].ravel() if run.visits.size else np.zeros(0)
     tables = run.learner.tables(**{name: data.resume[name] for name in run.tables._fields})
     state = State(games, tables, visits, data.progress["batch_outcomes"])
-    return state if run.grown is None else state._replace(code=run.graph.code, outcome=run.graph.outcome)
+    if run.grown is None:
+        return state
+    rows, finals = data.progress.get("batch_positions", np.zeros(2, np.int64)).tolist()
+    if not 0 < rows <= run.grown.used.rows or not 0 <= finals <= run.grown.used.finals:
+        raise RunFileError(f"{path}: progress/batch_positions are not among those of the run; the file is damaged")
+    return run.grown.cut(state, rows, finals)

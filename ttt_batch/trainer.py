@@ -60,8 +60,8 @@ class Trainer:
     record: called with the games as they are played.
     """
 
-    grown = None
-    """Small boards are enumerated; see `WideTrainer.grown`."""
+    grown, full = None, False
+    """Small boards are enumerated; see `WideTrainer`."""
 
     def __init__(
         self,

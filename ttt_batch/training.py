@@ -196,7 +196,7 @@ def train(
             plan.resumed.interrupted = True
             return plan.resumed  # not even the batch within which it had ended was played: all is as it was
         run = run_now()
-        run.batch_start = before if before is None or run.grown is None else run.grown.padded(before)
+        run.batch_start = before
         if files is not None and run.games:
             try:
                 files.finish(run, elsewhere)
@@ -242,6 +242,12 @@ def _train_to(
                 before = trainer.state()
         first, began = trainer.games, clock.seconds
         trainer.advance(until, stop)
+        if trainer.grown is not None and trainer.full:
+            say(
+                f"the table is full at {trainer.grown.positions:,} positions, and flow needs room for all that its "
+                "games reach: training ends here. Raise --max-memory and resume, or choose --engine walk"
+            )
+            break
         if trainer.grown is not None and trainer.grown.lost and not full:
             full = True
             say(

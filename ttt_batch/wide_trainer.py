@@ -14,7 +14,6 @@ from ttt_batch.batches import batch_bounds, batch_parity
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.config import SEATS, Config
 from ttt_batch.engine import make_pace, make_workspace, run_flows, run_strides
-from ttt_batch.errors import UsageError
 from ttt_batch.games import Games
 from ttt_batch.graph import Graph
 from ttt_batch.growth import MAX_ROWS, Grown, grow
@@ -29,6 +28,7 @@ from ttt_batch.schedules import value_at
 from ttt_batch.state import State
 from ttt_batch.streams import stream_key
 from ttt_batch.wide import Seats, fold_wide, make_wide_game, play_wide
+from ttt_batch.wide_flow import arrive, draw_ply
 
 RECORDED_AT_ONCE = 1 << 14
 PIECE = 1 << 12
@@ -39,6 +39,7 @@ class WideTrainer:
     """One run, from its first game on or from where it stood; the same to its callers as `Trainer`.
 
     rival: the fixed player to train against, None for self-play; on growing boards one without moves plays at random.
+    full: a batch of flow would need more positions than there is room for.
     grown: the growing board to go on with.  max_rows: unfinished rows that it may have.
     """
 
@@ -62,14 +63,10 @@ class WideTrainer:
         self.worth = self.learner.worth(config.settings)
         self.batches = config.batches
         self._record = record
+        self.full = False
         alpha, epsilon = config.alpha_schedule, config.epsilon_schedule
         self.grown: Grown | None = None
         if config.grown:
-            if config.engine == "flow":
-                raise UsageError(
-                    f"--engine flow draws counts over all positions of a board; {config.board} has too many to "
-                    "enumerate: choose --engine walk"
-                )
             self.grown = grown or grow(config)
             self.grown.max_rows = max(max_rows, self.grown.used.rows)
         else:
@@ -139,6 +136,10 @@ class WideTrainer:
                     self._sweep(seat, end)
                     for work in self._works:
                         work.stale[:] |= self._works[seat].stale
+                elif self.config.engine == "flow":
+                    if not self._flow_batch(end):
+                        self.full = True
+                        return
                 else:
                     self._play_batch(end)
             self.games = end
@@ -214,13 +215,65 @@ class WideTrainer:
         if self._counts is None:
             self._counts = empty_counts(self.graph)
         self._play(last, self._counts)
+        self._fold(self._counts, self.games)
+
+    def _flow_batch(self, last: int) -> bool:
+        """One batch of drawn games on a growing board; False where it has no room for the positions they reach."""
+        assert self.grown is not None
+        grown, game = self.grown, self.games
+        counts = self._counts or empty_counts(grown.graph)
+        self._counts = counts
+        policy = _scratch_policy(grown.graph)
+        epsilon = value_at(self._pace.epsilon, game)
+        seat = self._seats[batch_parity(self.batches, game)]
+        counts.visited[0], counts.arrived[0], counts.n_visited[0] = 0, last - game, 1
+        first, ply = 0, 0
+        while first < counts.n_visited[0]:
+            until = int(counts.n_visited[0])
+            rival = seat >= 0 and ply & 1 != seat
+            draw_ply(
+                grown.tables,
+                grown.graph,
+                self.learner.choice,
+                policy,
+                epsilon,
+                rival,
+                self._key,
+                game,
+                counts,
+                first,
+                until,
+            )
+            while (first := arrive(grown.tables, grown.graph, grown.growth, counts, first, until, self.worth)) < until:
+                if not grown.may_grow:
+                    self._counts = None
+                    return False
+                grown.enlarge()
+                self._step = self._step._replace(visits=grown.visits)
+                counts = self._counts = _moved(counts, grown.graph)
+                policy = _scratch_policy(grown.graph)
+            ply += 1
+        n_open = grown.graph.first_edge.size - 1
+        finals = grown.graph.outcome[n_open:]
+        for outcome in (FIRST_WINS, SECOND_WINS, DRAW):
+            self._outcomes[outcome] += counts.arrived[n_open:][finals == outcome].sum()
+        self._fold(counts, game)
+        return True
+
+    def _fold(self, counts: Counts, game: int) -> None:
+        """Learn from a counted batch on a growing board that began with `game`."""
         n_open = self.graph.first_edge.size - 1
         stale, rows = np.zeros(n_open, np.bool_), np.zeros(n_open, np.uint32)
-        fold_wide(self.tables, self.graph, self._step, self._pace, self._counts, stale, rows, self.games)
+        fold_wide(self.tables, self.graph, self._step, self._pace, counts, stale, rows, game)
 
     def _recorded(self, space: Games) -> None:
         assert self._record is not None
         self._record(trimmed(space))
+
+
+def _scratch_policy(graph: Graph) -> Policy:
+    """Space for the moves of rows, which are listed as games arrive there."""
+    return Policy(np.zeros(graph.child.size, np.uint32), np.zeros(graph.first_edge.size - 1, np.uint32))
 
 
 def _space(games: int, cells: int) -> Games:

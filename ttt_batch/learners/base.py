@@ -70,7 +70,7 @@ def begin(tables: Any, graph: Any, row: Any, worth: Any, key: Any) -> Any:
 @inlined
 def start_row(graph: Graph, row: Any) -> Any:
     """The shared row of a grown board that holds what `row` is worth at the start."""
-    return n_unfinished(graph) + graph.outcome[row]
+    return n_unfinished(graph) + np.int64(graph.outcome[row])
 
 
 @inlined

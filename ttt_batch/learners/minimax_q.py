@@ -23,7 +23,7 @@ from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn,
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import FIRST_BEST, Choice, score
-from ttt_batch.streams import draw, unit
+from ttt_batch.streams import GOLDEN, draw, mix, unit
 
 
 class MinimaxQTables(NamedTuple):
@@ -102,8 +102,10 @@ def _learn(tables: MinimaxQTables, graph: Graph, game: Game, plies: int, step: S
 @begin.register(MinimaxQTables)
 def _begin(tables: MinimaxQTables, graph: Graph, row: Any, worth: Any, key: Any) -> None:
     lo, hi = edges_of(graph, row)
+    base = mix(key + np.uint64(graph.code[row]) * GOLDEN)  # by code and cell, whichever row a position has
     for edge in range(lo, hi):  # Box and Muller, "A note on the generation of random normal deviates", 1958
-        u, v = unit(draw(key, 2 * edge)), unit(draw(key, 2 * edge + 1))
+        cell = graph.cell[edge]
+        u, v = unit(draw(base, 2 * cell)), unit(draw(base, 2 * cell + 1))
         tables.q[edge] = math.sqrt(-2.0 * math.log(1.0 - u)) * math.cos(2.0 * math.pi * v)
 
 

@@ -85,6 +85,15 @@ FIELDS = (
         (1, 1),
     ),
     Field(
+        "progress/batch_positions",
+        "int64",
+        "2",
+        "positions",
+        "unfinished and final positions with rows before that batch, on boards too large to enumerate",
+        True,
+        (1, 2),
+    ),
+    Field(
         "states/code",
         "int64",
         "S",

@@ -1,0 +1,193 @@
+"""What an agent achieves against the scripted players: sampled on boards too large for exact results, exact elsewhere.
+
+A sampled match is many games, each a function of (seed, seat, player, number of the game), the agent picking uniformly
+among the moves of its rule.  Shares come with Wilson's interval (Wilson, "Probable inference, the law of succession,
+and statistical inference", Journal of the American Statistical Association 22, 1927), which stays within [0, 1] and
+says something also where no game was lost.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ttt_batch.board import DRAW, FIRST_WINS, UNFINISHED
+from ttt_batch.compile import kernel
+from ttt_batch.config import whole
+from ttt_batch.enumeration import outcome_after
+from ttt_batch.evaluation import match
+from ttt_batch.run import SEATS, Evaluation, Run
+from ttt_batch.scripted import (
+    PLAYERS,
+    Agent,
+    agent_cells,
+    make_agent,
+    n_bits,
+    nth_cell,
+    player_number,
+    scripted_cells,
+    scripted_policy,
+    seat_number,
+)
+from ttt_batch.search import BUDGET, Verdict, search
+from ttt_batch.streams import below, draw, game_base, stream_key
+
+GAMES = 10_000
+"""Games of a match, unless told otherwise: shares are known to one percent."""
+
+MAX_GAMES = 10**9
+
+AT_ONCE = 1 << 12
+"""Games between two chances to interrupt."""
+
+CONFIDENCE, DEVIATIONS = 0.95, 1.959963984540054
+"""How sure an interval is, and the standard deviations of a normal distribution that make it so."""
+
+PURPOSE = 16
+"""The first purpose of the random numbers of matches: one for each player and seat."""
+
+RESULTS = ("win", "draw", "loss")
+
+
+@kernel
+def play_match(agent: Agent, plies: int, seat: int, key: Any, first_game: int, last_game: int, outcomes: Any) -> None:
+    """Play games `first_game` to `last_game - 1` of an agent in `seat` (0 or 1) against a scripted player.
+
+    plies: which player, see `scripted_cells`.  key: uint64, of the match's random numbers; a game's number p decides
+    the move of ply p.  outcomes: int64[4], games by outcome, added to in place.
+    """
+    places = agent.growth.places
+    n_cells = places.power.shape[0]
+    for number in range(first_game, last_game):
+        base = game_base(key, number)
+        code, own, other = np.int64(0), np.int64(0), np.int64(0)
+        outcome, ply = UNFINISHED, 0
+        while outcome == UNFINISHED:
+            mover = ply & 1
+            cells = agent_cells(agent, code, ply) if mover == seat else scripted_cells(places, own, other, plies)
+            cell = nth_cell(cells, below(draw(base, ply), n_bits(cells)))
+            here = np.int64(1) << cell
+            outcome = FIRST_WINS + 1 - mover  # of choosing an occupied cell
+            if (own | other) & here == 0:
+                own, code = own | here, code + (1 + mover) * places.power[cell, 0]
+                outcome = outcome_after(places, cell, own, mover, ply + 1 == n_cells)
+            own, other, ply = other, own, ply + 1
+        outcomes[outcome] += 1
+
+
+def wilson(count: int, games: int) -> tuple[float, float]:
+    """The interval that holds the true share with 95 % confidence where `count` of `games` (at least 1) were so."""
+    share, z2 = count / games, DEVIATIONS**2 / games
+    middle = (share + z2 / 2) / (1 + z2)
+    half = math.sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
+    # At the ends the exact value is 0 or 1, which rounding misses.
+    return 0.0 if count == 0 else middle - half, 1.0 if count == games else middle + half
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The games of one match by result for the agent."""
+
+    win: int
+    draw: int
+    loss: int
+
+    @property
+    def games(self) -> int:
+        """All games."""
+        return self.win + self.draw + self.loss
+
+    def share(self, result: str) -> tuple[float, float, float]:
+        """The share of `win`, `draw` or `loss`, and its interval: (share, low, high)."""
+        count = getattr(self, result)
+        return count / self.games, *wilson(count, self.games)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values with stable keys, as `--json` prints them."""
+        names = ("games", "share", "low", "high")
+        return {
+            result: dict(zip(names, (getattr(self, result), *self.share(result)), strict=True)) for result in RESULTS
+        }
+
+
+def play(run: Run, player: str, seat: str, *, games: int = GAMES, seed: int = 0, agent: Agent | None = None) -> Tally:
+    """A run's agent in a seat, `first` or `second`, against a scripted player.
+
+    games: 1 to 10**9.  seed: any integer of 64 bits.  agent: what `make_agent` makes of the run, if it is at hand.
+    Raises UsageError.  The run does not change.
+    """
+    games, seed = _checked(games, seed)
+    plies, number = player_number(player), seat_number(seat)
+    key = stream_key(seed, PURPOSE + 2 * plies + number)
+    if agent is None:
+        agent = make_agent(run)
+    outcomes = np.zeros(4, np.int64)
+    for first in range(0, games, AT_ONCE):
+        play_match(agent, plies, number, key, first, min(games, first + AT_ONCE), outcomes)
+    return Tally(*(int(outcomes[outcome]) for outcome in (FIRST_WINS + number, DRAW, FIRST_WINS + 1 - number)))
+
+
+def _checked(games: int, seed: int) -> tuple[int, int]:
+    """The numbers of a match where they are possible.  Raises UsageError."""
+    return whole("games", games, 1, MAX_GAMES), whole("seed", seed, -(2**63), 2**63 - 1)
+
+
+@dataclass(frozen=True)
+class GrownEvaluation:
+    """What can be said of an agent on a board too large to enumerate.
+
+    verdicts: of the search, by seat.  matches: by scripted player, then by seat.
+    budget, games, seed: what they were made with.
+    """
+
+    verdicts: dict[str, Verdict]
+    matches: dict[str, dict[str, Tally]]
+    budget: int
+    games: int
+    seed: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values with stable keys, as `--json` prints them; those of exact evaluations mean the same here."""
+        return {
+            "unbeatable": {seat: verdict.unbeatable for seat, verdict in self.verdicts.items()},
+            "losing_line": {seat: verdict.line for seat, verdict in self.verdicts.items()},
+            "verdict": {seat: verdict.status for seat, verdict in self.verdicts.items()},
+            "positions": {seat: verdict.positions for seat, verdict in self.verdicts.items()},
+            "budget": self.budget,
+            "games": self.games,
+            "seed": self.seed,
+            "confidence": CONFIDENCE,
+            "matches": {
+                player: {seat: tally.as_dict() for seat, tally in tallies.items()}
+                for player, tallies in self.matches.items()
+            },
+        }
+
+
+def evaluate_grown(
+    run: Run, players: Sequence[str] = PLAYERS, *, games: int = GAMES, seed: int = 0, budget: int = BUDGET
+) -> GrownEvaluation:
+    """Search for losses in both seats, and play matches against scripted players in both.  Raises UsageError.
+
+    It works on enumerated boards, too, where `Run.evaluation` is exact in everything.
+    """
+    games, seed = _checked(games, seed)  # before a search that may take minutes
+    agent = make_agent(run)
+    verdicts = {seat: search(run, seat, budget=budget, agent=agent) for seat in SEATS}
+    matches = {
+        player: {seat: play(run, player, seat, games=games, seed=seed, agent=agent) for seat in SEATS}
+        for player in players
+    }
+    return GrownEvaluation(verdicts, matches, budget, games, seed)
+
+
+def scripted_evaluation(run: Run, player: str) -> Evaluation:
+    """Exact results of a run on an enumerated board against a scripted player.  Raises UsageError and BoardError."""
+    opponent, agent = scripted_policy(run, player), run.policy
+    second = match(run.graph, opponent, agent)
+    return dataclasses.replace(
+        run.evaluation(), against=player, first=match(run.graph, agent, opponent), second=second[::-1]
+    )

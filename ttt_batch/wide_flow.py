@@ -1,0 +1,120 @@
+"""The flow on a growing board: ply by ply, with a row added for every position that games arrive at.
+
+What a ply's games do is drawn as on an enumerated board (`play.flow`).  Then each move that was taken finds, or adds,
+the row that it leads to.  Adding may need more room than there is, so that step can be left and taken up again.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ttt_batch.compile import inlined, kernel
+from ttt_batch.graph import Graph, edges_of, n_unfinished
+from ttt_batch.growth import (
+    FORFEIT,
+    UNSEEN,
+    Growth,
+    add_final,
+    add_row,
+    clear_board,
+    graph_cells,
+    has_room,
+    mark,
+)
+from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
+from ttt_batch.play.flow import batch_base, flow_rows
+from ttt_batch.policy import Choice, Policy, list_best
+
+
+@inlined
+def order_legal(graph: Graph, policy: Policy, row: Any) -> None:
+    """List all legal moves of a row, those of a player at random; `policy` is modified in place."""
+    lo, hi = edges_of(graph, row)
+    put = lo
+    for edge in range(lo, hi):
+        code = graph.code[graph.child[edge]]
+        policy.ordered[put] = edge
+        put += code != -1 and code != -2
+    policy.best[row] = put - lo
+
+
+@kernel
+def draw_ply(
+    tables: Any,
+    graph: Graph,
+    choice: Choice,
+    policy: Policy,
+    epsilon: float,
+    random: bool,
+    key: Any,
+    batch: int,
+    counts: Counts,
+    first: int,
+    last: int,
+) -> None:
+    """Draw which moves the games take that arrived at `counts.visited[first:last]`, all of one ply.
+
+    random: the mover plays at random, without exploring.  key, batch: see `play.flow.flow`.  policy: scratch.
+    `counts.taken` of these rows is written, and what arrived at final rows added to, in place.
+    """
+    n_open = n_unfinished(graph)
+    for i in range(first, last):
+        if random:
+            order_legal(graph, policy, counts.visited[i])
+        else:
+            list_best(tables, graph, choice, policy, counts.visited[i])
+    flow_rows(graph, policy, 0.0 if random else epsilon, batch_base(key, batch), counts, first, last)
+    for i in range(first, last):  # `arrive` adds up what reaches unfinished rows, once they all are there
+        lo, hi = edges_of(graph, counts.visited[i])
+        for edge in range(lo, hi):
+            if graph.child[edge] <= n_open + UNSEEN:
+                counts.arrived[graph.child[edge]] = 0
+
+
+@inlined
+def show(graph: Graph, growth: Growth, row: Any) -> None:
+    """Put the position of a row, as the row has it, on the board of `growth`."""
+    clear_board(growth)
+    rest = graph.code[row]
+    for cell in range(graph_cells(growth)):
+        player = rest % 3
+        rest //= 3
+        if player != 0:
+            mark(growth, cell, player - 1)
+
+
+@kernel
+def arrive(tables: Any, graph: Graph, growth: Growth, counts: Counts, first: int, last: int, worth: Any) -> Any:
+    """Let the games at `counts.visited[first:last]`, whose moves are drawn, arrive where these lead.
+
+    Rows are added and listed behind the others in `counts.visited`; everything is modified in place.
+    Returns the first of `first` to `last` not done, for lack of room.
+    """
+    n_open = n_unfinished(graph)
+    for i in range(first, last):
+        if not has_room(graph, growth, graph_cells(growth)):
+            return i
+        row = counts.visited[i]
+        ply = np.int64(graph.ply[row])
+        lo, hi = edges_of(graph, row)
+        for edge in range(lo, hi):
+            games = counts.taken[edge, GREEDY] + counts.taken[edge, EXPLORING]
+            if games == 0:
+                continue
+            child = np.int64(graph.child[edge])
+            shared_final = growth.finals != 0 and child > n_open and child < n_open + FORFEIT
+            if child == n_open + UNSEEN or shared_final:
+                show(graph, growth, row)
+                mark(growth, graph.cell[edge], ply & 1)
+                if shared_final:
+                    counts.arrived[child] -= games
+                    child = np.int64(add_final(tables, graph, growth, ply + 1, child, worth))
+                    counts.arrived[child] += games
+                else:
+                    child = np.int64(add_row(tables, graph, growth, ply + 1, worth))
+            if child < n_open:
+                if counts.arrived[child] == 0:
+                    counts.visited[counts.n_visited[0]] = child
+                    counts.n_visited[0] += 1
+                counts.arrived[child] += games
+    return last
