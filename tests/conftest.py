@@ -22,6 +22,6 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     whole = bool(config.getoption("numprocesses", None)) and config.args == config.getini("testpaths")
     if whole and not hasattr(config, "workerinput") and not os.environ.get("NUMBA_DISABLE_JIT"):
         try:
-            warm_up()
+            warm_up(larger=False)
         except TttBatchError as error:  # nowhere to keep them: the tests compile what they need
             print(error)

@@ -123,7 +123,7 @@ def prepare(report: Callable[[str, float, int, int], None] | None = None) -> Non
     """Compile (or load) every kernel that `bench` needs; `report` as in `warmup.warm_up`."""
     with contextlib.suppress(TttBatchError):
         check_cache()
-        warm_up(report=report)
+        warm_up(larger=False, report=report)
     # Where no cache can be kept, kernels are compiled in this process, while the first steps are counted.
 
 

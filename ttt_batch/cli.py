@@ -538,6 +538,9 @@ def warmup(
     processes: Annotated[
         int | None, typer.Option(help="Processes that compile at the same time; as many as processors if not given.")
     ] = None,
+    larger: Annotated[
+        bool, typer.Option("--larger/--small", help="Also what only boards of more than nine cells need.")
+    ] = True,
     json: Json = False,
 ) -> None:
     """Compile everything once, so that no command ever waits for the compiler."""
@@ -545,7 +548,7 @@ def warmup(
     from ttt_batch.warmup import warm_up
 
     with _working("interrupted; what was compiled is kept") as report:
-        warmth = warm_up(processes=processes, report=report.warming)
+        warmth = warm_up(processes=processes, larger=larger, report=report.warming)
     typer.echo(reports.to_json(reports.warmth_summary(warmth)) if json else reports.warmth_text(warmth))
 
 

@@ -413,9 +413,9 @@ class Reporter:
         else:
             self._compiling_since = time.perf_counter()
             if not self._live:
-                _say("compiling all kernels (once, about a minute) ...")
+                _say("compiling all kernels (once, about two minutes) ...")
         if self._live and done < total:
-            self.spin(f"compiling all kernels (once, about a minute) ... {done} of {total},", self._compiling_since)
+            self.spin(f"compiling all kernels (once, about two minutes) ... {done} of {total},", self._compiling_since)
 
     def measuring(self, done: int, total: int) -> None:
         """Show how many measurements of `bench.bench` are done.

@@ -23,11 +23,17 @@ from ttt_batch.errors import TttBatchError
 from ttt_batch.evaluation import match
 from ttt_batch.given import learn_from
 from ttt_batch.learners import LEARNERS
+from ttt_batch.matches import evaluate_grown
 from ttt_batch.play.random_play import random_games
 from ttt_batch.policy import random_policy
 from ttt_batch.processors import available_threads
-from ttt_batch.run import Run
+from ttt_batch.run import Run, load
 from ttt_batch.training import train
+
+ENUMERATED, GROWN = "2x5x3", "5x5x5"
+"""Boards of more than nine cells: one whose positions are enumerated, one that grows."""
+
+BEYOND = ", beyond 3x3"
 
 GAMES = 4
 """Games of each training: more than a batch, so that the loop goes round."""
@@ -43,6 +49,19 @@ LEARNING: tuple[Callable[[str, Path], object], ...] = (
 )
 """What each learner does with kernels of its own, a line each: given its name and an empty folder."""
 
+LARGER: tuple[Callable[[str, Path], object], ...] = (
+    lambda learner, folder: train(GAMES, learner=learner, board=ENUMERATED, batch=2),
+    lambda learner, folder: train(GAMES, learner=learner, board=ENUMERATED, batch=2, record=folder / "games.txt"),
+    lambda learner, folder: train(GAMES, learner=learner, board=ENUMERATED, batch=1),
+    lambda learner, folder: train(GAMES, learner=learner, board=ENUMERATED, batch=1, opponent="random"),
+    lambda learner, folder: train(GAMES, learner=learner, board=GROWN, batch=2),
+    lambda learner, folder: train(GAMES, learner=learner, board=GROWN, opponent="random"),
+    lambda learner, folder: train(GAMES, learner=learner, board=GROWN, batch=2, engine="flow"),
+    lambda learner, folder: learn_from(["0 5 1 6 2 7 3 8 4"], learner=learner, board=GROWN),
+    lambda learner, folder: _ask_grown(train(GAMES, learner=learner, board=GROWN), folder),
+)
+"""The same for boards of more than nine cells."""
+
 OTHERS: dict[str, Callable[[], object]] = {
     "evaluation": lambda: _match(),
     "random play": lambda: random_games(Board(), GAMES),
@@ -57,6 +76,14 @@ def _ask(run: Run) -> None:
     run.move_values(0)
 
 
+def _ask_grown(run: Run, folder: Path) -> None:
+    """Everything that the commands ask a run on a growing board, and reading its file."""
+    evaluate_grown(run, games=1, budget=1000)
+    run.move_values(0)
+    run.candidates(0)
+    load(run.save(folder / "run.h5"))
+
+
 def _match() -> None:
     graph = enumerate_graph(Board())
     match(graph, random_policy(graph), random_policy(graph))
@@ -67,9 +94,10 @@ def run_job(name: str) -> None:
     if name in OTHERS:
         OTHERS[name]()
         return
-    for work in LEARNING:
+    learner, beyond, _ = name.partition(BEYOND)
+    for work in LARGER if beyond else LEARNING:
         with tempfile.TemporaryDirectory() as folder:
-            work(name, Path(folder))
+            work(learner, Path(folder))
 
 
 @dataclass(frozen=True)
@@ -87,9 +115,15 @@ class Warmth:
     cache: Path
 
 
-def warm_up(*, processes: int | None = None, report: Callable[[str, float, int, int], None] | None = None) -> Warmth:
+def warm_up(
+    *,
+    processes: int | None = None,
+    larger: bool = True,
+    report: Callable[[str, float, int, int], None] | None = None,
+) -> Warmth:
     """Compile every kernel that the cache lacks.
 
+    larger: also those that only boards of more than nine cells need.
     processes: how many at once; None for all processors.
     report: called with a job's name, its seconds, and how many jobs are done of how many, whenever one is; first of all
     with an empty name.  Not called where nothing has to be compiled.
@@ -99,7 +133,8 @@ def warm_up(*, processes: int | None = None, report: Callable[[str, float, int, 
     started = time.perf_counter()
     at_once = available_threads() if processes is None else whole("processes", processes, 1, 1024)
     check_cache()
-    missing = [name for name in (*LEARNERS, *OTHERS) if not _is_warm(name)]
+    beyond = [name + BEYOND for name in LEARNERS] if larger else []
+    missing = [name for name in (*LEARNERS, *OTHERS, *beyond) if not _is_warm(name)]
     if missing:
         _run_jobs(missing, at_once, report or (lambda *_: None))
     sizes = [path.stat().st_size for path in cached_kernels()]

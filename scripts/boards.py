@@ -1,0 +1,214 @@
+"""What larger boards take: enumerating, solving, judging, proving, playing, growing - and what a table learns on 5x5.
+
+    python scripts/boards.py [--games 1000000] [--json FILE] [--picture FILE]
+
+Every figure is measured in a process of its own with compiled kernels; repeated ones are medians.  The last part trains
+`greedy-td` on 5x5x5, the headline of its source, and says what it reaches against random moves, a player that takes
+wins, and one that blocks, too.
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ttt_batch as ttt
+from ttt_batch.bench import surroundings
+from ttt_batch.board import parse_board
+from ttt_batch.config import make_config
+from ttt_batch.enumeration import enumerate_graph
+from ttt_batch.graph import solve
+from ttt_batch.matches import evaluate_grown
+from ttt_batch.recorder import exact_judge
+from ttt_batch.wide_trainer import WideTrainer
+
+BOARD, GROWN = "4x4x4", "5x5x5"
+REPEATS = 5
+
+
+def timed(work: Callable[[], Any], repeats: int = REPEATS) -> float:
+    """Median seconds of `work`, once it has run."""
+    work()
+    seconds = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - began)
+    return statistics.median(seconds)
+
+
+def enumerating() -> dict[str, float]:
+    """Seconds to enumerate and solve 4x4x4 up to symmetry, and to judge a table."""
+    board = parse_board(BOARD)
+
+    def enumerate_anew() -> None:
+        enumerate_graph.cache_clear()
+        enumerate_graph(board, False, True)
+
+    trainer = WideTrainer(make_config(board=BOARD))
+    judged = exact_judge(trainer.graph, trainer.learner, trainer.worth)
+    return {
+        "4x4x4, enumerated up to symmetry, s": timed(enumerate_anew),
+        "4x4x4, solved, s": timed(lambda: solve(trainer.graph)),
+        "4x4x4, a policy judged in full, s": timed(lambda: judged(trainer.tables)),
+    }
+
+
+def proving() -> dict[str, float]:
+    """Seconds of playing and learning until `td` on 4x4x4 is proved unbeatable in both seats."""
+    found = {}
+    for name, options in {
+        "flow, one batch of 10^7 at epsilon 1": {"engine": "flow", "batch": 10_000_000, "epsilon": 1.0},
+        "walk, batches of 262,144 at epsilon 1": {"engine": "walk", "batch": 262_144, "epsilon": 1.0},
+    }.items():
+        config = make_config(board=BOARD, **options)  # type: ignore[arg-type]
+        WideTrainer(config).advance(int(config.batch), lambda: False)  # kernels
+        trainer = WideTrainer(config)
+        judged = exact_judge(trainer.graph, trainer.learner, trainer.worth)
+        seconds = 0.0
+        while not judged(trainer.tables)["unbeatable"].all():
+            if trainer.games >= 200_000_000:
+                raise SystemExit(f"{name}: not proved after {trainer.games:,} games")
+            began = time.perf_counter()
+            trainer.advance(trainer.games + int(config.batch), lambda: False)
+            seconds += time.perf_counter() - began
+        found[f"4x4x4, td proved by {name}, s"] = seconds
+        found[f"4x4x4, td proved by {name}, games"] = trainer.games
+    return found
+
+
+def walking() -> dict[str, float]:
+    """Games a second of `td` on 4x4x4 at its defaults, once it has settled."""
+    found = {}
+    for batch in (16_384, 262_144):
+        trainer = WideTrainer(make_config(board=BOARD, batch=batch))
+        trainer.advance(2_000_000 // batch * batch, lambda: False)
+        games = 8 * batch if batch > 100_000 else 32 * batch
+
+        def go(trainer: WideTrainer = trainer, games: int = games) -> None:
+            trainer.advance(trainer.games + games, lambda: False)
+
+        found[f"4x4x4, td, walk and fold, batch {batch:,}, games/s"] = games / timed(go)
+    return found
+
+
+def growing(games: int) -> dict[str, Any]:
+    """`greedy-td` on 5x5x5: seconds, games a second and memory as the table grows."""
+    ttt.train(100, learner="greedy-td", board=GROWN)
+    began = time.perf_counter()
+    ttt.train(30_000, learner="greedy-td", board=GROWN)
+    headline = time.perf_counter() - began
+    trainer = WideTrainer(make_config(learner="greedy-td", board=GROWN), max_rows=50_000_000)
+    curve = []
+    total, at = 0.0, 10_000
+    while at <= games:
+        first, began = trainer.games, time.perf_counter()
+        trainer.advance(at, lambda: False)
+        spent = time.perf_counter() - began
+        total += spent
+        assert trainer.grown is not None
+        curve.append(
+            {
+                "games": at,
+                "microseconds a game": 1e6 * spent / (at - first),
+                "positions": trainer.grown.positions,
+                "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
+            }
+        )
+        at = games if at < games < round(at * 10**0.25) else round(at * 10**0.25)
+    return {
+        "5x5x5, greedy-td, 30,000 games, s": headline,
+        f"5x5x5, greedy-td, {games:,} games, games/s": games / total,
+        f"5x5x5, greedy-td, {games:,} games, peak MB": curve[-1]["peak MB"],
+        "curve": curve,
+    }
+
+
+def reached(games: int) -> dict[str, Any]:
+    """What `greedy-td` on 5x5x5 wins, draws and loses after 30,000 games and after `games`."""
+    found: dict[str, Any] = {}
+    for number in (30_000, games):
+        run = ttt.train(number, learner="greedy-td", board=GROWN)
+        found[f"{number:,}"] = evaluate_grown(run).as_dict()
+    return found
+
+
+PARTS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "enumerating": lambda _: enumerating(),
+    "proving": lambda _: proving(),
+    "walking": lambda _: walking(),
+    "growing": growing,
+    "reached": reached,
+}
+
+
+def picture(curve: list[dict[str, float]], path: Path) -> None:
+    """Draw the cost of a game as the table grows."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
+    games = np.array([point["games"] for point in curve])
+    axes.plot(games, [point["microseconds a game"] for point in curve], "o-", color="#0072b2")
+    most = max(point["microseconds a game"] for point in curve)
+    axes.set(xscale="log", xlabel="games learnt", ylabel="microseconds a game")
+    axes.set(ylim=(0, 1.2 * most), xlim=(games[0] / 1.6, games[-1] * 1.6))
+    axes.set_title("greedy-td on 5x5x5, one game after the other: a game's cost as the table grows")
+    for point in curve[:: max(1, len(curve) // 4)]:
+        axes.annotate(
+            f"{point['positions'] / 1e6:.2g} M\npositions",
+            (point["games"], point["microseconds a game"]),
+            xytext=(0, -28),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8,
+        )
+    axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=150)
+
+
+def main() -> None:
+    """Measure each part in a process of its own, then print and keep the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--games", type=int, default=1_000_000, help="how far 5x5x5 is trained (default 1,000,000)")
+    parser.add_argument("--json", metavar="FILE", help="write the figures as JSON")
+    parser.add_argument("--picture", metavar="FILE", help="draw the cost of a game as the table grows")
+    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.part:
+        print(json.dumps(PARTS[options.part](options.games)))
+        return
+    figures: dict[str, Any] = {**surroundings(), "figures": {}}
+    for part in PARTS:
+        with tempfile.TemporaryDirectory() as folder:
+            words = [sys.executable, str(Path(__file__).resolve()), "--part", part, "--games", str(options.games)]
+            done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder)
+        if done.returncode:
+            raise SystemExit(f"{part}: {done.stderr.strip()}")
+        found = json.loads(done.stdout)
+        print(json.dumps(found, indent=1), flush=True)
+        if part == "reached":
+            figures["reached"] = found
+            continue
+        if "curve" in found:
+            figures["curve"] = found.pop("curve")
+        figures["figures"].update(found)
+    if options.json:
+        Path(options.json).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    if options.picture:
+        picture(figures["curve"], Path(options.picture))
+
+
+if __name__ == "__main__":
+    main()
