@@ -164,7 +164,7 @@ def picture(curve: list[dict[str, float]], path: Path) -> None:
     most = max(point["microseconds a game"] for point in curve)
     axes.set(xscale="log", xlabel="games learnt", ylabel="microseconds a game")
     axes.set(ylim=(0, 1.2 * most), xlim=(games[0] / 1.6, games[-1] * 1.6))
-    axes.set_title("greedy-td on 5x5x5, one game after the other: a game's cost as the table grows")
+    axes.set_title("greedy-td on 5x5x5: what a game costs as the table grows")
     for point in curve[:: max(1, len(curve) // 4)]:
         axes.annotate(
             f"{point['positions'] / 1e6:.2g} M\npositions",

@@ -1,7 +1,8 @@
 """Lets tests import the helpers beside them, and compiles all kernels before the whole suite begins.
 
 Tests that run beside each other would compile the same kernels several times over (two processors: 230 s without, 170 s
-with; 110 s where everything is compiled).
+with; 110 s where everything is compiled).  A learner's kernels for larger boards take another twenty seconds, so in
+the quick suite two learners stand for all six there; the slow tests have the others.
 """
 
 import os
@@ -11,9 +12,16 @@ from pathlib import Path
 import pytest
 
 from ttt_batch.errors import TttBatchError
+from ttt_batch.learners import LEARNERS
 from ttt_batch.warmup import warm_up
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+LARGER = {"test_growth.py", "test_matches.py", "test_search.py", "test_symmetry.py", "test_variants.py", "test_wide.py"}
+"""Files about boards of more than nine cells, or of variants."""
+
+QUICK = ("td", "greedy-td")
+"""The learners whose tests there are quick: one of each kind of table of values."""
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -21,7 +29,17 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config = session.config
     whole = bool(config.getoption("numprocesses", None)) and config.args == config.getini("testpaths")
     if whole and not hasattr(config, "workerinput") and not os.environ.get("NUMBA_DISABLE_JIT"):
+        slow = config.getoption("markexpr", "") != "not slow"
         try:
-            warm_up(larger=False)
+            warm_up(larger=True if slow else QUICK)
         except TttBatchError as error:  # nowhere to keep them: the tests compile what they need
             print(error)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow the tests about larger boards of learners that are not quick there."""
+    others = [name for name in LEARNERS if name not in QUICK]
+    for item in items:
+        if item.path.name in LARGER and any(name in item.name for name in others):
+            item.add_marker(pytest.mark.slow)

@@ -176,8 +176,10 @@ def test_misuse_of_learn_from(tmp_path: Path) -> None:
         ttt.learn_from(["0 3 1 4 2"], run=run, learner="greedy-td")
     with pytest.raises(RunFileError, match="exists"):
         ttt.learn_from(["0 3 1 4 2"], learner="td", out=tmp_path / "x.h5")
-    with pytest.raises(ttt.TttBatchError):
-        ttt.learn_from(["0 3 1 4 2"], run=run, board="4x4")
+    with pytest.raises(UsageError, match="same learner, board and symmetry"):
+        ttt.learn_from(["0 3 1 4 2"], run=run, board="2x3x2")
+    with pytest.raises(UsageError, match="same learner, board and symmetry"):
+        ttt.learn_from(["0 3 1 4 2"], run=run, symmetry="on")
 
 
 def test_a_run_of_no_games_at_all() -> None:

@@ -138,6 +138,7 @@ def test_recorded_games_teach_what_the_oracle_learns(
         assert bytes_of(given)[:-2] == bytes_of(run)[:-2]
 
 
+@pytest.mark.slow
 def test_the_edges_of_a_row_are_its_moves_and_lead_where_they_should(grown: Callable[[], None]) -> None:
     """To the child's row where it has one, and else to the row that stands for all like it."""
     grown()
@@ -259,16 +260,18 @@ def test_room_shows_nowhere(name: str, batch: int | str, monkeypatch: pytest.Mon
 CASES: list[dict[str, Any]] = [
     *({"learner": name, "batch": batch} for name in LEARNERS for batch in (1, 300)),
     {"learner": "td", "batch": "auto"},
-    *({"learner": name, "alpha": "1/n^0.8", "batch": batch} for name in ("td", "value-feed") for batch in (1, 300)),
+    *(
+        {"learner": name, "alpha": "1/n^0.8", "batch": batch}
+        for name in ("td", "value-feed", "backward-q", "minimax-q")
+        for batch in (1, 300)
+    ),
+    *({"learner": name, "engine": "flow", "batch": 300} for name in LEARNERS),
     {"learner": "greedy-td", "opponent": "random", "seat": "both", "batch": 300},
     {"learner": "minimax-q", "opponent": "random", "seat": "second", "batch": 1},
     {"learner": "value-feed", "symmetry": "on", "batch": 300},
 ]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="action values on a growing board have no visits: kernels write beyond the array"
-)
 @pytest.mark.parametrize("name", ["backward-q", "minimax-q"])
 def test_visits_of_action_values_are_counted(name: str) -> None:
     lines = random_games(naive.Board(5, 5, 5), 1, name)
@@ -302,16 +305,11 @@ def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Pat
     assert whole.statistics["positions"][-1] == whole.grown.positions  # type: ignore[union-attr]
 
 
-START = pytest.mark.xfail(
-    strict=True, reason="a run started from another keeps a table of visits that nobody asked for"
-)
-
-
 @pytest.mark.parametrize(
     "options",
     [
-        pytest.param({"batch": 300}, marks=START),
-        pytest.param({"batch": 1}, marks=START),
+        {"batch": 300},
+        {"batch": 1},
         {"batch": 300, "alpha": "1/n"},
     ],
     ids=str,
@@ -344,6 +342,7 @@ def test_checkpoints_on_the_way_can_be_resumed(tmp_path: Path) -> None:
         assert bytes_of(ttt.train(resume=path)) == bytes_of(whole)
 
 
+@pytest.mark.slow
 def test_given_games_go_on_from_a_run(tmp_path: Path) -> None:
     lines = random_games(naive.Board(5, 5, 5), 60, "on")
     for name, alpha in (("value-feed", None), ("backward-q", None), ("td", "1/n")):
@@ -394,7 +393,6 @@ def test_damaged_positions_cost_a_line(name: str, tmp_path: Path) -> None:
     assert ttt.load(path).games == 30
 
 
-@pytest.mark.xfail(strict=True, reason="the codes of a grown board may be of positions that no game comes to")
 @pytest.mark.parametrize("text", ["XX", "X.OO", "XXXXXOOOO"])
 def test_positions_that_no_game_comes_to_cost_a_line(text: str, tmp_path: Path) -> None:
     """Too many marks of one player, or a line made."""
@@ -413,11 +411,6 @@ def test_positions_that_no_game_comes_to_cost_a_line(text: str, tmp_path: Path) 
 
 
 # --- the bound on memory ------------------------------------------------------------------------------------------
-
-
-FULL = pytest.mark.xfail(
-    strict=True, reason="a full table records moves by the edges of borrowed rows, which the next game overwrites"
-)
 
 
 def taught_within(max_rows: int, lines: list[str], **options: Any) -> ttt.Run:
@@ -440,12 +433,7 @@ def taught_within(max_rows: int, lines: list[str], **options: Any) -> ttt.Run:
     "name",
     [
         "sutton-barto",
-        pytest.param(
-            "value-feed",
-            marks=pytest.mark.xfail(
-                strict=True, reason="a final position without a row teaches the row that stands for all such"
-            ),
-        ),
+        "value-feed",
         "greedy-td",
         "td",
     ],
@@ -487,7 +475,6 @@ def test_beyond_the_bound_nothing_is_kept(
     np.testing.assert_array_equal(run.tables.value[..., 60:66], shared)
 
 
-@FULL
 @pytest.mark.parametrize("batch", [1, 100])
 def test_games_recorded_with_a_full_table_are_real(
     batch: int, grown: Callable[[], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -504,7 +491,6 @@ def test_games_recorded_with_a_full_table_are_real(
         naive.replay(naive.Board(2, 5, 3), naive.parse_game(line))
 
 
-@FULL
 def test_a_batch_learns_nothing_from_a_game_that_left_the_table(
     grown: Callable[[], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -528,7 +514,6 @@ def test_a_batch_learns_nothing_from_a_game_that_left_the_table(
     assert_same(run, oracle)
 
 
-@pytest.mark.xfail(strict=True, reason="a run that is read has room for more rows than its bound allows")
 @pytest.mark.parametrize(
     "options",
     [
@@ -577,7 +562,6 @@ def test_max_memory_bounds_the_table(tmp_path: Path) -> None:
         ttt.train(10, **options, max_memory="1MB")
 
 
-@pytest.mark.xfail(strict=True, reason="a run that is read has room for as many final rows as unfinished ones only")
 def test_more_ends_of_games_than_positions_survive_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Where lines are short, most of what is met is final."""
     monkeypatch.setattr(growth, "FIRST_ROWS", 64)

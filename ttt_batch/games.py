@@ -200,10 +200,11 @@ class GamesWriter:
             raise self._refused(error) from None
         return self
 
-    def write(self, games: Games, graph: Graph) -> None:
-        """Append `games`, played on `graph`."""
+    def write(self, games: Games, graph: Graph | None) -> None:
+        """Append `games`, played on `graph`; without one their moves are cells of the board."""
         try:
-            self._file.write("".join(f"{line}\n" for line in format_games(games, graph, self._board)))
+            lines = _joined(games.edge, games) if graph is None else format_games(games, graph, self._board)
+            self._file.write("".join(f"{line}\n" for line in lines))
         except OSError as error:
             raise self._refused(error) from None
 
@@ -231,7 +232,12 @@ def format_games(games: Games, graph: Graph, board: Board | None = None) -> list
     """
     if board is not None:
         return [_format_game(games, game, graph, board) for game in range(games.start.size - 1)]
-    words = [f"{cell}!" if e else str(cell) for cell, e in zip(graph.cell[games.edge], games.exploring, strict=True)]
+    return _joined(graph.cell[games.edge], games)
+
+
+def _joined(cells: Any, games: Games) -> list[str]:
+    """A line per game of the cells of all moves."""
+    words = [f"{cell}!" if e else str(cell) for cell, e in zip(cells, games.exploring, strict=True)]
     return [" ".join(words[a:b]) for a, b in zip(games.start[:-1], games.start[1:], strict=True)]
 
 

@@ -14,6 +14,7 @@ from ttt_batch.growth import grow
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
+from ttt_batch.plans import check_origin
 from ttt_batch.play.counts import outcomes_of
 from ttt_batch.provenance import Clock
 from ttt_batch.recorder import record_once
@@ -64,6 +65,8 @@ def learn_from(
         start="" if origin is None else table_digest(origin.tables),
         **given,
     )
+    if origin is not None:
+        check_origin(origin, config.learner, config.board, config.symmetry)
     if config.alpha_schedule.by_games:
         raise UsageError(f"alpha {config.alpha} goes by the games of a run; give a number or 1/n for given games")
     if out is not None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 from ttt_batch.compile import inlined, kernel
 from ttt_batch.config import Config
-from ttt_batch.enumeration import Places, lowest_child, make_places, outcome_after
+from ttt_batch.enumeration import Places, completes, lowest_child, make_places, outcome_after
 from ttt_batch.errors import BoardError
 from ttt_batch.graph import Graph, edges_of, n_unfinished
 from ttt_batch.learners import learner_named
@@ -191,7 +191,7 @@ def has_room(graph: Graph, growth: Growth, rows: Any) -> Any:
     return (
         growth.used[ROWS] + rows <= n_unfinished(graph) - n_cells
         and growth.used[EDGES] + rows * n_cells <= n_edges
-        and finals <= graph.code.shape[0] - n_unfinished(graph) - N_SHARED
+        and finals <= graph.code.shape[0] - n_unfinished(graph) - N_SHARED - growth.finals
     )
 
 
@@ -225,7 +225,10 @@ def add_final(tables: Any, graph: Graph, growth: Growth, ply: Any, shared: Any, 
     """
     if not has_room(graph, growth, 1):
         growth.used[LOST] += 1
-        return shared
+        row = graph.code.shape[0] - 1
+        graph.ply[row], graph.outcome[row] = ply, graph.outcome[shared]
+        begin(tables, graph, row, worth, growth.key)
+        return np.int64(row)
     row = n_unfinished(graph) + N_SHARED + growth.used[FINALS]
     code, _ = lowest_image(growth)
     graph.code[row], graph.ply[row], graph.outcome[row] = code, ply, graph.outcome[shared]
@@ -284,6 +287,33 @@ def remember_all(graph: Graph, growth: Growth) -> None:
         remember(growth, graph.code[row], row)
 
 
+@inlined
+def is_open(growth: Growth) -> Any:
+    """Whether the marks of the game are as many as turns leave, and nobody has made a line."""
+    ahead = 0
+    for cell in range(graph_cells(growth)):
+        for player in range(2):
+            if (growth.marks[player] >> cell) & 1 != 0:
+                ahead += 1 - 2 * player
+                if completes(growth.places, cell, growth.marks[player]):
+                    return False
+    return ahead == 0 or ahead == 1
+
+
+@inlined
+def forget_borrowed(graph: Graph, growth: Growth, visits: Any) -> None:
+    """Set the visits (one per entry of the table, in place) of all borrowed rows back to none."""
+    n_open, n_rows = n_unfinished(graph), graph.code.shape[0]
+    if visits.shape[0] == graph.child.shape[0]:
+        for entry in range(np.int64(graph.first_edge[n_open - graph_cells(growth)]), visits.shape[0]):
+            visits[entry] = 0.0
+        return
+    for start in range(0, visits.shape[0], n_rows):
+        for row in range(n_open - graph_cells(growth), n_open):
+            visits[start + row] = 0.0
+        visits[start + n_rows - 1] = 0.0 if growth.finals else visits[start + n_rows - 1]
+
+
 @kernel
 def expand_all(graph: Graph, growth: Growth) -> Any:
     """Write the edges of every row that the graph holds, from the codes alone.
@@ -302,7 +332,7 @@ def expand_all(graph: Graph, growth: Growth) -> Any:
                 mark(growth, cell, player - 1)
                 plies += 1
         code, _ = lowest_image(growth)
-        if code != graph.code[row] or plies != graph.ply[row] or rest != 0:
+        if code != graph.code[row] or plies != graph.ply[row] or rest != 0 or not is_open(growth):
             return row
         # The row's own orientation, also where its first image has the same code by another permutation.
         edge = expand(graph, growth, plies, 0, edge)
@@ -352,6 +382,7 @@ class Grown:
         shared = _shared_rows()
         self.graph = shared
         self.tables = learner.start(shared, worth, np.random.default_rng(0))
+        self._counted = counted
         self.visits = np.zeros(self.tables[0].size if counted else 0)
         self._resize(FIRST_ROWS)
         add_first(self.tables, self.graph, self.growth, worth)
@@ -376,6 +407,12 @@ class Grown:
     def may_grow(self) -> bool:
         """Whether more rows may be had than there is room for."""
         return bool(self.graph.first_edge.size - 1 - self.board.cells < self.max_rows)
+
+    def limit(self, max_rows: int) -> None:
+        """Have `max_rows` unfinished rows at most, or those that there are."""
+        self.max_rows = max(max_rows, self.used.rows)
+        if self.graph.first_edge.size - 1 - self.board.cells > self.max_rows:
+            self._resize(self.max_rows)
 
     def enlarge(self) -> None:
         """Make room for twice as many rows, or as many as there may be."""
@@ -460,7 +497,8 @@ class Grown:
         edges = int(width.sum())
         self.graph = graph._replace(child=np.zeros(edges, np.uint32), cell=np.zeros(edges, np.int8))
         self.tables = tables
-        self.visits = visits if visits.size else self.visits[:0]
+        counted = visits if visits.size else np.zeros(tables[0].size)
+        self.visits = counted if self._counted else np.zeros(0)
         self.growth.used[EDGES] = edges
         self._resize(max(FIRST_ROWS, 1 << (rows - 1).bit_length()))
         wrong = expand_all(self.graph, self.growth)
@@ -470,7 +508,9 @@ class Grown:
     def _resize(self, rows: int) -> None:
         """Give the graph room for `rows` unfinished rows, as many final ones where they have any, and their edges."""
         cells = self.board.cells
-        room = Shape(rows + cells, rows if self._finals else 0, (rows + cells) * cells)
+        # The last final row is borrowed, as the last unfinished ones are.
+        finals = max(rows, self.used.finals) + 1 if self._finals else 0
+        room = Shape(rows + cells, finals, (rows + cells) * cells)
         edges_of_borrowed = np.full(cells, cells) if self.learner.occupied else np.arange(cells, 0, -1)
         first = np.zeros(room.rows + 1, np.uint32)
         held = self.graph.first_edge[: self.used.rows + 1]
@@ -521,7 +561,7 @@ class Grown:
             for name, table in self.tables._asdict().items()
         ]
         visits = self.visits
-        if visits.size:
+        if self._counted:  # also where there is no entry yet: action values begin without edges
             entries = visits.reshape(self.tables[0].shape)
             first = self.learner.fields[self.tables._fields[0]][0]
             visits = (rows if first.endswith("S") else edges)(entries).ravel()

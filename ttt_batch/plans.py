@@ -66,7 +66,7 @@ def fresh_plan(
     _check_engine(config)
     state = None
     if origin is not None:
-        _check_origin(origin, config.learner, config.board, config.symmetry)
+        check_origin(origin, config.learner, config.board, config.symmetry)
         state = State(0, origin.tables, origin.visits_or_zeros(), np.zeros(3, np.int64), *origin.positions)
     return Plan(config, total, rival, state, None, {})
 
@@ -117,7 +117,7 @@ def resumed_plan(
     if changes:
         # Equal configurations make equal bytes, so a fork's says where it began.
         config = replace(config, start=f"{table_digest(state.tables)}@{state.games}")
-        _check_origin(run, config.learner, config.board, config.symmetry)
+        check_origin(run, config.learner, config.board, config.symmetry)
     return Plan(config, total, rival, state, kept_points(run, state.games), past, run)
 
 
@@ -142,7 +142,8 @@ def _check_engine(config: Config) -> None:
         raise UsageError("engine 'given' belongs to learn-from; choose walk or flow")
 
 
-def _check_origin(origin: Run, learner: str, board: str, symmetry: bool) -> None:
+def check_origin(origin: Run, learner: str, board: str, symmetry: bool) -> None:
+    """Raise UsageError where a run's tables are not those of this learner, board and symmetry."""
     if (origin.config.learner, origin.config.board, origin.config.symmetry) != (learner, board, symmetry):
         raise UsageError(
             f"cannot start {learner} on {board} from a run of {origin.config.learner} on {origin.config.board}; "

@@ -311,7 +311,7 @@ def make_trainer(
     if state is not None:
         visits = state.visits if config.alpha_schedule.power and state.visits.size else None
         beginning = {"tables": state.tables, "visits": visits, "games": state.games, "outcomes": state.outcomes}
-    record = None if writer is None else lambda games: writer.write(games, trainer.graph)
+    record = None if writer is None else lambda games: writer.write(games, None if config.grown else trainer.graph)
     trainer: Trainer | WideTrainer
     if config.small:
         trainer = Trainer(config, threads=threads, block=block, rival=rival, record=record, **beginning)

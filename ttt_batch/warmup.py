@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,12 +118,12 @@ class Warmth:
 def warm_up(
     *,
     processes: int | None = None,
-    larger: bool = True,
+    larger: bool | Collection[str] = True,
     report: Callable[[str, float, int, int], None] | None = None,
 ) -> Warmth:
     """Compile every kernel that the cache lacks.
 
-    larger: also those that only boards of more than nine cells need.
+    larger: also those that only boards of more than nine cells need; or for which learners.
     processes: how many at once; None for all processors.
     report: called with a job's name, its seconds, and how many jobs are done of how many, whenever one is; first of all
     with an empty name.  Not called where nothing has to be compiled.
@@ -133,7 +133,8 @@ def warm_up(
     started = time.perf_counter()
     at_once = available_threads() if processes is None else whole("processes", processes, 1, 1024)
     check_cache()
-    beyond = [name + BEYOND for name in LEARNERS] if larger else []
+    wanted = larger if isinstance(larger, Collection) else LEARNERS if larger else ()
+    beyond = [name + BEYOND for name in wanted]
     missing = [name for name in (*LEARNERS, *OTHERS, *beyond) if not _is_warm(name)]
     if missing:
         _run_jobs(missing, at_once, report or (lambda *_: None))

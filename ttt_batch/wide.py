@@ -21,6 +21,7 @@ from ttt_batch.growth import (
     add_final,
     add_row,
     clear_board,
+    forget_borrowed,
     graph_cells,
     has_room,
     lowest_image,
@@ -162,6 +163,11 @@ def play_wide(
                 else:
                     edge, _ = pick(tables, graph, choice, lo, hi, ply & 1, bits)
             game.row[ply], game.edge[ply], game.exploring[ply] = row, edge, explores
+            if record.start.shape[0] > 1:
+                record.exploring[recorded + ply] = explores
+                record.edge[recorded + ply] = edge
+                if growth is not None:  # a borrowed row's edges are another's by the next game
+                    record.edge[recorded + ply] = growth.origin[image, graph.cell[edge]]
             row = np.int64(graph.child[edge])
             if growth is not None:
                 row, image = follow(tables, graph, growth, image, edge, row, ply, step.worth)
@@ -172,12 +178,12 @@ def play_wide(
             complete = growth.used[LOST] == lost
         if counts is None:
             learn(tables, graph, game, ply, now)
+            if growth is not None and not complete and step.visits.shape[0] > 0:
+                forget_borrowed(graph, growth, step.visits)
         elif complete:  # a batch learns nothing from a game that left the table
             count_game(graph, game, ply, counts)
         if record.start.shape[0] > 1:
-            for move in range(ply):
-                record.edge[recorded], record.exploring[recorded] = game.edge[move], game.exploring[move]
-                recorded += 1
+            recorded += ply
             record.start[number - first_game + 1] = recorded
     return last_game
 

@@ -68,7 +68,7 @@ class WideTrainer:
         self.grown: Grown | None = None
         if config.grown:
             self.grown = grown or grow(config)
-            self.grown.max_rows = max(max_rows, self.grown.used.rows)
+            self.grown.limit(max_rows)
         else:
             self._graph = config.graph
             if tables is None:
