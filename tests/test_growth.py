@@ -410,6 +410,26 @@ def test_positions_that_no_game_comes_to_cost_a_line(text: str, tmp_path: Path) 
     assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("change", ["outcome", "code"])
+def test_ends_of_games_that_are_none_cost_a_line(change: str, tmp_path: Path) -> None:
+    """Only value-feed keeps them."""
+    path = tmp_path / "run.h5"
+    run = ttt.train(300, learner="value-feed", board=LARGE, batch=1, out=path)
+    last = run.positions[0].size - 1
+
+    def put(file: Any) -> None:
+        if change == "outcome":
+            file["states/outcome"][last] = 3 - run.positions[1][last]
+        else:
+            file["states/code"][last] += 3**24 if run.positions[0][last] < 3**24 else -(3**24)
+
+    path.write_bytes(sealed(changed(path.read_bytes(), put)))
+    with pytest.raises(RunFileError) as caught:
+        ttt.load(path)
+    assert len(str(caught.value).splitlines()) == 1
+
+
 # --- the bound on memory ------------------------------------------------------------------------------------------
 
 

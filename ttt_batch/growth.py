@@ -122,6 +122,26 @@ def mark(growth: Growth, cell: Any, mover: Any) -> None:
 
 
 @inlined
+def graph_cells(growth: Growth) -> Any:
+    """Number of cells of the board."""
+    return growth.places.power.shape[0]
+
+
+@inlined
+def show_code(growth: Growth, code: Any) -> Any:
+    """Put the position of a code on the board of the game; return how many marks it has."""
+    clear_board(growth)
+    plies = 0
+    for cell in range(graph_cells(growth)):
+        player = code % 3
+        code //= 3
+        if player != 0:
+            mark(growth, cell, player - 1)
+            plies += 1
+    return plies
+
+
+@inlined
 def lowest_image(growth: Growth) -> Any:
     """(code, number) of the image of the position with the lowest code, the first of equals."""
     lowest, number = growth.images[0], 0
@@ -151,12 +171,6 @@ def expand(graph: Graph, growth: Growth, ply: Any, image: Any, edge: Any) -> Any
         graph.child[edge], graph.cell[edge] = child, cell
         edge += 1
     return edge
-
-
-@inlined
-def graph_cells(growth: Growth) -> Any:
-    """Number of cells of the board."""
-    return growth.places.power.shape[0]
 
 
 @inlined
@@ -245,12 +259,7 @@ def row_at(tables: Any, graph: Graph, growth: Growth, code: Any, ply: Any, worth
 
     Nothing is added: what the position is worth by the tables as they are.
     """
-    clear_board(growth)
-    rest = code
-    for cell in range(graph_cells(growth)):
-        if rest % 3 != 0:
-            mark(growth, cell, rest % 3 - 1)
-        rest //= 3
+    show_code(growth, code)
     lowest, image = lowest_image(growth)
     row = find_row(graph, growth, lowest)
     if row < 0:
@@ -301,6 +310,18 @@ def is_open(growth: Growth) -> Any:
 
 
 @inlined
+def ending(growth: Growth) -> Any:
+    """The outcome of the game's marks: that of the line that is made, or a draw on a full board."""
+    n_cells, outcome = graph_cells(growth), UNFINISHED
+    for cell in range(n_cells):
+        for player in range(2):
+            if (growth.marks[player] >> cell) & 1 != 0 and completes(growth.places, cell, growth.marks[player]):
+                outcome = FIRST_WINS + (player ^ growth.places.misere)
+    full = (growth.marks[0] | growth.marks[1]) == (np.int64(1) << n_cells) - 1
+    return DRAW if full and outcome == UNFINISHED else outcome
+
+
+@inlined
 def forget_borrowed(graph: Graph, growth: Growth, visits: Any) -> None:
     """Set the visits (one per entry of the table, in place) of all borrowed rows back to none."""
     n_open, n_rows = n_unfinished(graph), graph.code.shape[0]
@@ -318,26 +339,24 @@ def forget_borrowed(graph: Graph, growth: Growth, visits: Any) -> None:
 def expand_all(graph: Graph, growth: Growth) -> Any:
     """Write the edges of every row that the graph holds, from the codes alone.
 
-    Returns -1, or the first row whose code is no position's, not the lowest of its images, or not of its ply.
+    Returns -1, or the first row whose code is no position's, not the lowest of its images, not of its ply, or has
+    another outcome.
     """
-    n_cells = graph_cells(growth)
     edge = 0
     for row in range(growth.used[ROWS]):
-        clear_board(growth)
-        rest, plies = graph.code[row], 0
-        for cell in range(n_cells):
-            player = rest % 3
-            rest //= 3
-            if player != 0:
-                mark(growth, cell, player - 1)
-                plies += 1
+        plies = show_code(growth, graph.code[row])
         code, _ = lowest_image(growth)
-        if code != graph.code[row] or plies != graph.ply[row] or rest != 0 or not is_open(growth):
+        if code != graph.code[row] or plies != graph.ply[row] or not is_open(growth):
             return row
         # The row's own orientation, also where its first image has the same code by another permutation.
         edge = expand(graph, growth, plies, 0, edge)
         graph.first_edge[row + 1] = edge
     growth.used[EDGES] = edge
+    finals = n_unfinished(graph) + N_SHARED
+    for row in range(finals, finals + growth.used[FINALS]):
+        show_code(growth, graph.code[row])
+        if lowest_image(growth)[0] != graph.code[row] or ending(growth) != graph.outcome[row]:
+            return row
     return -1
 
 
@@ -503,7 +522,10 @@ class Grown:
         self._resize(max(FIRST_ROWS, 1 << (rows - 1).bit_length()))
         wrong = expand_all(self.graph, self.growth)
         if wrong >= 0:
-            raise BoardError(f"code {code[wrong]} in row {wrong} is no position of board {self.board.name}")
+            raise BoardError(
+                f"code {self.graph.code[wrong]} is no position that play on board {self.board.name} comes to, "
+                "or its outcome is another"
+            )
 
     def _resize(self, rows: int) -> None:
         """Give the graph room for `rows` unfinished rows, as many final ones where they have any, and their edges."""

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from ttt_batch.config import Config
+from ttt_batch.enumeration import positions_of_ply
 from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.learners import learner_named
 from ttt_batch.spaces import most_positions
@@ -72,8 +73,12 @@ def check_space(config: Config, max_bytes: int) -> None:
     needed = bytes_needed(config)
     if needed > max_bytes:
         images = len(config.shape.symmetries)
+        rows = most_positions(config.shape) // (images if config.symmetry else 1)
+        edges = sum(
+            positions_of_ply(config.shape, ply) * (config.shape.cells - ply) for ply in range(config.shape.cells)
+        ) // (images if config.symmetry else 1)
         remedy = "" if config.symmetry or images == 1 else f"--symmetry on takes a {images}th, or "
         raise BoardError(
-            f"board {config.board} has up to {most_positions(config.shape):,} positions, which take up to "
+            f"board {config.board} has up to {rows:,} rows with {edges:,} edges, which take up to "
             f"{needed / 1e9:.1f} GB; {max_bytes / 1e9:.1f} GB may be used: {remedy}raise --max-memory"
         )

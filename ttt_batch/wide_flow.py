@@ -16,10 +16,10 @@ from ttt_batch.growth import (
     Growth,
     add_final,
     add_row,
-    clear_board,
     graph_cells,
     has_room,
     mark,
+    show_code,
 )
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.play.flow import batch_base, flow_rows
@@ -71,18 +71,6 @@ def draw_ply(
                 counts.arrived[graph.child[edge]] = 0
 
 
-@inlined
-def show(graph: Graph, growth: Growth, row: Any) -> None:
-    """Put the position of a row, as the row has it, on the board of `growth`."""
-    clear_board(growth)
-    rest = graph.code[row]
-    for cell in range(graph_cells(growth)):
-        player = rest % 3
-        rest //= 3
-        if player != 0:
-            mark(growth, cell, player - 1)
-
-
 @kernel
 def arrive(tables: Any, graph: Graph, growth: Growth, counts: Counts, first: int, last: int, worth: Any) -> Any:
     """Let the games at `counts.visited[first:last]`, whose moves are drawn, arrive where these lead.
@@ -104,7 +92,7 @@ def arrive(tables: Any, graph: Graph, growth: Growth, counts: Counts, first: int
             child = np.int64(graph.child[edge])
             shared_final = growth.finals != 0 and child > n_open and child < n_open + FORFEIT
             if child == n_open + UNSEEN or shared_final:
-                show(graph, growth, row)
+                show_code(growth, graph.code[row])
                 mark(growth, graph.cell[edge], ply & 1)
                 if shared_final:
                     counts.arrived[child] -= games
