@@ -119,9 +119,8 @@ def optimal_share(graph: Graph, policy: Policy, seat: int, solution: Any, reache
                     keeps = 0
             optimal += keeps
         else:
-            for edge in range(lo, hi):
-                if graph.code[graph.child[edge]] >= 0:
-                    reached[graph.child[edge]] = True
+            for edge in range(lo, hi):  # of final rows, forfeits among them, nobody asks
+                reached[graph.child[edge]] = True
     return optimal / total if total else 1.0
 
 
