@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
-from ttt_batch.errors import UsageError
+from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
+from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.play import random_play
 from ttt_batch.play.random_play import (
     BLOCKS_PER_SUM,
@@ -319,3 +319,17 @@ def test_numbers_outside_their_range_are_refused_in_one_line(options: dict[str, 
 
 def test_no_games_have_no_results() -> None:
     assert random_games(Board(), 0, threads=4).tolist() == [0, 0, 0]
+
+
+def test_variants_are_played_or_refused() -> None:
+    board = Board(misere=True)
+    found = random_games(board, 200, seed=3)
+    expected = [0, 0, 0]
+    for number in range(200):
+        marks = [EMPTY] * board.cells
+        for ply, cell in enumerate(random_game(board, 3, number)):
+            marks[cell] = 1 + ply % 2
+        expected[{FIRST_WINS: 0, DRAW: 1, SECOND_WINS: 2}[board.outcome(tuple(marks))]] += 1
+    assert found.tolist() == expected
+    with pytest.raises(BoardError, match="-exact"):
+        random_games(Board(5, 5, 4, exact=True), 10)

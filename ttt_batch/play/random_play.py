@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import EMPTY, FIRST, SECOND, UNFINISHED, Board
 from ttt_batch.compile import inlined, kernel
-from ttt_batch.errors import UsageError
+from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.streams import GOLDEN, MASK_64, MIX_1, MIX_2, S32, mix, stream_key
 
 PURPOSE = 0x52414E44
@@ -299,8 +299,11 @@ def random_games(board: Board, games: int, *, seed: int = 0, threads: int = 1, b
 
     seed: any int, taken modulo 2**64.
     threads: at least 1.  block: games abreast.  Neither changes the result.
-    Raises UsageError where a number is outside its range.
+    Raises UsageError where a number is outside its range, and BoardError where longer lines do not count: whether a
+    line is one then depends on the marks around it.
     """
+    if board.exact:
+        raise BoardError(f"random games on {board.name} cannot be played in bulk; choose a board without -exact")
     if not 0 <= games <= MAX_GAMES:
         raise UsageError(f"{games} random games: the number must be from 0 to {MAX_GAMES:,}")
     if threads < 1 or block < 1:
@@ -328,6 +331,8 @@ def random_games(board: Board, games: int, *, seed: int = 0, threads: int = 1, b
             except BaseException:
                 stopped.set()  # or leaving the pool would wait until all games are played
                 raise
+    if board.misere:  # whoever makes a line loses
+        first, second = second, first
     return np.array([first, games - first - second, second], np.int64)
 
 
