@@ -596,3 +596,37 @@ def test_more_ends_of_games_than_positions_survive_a_file(monkeypatch: pytest.Mo
     assert bytes_of(loaded) == bytes_of(run)
     more, _ = ttt.learn_from(["0 24 1"], run=path)
     assert more.games == run.games + 1
+
+
+# --- flow -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("symmetry", ["off", "on"])
+def test_flow_teaches_ends_of_games_each_on_its_own(symmetry: str) -> None:
+    """The rows that stand for all final positions hold start values, whoever ended how often."""
+    run = ttt.train(
+        3_000, learner="value-feed", board="1x18x2", engine="flow", batch=3_000, symmetry=symmetry, epsilon=1.0
+    )
+    shared = (run.positions[0] < 0) & (run.positions[0] > -7)
+    assert shared.sum() == growth.N_SHARED
+    assert np.isnan(run.tables.value[:, shared]).all()
+    finals = np.flatnonzero(run.positions[1] != naive.UNFINISHED)
+    own = finals[finals > int(np.flatnonzero(shared)[-1])]
+    seen = ~np.isnan(run.tables.value[:, own])
+    assert own.size > 10 and (seen.sum(axis=0) == 1).all()  # the player who ended the game has learnt
+
+
+def test_a_file_that_begins_elsewhere_costs_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    ttt.train(30, learner="greedy-td", board=LARGE, batch=1, out=path)
+
+    def put(file: Any) -> None:
+        code = file["states/code"][:]
+        code[[0, 1]] = code[[1, 0]]
+        file["states/code"][:] = code
+
+    path.write_bytes(sealed(changed(path.read_bytes(), put)))
+    with pytest.raises(RunFileError) as caught:
+        ttt.load(path)
+    assert len(str(caught.value).splitlines()) == 1

@@ -189,6 +189,9 @@ def train(
             elsewhere=elsewhere,
             command=_command_line(),
         )
+    if run.full:
+        kept = f"the {run.games:,} games learnt so far are saved in {target}" if run.games else "nothing was written"
+        raise RunFileError(f"the table is full, and training has ended; {kept}; go on with a larger --max-memory")
     if run.games == 0 or not target.exists():
         raise InterruptedTraining("interrupted before the first batch was learnt; nothing was written")
     typer.echo(

@@ -14,6 +14,7 @@ from ttt_batch.growth import grow
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
+from ttt_batch.memory import parse_memory, rows_within
 from ttt_batch.plans import check_origin
 from ttt_batch.play.counts import outcomes_of
 from ttt_batch.provenance import Clock
@@ -112,6 +113,7 @@ def _learn_grown(
     if origin is not None:
         visits = origin.visits_or_zeros() if alpha.power else np.zeros(0)
         grown.restore(*origin.positions, origin.tables, visits)
+    grown.limit(rows_within(config, parse_memory(None)))
     game, outcomes, learnt = make_wide_game(config.shape.cells), np.zeros(4, np.int64), 0
     while True:
         step = make_step(alpha.start, config.gamma, grown.worth, alpha.power, grown.visits)

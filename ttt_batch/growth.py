@@ -185,7 +185,7 @@ def link(graph: Graph, growth: Growth, row: Any, ply: Any) -> None:
             code = growth.images[image] - (1 + mover) * growth.places.power[cell, image]
             lowest = code if code < lowest else lowest
         parent = find_row(graph, growth, lowest)
-        if parent < 0:
+        if parent < 0 or parent >= n_unfinished(graph):  # a final one, in a file that somebody has forged
             continue
         lo, hi = edges_of(graph, parent)
         # A parent that is its own image in several ways has as many moves here.
@@ -322,6 +322,22 @@ def ending(growth: Growth) -> Any:
 
 
 @inlined
+def in_turn(growth: Growth) -> Any:
+    """Whether the marks of a final position are as many as turns leave, its lines those of the last to move."""
+    first, second = np.int64(0), np.int64(0)
+    for cell in range(graph_cells(growth)):
+        first += (growth.marks[0] >> cell) & 1
+        second += (growth.marks[1] >> cell) & 1
+    if first - second != 0 and first - second != 1:
+        return False
+    waiting = 1 if first > second else 0  # whoever would move next has made no line
+    for cell in range(graph_cells(growth)):
+        if (growth.marks[waiting] >> cell) & 1 != 0 and completes(growth.places, cell, growth.marks[waiting]):
+            return False
+    return True
+
+
+@inlined
 def forget_borrowed(graph: Graph, growth: Growth, visits: Any) -> None:
     """Set the visits (one per entry of the table, in place) of all borrowed rows back to none."""
     n_open, n_rows = n_unfinished(graph), graph.code.shape[0]
@@ -355,7 +371,7 @@ def expand_all(graph: Graph, growth: Growth) -> Any:
     finals = n_unfinished(graph) + N_SHARED
     for row in range(finals, finals + growth.used[FINALS]):
         show_code(growth, graph.code[row])
-        if lowest_image(growth)[0] != graph.code[row] or ending(growth) != graph.outcome[row]:
+        if lowest_image(growth)[0] != graph.code[row] or ending(growth) != graph.outcome[row] or not in_turn(growth):
             return row
     return -1
 
@@ -497,6 +513,7 @@ class Grown:
             not (0 < rows <= MAX_ROWS and 0 <= finals <= MAX_ROWS * self._finals)
             or code[shared].tolist() != list(SHARED_CODES)
             or outcome[shared].tolist() != list(SHARED_OUTCOMES)
+            or code[0] != 0
             or kept.min() < 0
             or kept.max() >= 3**self.board.cells
             or np.unique(kept).size < kept.size
@@ -514,6 +531,12 @@ class Grown:
         )
         width = np.full(rows, self.board.cells) - (0 if self.learner.occupied else plies[:rows])
         edges = int(width.sum())
+        for name, table, now in zip(tables._fields, tables, self.tables, strict=True):
+            entries = code.size if self.learner.fields[name][0].endswith("S") else edges
+            if table.ndim != now.ndim or table.shape[-1] != entries:
+                raise BoardError(f"its table {name} does not fit its positions")
+        if self._counted and visits.size not in (0, tables[0].size):
+            raise BoardError("its table of visits does not fit its positions")
         self.graph = graph._replace(child=np.zeros(edges, np.uint32), cell=np.zeros(edges, np.int8))
         self.tables = tables
         counted = visits if visits.size else np.zeros(tables[0].size)

@@ -36,7 +36,7 @@ def parse_memory(text: str | None) -> int:
 
 
 def bytes_a_row(config: Config) -> float:
-    """Bytes that a row of a board takes in training with its edges, at most."""
+    """Bytes that a row of a board takes in training with its edges, about."""
     learner, cells = learner_named(config.learner), config.shape.cells
     edges = cells if learner.occupied else cells * 0.75  # rows late in a game have few moves, and they are the most
     by_row = sum(8 * (2 if axes.startswith("P") else 1) for axes, _ in learner.fields.values() if axes.endswith("S"))
@@ -44,6 +44,8 @@ def bytes_a_row(config: Config) -> float:
     entries = (by_row or by_edge * edges) if config.alpha_schedule.power else 0
     # Rows: code, outcome, ply, first edge, hash table.  Edges: child, cell.
     taken = 14 + 32 + by_row + entries + edges * (5 + by_edge)
+    if config.grown and learner.final_rows:  # as many final rows, without edges
+        taken += 10 + 32 + by_row + entries + (0 if config.batch == 1 else 40)
     if config.batch != 1:
         taken += 53 + 16 * edges  # arrived, scratch, lists; how often each edge was taken
     return taken

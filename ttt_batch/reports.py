@@ -74,7 +74,10 @@ def training_summary(run: Run, path: str | None) -> dict[str, Any]:
         "in_play": dict(zip(outcomes, last["outcomes"].tolist(), strict=True)),
     }
     if run.grown is not None:
-        summary |= {"positions": int(last["positions"]), "positions_without_room": run.grown.lost}
+        summary |= {
+            "positions": int(last["positions"]),
+            "positions_without_room": int(run.provenance.get("positions_without_room", 0)),
+        }
     else:
         summary |= {
             "unbeatable": dict(zip(SEATS, last["unbeatable"].tolist(), strict=True)),

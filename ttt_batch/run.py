@@ -84,6 +84,7 @@ class Run:
     background: float64[codes, cells], the whole table of an imported file, with rows that cannot occur; or None.
     goal: games that were asked for; 0 where nothing was.
     grown: the positions that play has come to, on a board too large to enumerate.
+    full: training ended because its positions had no more room.
     batch_start: where the run stood before the batch within which it ends; None where it ends with a batch.
     statistics: recorded points, an array per column (see `runfile`).  provenance: where the run comes from.
     notes: lines for the person about the file that it was read from.  version: that file's format, major and minor.
@@ -99,6 +100,7 @@ class Run:
     background: NDArray[np.float64] | None = None
     goal: int = 0
     grown: Grown | None = None
+    full: bool = False
     batch_start: State | None = None
     notes: tuple[str, ...] = ()
     version: tuple[int, int] = FORMAT

@@ -17,8 +17,6 @@ ENUMERATED = 12_000_000
 
 WORDS = ("auto", "on", "off")
 
-MAX_PLAYED = 36
-
 
 class Space(NamedTuple):
     """grown: rows are added as play reaches them.  symmetry: a row stands for all images of a position."""

@@ -187,16 +187,17 @@ def train(
             run = Run(config, tables, trainer.games, statistics, provenance, visits=visits, grown=trainer.grown)
             run.interrupted, run.goal = trainer.games < total, total
             if trainer.grown is not None and trainer.grown.lost:
-                run.provenance["positions_without_room"] = trainer.grown.lost
+                before = int(plan.provenance.get("positions_without_room", 0))
+                run.provenance["positions_without_room"] = before + trainer.grown.lost
             return run
 
         stop = stop or (lambda: False)
         before = _train_to(total, trainer, recorder, clock, progress, stop, files, run_now, say)
         if trainer.games == plan.games and plan.resumed is not None:
-            plan.resumed.interrupted = True
+            plan.resumed.interrupted, plan.resumed.full = True, trainer.full
             return plan.resumed  # not even the batch within which it had ended was played: all is as it was
         run = run_now()
-        run.batch_start = before
+        run.batch_start, run.full = before, trainer.full
         if files is not None and run.games:
             try:
                 files.finish(run, elsewhere)

@@ -74,6 +74,7 @@ def _ask(run: Run) -> None:
     run.evaluation()
     run.judgement()
     run.move_values(0)
+    run.candidates(0)
 
 
 def _ask_grown(run: Run, folder: Path) -> None:

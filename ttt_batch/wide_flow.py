@@ -55,20 +55,19 @@ def draw_ply(
     """Draw which moves the games take that arrived at `counts.visited[first:last]`, all of one ply.
 
     random: the mover plays at random, without exploring.  key, batch: see `play.flow.flow`.  policy: scratch.
-    `counts.taken` of these rows is written, and what arrived at final rows added to, in place.
+    `counts.taken` of these rows is written, in place.
     """
-    n_open = n_unfinished(graph)
     for i in range(first, last):
         if random:
             order_legal(graph, policy, counts.visited[i])
         else:
             list_best(tables, graph, choice, policy, counts.visited[i])
     flow_rows(graph, policy, 0.0 if random else epsilon, batch_base(key, batch), counts, first, last)
-    for i in range(first, last):  # `arrive` adds up what reaches unfinished rows, once they all are there
+    for i in range(first, last):  # `arrive` adds it up anew, once every row is there
         lo, hi = edges_of(graph, counts.visited[i])
         for edge in range(lo, hi):
-            if graph.child[edge] <= n_open + UNSEEN:
-                counts.arrived[graph.child[edge]] = 0
+            games = counts.taken[edge, GREEDY] + counts.taken[edge, EXPLORING]
+            counts.arrived[graph.child[edge]] -= games
 
 
 @kernel
@@ -95,14 +94,11 @@ def arrive(tables: Any, graph: Graph, growth: Growth, counts: Counts, first: int
                 show_code(growth, graph.code[row])
                 mark(growth, graph.cell[edge], ply & 1)
                 if shared_final:
-                    counts.arrived[child] -= games
                     child = np.int64(add_final(tables, graph, growth, ply + 1, child, worth))
-                    counts.arrived[child] += games
                 else:
                     child = np.int64(add_row(tables, graph, growth, ply + 1, worth))
-            if child < n_open:
-                if counts.arrived[child] == 0:
-                    counts.visited[counts.n_visited[0]] = child
-                    counts.n_visited[0] += 1
-                counts.arrived[child] += games
+            if child < n_open and counts.arrived[child] == 0:
+                counts.visited[counts.n_visited[0]] = child
+                counts.n_visited[0] += 1
+            counts.arrived[child] += games
     return last

@@ -160,14 +160,12 @@ class WideTrainer:
         game = self.games
         while game < last:
             end = min(last, batch_bounds(self.batches, game)[1])
-            # The policy is the one that the batch is about to be played with once it is ordered; play first.
-            before = work.policy
             run_strides(*shared, strides, self._key, self.batches, game, end)
-            epsilon = value_at(self._pace.epsilon, game)
+            epsilon = value_at(self._pace.epsilon, game)  # the policy is still that of the batch just played
             for start in range(game, end, RECORDED_AT_ONCE):
                 until = min(end, start + RECORDED_AT_ONCE)
                 space = _space(until - start, self.config.shape.cells)
-                restride(self._graph, before, epsilon, work.seat, self._key, start, until, space)
+                restride(self._graph, work.policy, epsilon, work.seat, self._key, start, until, space)
                 self._recorded(space)
             game = end
 
