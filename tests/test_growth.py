@@ -14,6 +14,7 @@ from runfiles import changed, sealed
 import ttt_batch as ttt
 from ttt_batch import config, growth, spaces, training
 from ttt_batch.board import EMPTY, Position, parse_board
+from ttt_batch.checking import check_run
 from ttt_batch.config import make_config
 from ttt_batch.errors import RunFileError
 from ttt_batch.games import parse_cells
@@ -630,3 +631,16 @@ def test_a_file_that_begins_elsewhere_costs_a_line(tmp_path: Path) -> None:
     with pytest.raises(RunFileError) as caught:
         ttt.load(path)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_batch_of_flow_without_room_leaves_no_trace(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    options: dict[str, Any] = {"learner": "greedy-td", "board": LARGE, "engine": "flow", "batch": 500, "seed": 5}
+    with pytest.warns(RuntimeWarning, match="table is full"):
+        stopped = ttt.train(20_000, **options, max_memory="6MB", out=path)
+    assert stopped.full and 0 < stopped.games < 20_000
+    whole = ttt.train(stopped.games, **options)
+    assert bytes_of(stopped) == bytes_of(whole) == bytes_of(ttt.load(path))
+    assert check_run(path)[0] == []
+    longer = ttt.train(resume=path, until=stopped.games + 1_000)
+    assert bytes_of(longer) == bytes_of(ttt.train(longer.games, **options))

@@ -486,6 +486,14 @@ class Grown:
         code, outcome = graph.code[kept], graph.outcome[kept]
         return State(state.games, self.learner.tables(*tables), visits, state.outcomes, code, outcome)
 
+    def go_back(self, rows: int, finals: int) -> None:
+        """Forget all but the first `rows` unfinished and `finals` final rows, about which nothing was learnt since."""
+        graph, tables, visits = self.compact()
+        state = State(0, tables, visits, np.zeros(3, np.int64), graph.code, graph.outcome)
+        state = self.cut(state, rows, finals)
+        self.restore(state.code, state.outcome, state.tables, state.visits)
+        self.limit(self.max_rows)
+
     def padded(self, state: State) -> State:
         """A state from when there were fewer rows, with the others at their start values."""
         graph, tables, visits = self.compact()

@@ -225,7 +225,7 @@ class WideTrainer:
         epsilon = value_at(self._pace.epsilon, game)
         seat = self._seats[batch_parity(self.batches, game)]
         counts.visited[0], counts.arrived[0], counts.n_visited[0] = 0, last - game, 1
-        first, ply = 0, 0
+        before, first, ply = grown.used, 0, 0
         while first < counts.n_visited[0]:
             until = int(counts.n_visited[0])
             rival = seat >= 0 and ply & 1 != seat
@@ -245,6 +245,7 @@ class WideTrainer:
             while (first := arrive(grown.tables, grown.graph, grown.growth, counts, first, until, self.worth)) < until:
                 if not grown.may_grow:
                     self._counts = None
+                    grown.go_back(before.rows, before.finals)
                     return False
                 grown.enlarge()
                 self._step = self._step._replace(visits=grown.visits)
