@@ -210,16 +210,32 @@ def has_room(graph: Graph, growth: Growth, rows: Any) -> Any:
 
 
 @inlined
+def borrow_row(tables: Any, graph: Graph, growth: Growth, code: Any, image: Any, ply: Any, worth: Any) -> Any:
+    """The row lent to unfinished positions of `ply`, at its start value, for the position of the game, in place.
+
+    code, image: its lowest.
+    """
+    row = n_unfinished(graph) - graph_cells(growth) + ply
+    graph.code[row], graph.ply[row] = code, ply
+    expand(graph, growth, ply, image, np.int64(graph.first_edge[row]))
+    begin(tables, graph, row, worth, growth.key)
+    return row
+
+
+@inlined
+def is_legal(graph: Graph, edge: Any) -> Any:
+    """Whether a move marks a free cell: all but those that forfeit."""
+    code = graph.code[graph.child[edge]]
+    return code != -1 and code != -2
+
+
+@inlined
 def add_row(tables: Any, graph: Graph, growth: Growth, ply: Any, worth: Any) -> Any:
     """A row for the unfinished position of the game, in place: its own, or a borrowed one where there is no room."""
     code, image = lowest_image(growth)
     if not has_room(graph, growth, 1):
         growth.used[LOST] += 1
-        row = n_unfinished(graph) - graph_cells(growth) + ply
-        graph.code[row] = code
-        expand(graph, growth, ply, image, np.int64(graph.first_edge[row]))
-        begin(tables, graph, row, worth, growth.key)
-        return row
+        return borrow_row(tables, graph, growth, code, image, ply, worth)
     row = growth.used[ROWS]
     graph.code[row], graph.ply[row] = code, ply
     edge = expand(graph, growth, ply, image, growth.used[EDGES])
@@ -233,9 +249,9 @@ def add_row(tables: Any, graph: Graph, growth: Growth, ply: Any, worth: Any) -> 
 
 @inlined
 def add_final(tables: Any, graph: Graph, growth: Growth, ply: Any, shared: Any, worth: Any) -> Any:
-    """A row of its own for the final position of the game, in place; `shared`, which stands for all such, without room.
+    """A row of its own for the final position of the game, in place; the last of all, lent to such, without room.
 
-    ply: marks on the board.
+    ply: marks on the board.  shared: the row that stands for all final positions of its outcome.
     """
     if not has_room(graph, growth, 1):
         growth.used[LOST] += 1
@@ -263,10 +279,7 @@ def row_at(tables: Any, graph: Graph, growth: Growth, code: Any, ply: Any, worth
     lowest, image = lowest_image(growth)
     row = find_row(graph, growth, lowest)
     if row < 0:
-        row = n_unfinished(graph) - graph_cells(growth) + ply
-        graph.code[row], graph.ply[row] = lowest, ply
-        expand(graph, growth, ply, image, np.int64(graph.first_edge[row]))
-        begin(tables, graph, row, worth, growth.key)
+        row = borrow_row(tables, graph, growth, lowest, image, ply, worth)
     return np.int64(row), image
 
 
@@ -297,44 +310,27 @@ def remember_all(graph: Graph, growth: Growth) -> None:
 
 
 @inlined
-def is_open(growth: Growth) -> Any:
-    """Whether the marks of the game are as many as turns leave, and nobody has made a line."""
-    ahead = 0
-    for cell in range(graph_cells(growth)):
-        for player in range(2):
-            if (growth.marks[player] >> cell) & 1 != 0:
-                ahead += 1 - 2 * player
-                if completes(growth.places, cell, growth.marks[player]):
-                    return False
-    return ahead == 0 or ahead == 1
+def outcome_of_marks(growth: Growth) -> Any:
+    """The outcome of the position of the game, or -1 where no game comes to it.
 
-
-@inlined
-def ending(growth: Growth) -> Any:
-    """The outcome of the game's marks: that of the line that is made, or a draw on a full board."""
-    n_cells, outcome = graph_cells(growth), UNFINISHED
+    Because there are not as many marks as turns leave, or whoever would move next has a line.
+    """
+    n_cells = graph_cells(growth)
+    plies, ahead = 0, 0
+    for cell in range(n_cells):
+        first, second = (growth.marks[0] >> cell) & 1, (growth.marks[1] >> cell) & 1
+        plies += first + second
+        ahead += first - second
+    if ahead != 0 and ahead != 1:
+        return -1
+    outcome = DRAW if plies == n_cells else UNFINISHED
     for cell in range(n_cells):
         for player in range(2):
             if (growth.marks[player] >> cell) & 1 != 0 and completes(growth.places, cell, growth.marks[player]):
+                if player != 1 - ahead:
+                    return -1
                 outcome = FIRST_WINS + (player ^ growth.places.misere)
-    full = (growth.marks[0] | growth.marks[1]) == (np.int64(1) << n_cells) - 1
-    return DRAW if full and outcome == UNFINISHED else outcome
-
-
-@inlined
-def in_turn(growth: Growth) -> Any:
-    """Whether the marks of a final position are as many as turns leave, its lines those of the last to move."""
-    first, second = np.int64(0), np.int64(0)
-    for cell in range(graph_cells(growth)):
-        first += (growth.marks[0] >> cell) & 1
-        second += (growth.marks[1] >> cell) & 1
-    if first - second != 0 and first - second != 1:
-        return False
-    waiting = 1 if first > second else 0  # whoever would move next has made no line
-    for cell in range(graph_cells(growth)):
-        if (growth.marks[waiting] >> cell) & 1 != 0 and completes(growth.places, cell, growth.marks[waiting]):
-            return False
-    return True
+    return outcome
 
 
 @inlined
@@ -362,7 +358,7 @@ def expand_all(graph: Graph, growth: Growth) -> Any:
     for row in range(growth.used[ROWS]):
         plies = show_code(growth, graph.code[row])
         code, _ = lowest_image(growth)
-        if code != graph.code[row] or plies != graph.ply[row] or not is_open(growth):
+        if code != graph.code[row] or plies != graph.ply[row] or outcome_of_marks(growth) != UNFINISHED:
             return row
         # The row's own orientation, also where its first image has the same code by another permutation.
         edge = expand(graph, growth, plies, 0, edge)
@@ -371,7 +367,7 @@ def expand_all(graph: Graph, growth: Growth) -> Any:
     finals = n_unfinished(graph) + N_SHARED
     for row in range(finals, finals + growth.used[FINALS]):
         show_code(growth, graph.code[row])
-        if lowest_image(growth)[0] != graph.code[row] or ending(growth) != graph.outcome[row] or not in_turn(growth):
+        if lowest_image(growth)[0] != graph.code[row] or outcome_of_marks(growth) != graph.outcome[row]:
             return row
     return -1
 

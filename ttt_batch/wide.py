@@ -24,6 +24,7 @@ from ttt_batch.growth import (
     forget_borrowed,
     graph_cells,
     has_room,
+    is_legal,
     lowest_image,
     mark,
 )
@@ -56,10 +57,10 @@ def rival_edge(graph: Graph, rival: Policy, row: Any, bits: Any) -> Any:
         return np.int64(rival.ordered[lo + below(bits, rival.best[row])])
     legal = 0
     for edge in range(lo, hi):
-        legal += graph.code[graph.child[edge]] not in (-1, -2)
+        legal += is_legal(graph, edge)
     left = below(bits, legal)
     for edge in range(lo, hi):
-        if graph.code[graph.child[edge]] not in (-1, -2):
+        if is_legal(graph, edge):
             if left == 0:
                 return np.int64(edge)
             left -= 1

@@ -18,6 +18,7 @@ from ttt_batch.growth import (
     add_row,
     graph_cells,
     has_room,
+    is_legal,
     mark,
     show_code,
 )
@@ -32,9 +33,8 @@ def order_legal(graph: Graph, policy: Policy, row: Any) -> None:
     lo, hi = edges_of(graph, row)
     put = lo
     for edge in range(lo, hi):
-        code = graph.code[graph.child[edge]]
         policy.ordered[put] = edge
-        put += code != -1 and code != -2
+        put += is_legal(graph, edge)
     policy.best[row] = put - lo
 
 
