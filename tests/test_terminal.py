@@ -13,7 +13,8 @@ import ttt_batch as ttt
 from ttt_batch import terminal
 from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, Board, Position
 from ttt_batch.errors import BoardError, UsageError
-from ttt_batch.terminal import Command, Game, Result, Score
+from ttt_batch.game import Game
+from ttt_batch.terminal import Command, Result, Score
 
 BOARD = Board()
 FOUR = Board(4, 4, 4)

@@ -78,12 +78,34 @@ def row_of(graph: Graph, code: int) -> int:
 
 def solve(graph: Graph) -> NDArray[np.int8]:
     """Solve the game: int8[S], 1 where the first player wins with best play, 0 for a draw, -1 where the second wins."""
+    return _minimax(graph, 1, slower=0)
+
+
+QUICKEST = 64
+"""What `solve_in_plies` gives a game that is won already; each ply before that takes one away (at most 36 cells)."""
+
+
+def solve_in_plies(graph: Graph) -> NDArray[np.int8]:
+    """Solve the game with distances: int8[S], QUICKEST - n where the first player wins after n more plies, n - QUICKEST
+    where the second does, 0 for a draw.
+
+    Whoever wins takes the shortest way and whoever loses the longest.
+    """
+    return _minimax(graph, QUICKEST, slower=1)
+
+
+def _minimax(graph: Graph, win: int, slower: int) -> NDArray[np.int8]:
+    """Best play from every row: `win` or -`win` for a game won by the first or second player, nearer to 0 by `slower`
+    a ply."""
     value = np.zeros(graph.code.size, dtype=np.int8)
-    value[graph.outcome == FIRST_WINS], value[graph.outcome == SECOND_WINS] = 1, -1
+    value[graph.outcome == FIRST_WINS], value[graph.outcome == SECOND_WINS] = win, -win
     open_ply = graph.ply[: graph.first_edge.size - 1]
     for ply in range(int(open_ply[-1]), -1, -1):
         rows = slice(*np.searchsorted(open_ply, [ply, ply + 1]))
         edges = slice(graph.first_edge[rows.start], graph.first_edge[rows.stop])
         best = np.minimum if ply % 2 else np.maximum
-        value[rows] = best.reduceat(value[graph.child[edges]], graph.first_edge[rows] - graph.first_edge[rows.start])
+        behind = value[graph.child[edges]]
+        if slower:
+            behind -= np.sign(behind) * slower
+        value[rows] = best.reduceat(behind, graph.first_edge[rows] - graph.first_edge[rows.start])
     return value

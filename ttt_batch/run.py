@@ -8,14 +8,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.board import EMPTY, UNFINISHED, Board, Position
+from ttt_batch.board import EMPTY, FIRST, UNFINISHED, Board, Position
 from ttt_batch.config import Config
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import BoardError, RunFileError, UsageError
 from ttt_batch.evaluation import Judgement, judge, losing_line, make_bench, make_judgement, match
 from ttt_batch.files import shown
 from ttt_batch.fitting import config_of, grown_of, misfits
-from ttt_batch.graph import Graph, row_of, solve
+from ttt_batch.graph import Graph, row_of, solve_in_plies
 from ttt_batch.growth import Grown, positions_in, row_at
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
@@ -33,6 +33,7 @@ from ttt_batch.policy import (
 from ttt_batch.runfile import FORMAT, RunData, load_run, save_run
 from ttt_batch.spaces import Space, check_enumerable
 from ttt_batch.state import State
+from ttt_batch.truth import Truth, truth_of
 
 SEATS = ("first", "second")
 Opponent = Literal["random", "optimal", "self"]
@@ -128,8 +129,16 @@ class Run:
     @functools.cached_property
     def solution(self) -> NDArray[np.int8]:
         """int8[S]: the true result of every position, 1 first wins, 0 draw, -1 second wins.  Raises BoardError."""
+        return np.sign(self.solution_in_plies)
+
+    @functools.cached_property
+    def solution_in_plies(self) -> NDArray[np.int8]:
+        """int8[S]: the true result of every position with its distance, as `graph.solve_in_plies` gives it.
+
+        Raises BoardError.
+        """
         self._needs_all("a solution")
-        return solve(self.graph)
+        return solve_in_plies(self.graph)
 
     @functools.cached_property
     def policy(self) -> Policy:
@@ -225,11 +234,36 @@ class Run:
             marks[image[cell]] = 1 + ply % 2
         return cells
 
-    def true_value(self, position: str | int | Position) -> int | None:
-        """The result of best play from a position: 1 first wins, 0 draw, -1 second wins; None where it is not known."""
+    def truth(self, position: str | int | Position) -> Truth | None:
+        """Who wins with best play from a position, and after how many plies; None on a growing board, where nobody
+        knows.
+
+        Raises BoardError for a position that no game reaches.
+        """
         if self.grown is not None:
             return None
-        return int(self.solution[self._located(self.position(position))[0]])
+        marks = self.position(position)
+        return truth_of(int(self.solution_in_plies[self._located(marks)[0]]), marks.count(EMPTY))
+
+    def true_moves(self, position: str | int | Position) -> dict[int, Truth] | None:
+        """The truth behind each move: by free cell the result of best play after it, plies counted from there.
+
+        Empty for a final position, None on a growing board.  Raises BoardError for a position that no game reaches.
+        """
+        marks = self.position(position)
+        if self.grown is not None:
+            return None
+        if self.board.outcome(marks) != UNFINISHED:
+            return {}
+        mark = FIRST + (self.board.cells - marks.count(EMPTY)) % 2
+        free = [cell for cell, here in enumerate(marks) if here == EMPTY]
+        found = {cell: self.truth((*marks[:cell], mark, *marks[cell + 1 :])) for cell in free}
+        return {cell: truth for cell, truth in found.items() if truth is not None}
+
+    def true_value(self, position: str | int | Position) -> int | None:
+        """The result of best play from a position: 1 first wins, 0 draw, -1 second wins; None where it is not known."""
+        truth = self.truth(position)
+        return None if truth is None else truth.result
 
     def common_graph(self, other: "Run") -> Graph:
         """Positions and moves as both runs see them.

@@ -1,9 +1,8 @@
 """A game in the terminal: a person against an agent, by plain lines of text on any board.
 
-Four layers that can be tested and replaced apart: the game (`Game`, a tuple of moves from which everything
-else follows), the keys (`read_entry`, text to a cell or a command), the drawing (`draw_board`, `draw_hints`,
-lines of text without side effects) and the loop (`play_game`, `play_games`), which knows its streams only as
-`ask` and `tell`.  `play` ties the loop to real streams.
+Three layers that can be tested and replaced apart: the keys (`read_entry`, text to a cell or a command), the drawing
+(`draw_board`, `draw_hints`, lines of text without side effects) and the loop (`play_game`, `play_games`), which knows
+its streams only as `ask` and `tell`.  `play` ties the loop to real streams.
 
 Everything is plain ASCII; what is drawn is at most WIDTH columns wide on boards of up to six columns, and WIDEST on
 any.  Cells and lines go by the board alone, so an agent may know as few positions as it likes.
@@ -11,13 +10,12 @@ any.  Cells and lines go by the board alone, so an agent may know as few positio
 
 import contextlib
 import enum
-import functools
 import math
 import os
 import random
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, TextIO
 
 from ttt_batch.board import (
@@ -33,6 +31,7 @@ from ttt_batch.board import (
     Position,
 )
 from ttt_batch.errors import BoardError, TttBatchError, UsageError
+from ttt_batch.game import Game
 
 WIDTH = 40
 """Columns that everything should fit into: a telephone held upright."""
@@ -73,61 +72,6 @@ class Pupil(Protocol):
 
     def undo(self) -> bool:
         """Forget the last lesson; return False where there is none.  Raises TttBatchError where it could not."""
-
-
-# --- the game ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Game:
-    """A game so far: its moves.  Position, player to move and outcome follow from them."""
-
-    board: Board
-    moves: tuple[int, ...] = ()
-
-    @functools.cached_property
-    def position(self) -> Position:
-        """Marks of all cells.  A forfeiting move leaves no mark."""
-        marks = [EMPTY] * self.board.cells
-        for ply, cell in enumerate(self.moves):
-            if marks[cell] == EMPTY:
-                marks[cell] = FIRST + ply % 2
-        return tuple(marks)
-
-    @property
-    def mover(self) -> int:
-        """Mark of the player to move, FIRST or SECOND."""
-        return FIRST + len(self.moves) % 2
-
-    @property
-    def forfeited(self) -> bool:
-        """Whether the last move went to an occupied cell."""
-        return self.board.cells - self.position.count(EMPTY) < len(self.moves)
-
-    @functools.cached_property
-    def outcome(self) -> int:
-        """UNFINISHED, FIRST_WINS, SECOND_WINS or DRAW; a forfeit is won by the other player."""
-        if self.forfeited:
-            return FIRST_WINS if self.mover == FIRST else SECOND_WINS
-        return self.board.outcome(self.position)
-
-    def after(self, cell: int) -> "Game":
-        """Return the game with one more move; an occupied cell forfeits it.
-
-        Raises BoardError for a cell outside the board and for a move after the end.
-        """
-        if self.outcome != UNFINISHED:
-            raise BoardError(f"no move to cell {cell}: the game is over")
-        if not 0 <= cell < self.board.cells:
-            raise BoardError(f"cell {cell} is outside 0 .. {self.board.cells - 1}")
-        return replace(self, moves=(*self.moves, cell))
-
-    def before_move_of(self, player: int) -> "Game | None":
-        """Return the game before the last move of `player` (FIRST or SECOND), None where there is none."""
-        for ply in reversed(range(len(self.moves))):
-            if FIRST + ply % 2 == player:
-                return replace(self, moves=self.moves[:ply])
-        return None
 
 
 # --- the keys ---------------------------------------------------------------------------------------------
