@@ -25,7 +25,7 @@ from typing import Any
 GAMES = 100_000
 INTERPRETER, KERNELS, REST, EXIT = "start of the interpreter", "loading kernels", "the rest", "end of the process"
 IMPORTS = {
-    "import of typer and the commands": ("ttt_batch.__main__", "ttt_batch.cli"),
+    "import of typer and the commands": ("ttt_batch.__main__", "ttt_batch.cli", "ttt_batch.commands"),
     "import of numpy": ("numpy",),
     "import of numba": ("numba", "numba.extending", "numba.core.caching"),
     "import of h5py": ("h5py",),

@@ -20,11 +20,12 @@ import pytest
 
 import ttt_batch as ttt
 from ttt_batch import compile as kernels
-from ttt_batch import reports
+from ttt_batch import progress as moving
 from ttt_batch.__main__ import run as run_here
-from ttt_batch.cli import _Interrupt
 from ttt_batch.errors import InterruptedTraining
+from ttt_batch.interrupt import Interrupt
 from ttt_batch.learners.base import Settings
+from ttt_batch.progress import COMPILING, Reporter
 from ttt_batch.runfile import USER_BLOCK
 
 # pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
@@ -189,12 +190,12 @@ def test_an_interrupt_that_python_drops_comes_again(monkeypatch: pytest.MonkeyPa
     """LLVM calls Python back while it compiles; what is raised there never reaches the caller."""
     dropped: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: dropped.append(unraisable.exc_type))
-    with pytest.raises(InterruptedTraining, match="the end"), _Interrupt("the end"):
+    with pytest.raises(InterruptedTraining, match="the end"), Interrupt("the end"):
         ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
         for _ in range(1000):
             time.sleep(0.01)
     assert dropped == []
-    with _Interrupt("the end"):
+    with Interrupt("the end"):
         ctypes.CFUNCTYPE(None)(lambda: [][0])()
     assert dropped == [IndexError]
 
@@ -270,10 +271,10 @@ class FakeDisplay:
 
 
 def test_bar_and_spinner_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "_live_display", FakeDisplay)
+    monkeypatch.setattr(moving, "_live_display", FakeDisplay)
     progress = ttt.Progress(10, 20, 1.0, (4, 3, 3), None, False)
     watchers = len(kernels._watchers)
-    with reports.Reporter(live=True) as report:
+    with Reporter(live=True) as report:
         begin, end = kernels._watchers[-1]
         for _ in range(2):
             begin()
@@ -288,11 +289,11 @@ def test_bar_and_spinner_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_off_a_terminal_the_notice_comes_once(capsys: pytest.CaptureFixture[str]) -> None:
-    with reports.Reporter() as report:
+    with Reporter() as report:
         for _ in range(3):
             report.compiling()
             report.clear()
-    assert capsys.readouterr() == ("", f"{reports.COMPILING}\n")
+    assert capsys.readouterr() == ("", f"{COMPILING}\n")
 
 
 # --- evaluate and info ----------------------------------------------------------------------------------

@@ -1,0 +1,121 @@
+"""Run files and tables of other programs: `info`, `check`, `export`, `import`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ttt_batch.commands.shared import (
+    DrawWorth,
+    Json,
+    Overwrite,
+    Quiet,
+    RunPath,
+    Trust,
+    answer,
+    command_line,
+    load_run,
+    player_named,
+    say,
+    two_numbers,
+    working,
+)
+
+
+def info(
+    path: Annotated[Path | None, typer.Argument(metavar="RUN", help="A run file, unless --format is given.")] = None,
+    form: Annotated[bool, typer.Option("--format", help="Explain the format of run files instead.")] = False,
+    trust: Trust = False,
+    json: Json = False,
+) -> None:
+    """Say what a run file holds."""
+    from ttt_batch.errors import UsageError
+
+    if form:
+        from ttt_batch.runfile import format_documentation, format_information
+
+        if path is not None:
+            raise UsageError("--format explains every run file; leave the name of one out")
+        answer(json, format_information, lambda: format_documentation().rstrip())
+        return
+    if path is None:
+        raise UsageError("name a run file, or ask for --format")
+    from ttt_batch.reports.information import information_text, run_information
+
+    run = load_run(path, trust)
+    information = run_information(run, str(path), path.stat().st_size)
+    answer(json, lambda: information, lambda: information_text(information, run))
+
+
+def check(path: RunPath, trust: Trust = False, quiet: Quiet = False, json: Json = False) -> None:
+    """Look for everything that is wrong with a run file: status 0 where nothing is, 1 where something is."""
+    from ttt_batch.checking import check_run
+
+    with working(quiet=quiet):
+        findings, notes = check_run(path, trust=trust)
+    say(path, notes)
+    answer(
+        json,
+        lambda: {"file": str(path), "findings": findings},
+        lambda: "\n".join(findings) if findings else f"{path}: nothing is wrong with it",
+    )
+    if findings:
+        raise typer.Exit(1)
+
+
+def export_(
+    path: RunPath,
+    to: Annotated[str, typer.Option(metavar="FORMAT", help="csv, raw, pickle, pickle-text, npz, json or parquet.")],
+    out: Annotated[list[Path], typer.Option("--out", "-o", metavar="FILE", help="File to write; two for two players.")],
+    player: Annotated[str | None, typer.Option(metavar="first|second", help="Whose values go into one file.")] = None,
+    overwrite: Overwrite = False,
+    trust: Trust = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Write a run's table in another program's format."""
+    from ttt_batch.exchange import export_run
+
+    with working(quiet=quiet):
+        files = export_run(load_run(path, trust), to, out, player=player_named(player), overwrite=overwrite)
+    answer(json, lambda: {"files": [str(written) for written in files]}, lambda: _written(files))
+
+
+def import_(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The table; one or two files, a player each.")],
+    learner: Annotated[str, typer.Option(help="The learner whose table it is.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Run file to write.")],
+    form: Annotated[str | None, typer.Option("--format", help="csv, raw or pickle, if the name does not tell.")] = None,
+    player: Annotated[str | None, typer.Option(metavar="first|second", help="Whose file a single one is.")] = None,
+    board: Annotated[str, typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.")] = "3x3",
+    draw_worth: DrawWorth = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Read another program's table into a run file."""
+    from ttt_batch.exchange import import_tables
+    from ttt_batch.reports.training import training_summary, verdict_text
+    from ttt_batch.runfile import check_target
+
+    check_target(out, overwrite=overwrite)
+    with working(quiet=quiet):
+        run = import_tables(
+            files,
+            learner,
+            form=form,
+            board=board,
+            player=player_named(player),
+            command=command_line(),
+            draw_worth=two_numbers(draw_worth),
+        )
+    run.save(out, overwrite=overwrite)
+    answer(
+        json,
+        lambda: training_summary(run, str(out)),
+        lambda: f"saved {out}: {run.config.learner} on {run.config.board}, {verdict_text(run)}",
+    )
+
+
+def _written(files: list[Path]) -> str:
+    return "\n".join(f"wrote {path}" for path in files)

@@ -1,0 +1,95 @@
+"""What several commands share: options, run files with their notes, and how a command works and ends."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ttt_batch.progress import Reporter
+    from ttt_batch.run import Run
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")]
+DrawWorth = Annotated[
+    str | None, typer.Option(metavar="A,B", help="What a draw is worth to the first and the second player.")
+]
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run file.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error; warnings and errors only.")]
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Open a run file that another program changed, though its digest is wrong.")
+]
+
+
+def load_run(path: Path, trust: bool) -> "Run":
+    """Read a run file, with notes about it on standard error."""
+    from ttt_batch.run import load
+
+    run = load(path, trust=trust)
+    say(path, run.notes)
+    return run
+
+
+def answer(json: bool, plain: Callable[[], Any], text: Callable[[], str]) -> None:
+    """Print a result: plain values as JSON, or text."""
+    from ttt_batch.reports.layout import to_json
+
+    typer.echo(to_json(plain()) if json else text())
+
+
+def say(path: Path, notes: tuple[str, ...]) -> None:
+    """Say what there is to know about a file, on standard error."""
+    for note in notes:
+        typer.echo(f"ttt-batch: {path}: {note}", err=True)
+
+
+@contextmanager
+def working(message: str = "interrupted", *, quiet: bool = False) -> "Iterator[Reporter]":
+    """What every command does that may compile: say so unless `quiet`, and end with `message` if it is interrupted."""
+    from ttt_batch.interrupt import Interrupt
+    from ttt_batch.progress import Reporter
+
+    with Interrupt(message), Reporter(quiet=quiet) as report:
+        yield report
+
+
+def new_name(stem: str) -> Path:
+    """The first of stem.h5, stem-2.h5, stem-3.h5 ... that does not exist."""
+    number, path = 1, Path(f"{stem.replace(os.sep, '_')}.h5")
+    while path.exists():
+        number += 1
+        path = Path(f"{stem.replace(os.sep, '_')}-{number}.h5")
+    return path
+
+
+def player_named(name: str | None) -> Any:
+    """Check a seat's name."""
+    from ttt_batch.errors import UsageError
+
+    if name not in (None, "first", "second"):
+        raise UsageError(f"unknown player {name!r}; choose first or second")
+    return name
+
+
+def two_numbers(text: str | None) -> tuple[float, float] | None:
+    """Read `A,B` (or `A` for both)."""
+    from ttt_batch.errors import UsageError
+
+    if text is None:
+        return None
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 2):
+        raise UsageError(f"draw worth {text!r} is not one or two numbers; give them as 0.5,0.5")
+    return numbers[0], numbers[-1]
+
+
+def command_line() -> str:
+    """The command as typed, for the run file; the program by its name, not by where it lies."""
+    return " ".join(["ttt-batch", *sys.argv[1:]])

@@ -1,0 +1,254 @@
+"""Learning: `train` by play, `learn-from` from given games."""
+
+import shlex
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ttt_batch.commands.shared import (
+    DrawWorth,
+    Json,
+    Overwrite,
+    Quiet,
+    Trust,
+    answer,
+    command_line,
+    load_run,
+    new_name,
+    two_numbers,
+    working,
+)
+
+if TYPE_CHECKING:
+    from ttt_batch.run import Run
+
+
+def train(
+    games: Annotated[
+        int | None, typer.Option(help="Games to learn from; the learner's headline length if not given.")
+    ] = None,
+    learner: Annotated[str | None, typer.Option(help="Which learner; see ttt-batch learners.  [default: td]")] = None,
+    board: Annotated[str | None, typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.  [default: 3x3]")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(help="Probability of an exploratory move, 0 to 1, or 0.3->0.01:linear (or :exp).")
+    ] = None,
+    alpha: Annotated[
+        str | None, typer.Option(help="Step size, above 0 up to 1, or 0.3->0.01:linear (or :exp), 1/n, 1/n^0.8.")
+    ] = None,
+    gamma: Annotated[float | None, typer.Option(help="Discount, 0 to 1.")] = None,
+    draw_worth: DrawWorth = None,
+    batch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|auto",
+            help="Games played with the same tables; auto grows with the games played.  [default: 16384; 1 on 5x5]",
+        ),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="walk plays every game; flow draws how many take each move, at any number of games.  [default: walk]"
+        ),
+    ] = None,
+    symmetry: Annotated[
+        str | None,
+        typer.Option(
+            metavar="on|off|auto", help="One row for all images of a position; auto where that pays.  [default: auto]"
+        ),
+    ] = None,
+    max_memory: Annotated[
+        str | None, typer.Option(metavar="2GB", help="What the table may take; half of what is free if not given.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="Threads; all processors if not given. Never changes the result.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all chance.  [default: 0]")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Run file to write; a new name if not given."),
+    ] = None,
+    checkpoint_every: Annotated[
+        str,
+        typer.Option(metavar="30s|1000000games|never", help="How often the run file is written before the end."),
+    ] = "30s",
+    resume: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Go on with a run, as if it had never ended, in the same file.")
+    ] = None,
+    more: Annotated[int | None, typer.Option(metavar="N", help="With --resume: so many games more.")] = None,
+    until: Annotated[
+        int | None, typer.Option(metavar="N", help="With --resume: up to N games; what was first asked for by default.")
+    ] = None,
+    fork: Annotated[
+        bool, typer.Option("--fork", help="With --resume and --out: a run of its own, with other settings if given.")
+    ] = False,
+    overwrite: Overwrite = False,
+    start: Annotated[
+        Path | None, typer.Option(metavar="RUN|TABLE", help="Begin with the tables of a run or of another program.")
+    ] = None,
+    opponent: Annotated[
+        str | None, typer.Option(metavar="random|optimal|RUN", help="Train against a fixed player, not itself.")
+    ] = None,
+    seat: Annotated[
+        str, typer.Option("--as", metavar="first|second|both", help="The learner's seat against an opponent.")
+    ] = "",
+    record: Annotated[Path | None, typer.Option(metavar="GAMES", help="Write the games played to a text file.")] = None,
+    trust: Trust = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Train a learner by self-play, prove how good it is, and save the run."""
+    from ttt_batch import training
+    from ttt_batch.errors import InterruptedTraining, RunFileError
+    from ttt_batch.interrupt import Interrupt
+    from ttt_batch.progress import Reporter
+    from ttt_batch.reports.training import training_summary, training_text
+
+    target = out or resume or new_name(f"{learner or 'td'}-{board or '3x3'}")
+    nothing = "interrupted; nothing was written" if resume is None else "interrupted; nothing more was written"
+    with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report:
+
+        def progress(now: training.Progress) -> None:
+            interrupt.gently = True
+            if now.saved:
+                interrupt.message = f"interrupted; the last checkpoint in {target} holds {now.saved:,} games"
+            with suppress(OSError):  # the terminal may be gone, and what was learnt is still to be saved
+                report(now)
+
+        def warn(line: str) -> None:
+            report.clear()
+            typer.echo(f"ttt-batch: {line}", err=True)
+
+        def elsewhere(failure: RunFileError) -> Path | None:
+            nonlocal target
+            report.clear()
+            other = _ask_for_file(failure)
+            target = other or target
+            return other
+
+        run = training.train(
+            games,
+            learner=learner,
+            board=board,
+            epsilon=epsilon,
+            alpha=alpha,
+            gamma=gamma,
+            draw_worth=two_numbers(draw_worth),
+            batch=batch,
+            engine=engine,
+            symmetry=symmetry,
+            max_memory=max_memory,
+            threads=threads,
+            seed=seed,
+            start=_origin(start, learner or "td", board or "3x3", trust),
+            opponent=opponent,
+            seat=seat,
+            resume=resume,
+            more=more,
+            until=until,
+            fork=fork,
+            trust=trust,
+            record=record,
+            out=target if resume is None else out,
+            overwrite=overwrite,
+            checkpoint_every=checkpoint_every,
+            progress=progress,
+            stop=interrupt.requested,
+            warn=warn,
+            elsewhere=elsewhere,
+            command=command_line(),
+        )
+    if run.full:
+        kept = f"the {run.games:,} games learnt so far are saved in {target}" if run.games else "nothing was written"
+        raise RunFileError(f"the table is full, and training has ended; {kept}; go on with a larger --max-memory")
+    if run.games == 0 or not target.exists():
+        raise InterruptedTraining("interrupted before the first batch was learnt; nothing was written")
+    answer(json, lambda: training_summary(run, str(target)), lambda: training_text(run, str(target)))
+    if run.interrupted:
+        typer.echo(
+            f"ttt-batch: interrupted; the {run.games:,} games learnt so far are saved in {target}; "
+            f"go on with ttt-batch train --resume {shlex.quote(str(target))}",
+            err=True,
+        )
+        raise typer.Exit(130)
+
+
+def learn_from(
+    games: Annotated[Path, typer.Argument(metavar="GAMES", help="A text file, a game a line; - for standard input.")],
+    learner: Annotated[str | None, typer.Option(help="Which learner, unless --run is given.")] = None,
+    run: Annotated[Path | None, typer.Option(metavar="RUN", help="A run to go on from, with its options.")] = None,
+    alpha: Annotated[str | None, typer.Option(help="Step size, or 1/n by visits.")] = None,
+    gamma: Annotated[float | None, typer.Option(help="Discount, 0 to 1.")] = None,
+    draw_worth: DrawWorth = None,
+    board: Annotated[str | None, typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the start table.")] = None,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that are no legal game.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Run file to write.")] = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Learn from given games: cell numbers separated by spaces, ! behind an exploratory move, # before a comment."""
+    from ttt_batch import given
+    from ttt_batch.reports.training import training_summary, training_text
+
+    target = out if out is not None else new_name("given-games")
+    lines = _read_lines(games)
+    with working(quiet=quiet):
+        result, skipped = given.learn_from(
+            lines,
+            learner=learner,
+            run=run,
+            name=str(games),
+            skip_bad=skip_bad,
+            out=target,
+            overwrite=overwrite,
+            command=command_line(),
+            alpha=alpha,
+            gamma=gamma,
+            draw_worth=two_numbers(draw_worth),
+            board=board,
+            seed=seed,
+        )
+    for line in skipped:
+        typer.echo(f"skipped {line}", err=True)
+    counted = f"\nskipped: {len(skipped)} bad lines" if skipped else ""
+    answer(
+        json,
+        lambda: {**training_summary(result, str(target)), "skipped": len(skipped)},
+        lambda: training_text(result, str(target)) + counted,
+    )
+
+
+def _origin(path: Path | None, learner: str, board: str, trust: bool) -> "Run | None":
+    """The run whose tables to begin with: a run file, or another program's table."""
+    if path is None:
+        return None
+    if path.suffix.lower() in (".h5", ".hdf5") or not path.exists():
+        return load_run(path, trust)
+    from ttt_batch.exchange import import_tables
+
+    return import_tables([path], learner, board=board)
+
+
+def _ask_for_file(failure: Exception) -> Path | None:
+    """Another file for a run that could not be written; None where nobody is there to ask, or wants to."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    typer.echo(f"ttt-batch: {failure}", err=True)
+    typer.echo("write it to another file (nothing to give up): ", err=True, nl=False)
+    name = sys.stdin.readline().strip()
+    return Path(name).expanduser() if name else None
+
+
+def _read_lines(path: Path) -> list[str]:
+    """The lines of a text file, or of standard input for `-`."""
+    from ttt_batch.errors import TttBatchError
+
+    try:
+        return (sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")).splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise TttBatchError(f"cannot read games from {path}: {reason}; name a text file with a game per line") from None

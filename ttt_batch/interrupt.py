@@ -1,0 +1,57 @@
+"""Ctrl-C, SIGTERM and SIGHUP: the first asks to stop, the second stops."""
+
+import _thread
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import Any
+
+
+class Interrupt:
+    """Turns the first Ctrl-C, SIGTERM or SIGHUP into a request to stop after the batch at hand.
+
+    A second one, or one before any batch was learnt (kernels being compiled), stops at once.  An exception that arises
+    while LLVM calls back is printed and dropped by Python; it is raised again until it gets through.
+    message: what is said in the end.
+    """
+
+    def __init__(self, message: str) -> None:
+        self.gently, self.message = False, message
+        self._requested = False
+        self._again: threading.Timer | None = None
+
+    def requested(self) -> bool:
+        """Whether to stop after the batch at hand."""
+        return self._requested
+
+    def _handle(self, _number: int, _frame: FrameType | None) -> None:
+        if self._requested or not self.gently:
+            raise KeyboardInterrupt
+        self._requested = True
+
+    def _dropped(self, dropped: Any) -> None:
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            self._again = threading.Timer(0.02, _thread.interrupt_main)
+            self._again.start()
+        else:
+            self._hook_before(dropped)
+
+    def __enter__(self) -> "Interrupt":
+        self._hook_before, sys.unraisablehook = sys.unraisablehook, self._dropped
+        asked = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+        # What whoever started the program has it ignore (nohup does), it goes on ignoring.
+        heeded = [number for number in asked if signal.getsignal(number) is not signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._handle) for number in heeded}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        sys.unraisablehook = self._hook_before
+        if self._again is not None:
+            self._again.cancel()  # what it was to interrupt has ended
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if kind is KeyboardInterrupt:
+            from ttt_batch.errors import InterruptedTraining
+
+            raise InterruptedTraining(self.message) from None

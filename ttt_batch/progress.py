@@ -1,0 +1,191 @@
+"""Everything that moves on standard error: progress of training and measuring, and the notice that kernels compile.
+
+On a terminal a live bar or a spinner, elsewhere plain lines.
+"""
+
+import gc
+import os
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self, TextIO
+
+from ttt_batch.compile import on_compile
+from ttt_batch.training import Progress
+
+COMPILING = "compiling kernels (once, about 15 seconds) ..."
+"""Training compiles for 12 s on one processor of 2.5 GHz, and nothing else takes longer."""
+
+
+MEASURING_LINES = 6
+"""Lines of progress that `bench` prints off a terminal, but for the last one."""
+
+
+def is_live(stream: TextIO) -> bool:
+    """Whether a text stream shows moving pictures: a terminal that can do more than print lines."""
+    return stream.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
+
+
+class Reporter:
+    """Everything that moves on standard error: progress while training, and the notice that kernels are being compiled.
+
+    On a terminal a live bar and a spinner, of which nothing remains; elsewhere plain lines, at doubling numbers of
+    games and once for the compiler.  To be entered by every command that may compile.
+    live: which of the two; by `is_live` if not given.  quiet: nothing of all that.
+    """
+
+    def __init__(self, *, live: bool | None = None, quiet: bool = False) -> None:
+        self._live = not quiet and (is_live(sys.stderr) if live is None else live)
+        self._quiet, self._next_line = quiet, 0
+        self._display: Any = None
+        self._first: Progress | None = None
+        self._compiling_since: float | None = None
+
+    def __enter__(self) -> Self:
+        self._forget = on_compile(self.compiling, self.clear)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._forget()
+        self.clear()
+
+    def _say(self, line: str) -> None:
+        """A line of progress.  Whoever read it may have gone (`train 2>&1 | head`): the work goes on unseen."""
+        if self._quiet:
+            return
+        try:
+            print(line, file=sys.stderr, flush=True)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+    def clear(self) -> None:
+        """Take the bar or the spinner away; the next report brings it back."""
+        if self._display is not None:
+            self._display.stop()
+            self._display = None
+
+    def compiling(self) -> None:
+        """Say that kernels are being compiled, until `clear`: the first one is compiled now, or one more."""
+        first = self._compiling_since is None
+        if first:
+            self._compiling_since = time.perf_counter()
+            # The program postpones collections to start faster; the compiler leaves cycles, 25 MB in the end.
+            gc.set_threshold(200, 5, 5)
+        if self._live:
+            self.spin(COMPILING, self._compiling_since)
+        elif first:
+            self._say(COMPILING)
+
+    def spin(self, text: str, since: float | None = None) -> None:
+        """Show a spinner, `text` and the seconds since then (or since now) until `clear`, in place of what is shown."""
+        from rich.spinner import Spinner
+
+        # Only ASCII: not every terminal has the signs of the prettier ones.
+        spinner, began = Spinner("line"), time.perf_counter() if since is None else since
+
+        def now() -> Any:
+            spinner.update(text=f"{text} {time.perf_counter() - began:.0f} s")
+            return spinner
+
+        self.clear()
+        self._display = _live_display(now)
+
+    def warming(self, name: str, seconds: float, done: int, total: int) -> None:
+        """Show that one more job of `warmup.warm_up` is done; an empty name says that they begin."""
+        self.clear()
+        if name:
+            self._say(f"{name:<14}{seconds:6.1f} s   {done} of {total}")
+        else:
+            self._compiling_since = time.perf_counter()
+            if not self._live:
+                self._say("compiling all kernels (once, about two minutes) ...")
+        if self._live and done < total:
+            self.spin(f"compiling all kernels (once, about two minutes) ... {done} of {total},", self._compiling_since)
+
+    def measuring(self, done: int, total: int) -> None:
+        """Show how many measurements of `bench.bench` are done.
+
+        Drawn between measurements only: a display that moves by itself would take time from what is measured.
+        """
+        if not self._live:
+            if done >= self._next_line:
+                self._next_line = done + total // MEASURING_LINES
+                self._say(f"measuring: {done} of {total}")
+            return
+        from rich.progress_bar import ProgressBar
+
+        if done == total:
+            self.clear()
+            return
+        if self._display is None:
+            self._display = _live_display(moving=False)
+        self._display.update(ProgressBar(total=total, completed=done, width=38), refresh=True)
+
+    def __call__(self, progress: Progress) -> None:
+        """Show one `Progress`."""
+        self._first = self._first or progress
+        if self._live:
+            self._show(progress)
+        elif progress.recorded and (progress.games >= self._next_line or progress.games == progress.total):
+            self._next_line = 2 * progress.games
+            self._say(f"{progress.games:>15,} games  {progress_text(progress, self._first)}")
+
+    def _show(self, progress: Progress) -> None:
+        # Imported here: rich takes a tenth of a second, which only a terminal needs.
+        from rich.console import Group
+        from rich.padding import Padding
+        from rich.progress_bar import ProgressBar
+        from rich.text import Text
+
+        if self._display is None:
+            self._display = _live_display()
+        bar = Padding(ProgressBar(total=progress.total, completed=progress.games, width=38), 0)
+        games = f"{progress.games:,} of {progress.total:,} games"
+        self._display.update(Group(bar, Text(games), Text(progress_text(progress, self._first or progress))))
+
+
+def _live_display(renderable: Callable[[], Any] | None = None, *, moving: bool = True) -> Any:
+    """A running display on standard error that leaves nothing when it stops.
+
+    moving: drawn anew ten times a second; else only where that is asked for.
+    """
+    from rich.console import Console
+    from rich.live import Live
+
+    # Standard output stays untouched: it may be a file while standard error is a terminal.
+    display = Live(
+        console=Console(stderr=True),
+        transient=True,
+        auto_refresh=moving,
+        refresh_per_second=10,
+        redirect_stdout=False,
+        get_renderable=renderable,
+    )
+    display.start()
+    return display
+
+
+def progress_text(progress: Progress, earlier: Progress) -> str:
+    """Speed since the first report (which waits for the compiler), shares in play and the verdict so far, in a line."""
+    played = max(1, sum(progress.outcomes))
+    first, draws, second = (100 * n / played for n in progress.outcomes)
+    seconds = progress.seconds - earlier.seconds
+    speed = (progress.games - earlier.games) / seconds if seconds > 0 else 0.0
+    if progress.positions is not None:
+        verdict = f"{progress.positions:,} positions"
+    elif progress.unbeatable_since is None:
+        verdict = "can still be beaten"
+    else:
+        verdict = f"unbeatable since game {progress.unbeatable_since:,}"
+    pace = f"{_short(speed)}/s  " if speed else ""
+    return f"{pace}X {first:.1f} %  draw {draws:.1f} %  O {second:.1f} %  {verdict}"
+
+
+def _short(number: float) -> str:
+    for limit, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= limit:
+            return f"{number / limit:.1f}{unit}"
+    return f"{number:.0f} "

@@ -1,0 +1,64 @@
+"""What `info` prints of a run file."""
+
+from typing import Any
+
+from ttt_batch.recorder import unbeatable_since
+from ttt_batch.reports.training import verdict_text
+from ttt_batch.run import SEATS, Run
+
+
+def run_information(run: Run, path: str, size: int) -> dict[str, Any]:
+    """What `info --json` prints."""
+    return {
+        "file": path,
+        "bytes": size,
+        "format": f"{run.version[0]}.{run.version[1]}",
+        "games": run.games,
+        "goal": run.goal or run.games,
+        "config": run.config.as_dict(),
+        "states": int(run.graph.code.size),
+        "edges": int(run.graph.child.size),
+        "tables": {
+            name: {
+                "dtype": str(array.dtype),
+                "shape": list(array.shape),
+                "axes": run.learner.fields[name][0],
+                "meaning": run.learner.fields[name][1],
+            }
+            for name, array in run.tables._asdict().items()
+        },
+        "recorded_points": int(run.statistics["games"].size),
+        **(
+            {"positions": int(run.statistics["positions"][-1])}
+            if run.grown is not None
+            else {
+                "unbeatable": dict(zip(SEATS, run.statistics["unbeatable"][-1].tolist(), strict=True)),
+                "unbeatable_since": unbeatable_since(run.statistics["games"], run.statistics["unbeatable"]),
+            }
+        ),
+        "provenance": dict(run.provenance),
+    }
+
+
+def information_text(information: dict[str, Any], run: Run) -> str:
+    """What `info` prints."""
+    config = information["config"]
+    batch = config["batch"] if isinstance(config["batch"], str) else f"{config['batch']:,}"
+    goal = f" of {information['goal']:,}" if information["goal"] > information["games"] else ""
+    rows = [
+        ("file", f"{information['file']} ({information['bytes']:,} bytes, format {information['format']})"),
+        ("learner", f"{config['learner']}: {run.learner.source}"),
+        ("rule", run.learner.rule),
+        ("board", f"{config['board']}: {information['states']:,} positions, {information['edges']:,} moves"),
+        ("games", f"{information['games']:,}{goal}, in batches of {batch} ({config['engine']})"),
+        ("numbers", ", ".join(f"{key} {config[key]}" for key in ("epsilon", "alpha", "gamma", "draw_worth"))),
+        ("seed", str(config["seed"])),
+        ("verdict", verdict_text(run)),
+        *(
+            (f"tables/{name}", f"{table['dtype']} [{table['axes']}] {table['shape']}: {table['meaning']}")
+            for name, table in information["tables"].items()
+        ),
+        ("statistics", f"{information['recorded_points']} recorded points"),
+        *((key.replace("_", " "), str(value)) for key, value in information["provenance"].items()),
+    ]
+    return "\n".join(f"{key:<16} {value}" for key, value in rows if value != "")

@@ -1,0 +1,89 @@
+"""What `train` prints in the end, and verdicts in words."""
+
+from typing import Any
+
+from ttt_batch.recorder import unbeatable_since
+from ttt_batch.reports.layout import RESULTS, row
+from ttt_batch.run import SEATS, Run
+
+
+def verdict_text(run: Run) -> str:
+    """The verdict on the tables as they are, with the game since which it holds where it is good in both seats."""
+    if run.grown is not None:
+        return (
+            f"{int(run.statistics['positions'][-1]):,} positions in the table; "
+            "whether it can be beaten is for evaluate to search"
+        )
+    unbeatable = run.statistics["unbeatable"]
+    since = unbeatable_since(run.statistics["games"], unbeatable)
+    if since is not None:
+        return f"unbeatable as first and as second, at every recorded point since game {since:,}"
+    seats = [
+        f"{'unbeatable' if good else 'can be beaten'} as {seat}"
+        for seat, good in zip(SEATS, unbeatable[-1], strict=True)
+    ]
+    return ", ".join(seats)
+
+
+def training_summary(run: Run, path: str | None) -> dict[str, Any]:
+    """What `train --json` prints."""
+    last = {name: column[-1] for name, column in run.statistics.items()}
+    seconds = float(run.provenance["seconds"])
+    outcomes = ("first_wins", "draws", "second_wins")
+    summary: dict[str, Any] = {
+        "learner": run.config.learner,
+        "board": run.config.board,
+        "games": run.games,
+        "interrupted": run.interrupted,
+        "seconds": seconds,
+        "games_per_second": run.games / seconds,
+        "in_play": dict(zip(outcomes, last["outcomes"].tolist(), strict=True)),
+    }
+    if run.grown is not None:
+        summary |= {
+            "positions": int(last["positions"]),
+            "positions_without_room": int(run.provenance.get("positions_without_room", 0)),
+        }
+    else:
+        summary |= {
+            "unbeatable": dict(zip(SEATS, last["unbeatable"].tolist(), strict=True)),
+            "unbeatable_since": unbeatable_since(run.statistics["games"], run.statistics["unbeatable"]),
+            "against_random": {
+                seat: dict(zip(RESULTS, shares, strict=True))
+                for seat, shares in zip(SEATS, last["versus_random"].tolist(), strict=True)
+            },
+            "self_play": dict(zip(outcomes, last["self_play"].tolist(), strict=True)),
+            "optimal_share": dict(zip(SEATS, last["optimal_share"].tolist(), strict=True)),
+            "value_error": dict(zip(SEATS, last["value_error"].tolist(), strict=True)),
+        }
+    return {**summary, "config": run.config.as_dict(), "run": path}
+
+
+def training_text(run: Run, path: str) -> str:
+    """What `train` prints at the end: a short table, the file, and the two commands a person wants next."""
+    last = {name: column[-1] for name, column in run.statistics.items()}
+    seconds = float(run.provenance["seconds"])
+    played = last["outcomes"] / max(1, int(last["outcomes"].sum()))
+    exact = (
+        []
+        if run.grown is not None
+        else [
+            row("as first, against random", *last["versus_random"][0]),
+            row("as second, against random", *last["versus_random"][1]),
+            row("greedy self-play, as first", *last["self_play"]),
+        ]
+    )
+    lines = [
+        f"{run.config.learner} on {run.config.board}: {run.games:,} games in {seconds:.2f} s, seed {run.config.seed}",
+        "",
+        row("", "win", "draw", "loss"),
+        *exact,
+        row("games played, as first", *played),
+        "",
+        f"verdict: {verdict_text(run)}",
+        f"saved:   {path}",
+        "",
+        f"next:    ttt-batch evaluate {path}",
+        f"         ttt-batch play {path}",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,27 @@
+"""What `warmup` prints."""
+
+from typing import Any
+
+from ttt_batch.warmup import Warmth
+
+
+def warmth_summary(warmth: Warmth) -> dict[str, Any]:
+    """What `warmup --json` prints."""
+    return {
+        "compiled": warmth.compiled,
+        "seconds": warmth.seconds,
+        "kernels": warmth.kernels,
+        "bytes": warmth.size,
+        "cache": str(warmth.cache),
+    }
+
+
+def warmth_text(warmth: Warmth) -> str:
+    """What `warmup` prints."""
+    if warmth.compiled:
+        first = f"compiled in {warmth.seconds:.1f} s, for {', '.join(warmth.compiled)}"
+    else:
+        first = f"everything is compiled already (looked for {warmth.seconds:.1f} s)"
+    return (
+        f"{first}\n{warmth.kernels} kernel{'s' * (warmth.kernels != 1)}, {warmth.size / 1e6:.1f} MB, in {warmth.cache}"
+    )
