@@ -34,6 +34,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)
 STALE_AFTER_DAYS = 30
+PACKAGE = __name__.partition(".")[0]
 
 # _nrt=False: kernels allocate nothing, so nothing needs a reference count; with counting on, every call that
 # passes NamedTuples raises and lowers the count of each array (ordering the rows took three times as long).
@@ -176,11 +177,11 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         self.enable()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled kernel, or None where the cache has none that works."""
+        """Return the compiled kernel, or None where the cache has none that works, or may have none."""
         # Deliberately not calling target_context.refresh() as Numba does: it imports everything that may be called
         # in kernels, 0.1 s, of which machine code needs nothing.  The compiler refreshes for itself.
         try:
-            found = self._load_overload(sig, target_context)
+            found = self._load_overload(sig, target_context) if _is_ours(sig) else None
         except Exception:  # a missing, torn or foreign file: compile instead
             found = None
         if found is None:
@@ -194,13 +195,27 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         """Keep a compiled kernel, if the disk lets us."""
         # Read-only home, full disk, no permission: the run goes on.
         with contextlib.suppress(Exception):
-            key = self._index_key(sig, data.codegen)
-            self._cache_file.save(key, self._impl.reduce(data))
+            if _is_ours(sig):
+                key = self._index_key(sig, data.codegen)
+                self._cache_file.save(key, self._impl.reduce(data))
         if self._py_func in _in_work:  # those behind it were given up
             del _in_work[_in_work.index(self._py_func) :]
         if not _in_work:
             for _, end in list(_watchers):
                 end()
+
+
+def _is_ours(types: Any) -> bool:
+    """Whether all classes among the argument types are the package's.
+
+    The hash that names the folder does not cover a learner from elsewhere (`learners.register`): an edit of its fold
+    would go unseen.  What is compiled for it is compiled anew in every process.
+    """
+    for one in types:
+        made_by = getattr(getattr(one, "instance_class", None), "__module__", PACKAGE)
+        if made_by.partition(".")[0] != PACKAGE or not _is_ours(getattr(one, "types", ())):
+            return False
+    return True
 
 
 class _ReduceOnly(FunctionCache._impl_class):  # type: ignore[misc]
@@ -271,6 +286,10 @@ class GenericKernel(Protocol):
         """Use the decorated function where the first argument is a `cls`."""
         ...
 
+    def body(self, cls: type | None) -> Callable[..., Any] | None:
+        """The function registered for `cls`, or None."""
+        ...
+
 
 def generic(stub: Callable[..., Any], *, inline: bool = False) -> GenericKernel:
     """Make `stub` (a docstring and a signature) a `Generic`; bodies are added with `.register(cls)`.
@@ -291,5 +310,5 @@ def generic(stub: Callable[..., Any], *, inline: bool = False) -> GenericKernel:
     def typed(first: Any, *rest: Any) -> Callable[..., Any] | None:
         return chooser.body(getattr(first, "instance_class", None))
 
-    call.register = chooser.register  # type: ignore[attr-defined]
+    call.register, call.body = chooser.register, chooser.body  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]

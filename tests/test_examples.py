@@ -1,0 +1,64 @@
+"""The tour in scripts/examples: each is run as a person runs it, and says what its docstring promises."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ttt_batch as ttt
+
+EXAMPLES = Path(__file__).parent.parent / "scripts" / "examples"
+
+
+def ran(name: str, *options: str, cwd: Path) -> str:
+    """What an example prints."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(EXAMPLES / name), *options],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_example_is_run_here():
+    tests = Path(__file__).read_text(encoding="utf-8")
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(re.findall(r'ran\(\s*"(\w+\.py)"', tests))
+
+
+def test_two_step_sizes(tmp_path):
+    out = ran("compare_step_sizes.py", "--seeds", "4", cwd=tmp_path)
+    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines()[2:4]}
+    assert rows.keys() == {"0.1", "0.01"}
+    assert rows["0.01"][0] == "4/4"
+    assert out.splitlines()[-1].startswith("of ")
+
+
+def test_a_table_in_another_program(tmp_path):
+    source = (EXAMPLES / "table_elsewhere.py").read_text(encoding="utf-8")
+    assert "ttt_batch" not in source.replace("ttt-batch", "")
+    run = ttt.train(100_000, out=tmp_path / "td.h5")
+    out = ran("table_elsewhere.py", "td.h5", "--games", "2000", cwd=tmp_path)
+    for line, exact in zip(out.splitlines(), (run.evaluation().first, run.evaluation().second), strict=True):
+        won, drawn, lost = (int(number.replace(",", "")) for number in re.findall(r"(?:won|drawn|lost) ([\d,]+)", line))
+        assert (won + drawn, lost) == (2000, 0)
+        assert abs(won / 2000 - exact[0]) < 0.05  # the table's ties fall to the lowest cell here, so not exactly
+    ttt.train(1000, learner="greedy-td", out=tmp_path / "other.h5")
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / "table_elsewhere.py"), "other.h5"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1 and "this program reads td on 3x3" in done.stderr
+
+
+@pytest.mark.slow  # its kernels are compiled anew every time
+def test_a_learner_of_ones_own(tmp_path):
+    lines = ran("own_learner.py", cwd=tmp_path).splitlines()
+    errors = {line.split()[0]: float(re.findall(r"values ([\d.]+)", line)[0]) for line in lines}
+    assert errors["monte-carlo"] > 0.1 > 0.001 > errors["td"]
+    assert all(line.endswith("unbeatable as first, unbeatable as second") for line in lines)
