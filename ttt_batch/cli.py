@@ -33,21 +33,22 @@ def _program(
     pass
 
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "train": train.train,
-    "evaluate": judge.evaluate,
-    "play": play.play,
-    "learners": catalogues.learners,
-    "boards": catalogues.boards,
-    "compare": judge.compare,
-    "learn-from": train.learn_from,
-    "export": files.export_,
-    "import": files.import_,
-    "info": files.info,
-    "check": files.check,
-    "warmup": machine.warmup,
-    "bench": machine.bench,
+COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
+    "train": (train.train, "Train a learner by self-play and prove how good it is."),
+    "evaluate": (judge.evaluate, "Judge a run: results per seat, and how to beat it."),
+    "play": (play.play, "Play against an agent in the terminal."),
+    "learners": (catalogues.learners, "List the learners, or describe one."),
+    "boards": (catalogues.boards, "List boards, or count and solve one."),
+    "compare": (judge.compare, "Say where the tables of two runs differ."),
+    "learn-from": (train.learn_from, "Learn from games written down."),
+    "export": (files.export_, "Write a run's table in another program's format."),
+    "import": (files.import_, "Read another program's table into a run file."),
+    "info": (files.info, "Say what a run file holds."),
+    "check": (files.check, "Look for everything that is wrong with a run file."),
+    "warmup": (machine.warmup, "Compile everything once."),
+    "bench": (machine.bench, "Measure what this machine can do."),
 }
+"""Each command with its line in `--help`; a terminal of 80 columns shows 64 characters of it."""
 
-for name, command in COMMANDS.items():
-    app.command(name)(command)
+for name, (command, line) in COMMANDS.items():
+    app.command(name, short_help=line)(command)

@@ -5,11 +5,14 @@ from typing import Annotated
 
 import typer
 
+from ttt_batch.commands.completion import BOARDS, LEARNERS, SWITCH, offering
 from ttt_batch.commands.shared import Json, Overwrite, Quiet, answer, working
 
 
 def learners(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One learner, in full.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="One learner, in full.", autocompletion=offering(*LEARNERS))
+    ] = None,
     json: Json = False,
 ) -> None:
     """List the learners, or describe one."""
@@ -24,9 +27,15 @@ def learners(
 
 
 def boards(
-    name: Annotated[str | None, typer.Argument(metavar="[BOARD]", help="Count this one, e.g. 4x4x3.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[BOARD]", help="Count this one, e.g. 4x4x3.", autocompletion=offering(*BOARDS)),
+    ] = None,
     symmetry: Annotated[
-        str, typer.Option(metavar="on|off|auto", help="Whether images of a position count as one.")
+        str,
+        typer.Option(
+            metavar="on|off|auto", help="Whether images of a position count as one.", autocompletion=offering(*SWITCH)
+        ),
     ] = "auto",
     solution: Annotated[
         Path | None, typer.Option(metavar="FILE.npz", help="Write every position's result with best play.")

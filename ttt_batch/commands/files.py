@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ttt_batch.commands.completion import BOARDS, FORMATS, LEARNERS, SEATS, offering
 from ttt_batch.commands.shared import (
     DrawWorth,
     Json,
@@ -65,9 +66,19 @@ def check(path: RunPath, trust: Trust = False, quiet: Quiet = False, json: Json 
 
 def export_(
     path: RunPath,
-    to: Annotated[str, typer.Option(metavar="FORMAT", help="csv, raw, pickle, pickle-text, npz, json or parquet.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMAT",
+            help="csv, raw, pickle, pickle-text, npz, json or parquet.",
+            autocompletion=offering(*FORMATS),
+        ),
+    ],
     out: Annotated[list[Path], typer.Option("--out", "-o", metavar="FILE", help="File to write; two for two players.")],
-    player: Annotated[str | None, typer.Option(metavar="first|second", help="Whose values go into one file.")] = None,
+    player: Annotated[
+        str | None,
+        typer.Option(metavar="first|second", help="Whose values go into one file.", autocompletion=offering(*SEATS)),
+    ] = None,
     overwrite: Overwrite = False,
     trust: Trust = False,
     quiet: Quiet = False,
@@ -83,11 +94,21 @@ def export_(
 
 def import_(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The table; one or two files, a player each.")],
-    learner: Annotated[str, typer.Option(help="The learner whose table it is.")],
+    learner: Annotated[str, typer.Option(help="The learner whose table it is.", autocompletion=offering(*LEARNERS))],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Run file to write.")],
-    form: Annotated[str | None, typer.Option("--format", help="csv, raw or pickle, if the name does not tell.")] = None,
-    player: Annotated[str | None, typer.Option(metavar="first|second", help="Whose file a single one is.")] = None,
-    board: Annotated[str, typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.")] = "3x3",
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="csv, raw or pickle, if the name does not tell.", autocompletion=offering(*FORMATS[:3])
+        ),
+    ] = None,
+    player: Annotated[
+        str | None,
+        typer.Option(metavar="first|second", help="Whose file a single one is.", autocompletion=offering(*SEATS)),
+    ] = None,
+    board: Annotated[
+        str, typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.", autocompletion=offering(*BOARDS))
+    ] = "3x3",
     draw_worth: DrawWorth = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,

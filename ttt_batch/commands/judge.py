@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ttt_batch.commands.completion import OPPONENTS, offering
 from ttt_batch.commands.shared import Json, Quiet, RunPath, Trust, answer, load_run, working
 
 
@@ -16,6 +17,7 @@ def evaluate(
             metavar="random|one-ply|two-ply|optimal|self|RUN2",
             help="The opponent; a run file for another agent.  On boards too large to enumerate one of the first "
             "three.  [default: random; all three on such boards]",
+            autocompletion=offering(*OPPONENTS),
         ),
     ] = None,
     games: Annotated[

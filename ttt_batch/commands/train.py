@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ttt_batch.commands.completion import BOARDS, ENGINES, LEARNERS, SEATS, SWITCH, offering
 from ttt_batch.commands.shared import (
     DrawWorth,
     Json,
@@ -30,8 +31,14 @@ def train(
     games: Annotated[
         int | None, typer.Option(help="Games to learn from; the learner's headline length if not given.")
     ] = None,
-    learner: Annotated[str | None, typer.Option(help="Which learner; see ttt-batch learners.  [default: td]")] = None,
-    board: Annotated[str | None, typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.  [default: 3x3]")] = None,
+    learner: Annotated[
+        str | None,
+        typer.Option(help="Which learner; see ttt-batch learners.  [default: td]", autocompletion=offering(*LEARNERS)),
+    ] = None,
+    board: Annotated[
+        str | None,
+        typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.  [default: 3x3]", autocompletion=offering(*BOARDS)),
+    ] = None,
     epsilon: Annotated[
         str | None, typer.Option(help="Probability of an exploratory move, 0 to 1, or 0.3->0.01:linear (or :exp).")
     ] = None,
@@ -50,13 +57,16 @@ def train(
     engine: Annotated[
         str | None,
         typer.Option(
-            help="walk plays every game; flow draws how many take each move, at any number of games.  [default: walk]"
+            help="walk plays every game; flow draws how many take each move, at any number of games.  [default: walk]",
+            autocompletion=offering(*ENGINES),
         ),
     ] = None,
     symmetry: Annotated[
         str | None,
         typer.Option(
-            metavar="on|off|auto", help="One row for all images of a position; auto where that pays.  [default: auto]"
+            metavar="on|off|auto",
+            help="One row for all images of a position; auto where that pays.  [default: auto]",
+            autocompletion=offering(*SWITCH),
         ),
     ] = None,
     max_memory: Annotated[
@@ -89,10 +99,21 @@ def train(
         Path | None, typer.Option(metavar="RUN|TABLE", help="Begin with the tables of a run or of another program.")
     ] = None,
     opponent: Annotated[
-        str | None, typer.Option(metavar="random|optimal|RUN", help="Train against a fixed player, not itself.")
+        str | None,
+        typer.Option(
+            metavar="random|optimal|RUN",
+            help="Train against a fixed player, not itself.",
+            autocompletion=offering("random", "optimal"),
+        ),
     ] = None,
     seat: Annotated[
-        str, typer.Option("--as", metavar="first|second|both", help="The learner's seat against an opponent.")
+        str,
+        typer.Option(
+            "--as",
+            metavar="first|second|both",
+            help="The learner's seat against an opponent.",
+            autocompletion=offering(*SEATS, "both"),
+        ),
     ] = "",
     record: Annotated[Path | None, typer.Option(metavar="GAMES", help="Write the games played to a text file.")] = None,
     trust: Trust = False,
@@ -177,12 +198,16 @@ def train(
 
 def learn_from(
     games: Annotated[Path, typer.Argument(metavar="GAMES", help="A text file, a game a line; - for standard input.")],
-    learner: Annotated[str | None, typer.Option(help="Which learner, unless --run is given.")] = None,
+    learner: Annotated[
+        str | None, typer.Option(help="Which learner, unless --run is given.", autocompletion=offering(*LEARNERS))
+    ] = None,
     run: Annotated[Path | None, typer.Option(metavar="RUN", help="A run to go on from, with its options.")] = None,
     alpha: Annotated[str | None, typer.Option(help="Step size, or 1/n by visits.")] = None,
     gamma: Annotated[float | None, typer.Option(help="Discount, 0 to 1.")] = None,
     draw_worth: DrawWorth = None,
-    board: Annotated[str | None, typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.")] = None,
+    board: Annotated[
+        str | None, typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.", autocompletion=offering(*BOARDS))
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the start table.")] = None,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that are no legal game.")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Run file to write.")] = None,
