@@ -1,0 +1,58 @@
+"""Pictures of how agents learnt: `plot`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ttt_batch.commands.completion import PLOTS, offering
+from ttt_batch.commands.shared import Json, Overwrite, Quiet, Trust, answer, load_run, working
+
+
+def plot(
+    paths: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run files; several are drawn together.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="The picture to write, .png or .svg.")
+    ] = None,
+    kind: Annotated[
+        str,
+        typer.Option(
+            metavar="curves|opening|coverage",
+            help="Learning curves, the opening values as boards, or which positions were met.",
+            autocompletion=offering(*PLOTS),
+        ),
+    ] = "curves",
+    live: Annotated[
+        bool, typer.Option("--live", help="Draw the curve of one run on the terminal, while it is being trained.")
+    ] = False,
+    overwrite: Overwrite = False,
+    trust: Trust = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Draw how agents learnt, into a picture or on the terminal."""
+    from ttt_batch.errors import UsageError
+
+    if live:
+        from ttt_batch.plots.live import watch_curve
+
+        given = {"--out": out is not None, "--kind": kind != "curves", "--json": json}
+        if len(paths) > 1 or any(given.values()):
+            extra = next((name for name, there in given.items() if there), f"{len(paths)} runs")
+            raise UsageError(f"--live draws the curve of one run on the terminal; leave {extra} out")
+        watch_curve(paths[0], sys.stdout)
+        return
+    if out is None:
+        raise UsageError("name a picture with --out FILE.png or FILE.svg, or ask for --live")
+    from ttt_batch.plots import plot as draw
+
+    with working(quiet=quiet):
+        written = draw(
+            [load_run(path, trust) for path in paths], [str(path) for path in paths], out, kind, overwrite=overwrite
+        )
+    answer(
+        json,
+        lambda: {"file": str(written), "kind": kind, "runs": [str(path) for path in paths]},
+        lambda: f"wrote {written}",
+    )

@@ -1,0 +1,214 @@
+"""Learning curves: the recorded points of runs over the games that they had learnt from, drawn."""
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.plots.labels import Look, common_title, log_ticks, make_legend, make_look, short_number, verdict
+from ttt_batch.plots.series import PLAYED, RESULTS, Line, Panel, learning_panels, medians
+from ttt_batch.plots.style import COLOURS, DRAW, LOSS, MARKERS, WIN, new_figure
+from ttt_batch.recorder import unbeatable_since
+from ttt_batch.run import SEATS, Run
+
+DASHES = ("-", "--")
+"""Line styles by seat."""
+
+ALONE = "#000000"
+MARKS_A_CURVE = 14
+LEGEND_ENTRIES, FEW = 12, 4
+LEGEND_WIDTH = 46
+"""Runs that a legend names, those up to which their verdicts have lines of their own, and characters in a line."""
+
+LINE, ENTRY, ROW = 10.5, 5.5, 135.0
+"""Points that a line of the legend takes, an entry more than its lines, and that a row of panels has for it."""
+
+NO_EXACT = "boards too large to enumerate have no\nexact results"
+
+
+def curves_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
+    """Learning curves of `runs` in one figure.  Raises UsageError for a run without recorded points."""
+    panels = learning_panels(runs)
+    look = make_look(runs, make_legend(runs, names), len(COLOURS))
+    rows, alone = (len(panels) + 2) // 2, len(panels) % 2 == 0  # the legend, in a row of its own
+    handles, labels = _legend_entries(panels, look, runs)
+    needed = sum(ENTRY + LINE * (label.count("\n") + 1) for label in labels) / ROW
+    ratios = [1.0] * (rows - 1) + [needed if alone else max(1.0, needed)]
+    figure = new_figure(0.6 + 2.35 * sum(ratios))
+    figure.suptitle(f"Learning curves: {common_title(runs)}", x=0.01, ha="left")
+    grid = figure.subplots(rows, 2, squeeze=False, height_ratios=ratios)
+    for axes, panel in zip(grid.flat, panels, strict=False):
+        _draw_panel(axes, panel, look, runs)
+        _games_axis(axes, *_span(panel))
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.set_axis_off()
+    legend = list(grid.flat)[len(panels)].legend(
+        handles, labels, loc="upper left", borderaxespad=0, handlelength=2.6, labelspacing=0.55
+    )
+    legend.set_in_layout(False)  # a long name must not squeeze the panels
+    return figure
+
+
+def _span(panel: Panel) -> tuple[int, int]:
+    """Games at the first and at the last point of all curves."""
+    return min(int(line.games[0]) for line in panel.lines), max(int(line.games[-1]) for line in panel.lines)
+
+
+def _games_axis(axes: Any, low: int, high: int) -> None:
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    span = max(high / low, 1.0)
+    edge = max(span**0.03, 1.05) if span > 1 else 2.0
+    axes.set_xscale("log")
+    axes.set_xlim(low / edge, high * edge)
+    ticks = [tick for tick in log_ticks(low / edge, high * edge, 6) if tick >= 1]
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(ticks, [short_number(tick) for tick in ticks])
+    axes.set_xlabel("games learnt from")
+
+
+def _line_style(line: Line, look: Look) -> dict[str, Any]:
+    """Colour by result for one run, by run for several; dashes by seat."""
+    dash, style = DASHES[max(line.seat, 0)], look.style[line.run]
+    if line.what:
+        number = max(RESULTS.index(line.what) if line.what in RESULTS else PLAYED.index(line.what), 0)
+        return {"color": (WIN, DRAW, LOSS)[number], "marker": MARKERS[number], "linestyle": dash}
+    if len(look.style) == 1:
+        return {"color": ALONE, "marker": MARKERS[4], "linestyle": dash}
+    colour = COLOURS[style % len(COLOURS)]
+    return {
+        "color": colour,
+        "marker": MARKERS[style % len(MARKERS)],
+        "markerfacecolor": "white" if style // len(COLOURS) % 2 else colour,  # a second round of colours: open markers
+        "linestyle": dash,
+    }
+
+
+def _marked(games: NDArray[np.int64], low: float, high: float, turn: float) -> list[int]:
+    """Points of a curve that get a marker: first, last and some between, evenly from `low` to `high`.
+
+    turn: 0 to 1, so that curves on top of each other have theirs in different places.
+    """
+    at = np.log(games / low) / max(np.log(high / low), 1e-9) * MARKS_A_CURVE + turn
+    first = np.flatnonzero(np.diff(np.floor(at), prepend=-1) > 0)
+    return sorted({0, *first.tolist(), games.size - 1})
+
+
+def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> None:
+    one = len(runs) == 1
+    low, high = _span(panel)
+    crowds = [numbers for _, numbers in look.entries if len(numbers) > 1]
+    crowded = {number for numbers in crowds for number in numbers}
+    for line in panel.lines:
+        style = _line_style(line, look)
+        if line.run in crowded:
+            style |= {"marker": "", "linewidth": 0.6, "alpha": 0.45}
+        elif panel.name == "best_response":  # leaps from 0 to 1 and back: points tell more than lines
+            style |= {"linewidth": 0.8 if one else 0.5}
+        every = _marked(line.games, low, max(high, low + 1), look.style[line.run] / len(COLOURS))
+        axes.plot(line.games, line.value, markevery=every, **style)
+    for numbers in crowds:
+        for middle in medians(panel, numbers):
+            every = _marked(middle.games, low, max(high, low + 1), look.style[middle.run] / len(COLOURS))
+            axes.plot(middle.games, middle.value, markevery=every, zorder=4, **_line_style(middle, look))
+    axes.set_title(panel.title)
+    axes.set_ylabel(panel.unit)
+    values = np.concatenate([line.value for line in panel.lines])
+    if panel.unit.startswith("%"):
+        whole = one or panel.name == "in_play" or np.nanmax(values, initial=0) > 50
+        top = 100.0 if whole and panel.name != "optimal_share" else None
+        if panel.name == "optimal_share":
+            low = max(0.0, 10 * np.floor((np.nanmin(values) - 1) / 10))
+            axes.set_ylim(low - 0.02 * (100 - low), 100 + 0.03 * (100 - low))
+        elif top:
+            axes.set_ylim(-3, 103)
+        else:
+            axes.set_ylim(-0.03 * max(np.nanmax(values), 1), 1.05 * max(np.nanmax(values), 1))
+    elif panel.name == "best_response":
+        axes.set_ylim(min(-0.05, 1.05 * np.nanmin(values)), max(1.05, 1.05 * np.nanmax(values)))
+    elif panel.name == "positions":
+        from matplotlib.ticker import FuncFormatter
+
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
+    else:
+        axes.set_ylim(0, 1.08 * np.nanmax(values, initial=1e-3))
+    _mark_proofs(axes, panel, look, runs)
+
+
+def _mark_proofs(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> None:
+    """Mark since when runs are unbeatable in both seats: shaded for one, a star on each of several."""
+    for number, run in enumerate(runs):
+        if "unbeatable" not in run.statistics:
+            continue
+        since = unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
+        if since is None:
+            continue
+        if len(runs) == 1:
+            axes.axvspan(since, 1e30, color="#009E73", alpha=0.12, lw=0, zorder=0)
+            axes.axvline(since, color="#009E73", lw=1.2, ls=":")
+        elif panel.name == "best_response":
+            at = int(np.searchsorted(run.statistics["games"], since))
+            top = max(line.value[at] for line in panel.lines if line.run == number)
+            style = _line_style(Line(number, 0, "", run.statistics["games"], np.zeros(0)), look)
+            axes.plot(
+                [since],
+                [top],
+                marker="*",
+                markersize=12,
+                color=style["color"],
+                markeredgecolor="white",
+                zorder=5,
+                clip_on=False,
+            )
+
+
+def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[Run]) -> tuple[list[Any], list[str]]:
+    """What the legend shows, and says beside it."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = []
+    labels: list[str] = []
+    seats = any(line.seat >= 0 for panel in panels for line in panel.lines)
+    one = len(runs) == 1
+    if one:
+        for what, name in zip(RESULTS, ("win (X wins)", "draw", "loss (O wins)"), strict=True):
+            line = Line(0, 0, what, np.zeros(0, np.int64), np.zeros(0))
+            handles.append(Line2D([], [], **_line_style(line, look)))
+            labels.append(name)
+    for text, numbers in look.entries[:LEGEND_ENTRIES]:
+        line = Line(numbers[0], 0, "", np.zeros(0, np.int64), np.zeros(0))
+        handles.append(Line2D([], [], **_line_style(line, look)))
+        said = verdict([runs[number] for number in numbers])
+        together = f"{text}: {said.replace('unbeatable since game', 'proved since')}"
+        if len(look.entries) > FEW and said and len(together) <= LEGEND_WIDTH and "\n" not in said:
+            labels.append(together)
+        else:
+            labels.append("\n".join([textwrap.fill(text, LEGEND_WIDTH), *([said] if said else [])]))
+    if len(look.entries) > LEGEND_ENTRIES:
+        handles.append(Line2D([], [], linestyle=""))
+        labels.append(f"and {len(look.entries) - LEGEND_ENTRIES} more")
+    if seats:
+        for seat, dash in zip(SEATS, DASHES, strict=True):
+            handles.append(Line2D([], [], color="#444444", ls=dash))
+            labels.append(f"agent moves {seat}")
+    if any(len(numbers) > 1 for _, numbers in look.entries):
+        handles.append(Line2D([], [], color="#444444", linewidth=0.6))
+        labels.append("a single seed (bold: the median)")
+    if seats and any(verdict([run]).startswith("unbeatable") for run in runs):
+        if one:
+            handles.append(Patch(facecolor="#009E73", alpha=0.25))
+            labels.append("unbeatable in both seats")
+        else:
+            handles.append(Line2D([], [], color="#444444", marker="*", markersize=10, linestyle=""))
+            labels.append("unbeatable in both seats from here on")
+    if not all("unbeatable" in run.statistics for run in runs):
+        handles.append(Line2D([], [], linestyle=""))
+        labels.append(
+            NO_EXACT + (": only what all runs have" if any("unbeatable" in r.statistics for r in runs) else "")
+        )
+    return handles, labels
