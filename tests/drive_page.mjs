@@ -1,0 +1,111 @@
+/*
+ * Plays on an exported page without a browser: runs the page's own scripts for rules, table and match, and prints as
+ * JSON what happened.
+ *
+ *   node drive_page.mjs PAGE          every game that can be played, in both seats
+ *   node drive_page.mjs PAGE GAMES    so many random games in each seat
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { argv, stdout } from "node:process";
+import { runInThisContext } from "node:vm";
+
+const html = readFileSync(argv[2], "utf8");
+const script = /<script>\n([^]*?)<\/script>/.exec(html)[1]; // the first one; the others need a browser
+const { Agent, Match } = runInThisContext(`${script}; tttBatch`);
+const data = JSON.parse(/<script type="application\/json" id="data">([^]*?)<\/script>/.exec(html)[1]);
+
+const started = performance.now();
+const agent = await Agent.load(data);
+const seconds = (performance.now() - started) / 1000;
+
+/** What the page says of each position met, by its marks. */
+const positions = {};
+
+function record(match) {
+  const { marks } = match.position;
+  const key = marks.map((mark) => ".XO"[mark]).join("");
+  positions[key] ??= {
+    candidates: agent.candidates(marks),
+    values: agent.hasValues ? agent.moveValues(marks).map((value) => (Number.isNaN(value) ? "never" : value)) : null,
+    truths: agent.trueMoves(match.moves),
+  };
+}
+
+let random; // what the agent draws next
+const chance = () => random;
+
+/** Every game from here, where it is the person's turn or over; the match is as before afterwards. */
+function explore(match, tally) {
+  if (match.turn === "over") {
+    tally[match.result]++;
+    return;
+  }
+  record(match);
+  const before = [...match.moves];
+  match.position.marks.forEach((mark, cell) => {
+    assert.equal(match.play(cell), mark === 0);
+    if (mark !== 0) return;
+    if (match.turn === "over") {
+      tally[match.result]++;
+    } else {
+      record(match);
+      const candidates = agent.candidates(match.position.marks);
+      candidates.forEach((candidate, i) => {
+        if (i > 0) match.play(cell);
+        random = (i + 0.5) / candidates.length;
+        assert.deepEqual(match.reply(), { cell: candidate, among: candidates.length });
+        explore(match, tally);
+        match.undo();
+      });
+      return;
+    }
+    match.undo();
+    assert.deepEqual(match.moves, before);
+  });
+}
+
+/** Every game in a seat. */
+function exhaust(side) {
+  const tally = { you: 0, draw: 0, agent: 0 };
+  const match = new Match(agent, side, chance);
+  let kept = 0; // games that the agent's first move ended, which leave nothing to take back
+  const openings = match.turn === "agent" ? agent.candidates(match.position.marks) : [null];
+  openings.forEach((opening, i) => {
+    match.restart();
+    if (opening !== null) {
+      record(match);
+      random = (i + 0.5) / openings.length;
+      assert.equal(match.reply().cell, opening);
+    }
+    if (match.turn === "over") kept++;
+    explore(match, tally);
+    assert.equal(match.results.length, kept); // all other games were taken back
+  });
+  return tally;
+}
+
+/** Random games in a seat, always the same ones. */
+function sample(side, games) {
+  let state = 1;
+  const draw = () => (state = (state * 48271) % 2147483647) / 2147483647;
+  const match = new Match(agent, side, draw);
+  for (let game = 0; game < games; game++) {
+    match.restart();
+    while (match.turn !== "over") {
+      record(match);
+      if (match.turn === "agent") {
+        match.reply();
+      } else {
+        const free = match.position.marks.flatMap((mark, cell) => (mark === 0 ? [cell] : []));
+        match.play(free[Math.floor(draw() * free.length)]);
+      }
+    }
+  }
+  return Object.fromEntries(["you", "draw", "agent"].map((result) => [result, match.count(result)]));
+}
+
+const play = argv[3] ? (side) => sample(side, Number(argv[3])) : exhaust;
+// The agent is second where the person is first.
+const tallies = { second: play("first"), first: play("second") };
+stdout.write(JSON.stringify({ seconds, tallies, positions, step: agent.step }));

@@ -1,0 +1,59 @@
+"""What the tests of the page share: programs that must be there, runs that are trained once, and games in them."""
+
+import functools
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ttt_batch as ttt
+from ttt_batch.board import EMPTY, Position
+from ttt_batch.game import Game
+from ttt_batch.run import Run
+
+DRIVER = Path(__file__).parent / "drive_page.mjs"
+
+
+def program(name: str, package: str) -> str:
+    """The path of a program; where it is missing the test is skipped, but fails where everything has to be there."""
+    path = shutil.which(name)
+    if path is None:
+        reason = f"{name} is not installed (Debian package {package})"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return path
+
+
+@functools.cache
+def trained(learner: str = "td", games: int = 100_000, board: str = "3x3", seed: int = 1, **options: Any) -> Run:
+    return ttt.train(learner=learner, games=games, board=board, seed=seed, **options)
+
+
+class Answers:
+    """What a run says of positions, asked once each."""
+
+    def __init__(self, run: Run) -> None:
+        self.candidates = functools.cache(run.candidates)
+        self.move_values = functools.cache(run.move_values)
+        self.true_moves = functools.cache(run.true_moves)
+
+
+def line_with(run: Run, seat: int, *, forfeit: bool) -> list[int] | None:
+    """A shortest game that the agent in `seat` (0 or 1) may lose against somebody: by a forfeit, or by a line."""
+    answers, games = Answers(run), [Game(run.board)]
+    for game in games:  # breadth first: it grows while it is read
+        if game.outcome:
+            if game.forfeited == forfeit and game.outcome == 2 - seat:
+                return list(game.moves)
+            continue
+        mine = len(game.moves) % 2 == seat
+        cells = answers.candidates(game.position) if mine else free(game.position)
+        games += [game.after(cell) for cell in cells]
+    return None
+
+
+def free(position: Position) -> list[int]:
+    return [cell for cell, mark in enumerate(position) if mark == EMPTY]

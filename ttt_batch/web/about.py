@@ -1,0 +1,80 @@
+"""What the page says about its agent: the verdict, exact results against random play, and how it was trained."""
+
+from typing import Any
+
+from ttt_batch.board import Board
+from ttt_batch.reports.learners import choice_text
+from ttt_batch.reports.training import verdict_text
+from ttt_batch.run import SEATS, Run
+
+
+def title(run: Run) -> str:
+    """The page's title."""
+    return f"{run.board.name} tic-tac-toe against {run.config.learner}"
+
+
+def about(run: Run) -> dict[str, Any]:
+    """Plain values for the page; every text is a text for people.
+
+    results: by seat the probabilities of win, draw and loss against random play.
+    losing_line: by seat the cells of a shortest game that the agent can lose, None where it cannot.
+    facts: label and text pairs.
+    """
+    evaluation = run.evaluation("random")
+    return {
+        "learner": run.config.learner,
+        "introduction": _introduction(run),
+        "rules": _rules(run.board),
+        "verdict": verdict_text(run),
+        "results": {seat: list(getattr(evaluation, seat)) for seat in SEATS},
+        "losing_line": evaluation.losing_line,
+        "facts": _facts(run),
+    }
+
+
+def _introduction(run: Run) -> str:
+    """How the agent came to its table, in a sentence."""
+    if not run.games:
+        return "The agent plays by a table that was made elsewhere."
+    games = "one game" if run.games == 1 else f"{run.games:,} games"
+    if run.config.engine == "given":
+        return f"The agent learned from {games} written down."
+    against = {"": "itself", "random": "random moves", "optimal": "best play"}.get(run.config.opponent, "another table")
+    return f"The agent learned from {games} against {against}, with no hint but who won."
+
+
+def _rules(board: Board) -> str:
+    """How the game is won and lost, in a sentence."""
+    row = f"{board.k} in a row" if board.k > 1 else "a single mark"
+    kinds = ", column or diagonal" if board.k > 1 else ""
+    exact = f" (exactly {board.k}: longer lines count for nothing)" if board.exact else ""
+    return f"Whoever gets {row}{kinds} {'loses' if board.misere else 'wins'}{exact}."
+
+
+def _facts(run: Run) -> list[tuple[str, str]]:
+    """How the agent was trained, as label and text; what is not known is left out."""
+    config, origin = run.config, run.provenance
+    batch = f"{config.batch:,} games" if isinstance(config.batch, int) else config.batch
+    seat = f", as {config.seat}" if config.seat in SEATS else ""
+    opponent = f"{config.opponent if len(config.opponent) < 20 else 'another table'}{seat}" if config.opponent else ""
+    first, second = config.draw_worth
+    draw = f"{first:g}" if run.learner.zero_sum or first == second else f"{first:g} to first and {second:g} to second"
+    duration = f" in {float(origin['seconds']):.2f} s" if run.games and "seconds" in origin else ""
+    facts = [
+        ("Learner", config.learner),
+        ("Source", run.learner.source),
+        ("Update", run.learner.rule),
+        ("Greedy moves", choice_text(run.learner)),
+        ("Games", f"{run.games:,}{duration}"),
+        ("Opponent", opponent or "itself"),
+        ("Seed", str(config.seed)),
+        ("Exploration (epsilon)", config.epsilon),
+        ("Step size (alpha)", config.alpha),
+        ("Discount (gamma)", f"{config.gamma:g}"),
+        ("Worths", f"a win 1, a draw {draw}, a loss {-1 if run.learner.zero_sum else 0}"),
+        ("Batch", f"{batch}, engine {config.engine}"),
+        ("Board", f"{config.board}, {run.graph.code.size:,} positions{' up to symmetry' if config.symmetry else ''}"),
+        ("Version", str(origin.get("ttt_batch_version", ""))),
+        ("Date", str(origin.get("created", ""))[:10]),
+    ]
+    return [(label, text) for label, text in facts if text]

@@ -1,0 +1,71 @@
+"use strict";
+
+/*
+ * Hints in free cells, for who is to move: what the table gives the move ({ value }, NaN where it was never seen),
+ * whether the agent may play it ({ chosen }), and how the game ends after it with best play ({ truth }).  Nothing is
+ * said by colour alone.  scale: the learner's values of a loss (low) and of a win (high).
+ */
+const hints = (() => {
+  const { make } = parts;
+  const WORDS = { 1: "win", 0: "draw", "-1": "loss" }; // results for who moves
+  const SIGNS = { 1: "▲", 0: "■", "-1": "▼" };
+
+  function valueText(value, scale) {
+    if (Number.isNaN(value)) return "unseen";
+    const text = Math.abs(value).toFixed(2);
+    const sign = Number(text) === 0 ? "" : value < 0 ? "−" : scale.low < 0 ? "+" : "";
+    return sign + text;
+  }
+
+  /** A hint as an element. */
+  function draw({ value, chosen, truth }, scale) {
+    const hint = make("span", "hint");
+    hint.setAttribute("aria-hidden", "true"); // the cell's name says it
+    if (value !== undefined) {
+      hint.append(make("span", "value", valueText(value, scale)));
+      const bar = make("span", "bar");
+      const share = (value - scale.low) / (scale.high - scale.low);
+      bar.style.setProperty("--share", Math.min(1, Math.max(0, share || 0)));
+      hint.append(bar);
+    }
+    if (truth) {
+      // Plies to the end, the move itself included; "in" gives way where cells are small.
+      const end = truth.result === 0 ? [] : [make("span", "in", " in"), ` ${truth.plies + 1}`];
+      hint.append(make("span", "truth", `${SIGNS[truth.result]} ${WORDS[truth.result]}`, ...end));
+    }
+    if (chosen) hint.append(make("span", "star", "★"));
+    return hint;
+  }
+
+  /** A hint as words. */
+  function spoken({ value, chosen, truth }, scale) {
+    const words = [];
+    if (value !== undefined) words.push(Number.isNaN(value) ? "never seen" : `value ${valueText(value, scale)}`);
+    if (chosen) words.push("the agent’s choice");
+    if (truth) {
+      const plies = truth.plies + 1;
+      const when = truth.result === 0 ? "" : ` in ${plies} ${plies === 1 ? "ply" : "plies"}`;
+      words.push(`${WORDS[truth.result]}${when}`);
+    }
+    return words.join(", ");
+  }
+
+  /** What the hints that are shown mean, as paragraphs. */
+  function legend(shown, hasValues, scale) {
+    const lines = [];
+    if (shown.values && hasValues) {
+      const ends = `from ${scale.low === 0 ? "0" : "−1"} (loss) to 1 (win)`;
+      lines.push(make("p", "", make("b", "", "0.00"), ` what the agent’s table gives the move for you, ${ends}`));
+    }
+    if (shown.values) lines.push(make("p", "", make("b", "", "★"), " what the agent may play in your place"));
+    if (shown.truth) {
+      const kinds = [1, 0, -1].map((result) =>
+        make("span", WORDS[result], make("b", "", SIGNS[result]), ` ${WORDS[result]}`));
+      const meaning = "for you with best play; a number counts the plies to the end, this one included";
+      lines.push(make("p", "", ...kinds, meaning));
+    }
+    return lines;
+  }
+
+  return { WORDS, draw, spoken, legend };
+})();

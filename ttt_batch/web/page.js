@@ -1,0 +1,239 @@
+"use strict";
+
+/*
+ * The page: draws the match and passes on what a person does.  All it keeps of its own is which cell has the focus and
+ * which hints are shown; after every change it draws everything anew, which is cheap for at most 16 cells.
+ */
+(async () => {
+  const { Agent, Match } = tttBatch;
+  const { NAMES, element, make, drawing } = parts;
+  const data = JSON.parse(element("data").textContent);
+  const { board, scale } = data;
+  // Milliseconds before the agent's move, so that the eye can follow.
+  const PAUSE = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 350;
+
+  const cells = buildBoard();
+  about.describeRun(data);
+  let agent;
+  try {
+    agent = await Agent.load(data);
+  } catch (error) {
+    say("This browser cannot read the page's table; a newer one can.");
+    throw error;
+  }
+  about.describeTable(data, agent);
+  const match = new Match(agent, document.querySelector("input[name=side]:checked").value);
+  const shown = { values: false, truth: false };
+  let focused = Math.floor(board.rows / 2) * board.cols + Math.floor(board.cols / 2);
+  let waiting = 0; // the timer of the agent's move
+  listen();
+  proceed();
+
+  function say(text) {
+    element("status").textContent = text;
+  }
+
+  function nameOf(cell) {
+    return parts.nameOf(board, cell);
+  }
+
+  // --- The board ---------------------------------------------------------------------------------------------------
+
+  /** Make the cells, row by row.  Returns their buttons. */
+  function buildBoard() {
+    const grid = element("board");
+    grid.setAttribute("aria-label", `Board of ${board.rows} rows and ${board.cols} columns`);
+    grid.style.setProperty("--cols", board.cols);
+    grid.style.setProperty("--rows", board.rows);
+    const made = [];
+    for (let row = 0; row < board.rows; row++) {
+      const line = make("div", "row");
+      line.setAttribute("role", "row");
+      for (let col = 0; col < board.cols; col++) {
+        const button = make("button", "cell");
+        button.type = "button";
+        const holder = make("div", "holder", button);
+        holder.setAttribute("role", "gridcell");
+        line.append(holder);
+        made.push(button);
+      }
+      grid.append(line);
+    }
+    return made;
+  }
+
+  /** Draw the match as it is. */
+  function draw() {
+    const { marks, won, forfeited } = match.position;
+    const turn = match.turn;
+    const last = match.moves.at(-1);
+    const wanted = turn === "you" ? hintsFor(marks) : [];
+    document.body.dataset.turn = turn;
+    cells.forEach((button, cell) => {
+      const mark = marks[cell];
+      const free = mark === 0 && turn === "you";
+      const hint = wanted[cell];
+      button.querySelector(".hint")?.remove();
+      // Under the mouse a free cell shows what a click would draw.
+      const face = mark ? `${NAMES[mark]} here` : free && !hint ? `maybe ${NAMES[match.person]}` : "";
+      if (button.dataset.face !== face) { // a mark that is there stays, or it would be drawn again before one's eyes
+        button.dataset.face = face;
+        button.replaceChildren(...(face ? [drawing(mark || match.person)] : []));
+      }
+      if (hint) button.append(hints.draw(hint, scale));
+      button.classList.toggle("won", won.includes(cell));
+      button.classList.toggle("last", cell === last && !forfeited);
+      button.classList.toggle("forfeit", cell === last && forfeited);
+      button.dataset.truth = hint?.truth ? hints.WORDS[hint.truth.result] : "";
+      button.tabIndex = cell === focused ? 0 : -1;
+      button.setAttribute("aria-disabled", String(!free));
+      const extras = [hint && hints.spoken(hint, scale), won.includes(cell) && "in the completed line"].filter(Boolean);
+      button.setAttribute("aria-label", [`${nameOf(cell)}, ${NAMES[mark]}`, ...extras].join(", "));
+    });
+    for (const result of ["you", "draw", "agent"]) element(`score-${result}`).textContent = match.count(result);
+    element("undo").setAttribute("aria-disabled", String(!match.canUndo));
+    element("legend").replaceChildren(...hints.legend(shown, agent.hasValues, scale));
+  }
+
+  /** For each free cell what is to be shown of it; nothing where no hints are wanted. */
+  function hintsFor(marks) {
+    if (!shown.values && !shown.truth) return [];
+    const values = shown.values && agent.hasValues ? agent.moveValues(marks) : [];
+    const chosen = shown.values ? agent.candidates(marks) : [];
+    const truths = shown.truth ? agent.trueMoves(match.moves) : [];
+    return marks.map((mark, cell) =>
+      mark === 0 ? { value: values[cell], chosen: chosen.includes(cell), truth: truths[cell] } : null);
+  }
+
+  // --- The course of a game ----------------------------------------------------------------------------------------
+
+  /** What is to be said when the agent has moved, or nobody has: who moves, or how it ended. */
+  function news(reply) {
+    const you = `You are ${NAMES[match.person]}.`;
+    if (match.moves.length === 0) return `${you} ${match.turn === "you" ? "You move" : "The agent moves"} first.`;
+    if (match.position.forfeited) {
+      return `The agent chose ${nameOf(reply.cell)}, which is taken, and forfeits. You win!`;
+    }
+    const equals = reply?.among > 1 ? `, one of ${reply.among} equal moves` : "";
+    const played = reply ? `The agent plays ${nameOf(reply.cell)}${equals}. ` : "";
+    return played + (match.turn === "over" ? ending() : "Your move.");
+  }
+
+  function ending() {
+    if (match.result === "draw") return "A draw.";
+    const line = board.misere ? ` ${match.result === "you" ? "The agent has" : "You have"} made a line.` : "";
+    return (match.result === "you" ? "You win!" : "The agent wins.") + line;
+  }
+
+  /** Go on after any change: draw, say what is new, and let the agent move where it is its turn. */
+  function proceed(reply) {
+    clearTimeout(waiting);
+    draw();
+    if (match.turn !== "agent" || match.moves.length === 0) say(news(reply));
+    if (match.turn === "agent") waiting = setTimeout(() => proceed(match.reply()), PAUSE);
+  }
+
+  function play(cell) {
+    if (match.play(cell)) proceed();
+    else if (match.turn === "you") say(`The cell in ${nameOf(cell)} is taken. Your move.`);
+    else if (match.turn === "over") say(`${ending()} “New game” begins another.`);
+  }
+
+  function undo() {
+    if (!match.undo()) return;
+    proceed();
+    say("Taken back. Your move.");
+  }
+
+  function restart() {
+    match.restart();
+    proceed();
+  }
+
+  function chooseSide(side) {
+    document.querySelector(`input[name=side][value=${side}]`).checked = true;
+    match.choose(side);
+    if (side !== "alternate") proceed();
+  }
+
+  function toggle(hint) {
+    shown[hint] = !shown[hint];
+    element(hint).setAttribute("aria-pressed", String(shown[hint]));
+    draw();
+  }
+
+  /** Follow the system's look until a person chooses one. */
+  function isDark() {
+    const chosen = document.documentElement.dataset.look;
+    return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  }
+
+  function toggleLook() {
+    document.documentElement.dataset.look = isDark() ? "light" : "dark";
+    showLook();
+  }
+
+  function showLook() {
+    element("look").setAttribute("aria-pressed", String(isDark()));
+  }
+
+  // --- Mouse, touch and keys ---------------------------------------------------------------------------------------
+
+  /** Make a cell the one that the Tab key stops at. */
+  function remember(cell) {
+    cells[focused].tabIndex = -1;
+    focused = cell;
+    cells[cell].tabIndex = 0;
+  }
+
+  /** The cell that an arrow key leads to from the one in focus; the board's edge stops it. */
+  function neighbour(key) {
+    const row = Math.floor(focused / board.cols);
+    const col = focused % board.cols;
+    const within = (number, end) => Math.min(Math.max(number, 0), end - 1);
+    switch (key) {
+      case "ArrowUp": return within(row - 1, board.rows) * board.cols + col;
+      case "ArrowDown": return within(row + 1, board.rows) * board.cols + col;
+      case "ArrowLeft": return row * board.cols + within(col - 1, board.cols);
+      case "ArrowRight": return row * board.cols + within(col + 1, board.cols);
+      case "Home": return row * board.cols;
+      case "End": return (row + 1) * board.cols - 1;
+      default: return null;
+    }
+  }
+
+  function listen() {
+    const shortcuts = {
+      n: restart,
+      u: undo,
+      v: () => toggle("values"),
+      t: () => toggle("truth"),
+      s: () => chooseSide(match.person === 1 ? "second" : "first"),
+      d: toggleLook,
+    };
+    cells.forEach((button, cell) => {
+      button.addEventListener("click", () => play(cell));
+      button.addEventListener("focus", () => remember(cell));
+    });
+    element("board").addEventListener("keydown", (event) => {
+      const next = event.altKey || event.ctrlKey || event.metaKey ? null : neighbour(event.key);
+      if (next === null) return;
+      event.preventDefault();
+      cells[next].focus();
+    });
+    document.addEventListener("keydown", (event) => {
+      if (event.altKey || event.ctrlKey || event.metaKey || event.repeat || !element("shortcuts").checked) return;
+      shortcuts[event.key.toLowerCase()]?.();
+    });
+    element("new").addEventListener("click", restart);
+    element("undo").addEventListener("click", undo);
+    element("values").addEventListener("click", () => toggle("values"));
+    element("truth").addEventListener("click", () => toggle("truth"));
+    element("look").addEventListener("click", toggleLook);
+    for (const radio of document.querySelectorAll("input[name=side]")) {
+      radio.addEventListener("change", () => chooseSide(radio.value));
+    }
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showLook);
+    showLook();
+  }
+})();
