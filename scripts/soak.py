@@ -151,6 +151,7 @@ def megabytes() -> float:
 def report(figures: Figures, minutes: float, seed: int) -> dict[str, Any]:
     """What is printed and kept."""
     half = len(figures.megabytes) // 2
+    halves = figures.megabytes[:half], figures.megabytes[half:]
     return {
         "minutes": minutes,
         "seed": seed,
@@ -158,10 +159,7 @@ def report(figures: Figures, minutes: float, seed: int) -> dict[str, Any]:
         "games": sum(figures.games),
         "lives": dict(figures.lives),
         "checks": dict(figures.checks),
-        "memory, first and second half, MB": [
-            statistics.median(figures.megabytes[:half]),
-            statistics.median(figures.megabytes[half:]),
-        ],
+        "memory, first and second half, MB": [statistics.median(part) for part in halves if part],
         "open files, least and most": [min(figures.handles), max(figures.handles)],
     }
 

@@ -13,6 +13,7 @@ from ttt_batch.commands import completion
 from ttt_batch.config import ENGINES
 from ttt_batch.formats import FORMATS
 from ttt_batch.learners import LEARNERS
+from ttt_batch.plots import KINDS
 from ttt_batch.run import SEATS
 from ttt_batch.scripted import PLAYERS
 
@@ -22,6 +23,7 @@ def test_what_is_offered_is_what_there_is():
     assert set(completion.FORMATS) >= set(FORMATS)
     assert set(completion.ENGINES) == set(ENGINES) - {"given"}
     assert completion.SEATS == SEATS
+    assert tuple(KINDS) == completion.PLOTS
     assert set(completion.OPPONENTS) == {*PLAYERS, "optimal", "self"}
     assert list(completion.BOARDS) == [entry.board.name for entry in known_boards()]
     assert all(parse_board(name).name == name for name in completion.BOARDS)

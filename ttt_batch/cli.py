@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ttt_batch.commands import catalogues, files, judge, machine, play, train
+from ttt_batch.commands import catalogues, files, judge, machine, pictures, play, train
 
 app = typer.Typer(
     help="Batch simulator and tabular self-play laboratory for tic-tac-toe and small m,n,k boards.",
@@ -37,6 +37,9 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "train": (train.train, "Train a learner by self-play and prove how good it is."),
     "evaluate": (judge.evaluate, "Judge a run: results per seat, and how to beat it."),
     "play": (play.play, "Play against an agent in the terminal."),
+    "plot": (pictures.plot, "Draw how agents learnt, into a picture or on the terminal."),
+    "show": (judge.show, "Say everything about a position: values, truth, best replies."),
+    "tournament": (judge.tournament, "Let agents meet, all against all in both seats."),
     "learners": (catalogues.learners, "List the learners, or describe one."),
     "boards": (catalogues.boards, "List boards, or count and solve one."),
     "compare": (judge.compare, "Say where the tables of two runs differ."),

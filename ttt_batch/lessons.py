@@ -20,6 +20,7 @@ from ttt_batch.given import learn_from
 from ttt_batch.lock import Lock
 from ttt_batch.run import Run
 from ttt_batch.runfile import check_target
+from ttt_batch.truth import Truth
 
 
 class Lessons:
@@ -60,6 +61,14 @@ class Lessons:
     def move_values(self, position: Position) -> dict[int, float]:
         """The run's value of each free cell now."""
         return self.run.move_values(position)
+
+    def truth(self, position: Position) -> Truth | None:
+        """Who wins with best play from a position, and after how many plies; None on a growing board."""
+        return self.run.truth(position)
+
+    def true_moves(self, position: Position) -> dict[int, Truth] | None:
+        """The truth behind each move; None on a growing board."""
+        return self.run.true_moves(position)
 
     def teach(self, cells: Sequence[int]) -> int:
         """Learn from a finished game, its cells (from 0) in order, and save; return how many positions changed value.

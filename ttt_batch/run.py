@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.board import EMPTY, FIRST, UNFINISHED, Board, Position
+from ttt_batch.board import EMPTY, FIRST, MAX_CELLS, UNFINISHED, Board, Position
 from ttt_batch.config import Config
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import BoardError, RunFileError, UsageError
@@ -289,19 +289,23 @@ class Run:
         """
         if graph is self.graph:
             return self.policy
+        own, policy = self.graph, self.policy
+        row, there = _row_of_edges(own), _row_of_edges(graph)
+        # In whole arrays: larger boards have a million rows.  Edges go by row, and by cell within a row.
+        picked = np.arange(own.child.size) - own.first_edge[row] < policy.best[row]
+        sought = row[picked] * MAX_CELLS + own.cell[policy.ordered[picked]]
+        known = there * MAX_CELLS + graph.cell
+        edge = np.minimum(np.searchsorted(known, sought), known.size - 1)
+        lacking = np.flatnonzero(known[edge] != sought)
+        if lacking.size:
+            code = int(graph.code[sought[lacking[0]] // MAX_CELLS])
+            raise UsageError(
+                f"this run of {self.config.learner} still chooses occupied cells, e.g. in position "
+                f"{self.board.format_position(self.board.decode(code))!r}, which only minimax-q's "
+                "rules allow; train it for more games, or choose another opponent"
+            )
         allowed = np.zeros(graph.child.size, dtype=np.bool_)
-        for row in range(self.graph.first_edge.size - 1):
-            start = int(self.graph.first_edge[row])
-            cells = self.graph.cell[self.policy.ordered[start : start + int(self.policy.best[row])]]
-            edges = np.arange(graph.first_edge[row], graph.first_edge[row + 1])
-            chosen = edges[np.isin(graph.cell[edges], cells)]
-            if chosen.size < cells.size:
-                raise UsageError(
-                    f"this run of {self.config.learner} still chooses occupied cells, e.g. in position "
-                    f"{self.board.format_position(self.board.decode(int(graph.code[row])))!r}, which only minimax-q's "
-                    "rules allow; train it for more games, or choose another opponent"
-                )
-            allowed[chosen] = True
+        allowed[edge] = True
         return policy_among(graph, allowed)
 
     def judgement(self) -> Judgement:
@@ -395,6 +399,12 @@ class Run:
             progress=progress,
             resume=resume,
         )
+
+
+def _row_of_edges(graph: Graph) -> NDArray[np.int64]:
+    """int64[E]: the row of each edge."""
+    widths = np.diff(graph.first_edge.astype(np.int64))
+    return np.arange(widths.size).repeat(widths)
 
 
 def load(path: str | Path, *, trust: bool = False) -> Run:

@@ -24,10 +24,13 @@ from ttt_batch.evaluation import match
 from ttt_batch.given import learn_from
 from ttt_batch.learners import LEARNERS
 from ttt_batch.matches import evaluate_grown
+from ttt_batch.meetings import play_walk
 from ttt_batch.play.random_play import random_games
 from ttt_batch.policy import random_policy
 from ttt_batch.processors import available_threads
 from ttt_batch.run import Run, load
+from ttt_batch.streams import stream_key
+from ttt_batch.tournament import series
 from ttt_batch.training import train
 
 ENUMERATED, GROWN = "2x5x3", "5x5x5"
@@ -82,12 +85,14 @@ def _ask_grown(run: Run, folder: Path) -> None:
     evaluate_grown(run, games=1, budget=1000)
     run.move_values(0)
     run.candidates(0)
+    series(run, run, ("", ""), games=1)
     load(run.save(folder / "run.h5"))
 
 
 def _match() -> None:
     graph = enumerate_graph(Board())
     match(graph, random_policy(graph), random_policy(graph))
+    play_walk(graph, random_policy(graph), random_policy(graph), 1, stream_key(0))
 
 
 def run_job(name: str) -> None:

@@ -12,9 +12,10 @@ BOARDS = (
     *("4x5x4", "5x5x4", "5x5x5", "6x6x4"),
 )
 ENGINES = ("walk", "flow")
-FORMATS = ("csv", "raw", "pickle", "pickle-text", "npz", "json", "parquet")
+FORMATS = ("html", "csv", "raw", "pickle", "pickle-text", "npz", "json", "parquet")
 SEATS = ("first", "second")
 OPPONENTS = ("random", "one-ply", "two-ply", "optimal", "self")
+PLOTS = ("curves", "opening", "coverage")
 SWITCH = ("on", "off", "auto")
 
 

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ttt_batch.commands.completion import BOARDS, FORMATS, LEARNERS, SEATS, offering
+from ttt_batch.commands import completion
+from ttt_batch.commands.completion import BOARDS, LEARNERS, SEATS, offering
 from ttt_batch.commands.shared import (
     DrawWorth,
     Json,
@@ -70,8 +71,8 @@ def export_(
         str,
         typer.Option(
             metavar="FORMAT",
-            help="csv, raw, pickle, pickle-text, npz, json or parquet.",
-            autocompletion=offering(*FORMATS),
+            help="html, a page to play on; or csv, raw, pickle, pickle-text, npz, json, parquet.",
+            autocompletion=offering(*completion.FORMATS),
         ),
     ],
     out: Annotated[list[Path], typer.Option("--out", "-o", metavar="FILE", help="File to write; two for two players.")],
@@ -84,11 +85,23 @@ def export_(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Write a run's table in another program's format."""
+    """Write a run's table in another program's format, or as a page that plays in any browser."""
+    from ttt_batch.errors import UsageError
     from ttt_batch.exchange import export_run
+    from ttt_batch.formats import FORMATS
 
+    if to not in ("html", *FORMATS):
+        raise UsageError(f"unknown format {to!r}; choose one of: html, {', '.join(FORMATS)}")
+    if to == "html" and (len(out) != 1 or player is not None):
+        raise UsageError("a page is one file for both players; give one --out FILE and no --player")
     with working(quiet=quiet):
-        files = export_run(load_run(path, trust), to, out, player=player_named(player), overwrite=overwrite)
+        run = load_run(path, trust)
+        if to == "html":
+            from ttt_batch.web import export_page
+
+            files = [export_page(run, out[0], overwrite=overwrite)]
+        else:
+            files = export_run(run, to, out, player=player_named(player), overwrite=overwrite)
     answer(json, lambda: {"files": [str(written) for written in files]}, lambda: _written(files))
 
 
@@ -99,7 +112,9 @@ def import_(
     form: Annotated[
         str | None,
         typer.Option(
-            "--format", help="csv, raw or pickle, if the name does not tell.", autocompletion=offering(*FORMATS[:3])
+            "--format",
+            help="csv, raw or pickle, if the name does not tell.",
+            autocompletion=offering(*completion.FORMATS[1:4]),
         ),
     ] = None,
     player: Annotated[

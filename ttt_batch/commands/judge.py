@@ -1,4 +1,4 @@
-"""Judging agents: `evaluate` and `compare`."""
+"""Judging agents: `evaluate`, `compare`, `show` and `tournament`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -91,3 +91,48 @@ def compare(
     with working(quiet=quiet):
         found = compare_runs(load_run(path, trust), load_run(other, trust))
     answer(json, lambda: found, lambda: comparison_text(found, str(path), str(other)))
+
+
+def show(
+    path: RunPath,
+    position: Annotated[
+        str,
+        typer.Argument(
+            help='A position: rows ("X.O/.X./..."), moves ("5 1 9" or "b2 a1 c3"), or a code; "" for the empty board.'
+        ),
+    ] = "",
+    symmetric: Annotated[
+        bool, typer.Option("--symmetric", help="Its images under the board's rotations and reflections, too.")
+    ] = False,
+    trust: Trust = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Say everything about a position: its value, each move's value and visits, the truth, the best replies."""
+    from ttt_batch.reports.position import show_text
+    from ttt_batch.showing import show as look_up
+
+    with working(quiet=quiet):
+        shown = look_up(load_run(path, trust), position.strip() or 0, symmetric=symmetric)
+    answer(json, shown.as_dict, lambda: show_text(shown, str(path)))
+
+
+def tournament(
+    paths: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Two run files of one board, or more.")],
+    games: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Play so many games a meeting.  [default: exact results; 1000 on large boards]"),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of these games.  [default: 0]")] = None,
+    trust: Trust = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Let agents meet, all against all in both seats: exactly where the board's positions are all known."""
+    from ttt_batch.reports.tournament import tournament_text
+    from ttt_batch.tournament import tournament as hold
+
+    with working(quiet=quiet):
+        runs = [load_run(path, trust) for path in paths]
+        found = hold(runs, [str(path) for path in paths], games=games, seed=0 if seed is None else seed)
+    answer(json, found.as_dict, lambda: tournament_text(found))

@@ -1,0 +1,138 @@
+"""What moves are truly worth to who makes them, and the review of a game: which moves gave something away.
+
+A move gives something away where the result of best play is worse for its mover afterwards than it was before: a won
+position becomes a draw or a loss, or a draw a loss.  Winning later than possible, or losing sooner, does not count.
+"""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from ttt_batch.board import EMPTY, MARKS, Board, Position
+from ttt_batch.game import Game
+from ttt_batch.truth import Truth
+
+RESULTS = {1: "win", 0: "draw", -1: "loss"}
+"""Words for a result as one player sees it."""
+
+
+class Knowing(Protocol):
+    """What knows the truth behind moves: a run, for one."""
+
+    def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
+        """By free cell the result of best play after the move there; None where nobody knows."""
+
+
+class Prospect(NamedTuple):
+    """What a move leads to with best play, as its mover sees it.
+
+    result: 1 win, 0 draw, -1 loss.  plies: moves from here to the end of the game, this one among them.
+    """
+
+    result: int
+    plies: int
+
+    @property
+    def short(self) -> str:
+        """`W3` wins in 3 plies, `L2` loses in 2, `D` is a draw."""
+        return "D" if self.result == 0 else f"{RESULTS[self.result][0].upper()}{self.plies}"
+
+    def __str__(self) -> str:
+        return "draw" if self.result == 0 else f"{RESULTS[self.result]} in {self.plies}"
+
+
+class Slip(NamedTuple):
+    """A move that gave something away.
+
+    ply: its number from 0.  player: who made it, 0 the first or 1 the second.  cell: where.
+    before: what its mover had with best play, 1 a win or 0 a draw.  after: what the move led to.
+    better: every cell that would have kept it, with what it leads to, the quickest first.
+    """
+
+    ply: int
+    player: int
+    cell: int
+    before: int
+    after: Prospect
+    better: tuple[tuple[int, Prospect], ...]
+
+
+def prospects(knowing: Knowing, position: Position) -> dict[int, Prospect] | None:
+    """What each free cell leads to for the player to move; None where nobody knows.
+
+    Empty for a final position.  Raises BoardError for a position that no game reaches.
+    """
+    truths = knowing.true_moves(position)
+    if truths is None:
+        return None
+    player = (len(position) - position.count(EMPTY)) % 2
+    return {cell: Prospect(truth.for_player(player), truth.plies + 1) for cell, truth in sorted(truths.items())}
+
+
+def review(knowing: Knowing, game: Game) -> list[Slip] | None:
+    """The moves of a game, finished or not, that gave something away, in order; None where nobody knows.
+
+    A move to an occupied cell loses at once.
+    """
+    slips = []
+    for ply, cell in enumerate(game.moves):
+        found = prospects(knowing, Game(game.board, game.moves[:ply]).position)
+        if found is None:
+            return None
+        best = max(prospect.result for prospect in found.values())
+        after = found.get(cell, Prospect(-1, 1))
+        if after.result < best:
+            better = [(other, prospect) for other, prospect in found.items() if prospect.result == best]
+            better.sort(key=lambda choice: (choice[1].plies, choice[0]))
+            slips.append(Slip(ply, ply % 2, cell, best, after, tuple(better)))
+    return slips
+
+
+def review_text(
+    slips: Sequence[Slip] | None, board: Board, names: tuple[str, str] = ("X", "O"), width: int = 40
+) -> list[str]:
+    """A review in lines of at most `width` columns; `names` are the players', first and second."""
+    if slips is None:
+        return textwrap.wrap(f"No review: nobody knows best play on {board.name}.", width)
+    if not slips:
+        return ["Nobody gave anything away."]
+    lines = ["What was given away:"]
+    for slip in slips:
+        who = f"{slip.ply + 1}. {MARKS[1 + slip.player]} {board.cell_name(slip.cell)} ({names[slip.player]})"
+        lines += textwrap.wrap(f"{who}: {RESULTS[slip.before]} -> {slip.after}", width, subsequent_indent="   ")
+        kept: dict[str, list[str]] = {}
+        for cell, prospect in slip.better:
+            kept.setdefault(str(prospect), []).append(board.cell_name(cell))
+        better = "; ".join(f"{' '.join(cells)} ({result})" for result, cells in kept.items())
+        lines += textwrap.wrap(
+            f"better: {better}", width, initial_indent="   ", subsequent_indent="     ", break_on_hyphens=False
+        )
+    return lines
+
+
+def review_dict(slips: Sequence[Slip] | None) -> list[dict[str, Any]] | None:
+    """A review as plain values with stable keys, for JSON; cells from 0.  None where nobody knows."""
+    if slips is None:
+        return None
+    return [
+        {
+            "ply": slip.ply,
+            "player": ("first", "second")[slip.player],
+            "cell": slip.cell,
+            "before": RESULTS[slip.before],
+            "after": RESULTS[slip.after.result],
+            "plies": slip.after.plies,
+            "better": [
+                {"cell": cell, "result": RESULTS[prospect.result], "plies": prospect.plies}
+                for cell, prospect in slip.better
+            ],
+        }
+        for slip in slips
+    ]
+
+
+def outlook(found: Mapping[int, Prospect]) -> Prospect | None:
+    """What best play from here leads to: the quickest win, else a draw, else the latest loss; None after the end."""
+    if not found:
+        return None
+    return max(found.values(), key=lambda p: (p.result, -p.plies if p.result > 0 else p.plies))

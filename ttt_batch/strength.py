@@ -1,0 +1,112 @@
+"""An agent made weaker on purpose, so that people of any strength have a game.
+
+Each move is decided anew: with probability `epsilon` it goes to any free cell, each equally likely, as in training;
+else with probability `1 - level` it is drawn by softmax over the agent's values; else the agent's own rule picks.
+At level 1 and epsilon 0 nothing is drawn here, and the agent plays exactly as it is.
+"""
+
+import math
+import random
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from ttt_batch.board import EMPTY, UNFINISHED, Board, Position
+from ttt_batch.errors import UsageError
+from ttt_batch.truth import Truth
+
+TEMPERATURE = 0.25
+"""Of the softmax, as a share of the distance between the best and the worst end of a game on the learner's scale of
+worths.  So it means the same for all learners: a move worth a whole game more is e**4 = 55 times as likely, one worth
+half a game more 7.4 times."""
+
+SPAN = 2.0
+"""That distance for agents that have no scale of worths: from a loss, -1, to a win, 1."""
+
+
+class Playing(Protocol):
+    """What plays, shows its values and may know the truth: a run, for one."""
+
+    @property
+    def board(self) -> Board:
+        """The board it plays on."""
+
+    def candidates(self, position: Position) -> list[int]:
+        """Cells that its choice rule may pick for the player to move, each equally likely."""
+
+    def move_values(self, position: Position) -> dict[int, float]:
+        """Its value of each free cell for the player to move; NaN where it has never been."""
+
+    def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
+        """By free cell the result of best play after the move there; None where nobody knows."""
+
+
+def softmax_shares(values: Mapping[int, float], temperature: float) -> dict[int, float]:
+    """The probability of each cell: proportional to `exp(value / temperature)`; they add up to 1.
+
+    A cell never seen (NaN) counts like the average of those seen, neither tempting nor shunned; where none was seen
+    all are equally likely.  temperature: above 0.
+    """
+    seen = [value for value in values.values() if not math.isnan(value)]
+    average = sum(value / len(seen) for value in seen)
+    filled = {cell: average if math.isnan(value) else value for cell, value in values.items()}
+    highest = max(filled.values(), default=0.0)
+    weights = {cell: math.exp((value - highest) / temperature) for cell, value in filled.items()}
+    total = math.fsum(weights.values())
+    return {cell: weight / total for cell, weight in weights.items()}
+
+
+class Weakened:
+    """An agent that plays below its strength; as an agent it can take the other's place anywhere.
+
+    level: share of moves by its own rule, 0 to 1; the others are drawn by softmax over its values.
+    epsilon: share of moves to any free cell, 0 to 1; it comes first.
+    rng: what these are drawn with; the caller draws among `candidates` as ever, and may use the same.
+
+    Raises UsageError for a level or an epsilon outside 0 to 1.
+    """
+
+    def __init__(self, agent: Playing, level: float = 1.0, epsilon: float = 0.0, rng: random.Random | None = None):
+        for name, value, meaning in (
+            ("level", level, "1 plays its best, 0 draws every move by softmax"),
+            ("epsilon", epsilon, "it is the share of random moves"),
+        ):
+            if not 0 <= value <= 1:  # refuses NaN, too
+                raise UsageError(f"{name} {value:g} is outside 0 to 1; {meaning}")
+        self._agent, self._level, self._epsilon = agent, level, epsilon
+        self._rng = random.Random() if rng is None else rng
+
+    @property
+    def board(self) -> Board:
+        """The board it plays on."""
+        return self._agent.board
+
+    def candidates(self, position: Position) -> list[int]:
+        """The cells to pick among for this one move: those of its rule, or the one that chance has drawn instead.
+
+        Another call draws anew.
+        """
+        free = [cell for cell, mark in enumerate(position) if mark == EMPTY]
+        if self._epsilon > 0 and self._rng.random() < self._epsilon:
+            return [self._rng.choice(free)]
+        if self._level < 1 and self._rng.random() >= self._level:
+            shares = softmax_shares(self.move_values(position), TEMPERATURE * span_of(self._agent, position))
+            return self._rng.choices(list(shares), list(shares.values()))
+        return self._agent.candidates(position)
+
+    def move_values(self, position: Position) -> dict[int, float]:
+        """The agent's own value of each free cell."""
+        return self._agent.move_values(position)
+
+    def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
+        """The truth behind each move, where it is known."""
+        return self._agent.true_moves(position)
+
+
+def span_of(agent: Any, position: Position) -> float:
+    """Distance between the best and the worst end of a game for the player to move, on the agent's scale of worths."""
+    worth = getattr(getattr(agent, "run", agent), "worth", None)  # a run's own, or that of the run behind lessons
+    if worth is None:
+        return SPAN
+    mover = (len(position) - position.count(EMPTY)) % 2
+    ends = [float(value) for outcome, value in enumerate(worth[mover]) if outcome != UNFINISHED]
+    return max(ends) - min(ends) or SPAN

@@ -1,0 +1,45 @@
+"""A person's games against an agent in the terminal, on any board.
+
+    keys      what was typed, as a cell or a command
+    drawing   a board as lines of text;  hints: values and truth over it
+    loop      rules, score, lessons, records and reviews, for any face
+    plain     a face of lines: prompts and answers, also through pipes
+    view      a face for a screen, as data;  screen: shows it on a real terminal, by single keys
+
+Cells and lines go by the board alone, so an agent may know as few positions as it likes.
+"""
+
+from ttt_batch.terminal.drawing import WIDEST, WIDTH, draw_board, draw_grid, draw_replay
+from ttt_batch.terminal.hints import Hints, draw_hints, hints_of
+from ttt_batch.terminal.keys import LETTERS, MAX_DIGIT_CELLS, Again, Command, draw_help, read_again, read_entry
+from ttt_batch.terminal.loop import Agent, Face, Pupil, Question, Result, Score, play_game, play_games
+from ttt_batch.terminal.plain import wants_colour
+from ttt_batch.terminal.playing import play
+
+__all__ = [
+    "LETTERS",
+    "MAX_DIGIT_CELLS",
+    "WIDEST",
+    "WIDTH",
+    "Again",
+    "Agent",
+    "Command",
+    "Face",
+    "Hints",
+    "Pupil",
+    "Question",
+    "Result",
+    "Score",
+    "draw_board",
+    "draw_grid",
+    "draw_help",
+    "draw_hints",
+    "draw_replay",
+    "hints_of",
+    "play",
+    "play_game",
+    "play_games",
+    "read_again",
+    "read_entry",
+    "wants_colour",
+]

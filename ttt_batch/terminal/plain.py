@@ -1,0 +1,94 @@
+"""The plain face: lines of text on any pair of streams, a terminal, a pipe or a file."""
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from typing import TextIO
+
+from ttt_batch.errors import UsageError
+from ttt_batch.game import Game
+from ttt_batch.terminal.drawing import draw_board, draw_replay
+from ttt_batch.terminal.hints import Hints, draw_hints
+from ttt_batch.terminal.keys import quote
+from ttt_batch.terminal.loop import Answer, Question, Score, Session
+
+
+def wants_colour(stdout: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether to write colour: to a terminal that is not dumb, unless NO_COLOR is set (no-color.org)."""
+    return stdout.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+
+class Plain:
+    """A face of lines: what was said stays above, and answers are typed behind a prompt.
+
+    Off a terminal what was read is written behind its prompt, so that the output reads like a session, and no
+    control characters are written.
+    """
+
+    hints_stay = False
+
+    def __init__(self, stdin: TextIO, stdout: TextIO) -> None:
+        reconfigure = getattr(stdin, "reconfigure", None)
+        if reconfigure is not None:
+            # A byte that is no text is a slip like any other; it must not end the game. (A stream already
+            # read from may refuse.)
+            with contextlib.suppress(OSError, ValueError):
+                reconfigure(errors="replace")
+        self._stdin, self._stdout = stdin, stdout
+        self._echo = not (stdin.isatty() and stdout.isatty())
+        self._colour = wants_colour(stdout)
+
+    def tell(self, *lines: str) -> None:
+        """Write lines."""
+        for line in lines:
+            self._stdout.write(line + "\n")
+        self._stdout.flush()
+
+    def explain(self, lines: Sequence[str]) -> None:
+        """Write lines between empty ones."""
+        self.tell("", *lines, "")
+
+    def show(self, game: Game) -> None:
+        """Draw the board."""
+        self.explain(draw_board(game, self._colour))
+
+    def hint(self, game: Game, hints: Hints) -> None:
+        """Draw the hints."""
+        self.explain(draw_hints(game, hints, self._colour))
+
+    def replay(self, game: Game) -> None:
+        """Draw every position."""
+        self.explain(draw_replay(game))
+
+    def count(self, score: Score) -> None:
+        """The loop has said it."""
+
+    def drive(self, session: Session) -> Score:
+        """Answer the questions of a session until it ends; return its score."""
+        try:
+            question = next(session)
+            while True:
+                question = session.send(self._ask(question))
+        except StopIteration as end:
+            score: Score = end.value
+            return score
+
+    def _ask(self, question: Question) -> Answer:
+        """Ask until the answer can be read; the end of input and Ctrl-C are ways to leave."""
+        while True:
+            try:
+                self._stdout.write(question.prompt)
+                self._stdout.flush()
+                line = self._stdin.readline()
+            except (EOFError, KeyboardInterrupt):
+                line = ""
+            if not line:
+                self.tell("")
+                return question.leave
+            if self._echo:
+                typed = line.strip()
+                self.tell(typed if typed.isascii() and typed.isprintable() and len(typed) <= 12 else quote(typed))
+            try:
+                return question.read(line)
+            except UsageError as error:
+                self.tell(str(error))

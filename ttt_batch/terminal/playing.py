@@ -1,0 +1,54 @@
+"""Play on a pair of streams: on the screen of a real terminal, by plain lines elsewhere."""
+
+import random
+from collections.abc import Callable, Sequence
+from typing import TextIO
+
+from ttt_batch.errors import UsageError
+from ttt_batch.game import Game
+from ttt_batch.strength import Weakened
+from ttt_batch.terminal.hints import hints_of
+from ttt_batch.terminal.loop import Agent, Face, Pupil, Score, Session, play_games
+from ttt_batch.terminal.plain import Plain, wants_colour
+from ttt_batch.terminal.screen import has_screen, play_on_screen
+from ttt_batch.terminal.view import View
+
+
+def play(
+    agent: Agent,
+    *,
+    person: int | None,
+    stdin: TextIO,
+    stdout: TextIO,
+    seed: int | None = None,
+    pupil: Pupil | None = None,
+    record: Callable[[Sequence[int]], None] | None = None,
+    level: float = 1.0,
+    epsilon: float = 0.0,
+    plain: bool = False,
+) -> Score:
+    """Play games on a pair of text streams until the person leaves; return the score.
+
+    person: the person's seat, 0 (moves first) or 1; None alternates, beginning with 0.
+    seed: fixes everything that the agent draws.  pupil, record: as for `play_games`.
+    level, epsilon: the agent's strength, see `Weakened`.
+    plain: lines of text also on a real terminal; elsewhere there is nothing else.
+
+    Raises UsageError for another seat, and for a level or an epsilon outside 0 to 1.
+    """
+    if person not in (0, 1, None):
+        raise UsageError(f"person {person!r} is no seat; 0 moves first, 1 second, None alternates")
+    rng = random.Random(seed)
+    player = Weakened(agent, level, epsilon, rng)
+
+    def session(face: Face) -> Session:
+        return play_games(player, face, person=person, rng=rng, pupil=pupil, record=record)
+
+    if plain or not has_screen(stdin, stdout):
+        lines = Plain(stdin, stdout)
+        return lines.drive(session(lines))
+    # Whatever has to be compiled or enumerated is, before the screen is taken: that may write lines of its own.
+    hints_of(agent, Game(agent.board))
+    agent.candidates(Game(agent.board).position)
+    view = View(agent.board, colour=wants_colour(stdout))
+    return play_on_screen(view, session(view), stdin, stdout, colour=wants_colour(stdout))
