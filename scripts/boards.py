@@ -29,7 +29,7 @@ from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.graph import solve
 from ttt_batch.matches import evaluate_grown
 from ttt_batch.recorder import exact_judge
-from ttt_batch.wide_trainer import WideTrainer
+from ttt_batch.trainers import Trainer, make_trainer
 
 BOARD, GROWN = "4x4x4", "5x5x5"
 REPEATS = 5
@@ -54,7 +54,7 @@ def enumerating() -> dict[str, float]:
         enumerate_graph.cache_clear()
         enumerate_graph(board, False, True)
 
-    trainer = WideTrainer(make_config(board=BOARD))
+    trainer = make_trainer(make_config(board=BOARD))
     judged = exact_judge(trainer.graph, trainer.learner, trainer.worth)
     return {
         "4x4x4, enumerated up to symmetry, s": timed(enumerate_anew),
@@ -71,8 +71,8 @@ def proving() -> dict[str, float]:
         "walk, batches of 262,144 at epsilon 1": {"engine": "walk", "batch": 262_144, "epsilon": 1.0},
     }.items():
         config = make_config(board=BOARD, **options)  # type: ignore[arg-type]
-        WideTrainer(config).advance(int(config.batch), lambda: False)  # kernels
-        trainer = WideTrainer(config)
+        make_trainer(config).advance(int(config.batch), lambda: False)  # kernels
+        trainer = make_trainer(config)
         judged = exact_judge(trainer.graph, trainer.learner, trainer.worth)
         seconds = 0.0
         while not judged(trainer.tables)["unbeatable"].all():
@@ -90,11 +90,11 @@ def walking() -> dict[str, float]:
     """Games a second of `td` on 4x4x4 at its defaults, once it has settled."""
     found = {}
     for batch in (16_384, 262_144):
-        trainer = WideTrainer(make_config(board=BOARD, batch=batch))
+        trainer = make_trainer(make_config(board=BOARD, batch=batch))
         trainer.advance(2_000_000 // batch * batch, lambda: False)
         games = 8 * batch if batch > 100_000 else 32 * batch
 
-        def go(trainer: WideTrainer = trainer, games: int = games) -> None:
+        def go(trainer: Trainer = trainer, games: int = games) -> None:
             trainer.advance(trainer.games + games, lambda: False)
 
         found[f"4x4x4, td, walk and fold, batch {batch:,}, games/s"] = games / timed(go)
@@ -107,7 +107,7 @@ def growing(games: int) -> dict[str, Any]:
     began = time.perf_counter()
     ttt.train(30_000, learner="greedy-td", board=GROWN)
     headline = time.perf_counter() - began
-    trainer = WideTrainer(make_config(learner="greedy-td", board=GROWN), max_rows=50_000_000)
+    trainer = make_trainer(make_config(learner="greedy-td", board=GROWN), max_rows=50_000_000)
     curve = []
     total, at = 0.0, 10_000
     while at <= games:

@@ -27,7 +27,7 @@ from ttt_batch.learners import LEARNERS
 from ttt_batch.play.random_play import random_games
 from ttt_batch.policy import random_policy
 from ttt_batch.processors import available_threads
-from ttt_batch.trainer import Trainer
+from ttt_batch.trainers import Trainer, make_trainer
 
 TEXTBOOK = Path(__file__).with_name("textbook.c")
 PEERS_SCRIPT = Path(__file__).with_name("peers.py")
@@ -110,7 +110,7 @@ def hand_tuned(learner: str, epsilon: float) -> Contestant:
         folder.mkdir()
         program = tuned.build(folder)
         tuned.check(program, learner, epsilon, BATCH, 20)
-        start = Trainer(make_config(learner=learner, epsilon=epsilon, batch=BATCH))
+        start = make_trainer(make_config(learner=learner, epsilon=epsilon, batch=BATCH))
         warm = WARM_GAMES // BATCH
         rate = tuned.run(program, start, warm, warm=warm).values["games/s"]
         batches = math.ceil(rate * plan.seconds / BATCH)
@@ -152,12 +152,10 @@ def learning(learner: str, batch: int, epsilon: float | None = None, engine: str
 
 def stretch(trainer: Trainer) -> Callable[[int], float]:
     """What times the games that follow where `trainer` stands now, again and again."""
-    moment, tables = trainer.games, [array.copy() for array in trainer.tables]
-    batch = int(trainer.config.batch)
+    state, batch = trainer.state(), int(trainer.config.batch)
 
     def seconds(games: int) -> float:
-        again = Trainer(trainer.config, tables=tables)
-        again.games = moment
+        again = make_trainer(trainer.config, state=state)
         advance(again, math.ceil(BATCH / batch) * batch)  # orders every row anew, as no batch within a run does
         return advance(again, games)
 
@@ -168,9 +166,9 @@ def flow_sizes(learner: str, epsilon: float | None = None) -> Contestant:
     """Milliseconds a batch of flow, by the batch's size, and those of the slowest size."""
 
     def prepare(plan: Plan) -> Measure:
-        tables = warm_trainer(learner, LARGE_BATCH, epsilon, "flow").tables
+        state = warm_trainer(learner, LARGE_BATCH, epsilon, "flow").state()
         trainers = [
-            Trainer(make_config(learner=learner, epsilon=epsilon, batch=size, engine="flow"), tables=tables)
+            make_trainer(make_config(learner=learner, epsilon=epsilon, batch=size, engine="flow"), state=state)
             for size in FLOW_SIZES
         ]
 
@@ -351,7 +349,7 @@ def warm_trainer(
 ) -> Trainer:
     """A trainer with compiled kernels, past the first batches, whose tables change most."""
     config = make_config(learner=learner, epsilon=epsilon, batch=batch, engine=engine)
-    trainer = Trainer(config, threads=threads)
+    trainer = make_trainer(config, threads=threads)
     advance(trainer, batches_to_warm(trainer) * batch)
     return trainer
 

@@ -21,7 +21,7 @@ from ttt_batch.config import make_config
 from ttt_batch.games import Games
 from ttt_batch.learners import LEARNERS
 from ttt_batch.run import Run
-from ttt_batch.trainer import Trainer
+from ttt_batch.trainers import make_trainer
 from ttt_batch.training import train
 
 CLAIMS = {
@@ -42,7 +42,7 @@ def positions_never_seen(learner: str, batch: int, seed: int) -> int:
         seen[trainer.graph.child[games.edge]] = True
 
     config = make_config(learner=learner, batch=batch, seed=seed)
-    trainer = Trainer(config, record=note)
+    trainer = make_trainer(config, record=note)
     seen = np.zeros(trainer.graph.code.size, dtype=bool)
     seen[0] = True
     trainer.advance(LEARNERS[learner].games, lambda: False)

@@ -34,8 +34,11 @@ IMPORTS = {
 HASH, PACKAGE = "hash of the sources", "import of the package"
 CALLS = {
     "enumerating the board": (("ttt_batch.config", "enumerate_graph"),),
-    "setting up": (("ttt_batch.trainer", "Trainer.__init__"), ("ttt_batch.recorder", "Recorder.__init__")),
-    "playing, learning, proving": (("ttt_batch.trainer", "Trainer.advance"), ("ttt_batch.recorder", "Recorder.record")),
+    "setting up": (("ttt_batch.training", "make_trainer"), ("ttt_batch.recorder", "Recorder.__init__")),
+    "playing, learning, proving": (
+        ("ttt_batch.trainers", "Trainer.advance"),
+        ("ttt_batch.recorder", "Recorder.record"),
+    ),
     "writing": (("ttt_batch.run", "Run.save"),),
     # Types the arguments, finds the machine code in the cache and links it; called once a kernel and signature.
     KERNELS: (("numba.core.dispatcher", "_DispatcherBase._compile_for_args"),),

@@ -25,7 +25,7 @@ from ttt_batch.errors import UsageError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.processors import available_threads
 from ttt_batch.recorder import Recorder, exact_judge
-from ttt_batch.trainer import Trainer
+from ttt_batch.trainers import make_trainer
 
 WAYS: tuple[tuple[str, int | str], ...] = (
     ("walk", 1),
@@ -83,7 +83,7 @@ def follow(case: Case, seed: int, until: int | None = None) -> Course:
         horizon=case.games,
     )
     last = case.games if until is None else until
-    trainer = Trainer(config)
+    trainer = make_trainer(config)
     recorder = Recorder(exact_judge(trainer.graph, trainer.learner, trainer.worth))
     course, spent = Course([], [], []), 0.0
     for point in recorded_points(trainer.batches):

@@ -20,7 +20,7 @@ from ttt_batch.learners.steps import fill_weights
 from ttt_batch.play.counts import outcomes_of
 from ttt_batch.play.explorations import make_explorations
 from ttt_batch.streams import stream_key
-from ttt_batch.trainer import Trainer
+from ttt_batch.trainers import Trainer, make_trainer
 
 SOURCE = Path(__file__).with_suffix(".c")
 FLAGS = ("-O3", "-march=native", "-mprefer-vector-width=512", "-ffp-contract=off")
@@ -85,7 +85,7 @@ def run(program: Path, trainer: Trainer, batches: int, warm: int = 0) -> Outcome
 
 def check(program: Path, learner: str, epsilon: float, batch: int, batches: int) -> None:
     """Raise unless the program and the package end in the same bytes, and their games in the same results."""
-    trainer = Trainer(make_config(learner=learner, epsilon=epsilon, batch=batch))
+    trainer = make_trainer(make_config(learner=learner, epsilon=epsilon, batch=batch))
     outcome = run(program, trainer, batches)
     trainer.advance(batches * batch, lambda: False)
     name = f"{learner}, epsilon {epsilon:g}, {batches} batches of {batch:,}"
@@ -109,7 +109,7 @@ def main() -> None:
                     check(program, learner, epsilon, batch, batches)
             print(f"{learner}: same bytes as the package's")
         for learner, epsilon in (("sutton-barto", 0.1), ("sutton-barto", 0.3), ("sutton-barto", 0.01), ("td", 0.3)):
-            trainer = Trainer(make_config(learner=learner, epsilon=epsilon, batch=16_384))
+            trainer = make_trainer(make_config(learner=learner, epsilon=epsilon, batch=16_384))
             values = run(program, trainer, math.ceil(options.games / 16_384), warm=100).values
             parts = ", ".join(f"{name} {values[name] / 1e3:.1f}" for name in ("walk", "down", "up"))
             print(f"{learner}, epsilon {epsilon:g}: {values['games/s'] / 1e6:.1f} M games/s; us a batch: {parts}")

@@ -17,7 +17,7 @@ from ttt_batch.batches import (
 from ttt_batch.config import make_config
 from ttt_batch.errors import UsageError
 from ttt_batch.play.walk import MAX_WALKED
-from ttt_batch.trainer import Trainer
+from ttt_batch.trainers import make_trainer
 from ttt_batch.training import train
 
 
@@ -99,10 +99,10 @@ def test_growing_batches_with_a_seat_in_turn_stop_anywhere(engine: str) -> None:
 
 
 def test_threads_join_growing_batches_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ttt_batch.trainer.GAMES_PER_THREAD", 512)
+    monkeypatch.setattr("ttt_batch.trainers.walking.GAMES_PER_THREAD", 512)
     tables = []
     for threads in (1, 3):
-        trainer = Trainer(make_config(batch="auto", seed=1), threads=threads)
+        trainer = make_trainer(make_config(batch="auto", seed=1), threads=threads)
         trainer.advance(40_000, lambda: False)
         tables.append(trainer.tables.value.tobytes())
     assert tables[0] == tables[1]

@@ -17,7 +17,7 @@ from ttt_batch import compile as compile_
 from ttt_batch.compile import cache_folder
 from ttt_batch.config import make_config
 from ttt_batch.learners import LEARNERS
-from ttt_batch.trainer import Trainer
+from ttt_batch.trainers import make_trainer
 
 SECONDS = 240
 
@@ -69,11 +69,11 @@ from pathlib import Path
 import numpy as np
 from ttt_batch.config import make_config
 from ttt_batch.learners import LEARNERS
-from ttt_batch.trainer import Trainer
+from ttt_batch.trainers import make_trainer
 for name in LEARNERS:
     for batch in (20, 1):
         try:
-            trainer = Trainer(make_config(learner=name, batch=batch, seed=3))
+            trainer = make_trainer(make_config(learner=name, batch=batch, seed=3))
             trainer.advance(60, lambda: False)
             np.savez(Path(sys.argv[1]) / f"{name}-{batch}.npz", outcomes=trainer.outcomes, **trainer.tables._asdict())
         except Exception:
@@ -297,7 +297,7 @@ def test_plain_python_computes_the_same_bytes(name: str, batch: int, plain_pytho
         assert finished(plain_python.process) == ""
     failure = plain_python.folder / f"{name}-{batch}.txt"
     assert not failure.exists(), failure.read_text()
-    trainer = Trainer(make_config(learner=name, batch=batch, seed=3))
+    trainer = make_trainer(make_config(learner=name, batch=batch, seed=3))
     fresh = [array.tobytes() for array in trainer.tables]
     trainer.advance(60, lambda: False)
     assert [array.tobytes() for array in trainer.tables] != fresh

@@ -27,10 +27,10 @@ from ttt_batch.play.binomial import binomial, probability_ratio
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, complete, empty_counts
 from ttt_batch.play.courses import make_courses
 from ttt_batch.play.explorations import make_explorations
-from ttt_batch.play.flow import FLOW, batch_base, flow, flow_rows
+from ttt_batch.play.flow import batch_base, flow, flow_rows
 from ttt_batch.play.walk import make_lane, walk
 from ttt_batch.policy import Policy, legal_edges, policy_among
-from ttt_batch.streams import GOLDEN, mix, stream_key
+from ttt_batch.streams import FLOW, GOLDEN, mix, stream_key
 
 TOLERANCE = 4.5
 KEY = stream_key(20, FLOW)

@@ -215,12 +215,12 @@ def test_recording_changes_nothing(name: str, tmp_path: Path) -> None:
 
 
 def test_recorded_batches_longer_than_a_piece(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from ttt_batch import trainer
+    from ttt_batch.trainers import base, walking
 
     ttt.train(700, batch=300, seed=5, record=tmp_path / "a.txt")
     ttt.train(700, batch=1, seed=5, record=tmp_path / "one.txt")
-    monkeypatch.setattr(trainer, "RECORDED_AT_ONCE", 70)
-    monkeypatch.setattr(trainer, "GAMES_PER_THREAD", 50)
+    monkeypatch.setattr(base, "RECORDED_AT_ONCE", 70)
+    monkeypatch.setattr(walking, "GAMES_PER_THREAD", 50)
     ttt.train(700, batch=300, seed=5, record=tmp_path / "b.txt", threads=3, block=5)
     ttt.train(700, batch=1, seed=5, record=tmp_path / "two.txt")
     assert (tmp_path / "a.txt").read_bytes() == (tmp_path / "b.txt").read_bytes()

@@ -23,7 +23,7 @@ from ttt_batch.board import UNFINISHED, parse_board
 from ttt_batch.compile import kernel
 from ttt_batch.enumeration import enumerate_graph, make_places
 from ttt_batch.errors import BoardError, UsageError
-from ttt_batch.matches import PLAYERS, PURPOSE, RESULTS, Tally, evaluate_grown, play, scripted_evaluation, wilson
+from ttt_batch.matches import PLAYERS, RESULTS, Tally, evaluate_grown, play, scripted_evaluation, wilson
 from ttt_batch.run import SEATS, Run
 from ttt_batch.scripted import n_bits, nth_cell, scripted_edges, scripted_policy
 from ttt_batch.streams import stream_key
@@ -175,7 +175,7 @@ def drawn(key: int, game: int, ply: int) -> int:
 @pytest.mark.parametrize("seat", SEATS)
 def test_matches_on_a_large_board_go_as_played_by_hand(seat: str, player: str) -> None:
     run, board, number = large_run(), VariantBoard(5, 5, 5), SEATS.index(seat)
-    key = int(stream_key(5, PURPOSE + 2 * PLAYERS.index(player) + number))
+    key = int(stream_key(5, 16 + 2 * PLAYERS.index(player) + number))
     results = dict.fromkeys((1 + number, naive.DRAW, 2 - number), 0)
     for game in range(25):
         position: naive.Position = board.empty

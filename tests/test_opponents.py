@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import ttt_batch as ttt
-from ttt_batch import trainer as trainer_module
 from ttt_batch.config import make_config
 from ttt_batch.errors import BoardError, RunFileError, UsageError
 from ttt_batch.formats.tables import best_edges
@@ -17,7 +16,7 @@ from ttt_batch.graph import Graph, solve
 from ttt_batch.learners import LEARNERS
 from ttt_batch.policy import optimal_policy, random_policy
 from ttt_batch.run import Run
-from ttt_batch.trainer import Trainer
+from ttt_batch.trainers import Trainer, make_trainer, walking
 
 SEATS = {"first": (0, 0), "second": (1, 1), "both": (0, 1)}
 
@@ -109,10 +108,10 @@ def test_a_random_opponent_plays_every_cell_alike(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seat", SEATS)
 def test_the_threads_and_stops_do_not_show(seat: str, batch: int, rival: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     config = make_config(learner="td", batch=batch, opponent="run", seat=seat, seed=5)
-    whole = Trainer(config, rival=rival.policy)
+    whole = make_trainer(config, rival=rival.policy)
     whole.advance(20_000, never)
-    monkeypatch.setattr(trainer_module, "GAMES_PER_THREAD", 100)
-    other = Trainer(config, rival=rival.policy, threads=3, block=17)
+    monkeypatch.setattr(walking, "GAMES_PER_THREAD", 100)
+    other = make_trainer(config, rival=rival.policy, threads=3, block=17)
     for stop in (8_000, 12_000, 20_000):
         other.advance(stop, never)
     assert bytes_of(whole.tables) == bytes_of(other.tables)
@@ -171,7 +170,7 @@ def first_moves(name: str, games: int, change: Any = None, batch: int | None = N
     """int64[9]: how often each cell was the first move of a batch played by one table."""
     recorded: list[Games] = []
     config = make_config(learner=name, batch=batch or games, epsilon=options.pop("epsilon", 0.0), seed=2, **options)
-    trainer = Trainer(config, record=recorded.append)
+    trainer = make_trainer(config, record=recorded.append)
     if change is not None:
         change(trainer)
     trainer.advance(games, never)
@@ -257,7 +256,7 @@ def test_first_moves_with_epsilon() -> None:
 
 
 def test_outcome_shares_of_backward_q_in_play() -> None:
-    trainer = Trainer(make_config(learner="backward-q", epsilon=0.3, batch=1, seed=1))
+    trainer = make_trainer(make_config(learner="backward-q", epsilon=0.3, batch=1, seed=1))
     trainer.advance(1_000_000, never)
     first, draws, second = (100 * trainer.outcomes / 1_000_000).tolist()
     assert first == pytest.approx(45.4, abs=0.4)

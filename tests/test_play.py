@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ttt_batch import streams
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.config import make_config
 from ttt_batch.enumeration import enumerate_graph
@@ -17,8 +18,9 @@ from ttt_batch.play.courses import make_courses
 from ttt_batch.play.explorations import NEVER, PLIES_AT_ONCE, SET_DRAW, make_explorations, set_probabilities
 from ttt_batch.play.walk import make_lane, walk
 from ttt_batch.policy import Policy, empty_policy, order_rows, random_policy
+from ttt_batch.scripted import PLAYERS
 from ttt_batch.streams import DRAWS, stream_key
-from ttt_batch.trainer import Trainer
+from ttt_batch.trainers import Trainer, make_trainer
 
 EPSILONS = [0.0, 1e-9, 0.01, 0.1, 0.3, 0.5, 0.6, 0.999, 1.0]
 BLOCKS = [1, 7, 1024]
@@ -106,7 +108,7 @@ def assert_arrivals_add_up(graph: Graph, counts: Counts, games: int) -> None:
 
 def trained(name: str, games: int = 20_000) -> tuple[Graph, Policy, Trainer]:
     """A learner's policy after some training."""
-    trainer = Trainer(make_config(learner=name, batch=1000, seed=5))
+    trainer = make_trainer(make_config(learner=name, batch=1000, seed=5))
     trainer.advance(games, lambda: False)
     policy = empty_policy(trainer.graph)
     order_rows(trainer.tables, trainer.graph, trainer.learner.choice, policy)
@@ -264,3 +266,13 @@ def test_games_and_seeds_have_streams_of_their_own() -> None:
     for seed, first in ((0, 1000), (1, 0), (-1, 0), (2**63 - 1, 0)):
         other = walked(graph, random_policy(graph), 1.0, seed, first, first + 1000).taken
         assert (one != other).any()
+
+
+def test_purposes_have_streams_of_their_own() -> None:
+    meetings = [streams.MEETINGS + (first << 20) + second for first in range(40) for second in range(40)]
+    purposes = [streams.PLAY, streams.FLOW, streams.NEW_ROWS, *streams.MATCHES, *meetings, streams.RANDOM_PLAY]
+    assert len({int(stream_key(7, purpose)) for purpose in purposes}) == len(purposes)
+    assert len(streams.MATCHES) >= 2 * len(PLAYERS)
+    # What earlier versions drew stays what it is.
+    assert (streams.PLAY, streams.FLOW, streams.NEW_ROWS, streams.RANDOM_PLAY) == (0, 1, 2, 0x52414E44)
+    assert (streams.MATCHES[0], streams.MEETINGS) == (16, 64)

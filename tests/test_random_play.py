@@ -17,7 +17,6 @@ from ttt_batch.play import random_play
 from ttt_batch.play.random_play import (
     BLOCKS_PER_SUM,
     MAX_PRODUCT,
-    PURPOSE,
     make_abreast,
     make_rules,
     play_random,
@@ -25,7 +24,7 @@ from ttt_batch.play.random_play import (
     random_game,
     random_games,
 )
-from ttt_batch.streams import stream_key
+from ttt_batch.streams import RANDOM_PLAY, stream_key
 
 PINNED_GAMES = [[1, 2, 6, 8, 7, 4, 0, 5], [0, 4, 8, 3, 2, 7, 1], [3, 1, 7, 0, 4, 5, 2, 8, 6]]
 PINNED_COUNTS = [570, 130, 300]
@@ -61,7 +60,7 @@ def played(board: Board, seed: int, first: int, last: int, block: int = 1024) ->
     """Wins of both players in the same games, from the kernel."""
     rules, wins = make_rules(board), np.zeros(2, np.int64)
     abreast = make_abreast(rules, block)
-    play_random(rules, stream_key(seed, PURPOSE), first, last, abreast, wins)
+    play_random(rules, stream_key(seed, RANDOM_PLAY), first, last, abreast, wins)
     assert not abreast.first_wins.any() and not abreast.second_wins.any()
     return int(wins[0]), int(wins[1])
 
@@ -85,7 +84,7 @@ def chi_squared_score(observed: np.ndarray, expected: np.ndarray) -> float:
 @pytest.mark.parametrize(("seed", "first"), [(0, 0), (-(2**70) + 3, 987_654_321_012)])
 def test_every_game_ends_as_it_does_when_replayed(size: tuple[int, int, int], seed: int, first: int) -> None:
     board = Board(*size)
-    rules, key = make_rules(board), stream_key(seed, PURPOSE)
+    rules, key = make_rules(board), stream_key(seed, RANDOM_PLAY)
     abreast, wins = make_abreast(rules), np.zeros(2, np.int64)
     for number, outcome in enumerate(replayed(board, seed, first, first + 200), first):
         wins[:] = 0

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import ttt_batch as ttt
-from ttt_batch import trainer as trainer_module
 from ttt_batch.errors import RunFileError, UsageError
 from ttt_batch.exchange import export_run, import_tables
 from ttt_batch.learners import LEARNERS
 from ttt_batch.resuming import table_digest
 from ttt_batch.run import Run
+from ttt_batch.trainers import walking
 
 PROGRAM = [sys.executable, "-m", "ttt_batch"]
 SECONDS = 120
@@ -114,8 +114,8 @@ def test_schedules_keep_their_horizon(options: dict[str, Any], tmp_path: Path) -
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_may_change_on_the_way(threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trainer_module, "GAMES_PER_THREAD", 1_000)
-    monkeypatch.setattr(trainer_module, "PIECE", 3_000)
+    monkeypatch.setattr(walking, "GAMES_PER_THREAD", 1_000)
+    monkeypatch.setattr(walking, "PIECE", 3_000)
     options: dict[str, Any] = {"learner": "sutton-barto", "batch": 20_000, "seed": 2}
     whole = ttt.train(130_000, **options, threads=4 - threads)
     path = tmp_path / "run.h5"

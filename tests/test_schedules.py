@@ -10,13 +10,12 @@ import pytest
 from support import Subject
 
 import ttt_batch as ttt
-from ttt_batch import trainer as trainer_module
 from ttt_batch.config import make_config
 from ttt_batch.errors import UsageError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.steps import make_step
 from ttt_batch.schedules import parse_schedule, value_at
-from ttt_batch.trainer import Trainer
+from ttt_batch.trainers import Trainer, make_trainer, walking
 
 
 def never() -> bool:
@@ -179,7 +178,7 @@ BY_VISITS = {"alpha": "1/n^0.8", "epsilon": "0.5->0.1:exp"}
 
 
 def learnt(stops: list[int], batch: int, threads: int = 1, block: int = 1024, **changes: Any) -> Trainer:
-    trainer = Trainer(make_config(batch=batch, seed=7, horizon=20_000, **changes), threads=threads, block=block)
+    trainer = make_trainer(make_config(batch=batch, seed=7, horizon=20_000, **changes), threads=threads, block=block)
     for stop in stops:
         trainer.advance(stop, never)
     return trainer
@@ -194,7 +193,7 @@ def test_neither_threads_nor_blocks_nor_stops_show(
         whole = learnt([20_000], batch, learner=name, **changes)
         others = [learnt([stop, 20_000], batch, learner=name, **changes)]
         others.append(learnt([20_000], batch, block=7, learner=name, **changes))
-        monkeypatch.setattr(trainer_module, "GAMES_PER_THREAD", 100)
+        monkeypatch.setattr(walking, "GAMES_PER_THREAD", 100)
         others.append(learnt([20_000], batch, threads=3, learner=name, **changes))
         monkeypatch.undo()
         for other in others:

@@ -15,11 +15,11 @@ from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Po
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.matches import DEVIATIONS, RESULTS, Tally, wilson
-from ttt_batch.meetings import PURPOSE, Meeting, deviation, play_agents, play_walk, walk_games
+from ttt_batch.meetings import Meeting, deviation, play_agents, play_walk, walk_games
 from ttt_batch.reports.tournament import cut, series_text, tournament_text
 from ttt_batch.run import Run
 from ttt_batch.scripted import make_agent
-from ttt_batch.streams import stream_key
+from ttt_batch.streams import MEETINGS, stream_key
 from ttt_batch.tournament import GAMES, Series, Tournament, series, tournament
 
 GOLDEN, M64 = 0x9E3779B97F4A7C15, 2**64 - 1
@@ -139,7 +139,7 @@ def test_points_and_places():
 
 def draws(seed: int, first: int, second: int, game: int, ply: int) -> int:
     """The random number of a move, written from the description of the streams."""
-    counter = (int(stream_key(seed, PURPOSE + (first << 20) + second)) + (128 * game + ply) * GOLDEN) & M64
+    counter = (int(stream_key(seed, MEETINGS + (first << 20) + second)) + (128 * game + ply) * GOLDEN) & M64
     z = ((counter ^ (counter >> 30)) * 0xBF58476D1CE4E5B9) & M64
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & M64
     return z ^ (z >> 31)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import ttt_batch as ttt
-from ttt_batch import trainer as trainer_module
 from ttt_batch.batches import batch_bounds, make_batches, recorded_points
 from ttt_batch.config import make_config
 from ttt_batch.engine import run_walks
@@ -18,7 +17,7 @@ from ttt_batch.errors import BoardError, RunFileError, UsageError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.run import Run
-from ttt_batch.trainer import Trainer
+from ttt_batch.trainers import Trainer, make_trainer, walking, way_to_learn
 
 
 def never() -> bool:
@@ -31,7 +30,7 @@ def bytes_of(tables: Any) -> list[bytes]:
 
 def learnt(name: str, games: int, *, threads: int = 1, block: int = 1024, **changes: Any) -> Trainer:
     """A trainer after `games` games."""
-    trainer = Trainer(make_config(learner=name, **{"seed": 7, **changes}), threads=threads, block=block)
+    trainer = make_trainer(make_config(learner=name, **{"seed": 7, **changes}), threads=threads, block=block)
     trainer.advance(games, never)
     assert trainer.games == games
     return trainer
@@ -43,21 +42,33 @@ def assert_same(one: Trainer, other: Trainer) -> None:
     assert one.outcomes.sum() == one.games
 
 
+# --- which way to learn ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("board", ["3x3", "4x4x4", "5x5x5"])
+def test_each_board_batch_and_engine_has_its_way(board: str) -> None:
+    kinds = {"3x3": "OneByOne Walking Flowing", "4x4x4": "PlyByPly Striding Flowing"}
+    expected = kinds.get(board, "PlyByPly Growing GrowingFlow").split()
+    asked = ({"batch": 1}, {"batch": 2}, {"batch": 2, "engine": "flow"})
+    assert [way_to_learn(make_config(board=board, **options)).__name__ for options in asked] == expected
+    assert way_to_learn(make_config(board=board, batch="auto")).__name__ == expected[1]
+
+
 # --- the same bytes -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = learnt(name, 600_000, batch=300_000)
-    monkeypatch.setattr(trainer_module, "GAMES_PER_THREAD", 10_000)
+    monkeypatch.setattr(walking, "GAMES_PER_THREAD", 10_000)
     walked_by = set()
-    walk = trainer_module.walk
+    walk = walking.walk
 
     def spying_walk(*arguments: Any) -> None:
         walked_by.add(threading.get_ident())
         walk(*arguments)
 
-    monkeypatch.setattr(trainer_module, "walk", spying_walk)
+    monkeypatch.setattr(walking, "walk", spying_walk)
     assert_same(alone, learnt(name, 600_000, batch=300_000, threads=2))
     assert len(walked_by) == 2
     fresh = learnt(name, 300_000, batch=300_000)
@@ -67,14 +78,14 @@ def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("threads", [2, 3, 5])
 def test_neither_threads_nor_pieces_show(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = learnt("sutton-barto", 200_000, batch=90_001)
-    monkeypatch.setattr(trainer_module, "GAMES_PER_THREAD", 1_000)
-    monkeypatch.setattr(trainer_module, "PIECE", 7_777)
+    monkeypatch.setattr(walking, "GAMES_PER_THREAD", 1_000)
+    monkeypatch.setattr(walking, "PIECE", 7_777)
     assert_same(alone, learnt("sutton-barto", 200_000, batch=90_001, threads=threads))
 
 
 def test_pieces_of_one_thread_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = learnt("td", 50_000, batch=20_000)
-    monkeypatch.setattr(trainer_module, "PIECE", 999)
+    monkeypatch.setattr(walking, "PIECE", 999)
     assert_same(whole, learnt("td", 50_000, batch=20_000))
 
 
@@ -90,7 +101,7 @@ def test_sequential_games_are_batches_of_one(name: str) -> None:
     """`run_games`, which `batch=1` uses, and `run_walks` are two programs for one algorithm."""
     for epsilon, games in ((None, 2_500), (0.0, 500), (1.0, 500)):
         sequential = learnt(name, games, batch=1, epsilon=epsilon)
-        in_batches = Trainer(make_config(learner=name, batch=2, seed=7, epsilon=epsilon))
+        in_batches = make_trainer(make_config(learner=name, batch=2, seed=7, epsilon=epsilon))
         run_walks(
             in_batches.tables,
             in_batches.graph,
@@ -106,14 +117,14 @@ def test_sequential_games_are_batches_of_one(name: str) -> None:
         )
         assert bytes_of(sequential.tables) == bytes_of(in_batches.tables)
         assert sequential.outcomes.tolist() == in_batches.outcomes.tolist()
-        untouched = Trainer(make_config(learner=name, batch=1, seed=7))
+        untouched = make_trainer(make_config(learner=name, batch=1, seed=7))
         assert bytes_of(sequential.tables) != bytes_of(untouched.tables)
 
 
 @pytest.mark.parametrize(("engine", "batch"), [("walk", 1), ("walk", 1_000), ("walk", "auto"), ("flow", 1_000)])
 def test_where_advance_stops_does_not_show(engine: str, batch: int | str) -> None:
     straight = learnt("backward-q", 7_168, engine=engine, batch=batch)
-    in_steps = Trainer(make_config(learner="backward-q", engine=engine, batch=batch, seed=7))
+    in_steps = make_trainer(make_config(learner="backward-q", engine=engine, batch=batch, seed=7))
     stops = [batch_bounds(in_steps.batches, game)[1] for game in (900, 1_000, 5_800)]
     for last in (*stops, 7_168):
         in_steps.advance(last, never)
@@ -227,9 +238,9 @@ def test_a_stopped_run_is_a_run_of_that_many_games(after: int) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_batch_that_is_stopped_half_way_was_not_played(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trainer_module, "GAMES_PER_THREAD", 1_000)
-    monkeypatch.setattr(trainer_module, "PIECE", 2_000)
-    trainer = Trainer(make_config(learner="td", batch=20_000, seed=7), threads=threads)
+    monkeypatch.setattr(walking, "GAMES_PER_THREAD", 1_000)
+    monkeypatch.setattr(walking, "PIECE", 2_000)
+    trainer = make_trainer(make_config(learner="td", batch=20_000, seed=7), threads=threads)
     asked = itertools.count(1)
     trainer.advance(100_000, lambda: next(asked) > 13)
     assert trainer.games in (20_000, 40_000)

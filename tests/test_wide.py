@@ -23,7 +23,7 @@ from ttt_batch.play.counts import empty_counts
 from ttt_batch.play.flow import flow
 from ttt_batch.policy import random_policy
 from ttt_batch.streams import stream_key
-from ttt_batch.wide_trainer import WideTrainer
+from ttt_batch.trainers import make_trainer
 
 BOARD = "2x5x3"
 PLAIN = naive.Board(2, 5, 3)
@@ -132,7 +132,7 @@ def test_how_many_games_go_abreast_does_not_show(block: int) -> None:
     from ttt_batch.play.stride import make_strides
 
     config = make_config(board=BOARD, batch=100, seed=3)
-    trainer = WideTrainer(config)
+    trainer = make_trainer(config)
     trainer.advance(350, lambda: False)
     graph, learner = config.graph, LEARNERS["td"]
     work = make_workspace(graph)

@@ -26,7 +26,7 @@ from ttt_batch.learners import LEARNERS
 from ttt_batch.play.random_play import random_games
 from ttt_batch.processors import available_threads, processor_name
 from ttt_batch.recorder import Recorder, exact_judge
-from ttt_batch.trainer import Trainer
+from ttt_batch.trainers import Trainer, make_trainer
 from ttt_batch.version import VERSION
 from ttt_batch.warmup import warm_up
 
@@ -134,12 +134,12 @@ def _subjects(most: int) -> Iterator[tuple[Figure, int, Steps]]:
     for learner in LEARNERS:
         for engine, batch in COLUMNS:
             figure = Figure("learning", learner, engine, batch)
-            yield figure, batch, _learning(Trainer(make_config(learner=learner, engine=engine, batch=batch)))
+            yield figure, batch, _learning(make_trainer(make_config(learner=learner, engine=engine, batch=batch)))
     config = make_config(batch=LARGE_BATCH)
     for n_threads in thread_counts(most):
         figure = Figure("threads", config.learner, config.engine, LARGE_BATCH, n_threads)
-        yield figure, LARGE_BATCH, _learning(Trainer(config, threads=n_threads))
-    trainer = Trainer(make_config())
+        yield figure, LARGE_BATCH, _learning(make_trainer(config, threads=n_threads))
+    trainer = make_trainer(make_config())
     trainer.advance(100_000, lambda: False)
     yield Figure("evaluation", trainer.config.learner, unit="ms"), 1, _judging(trainer)
 

@@ -155,9 +155,12 @@ def begin_walk(
 
 
 @kernel
-def end_walk(tables: Any, graph: Graph, step: Step, work: Workspace, walker: Walker, games: int) -> None:
-    """Complete the counts of a batch of `games`, fold them into `tables`, and clear them; all in place."""
-    complete(graph, work.policy, walker.lane.drawn, work.counts, games)
+def end_batch(tables: Any, graph: Graph, step: Step, work: Workspace, drawn: Any, games: int) -> None:
+    """Complete the counts of a batch of `games` from what was `drawn` (see `complete`), fold and clear them.
+
+    `tables`, `work` and `drawn` are modified in place.
+    """
+    complete(graph, work.policy, drawn, work.counts, games)
     fold(tables, graph, work.counts, step, work.stale)
     clear(graph, work.counts, work.ended)
 
@@ -185,7 +188,7 @@ def run_walks(
         end = min(last_game, bounds_in_kernels(batches, game)[1])
         now = begin_walk(tables, graph, choice, step, pace, work, walker, game)
         walk(graph, walker.courses, walker.explorations, key, game, end, walker.lane)
-        end_walk(tables, graph, now, work, walker, end - game)
+        end_batch(tables, graph, now, work, walker.lane.drawn, end - game)
         game = end
 
 
@@ -212,9 +215,7 @@ def run_strides(
             pack_stride(graph, work.policy, strides, work.rows[i])
         now = batch_step(pace, step, game)
         stride(graph, strides, value_at(pace.epsilon, game), work.seat, key, game, end)
-        complete(graph, work.policy, strides.drawn, work.counts, end - game)
-        fold(tables, graph, work.counts, now, work.stale)
-        clear(graph, work.counts, work.ended)
+        end_batch(tables, graph, now, work, strides.drawn, end - game)
         game = end
 
 

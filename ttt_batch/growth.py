@@ -24,7 +24,7 @@ from ttt_batch.graph import Graph, edges_of, n_unfinished
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner, begin
 from ttt_batch.state import State
-from ttt_batch.streams import stream_key
+from ttt_batch.streams import NEW_ROWS, stream_key
 
 UNSEEN, FORFEIT, N_SHARED = 0, 4, 6
 """Rows behind the room for unfinished ones: UNSEEN + an outcome (1 to 3 for ends of games), FORFEIT + who did."""
@@ -34,9 +34,6 @@ SHARED_OUTCOMES = (UNFINISHED, FIRST_WINS, SECOND_WINS, DRAW, SECOND_WINS, FIRST
 
 ROWS, EDGES, FINALS, LOST = range(4)
 """What `Growth.used` counts: unfinished rows, edges, final rows of their own, and positions met without room."""
-
-START = 2
-"""The purpose of the random numbers that rows of a growing board may start with."""
 
 FIRST_ROWS = 1 << 12
 """Room for rows that a board begins with."""
@@ -631,7 +628,7 @@ def grow(config: Config) -> Grown:
         learner,
         learner.worth(config.settings),
         symmetry=config.symmetry,
-        key=stream_key(config.seed, START),
+        key=stream_key(config.seed, NEW_ROWS),
         counted=config.alpha_schedule.power > 0,
     )
 

@@ -33,7 +33,7 @@ from ttt_batch.scripted import (
     seat_number,
 )
 from ttt_batch.search import BUDGET, Verdict, search
-from ttt_batch.streams import below, draw, game_base, stream_key
+from ttt_batch.streams import MATCHES, below, draw, game_base, stream_key
 
 GAMES = 10_000
 """Games of a match, unless told otherwise: shares are known to one percent."""
@@ -45,9 +45,6 @@ AT_ONCE = 1 << 12
 
 CONFIDENCE, DEVIATIONS = 0.95, 1.959963984540054
 """How sure an interval is, and the standard deviations of a normal distribution that make it so."""
-
-PURPOSE = 16
-"""The first purpose of the random numbers of matches: one for each player and seat."""
 
 RESULTS = ("win", "draw", "loss")
 
@@ -121,7 +118,7 @@ def play(run: Run, player: str, seat: str, *, games: int = GAMES, seed: int = 0,
     """
     games, seed = _checked(games, seed)
     plies, number = player_number(player), seat_number(seat)
-    key = stream_key(seed, PURPOSE + 2 * plies + number)
+    key = stream_key(seed, MATCHES[2 * plies + number])
     if agent is None:
         agent = make_agent(run)
     outcomes = np.zeros(4, np.int64)

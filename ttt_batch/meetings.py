@@ -28,10 +28,7 @@ from ttt_batch.matches import AT_ONCE, DEVIATIONS, RESULTS, Tally
 from ttt_batch.policy import Policy
 from ttt_batch.run import Run
 from ttt_batch.scripted import Agent, agent_cells, make_agent, n_bits, nth_cell
-from ttt_batch.streams import below, draw, game_base, stream_key
-
-PURPOSE = 64
-"""The first purpose of the random numbers of meetings; `matches` has those from 16 on."""
+from ttt_batch.streams import MEETINGS, below, draw, game_base, stream_key
 
 WALKS_AT_ONCE = 1 << 18
 """Games between two chances to interrupt, where one takes less than a microsecond."""
@@ -230,7 +227,7 @@ class Field:
         if self.exact:
             exact = match(self._graph, self._policy(first), self._policy(second))
         if games is not None:
-            key = stream_key(seed, PURPOSE + (first << 20) + second)
+            key = stream_key(seed, MEETINGS + (first << 20) + second)
             if self.exact:
                 tally = play_walk(self._graph, self._policy(first), self._policy(second), games, key)
             else:

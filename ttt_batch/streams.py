@@ -14,6 +14,25 @@ from ttt_batch.compile import inlined
 DRAWS = 128
 """Numbers that each game owns: enough for a mask and a choice at each ply of a board of 36 cells."""
 
+PLAY = 0
+"""Purpose of the numbers that decide the games of a training."""
+
+FLOW = 1
+"""Purpose of those that decide how many games of a batch take each move, where none is played."""
+
+NEW_ROWS = 2
+"""Purpose of those that a learner may give the rows which a growing board adds."""
+
+MATCHES = range(16, 64)
+"""Purposes of matches against scripted players: one for each player and seat."""
+
+MEETINGS = 64
+"""First purpose of tournaments: MEETINGS + (first << 20) + second for the numbers of two runs.  All are below
+RANDOM_PLAY for up to 1,316 runs."""
+
+RANDOM_PLAY = 0x52414E44
+"""Purpose of random play in bulk."""
+
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -22,10 +41,10 @@ S11, S27, S30, S31, S32 = (np.uint64(n) for n in (11, 27, 30, 31, 32))
 MASK_64 = 2**64 - 1
 
 
-def stream_key(seed: int, purpose: int = 0) -> np.uint64:
+def stream_key(seed: int, purpose: int = PLAY) -> np.uint64:
     """Return where the sequence of `seed` starts; another `purpose` starts far away from it.
 
-    seed: any int; taken modulo 2**64.
+    seed: any int; taken modulo 2**64.  purpose: one of those above, which stand together so that no two are the same.
     """
 
     def mix(z: int) -> int:

@@ -4,6 +4,7 @@ Batch boundaries and recorded points are functions of the game number alone, so 
 result, knows where the loop looks up to report progress or to stop.
 """
 
+import functools
 import math
 import warnings
 from collections.abc import Callable
@@ -17,17 +18,15 @@ from ttt_batch.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every
 from ttt_batch.config import whole
 from ttt_batch.errors import RunFileError, UsageError
 from ttt_batch.games import GamesWriter
-from ttt_batch.growth import grow
 from ttt_batch.memory import check_space, parse_memory, rows_within
-from ttt_batch.plans import Plan, fresh_plan, opponent_of, resumed_plan, rival_policy
+from ttt_batch.plans import fresh_plan, opponent_of, resumed_plan, rival_policy
 from ttt_batch.play.walk import BLOCK
 from ttt_batch.processors import available_threads
 from ttt_batch.provenance import Clock
 from ttt_batch.recorder import Recorder, counting_judge, exact_judge
 from ttt_batch.run import Run
 from ttt_batch.state import State
-from ttt_batch.trainer import Trainer
-from ttt_batch.wide_trainer import WideTrainer
+from ttt_batch.trainers import Trainer, make_trainer
 
 NAMED_OPPONENTS = ("random", "optimal")
 
@@ -162,10 +161,19 @@ def train(
             files = stack.enter_context(Checkpoints(target, overwrite=overwrite, every=every, warn=say))
         clock = Clock(float(plan.provenance.get("seconds", 0.0)))
         pictured = config.shape if config.symmetry else None
-        writer = None
+        record_games = None
         if record is not None:
             writer = stack.enter_context(GamesWriter(Path(record), pictured, overwrite=overwrite))
-        trainer = make_trainer(plan, writer, threads=n_threads, block=block, max_bytes=limit)
+            record_games = functools.partial(writer.write, graph=None if config.grown else config.graph)
+        trainer = make_trainer(
+            config,
+            rival=None if plan.rival is None else rival_policy(plan.rival, config),
+            state=plan.state,
+            record=record_games,
+            threads=n_threads,
+            block=block,
+            max_rows=rows_within(config, limit) if config.grown else 0,
+        )
         recorder = Recorder(
             exact_judge(trainer.graph, trainer.learner, trainer.worth)
             if trainer.grown is None
@@ -209,7 +217,7 @@ def train(
 
 def _train_to(
     total: int,
-    trainer: Trainer | WideTrainer,
+    trainer: Trainer,
     recorder: Recorder,
     clock: Clock,
     progress: Callable[[Progress], None] | None,
@@ -274,7 +282,7 @@ def _train_to(
 
 
 def _progress(
-    trainer: Trainer | WideTrainer,
+    trainer: Trainer,
     total: int,
     clock: Clock,
     recorder: Recorder,
@@ -294,29 +302,3 @@ def _progress(
         positions=None if grown is None else grown.positions,
         without_room=0 if grown is None else grown.lost,
     )
-
-
-def make_trainer(
-    plan: Plan, writer: GamesWriter | None, *, threads: int, block: int, max_bytes: int
-) -> Trainer | WideTrainer:
-    """What plays and learns: small boards by whole courses, larger ones ply by ply."""
-    config, state = plan.config, plan.state
-    grown = None
-    if config.grown and state is not None and state.code.size:
-        grown = grow(config)
-        grown.restore(state.code, state.outcome, state.tables, state.visits)
-    rival = None
-    if plan.rival is not None:
-        rival = rival_policy(plan.rival, config)
-    beginning: dict[str, Any] = {}
-    if state is not None:
-        visits = state.visits if config.alpha_schedule.power and state.visits.size else None
-        beginning = {"tables": state.tables, "visits": visits, "games": state.games, "outcomes": state.outcomes}
-    record = None if writer is None else lambda games: writer.write(games, None if config.grown else trainer.graph)
-    trainer: Trainer | WideTrainer
-    if config.small:
-        trainer = Trainer(config, threads=threads, block=block, rival=rival, record=record, **beginning)
-    else:
-        rows = rows_within(config, max_bytes) if config.grown else 0
-        trainer = WideTrainer(config, rival=rival, record=record, grown=grown, max_rows=rows, **beginning)
-    return trainer

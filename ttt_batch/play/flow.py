@@ -29,9 +29,6 @@ from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, list_visited
 from ttt_batch.policy import Policy
 from ttt_batch.streams import GOLDEN, S32, mix
 
-FLOW = 1
-"""The purpose of the flow's random numbers: its key is `streams.stream_key(seed, FLOW)`."""
-
 PACKED_EDGES, PACKED_GAMES = 9, 127
 """Edges and games that one word counts, in seven bits an edge."""
 
@@ -129,7 +126,7 @@ def flow(
 
     epsilon: probability of exploring at a ply, [0, 1].
     seat: 0 or 1 where only the player in that seat explores, -1 where both do.
-    key: uint64, `stream_key(seed, FLOW)`.  batch: number of the batch, from 0.  games: 1 to 10**15.
+    key: uint64, `stream_key(seed, streams.FLOW)`.  batch: number of the batch, from 0.  games: 1 to 10**15.
     """
     base = batch_base(key, batch)
     counts.arrived[0] = games

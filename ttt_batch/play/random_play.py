@@ -36,10 +36,7 @@ from numpy.typing import NDArray
 from ttt_batch.board import EMPTY, FIRST, SECOND, UNFINISHED, Board
 from ttt_batch.compile import inlined, kernel
 from ttt_batch.errors import BoardError, UsageError
-from ttt_batch.streams import GOLDEN, MASK_64, MIX_1, MIX_2, S32, mix, stream_key
-
-PURPOSE = 0x52414E44
-"""Sets the numbers of random play apart from those that training draws for the same seed."""
+from ttt_batch.streams import GOLDEN, MASK_64, MIX_1, MIX_2, RANDOM_PLAY, S32, mix, stream_key
 
 MAX_GAMES = 10**15
 MAX_PRODUCT = 1024
@@ -243,7 +240,7 @@ def settle(cells: int, abreast: Abreast, games: int) -> None:
 def play_random(rules: Rules, key: Any, first_game: int, last_game: int, abreast: Abreast, wins: Any) -> None:
     """Play games `first_game` to `last_game - 1`; add the wins of the first and the second player to `wins`.
 
-    key: uint64, `stream_key(seed, PURPOSE)`; game g draws numbers F / 2 * g and following of the sequence from there.
+    key: uint64, `stream_key(seed, RANDOM_PLAY)`; game g draws numbers F / 2 * g and following of the sequence.
     abreast: scratch, changed; its wins are zeros before and after.
     wins: int64[2], changed in place.
     """
@@ -308,7 +305,7 @@ def random_games(board: Board, games: int, *, seed: int = 0, threads: int = 1, b
         raise UsageError(f"{games} random games: the number must be from 0 to {MAX_GAMES:,}")
     if threads < 1 or block < 1:
         raise UsageError(f"{threads} threads and {block} games abreast: both must be at least 1")
-    rules, key = make_rules(board), stream_key(seed, PURPOSE)
+    rules, key = make_rules(board), stream_key(seed, RANDOM_PLAY)
     threads = min(threads, 1 + games // WORTH_A_THREAD)
     piece = max(1, min(PIECE, -(-games // threads)))
     starts = iter(range(0, games, piece))  # shared: whoever is done takes the next piece
@@ -343,7 +340,7 @@ def random_game(board: Board, seed: int, number: int) -> list[int]:
     free = list(range(board.cells))
     ranks = []
     for fraction, group in enumerate(groups):
-        z = (int(stream_key(seed, PURPOSE)) + (number * numbers + fraction // 2) * int(GOLDEN)) & MASK_64
+        z = (int(stream_key(seed, RANDOM_PLAY)) + (number * numbers + fraction // 2) * int(GOLDEN)) & MASK_64
         z = ((z ^ (z >> 30)) * int(MIX_1)) & MASK_64
         z = ((z ^ (z >> 27)) * int(MIX_2)) & MASK_64
         z ^= z >> 31

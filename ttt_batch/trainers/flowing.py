@@ -1,0 +1,14 @@
+"""Flow on enumerated boards of any size: how many games of a batch take each move is drawn, and none is played."""
+
+from collections.abc import Callable
+
+from ttt_batch.engine import run_flows
+from ttt_batch.trainers.batched import Batched
+
+
+class Flowing(Batched):
+    """Batches in one kernel, whatever their size."""
+
+    def _batches(self, turn: int, last: int, _stop: Callable[[], bool]) -> None:
+        run_flows(*self._knowledge, self._works[turn], self._key, self.batches, self.games, last)
+        self.games = last
