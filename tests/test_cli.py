@@ -532,7 +532,7 @@ def free_cells(labels: list[str]) -> list[int]:
 
 def test_a_whole_game_at_a_terminal(folder: Path) -> None:
     """With help, hints, a move taken back and slips of the finger; in all three notations."""
-    with at_a_terminal(folder, "play", "good.h5", "--seed", "3") as child:
+    with at_a_terminal(folder, "play", "good.h5", "--plain", "--seed", "3") as child:
         child.expect(r"Your move \(X\): ")
         board = last_board(child.before)
         assert board == list("123456789")
@@ -577,7 +577,7 @@ def test_a_whole_game_at_a_terminal(folder: Path) -> None:
 
 
 def test_the_agent_moves_first_where_the_person_is_second(folder: Path) -> None:
-    with at_a_terminal(folder, "play", "good.h5", "--as", "second") as child:
+    with at_a_terminal(folder, "play", "good.h5", "--plain", "--as", "second") as child:
         child.expect(r"Your move \(O\): ")
         assert "You are O and move second." in child.before
         assert last_board(child.before).count("X") == 1

@@ -344,7 +344,7 @@ def test_ctrl_c_loses_only_the_game_at_hand(tmp_path: Path) -> None:
     path = trained(tmp_path, games=20, batch=20)
     child = pexpect.spawn(
         sys.executable,
-        ["-m", "ttt_batch", "play", "run.h5", "--learn", "--record", "games.txt"],
+        ["-m", "ttt_batch", "play", "run.h5", "--plain", "--learn", "--record", "games.txt"],
         cwd=str(tmp_path),
         env=os.environ | {"NO_COLOR": "1"},
         encoding="utf-8",

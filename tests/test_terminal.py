@@ -1,42 +1,22 @@
-"""A person plays an agent: keys, drawing, and whole games through text streams."""
+"""A person plays an agent: whole games through text streams."""
 
 import io
-import math
 import random
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from players import FakeAgent, KnowingAgent, Terminal
 
 import ttt_batch as ttt
 from ttt_batch import terminal
-from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, Board, Position
+from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.game import Game
-from ttt_batch.terminal import Command, Result, Score
+from ttt_batch.terminal import Result, Score
 
 BOARD = Board()
 FOUR = Board(4, 4, 4)
-
-
-class FakeAgent:
-    """Plays the first free cell, or the cells it is told; values are a tenth of the cell, one unseen."""
-
-    def __init__(self, board: Board = BOARD, choose: Callable[[Position], list[int]] | None = None) -> None:
-        self.board = board
-        self.choose = choose
-
-    def candidates(self, position: Position) -> list[int]:
-        return self.choose(position) if self.choose else [position.index(EMPTY)]
-
-    def move_values(self, position: Position) -> dict[int, float]:
-        return {cell: math.nan if cell == 3 else (cell - 4) / 10 for cell, mark in enumerate(position) if mark == EMPTY}
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 class Interrupted(io.StringIO):
@@ -50,7 +30,7 @@ class Interrupted(io.StringIO):
 
 
 def session(
-    typed: str, agent: terminal.Agent | None = None, person: int = 0, wide: bool = False, **keepers: Any
+    typed: str, agent: terminal.Agent | None = None, person: int | None = 0, wide: bool = False, **keepers: Any
 ) -> tuple[Score, str]:
     """Play with the answers in `typed`, separated by `;`, then the end of input.  wide: more than a telephone shows."""
     answers = "".join(f"{answer}\n" for answer in typed.split(";")) if typed else ""
@@ -97,301 +77,6 @@ def test_taking_back():
     assert Game(BOARD, (4, 0, 2)).before_move_of(2) == Game(BOARD, (4,))
     assert Game(BOARD, (4,)).before_move_of(2) is None
     assert Game(BOARD).before_move_of(1) is None
-
-
-# --- the keys
-
-
-def test_every_cell_in_every_notation():
-    for cell in range(9):
-        forms = [
-            str(cell + 1),
-            f"{cell // 3 + 1} {cell % 3 + 1}",
-            f"{cell // 3 + 1},{cell % 3 + 1}",
-            "qweasdzxc"[cell],
-            f"{'abc'[cell % 3]}{cell // 3 + 1}",
-            f"{'abc'[cell % 3]} {cell // 3 + 1}",
-        ]
-        for form in [
-            *forms,
-            *map(str.upper, forms),
-            f"  {forms[1]}\t\n",
-            f"{cell // 3 + 1}  ,  {cell % 3 + 1}",
-        ]:
-            assert terminal.read_entry(form, BOARD) == cell, form
-
-
-SHAPES = [(4, 3, 3), (5, 5, 5), (6, 6, 4), (2, 12, 3), (1, 36, 5), (36, 1, 3), (2, 4, 3), (9, 1, 3), (1, 1, 1)]
-BOARDS = [Board(*shape) for shape in SHAPES]
-
-
-@pytest.mark.parametrize("board", BOARDS, ids=lambda b: b.name)
-def test_every_board_takes_column_letter_and_row_number(board):
-    letters = [*"abcdefghijklmnopqrstuvwxyz", *(f"a{letter}" for letter in "abcdefghij")]
-    for cell in range(board.cells):
-        row, col = divmod(cell, board.cols)
-        assert terminal.read_entry(f"{letters[col]}{row + 1}", board) == cell
-        assert terminal.read_entry(f"{letters[col].upper()}{row + 1} \n", board) == cell
-        assert terminal.read_entry(f"{row + 1} {col + 1}", board) == cell
-        assert terminal.read_entry(board.cell_name(cell), board) == cell
-    for outside in (f"{letters[board.cols] if board.cols < 36 else 'ak'}1", f"a{board.rows + 1}", "a0", "a01", "zz9"):
-        with pytest.raises(UsageError):
-            terminal.read_entry(outside, board)
-
-
-@pytest.mark.parametrize("board", [BOARD, Board(2, 3, 2), FOUR], ids=lambda b: b.name)
-@pytest.mark.parametrize(
-    ("text", "command"),
-    [
-        ("?", Command.HELP),
-        ("help", Command.HELP),
-        ("h", Command.HINTS),
-        ("H ", Command.HINTS),
-        ("u", Command.UNDO),
-        ("Undo", Command.UNDO),
-        ("n", Command.NEW),
-        ("0", Command.LEAVE),
-        (" Exit\n", Command.LEAVE),
-    ],
-)
-def test_commands(board, text, command):
-    assert terminal.read_entry(text, board) is command
-
-
-def test_x_is_a_cell():
-    assert terminal.read_entry("x", BOARD) == 7
-    assert terminal.read_entry("q", BOARD) == 0
-
-
-@pytest.mark.parametrize(
-    ("board", "text", "message"),
-    [
-        (BOARD, "", "type a cell"),
-        (BOARD, " \t\n", "type a cell"),
-        (BOARD, "10", "no cell 10; there are 1 to 9"),
-        (BOARD, "00", "no cell 00"),
-        (BOARD, "-1", "'-1' is no cell"),
-        (BOARD, "0 1", "row 0, column 1 is outside 3x3"),
-        (BOARD, "4 1", "row 4, column 1 is outside"),
-        (BOARD, "999 999", "row 999, column 999 is outside"),
-        (BOARD, "1 2 3", "'1 2 3' is no cell"),
-        (BOARD, "b4", "no cell b4; there are a1 to c3"),
-        (BOARD, "d1", "no cell d1; there are a1 to c3"),
-        (BOARD, "qw", "'qw' is no cell"),
-        (BOARD, "1.0", "'1.0' is no cell"),
-        (BOARD, "٣", "is no cell"),
-        (BOARD, "²", "is no cell"),
-        (BOARD, "\x1b[A", r"'\\x1b\[a' is no cell"),
-        (BOARD, "x" * 100_000, r"'xxxxxxx\.\.\. is no cell"),
-        (Board(2, 3, 2), "7", "no cell 7; there are 1 to 6"),
-        (Board(2, 3, 2), "w", "'w' is no cell"),
-        (FOUR, "5", "'5' is no cell"),
-        (FOUR, "e1", "no cell e1; there are a1 to d4"),
-        (FOUR, "a5", "no cell a5"),
-        (FOUR, "a0", "no cell a0"),
-        (FOUR, "x", "'x' is no cell"),
-        (FOUR, "5 5", "row 5, column 5 is outside 4x4"),
-        (FOUR, "b 9", "no cell b9; there are a1 to d4"),
-        (Board(1, 36, 5), "ak1", "no cell ak1; there are a1 to aj1"),
-        (Board(1, 36, 5), "ba1", "'ba1' is no cell"),
-        (Board(36, 1, 3), "a37", "no cell a37; there are a1 to a36"),
-    ],
-)
-def test_anything_else_is_refused_in_one_short_line(board, text, message):
-    with pytest.raises(UsageError, match=message) as caught:
-        terminal.read_entry(text, board)
-    assert len(str(caught.value)) <= 40
-    assert str(caught.value).isascii()
-    assert str(caught.value).isprintable()
-
-
-@pytest.mark.parametrize(
-    ("text", "again"), [("", True), ("\n", True), (" Y", True), ("yes", True), ("n", False), ("NO", False)]
-)
-def test_another_game(text, again):
-    assert terminal.read_again(text) is again
-    with pytest.raises(UsageError, match="type y or n"):
-        terminal.read_again(f"{text}5")
-    assert terminal.read_again(text, lessons=True) is again
-    with pytest.raises(UsageError, match="type y, n or u"):
-        terminal.read_again(f"{text}5", lessons=True)
-
-
-@pytest.mark.parametrize("text", ["u", " UNDO\n"])
-def test_only_a_lesson_can_be_undone_between_games(text):
-    assert terminal.read_again(text, lessons=True) is Command.UNDO
-    with pytest.raises(UsageError, match="type y or n"):
-        terminal.read_again(text)
-
-
-# --- the drawing
-
-
-def test_the_last_move_is_bracketed():
-    assert terminal.draw_board(Game(BOARD, (4, 0))) == [
-        "[O]| 2 | 3",
-        "---+---+---",
-        " 4 | X | 6",
-        "---+---+---",
-        " 7 | 8 | 9",
-    ]
-
-
-def test_the_winning_line_is_bracketed():
-    assert terminal.draw_board(Game(BOARD, (4, 0, 2, 1, 6))) == [
-        " O | O |[X]",
-        "---+---+---",
-        " 4 |[X]| 6",
-        "---+---+---",
-        "[X]| 8 | 9",
-    ]
-
-
-def test_a_larger_board():
-    assert terminal.draw_board(Game(Board(5, 5, 5), (12, 7, 0))) == [
-        "   a   b   c   d   e",
-        "1 [X]  .   .   .   .",
-        "2  .   .   O   .   .",
-        "3  .   .   X   .   .",
-        "4  .   .   .   .   .",
-        "5  .   .   .   .   .",
-    ]
-
-
-def test_the_winning_line_of_a_larger_board():
-    lines = terminal.draw_board(Game(Board(6, 6, 4), (0, 6, 7, 1, 14, 2, 21)))
-    assert lines[1:5] == [
-        "1 [X]  O   O   .   .   .",
-        "2  O  [X]  .   .   .   .",
-        "3  .   .  [X]  .   .   .",
-        "4  .   .   .  [X]  .   .",
-    ]
-    lines = terminal.draw_board(Game(Board(6, 6, 4), (0, 6, 1, 7, 2, 8, 3)))
-    assert lines[1:3] == ["1 [X] [X] [X] [X]  .   .", "2  O   O   O   .   .   ."]
-
-
-def test_the_longest_row():
-    board = Board(1, 36, 5)
-    assert terminal.draw_board(Game(board, (0, 35))) == [
-        " " * 55 + " ".join("a" * 10),
-        "   " + " ".join("abcdefghijklmnopqrstuvwxyzabcdefghij"),
-        "1  X" + " ." * 34 + "[O]",
-    ]
-    won = terminal.draw_board(Game(board, (30, 1, 31, 2, 32, 5, 33, 7, 34)))
-    assert won[2] == "1  . O O . . O . O" + " ." * 22 + "[X X X X X]."
-
-
-def test_the_longest_column():
-    lines = terminal.draw_board(Game(Board(36, 1, 3), (9, 1, 10, 2, 11)))
-    assert len(lines) == 37
-    assert lines[:3] == ["    a", " 1  .", " 2  O"]
-    assert lines[10:13] == ["10 [X]", "11 [X]", "12 [X]"]
-
-
-def test_a_row_of_digits():
-    assert terminal.draw_board(Game(Board(2, 4, 3), (0, 5, 1, 4, 2))) == [
-        "[X]|[X]|[X]| 4",
-        "---+---+---+---",
-        " O | O | 7 | 8",
-    ]
-
-
-@pytest.mark.parametrize("board", [board for board in BOARDS if board.cells > 9], ids=lambda b: b.name)
-def test_every_mark_stands_below_its_letter_and_beside_its_number(board):
-    for cell in range(board.cells):
-        lines = terminal.draw_board(Game(board, (cell,)))
-        row = next(line for line in lines if "X" in line)
-        at = row.index("X")
-        name = "".join(line[at] for line in lines[: len(lines) - board.rows]) + row.split()[0]
-        assert name.strip() == board.cell_name(cell)
-        assert row[at - 1 : at + 2] == "[X]"
-        assert sum(line.count("[") for line in lines) == 1
-
-
-def test_hints_of_a_long_row_go_on_below():
-    values = {cell: cell / 100 for cell in range(36)}
-    lines = terminal.draw_hints(Game(Board(1, 36, 5), (5,)), values)
-    assert lines[2] == "   " + "     ".join("abcdefghijkl")
-    assert lines[3].startswith("1  +0.00 +0.01 +0.02 +0.03 +0.04 X     +0.06")
-    assert lines[4] == "" and lines[9].endswith("+0.34 +0.35")
-    assert lines[8].split() == ["y", "z", *(f"a{letter}" for letter in "abcdefghij")]
-    assert lines[-1] == "Highest: aj1"
-
-
-def test_hints_of_huge_values_stay_narrow():
-    lines = terminal.draw_hints(Game(BOARD), {cell: -1e300 * (cell + 1) for cell in range(9)})
-    assert lines[2].startswith(" -1.0e+300 | -2.0e+300")
-
-
-@pytest.mark.parametrize(
-    "board", [Board(r, c, 1) for r in range(1, 37) for c in range(1, 37) if r * c <= 36], ids=lambda b: b.name
-)
-def test_everything_fits(board):
-    """Forty columns up to six of the board, eighty on any."""
-    for moves in ((), (board.cells - 1,)):
-        game = Game(board, moves)
-        values = dict.fromkeys(range(1, board.cells), -0.5)
-        drawn = terminal.draw_board(game), terminal.draw_hints(game, values), terminal.draw_help(board)
-        for lines in drawn:
-            assert max(map(len, lines)) <= (40 if board.cols <= 6 else 80)
-        assert max(map(len, drawn[0])) <= (40 if board.cols <= 18 else 80)
-        assert max(map(len, drawn[2])) <= 40
-
-
-def test_colour_styles_what_the_brackets_say_and_moves_nothing():
-    game = Game(BOARD, (4, 0))
-    coloured, plain = (terminal.draw_board(game, colour) for colour in (True, False))
-    strip = [re.sub("\x1b\\[[0-9;]*m", "", line).rstrip() for line in coloured]
-    assert strip == plain
-    assert "\x1b[1;33;7m[O]\x1b[0m" in coloured[0]
-    assert "\x1b[1;34m X \x1b[0m" in coloured[2]
-
-
-@pytest.mark.parametrize("board", [Board(6, 6, 4), Board(1, 36, 5), Board(2, 4, 3)], ids=lambda b: b.name)
-def test_colour_moves_nothing_on_any_board(board):
-    for moves in ((), (3,), (0, 7, 1, 6, 2)):
-        game = Game(board, moves)
-        for draw in (terminal.draw_board, lambda game, colour: terminal.draw_hints(game, {0: 1.0, 3: -1.0}, colour)):
-            coloured, plain = draw(game, True), draw(game, False)
-            assert [re.sub("\x1b\\[[0-9;]*m", "", line).rstrip() for line in coloured] == plain
-            assert "\x1b" in "".join(coloured) and "\x1b" not in "".join(plain)
-
-
-def test_hints():
-    lines = terminal.draw_hints(Game(BOARD, (4, 0)), {1: -0.001, 2: 0.25, 3: math.nan, 5: -1.0, 6: 0.25, 7: 1 / 3})
-    assert lines == [
-        "What the agent gives each cell for X:",
-        "",
-        " O     | +0.00 | +0.25",
-        "-------+-------+-------",
-        " ?     | X     | -1.00",
-        "-------+-------+-------",
-        " +0.25 | +0.33 | ?",
-        "",
-        "Highest: 8",
-        "? = never seen",
-    ]
-
-
-def test_hints_of_an_agent_that_has_seen_nothing():
-    lines = terminal.draw_hints(Game(BOARD), {})
-    assert lines[2] == " ? | ? | ?"
-    assert lines[-1] == "? = never seen"
-    assert not any(line.startswith("Highest") for line in lines)
-
-
-def test_help_names_every_command():
-    text = "\n".join(terminal.draw_help(BOARD))
-    for key in (
-        "1 to 9",
-        "row and column: 3 3",
-        "q w e / a s d / z x c",
-        *(key for c in Command for key in c.keys),
-    ):
-        assert key in text
-    assert "column letter and row: c3" in text
-    assert "a1 to d4" in terminal.draw_help(FOUR)[0]
-    assert "q w e" not in "\n".join(terminal.draw_help(FOUR))
 
 
 # --- whole sessions
@@ -538,7 +223,7 @@ def test_undoing_lessons():
     assert text.count("The last lesson is undone.\n") == 1
     assert text.count("There is no lesson to undo.\n") == 1
     assert pupil.lessons == [WON]
-    assert "'u': type y or n" in session("5;3;7;u")[1]
+    assert "'u': type y, n or ? for the keys" in session("5;3;7;u")[1]
 
 
 @pytest.mark.parametrize("stream", [io.StringIO, Interrupted])
@@ -577,8 +262,8 @@ def test_bad_answers_cost_a_line_and_nothing_else():
         "row 4, column 1 is outside 3x3",
         "'foo' is no cell; ? shows the keys",
         "type a cell, or ? for the keys",
-        "'maybe': type y or n",
-        "'5': type y or n",
+        "'maybe': type y, n or ? for the keys",
+        "'5': type y, n or ? for the keys",
     ):
         assert text.count(f"{line}\n") == 1
     # As many boards as without the slips.
@@ -661,12 +346,10 @@ def test_an_agent_that_chooses_an_occupied_cell_loses(person):
 
 def test_the_agent_draws_evenly_among_its_candidates_and_the_seed_fixes_it():
     def opening(seed: int) -> int:
-        said: list[str] = []
+        stdout = io.StringIO()
         agent = FakeAgent(choose=lambda position: [0, 4, 8])
-        rng = random.Random(seed)
-        result, game = terminal.play_game(agent, person=1, ask=lambda prompt: "0", tell=said.append, rng=rng)
-        assert result is Result.LEFT and len(game.moves) == 1
-        return int(said[1].removeprefix("The agent plays ").rstrip("."))
+        terminal.play(agent, person=1, stdin=io.StringIO("0\n"), stdout=stdout, seed=seed)
+        return int(stdout.getvalue().split("The agent plays ")[1][0])
 
     openings = [opening(seed) for seed in range(300)]
     assert set(openings) == {1, 5, 9}
@@ -681,6 +364,96 @@ def test_another_seat_is_refused(person):
         terminal.play(FakeAgent(), person=person, stdin=io.StringIO(), stdout=io.StringIO(), seed=1)
 
 
+# --- sides
+
+
+def sides(text: str) -> list[str]:
+    return [line[8] for line in text.splitlines() if line.startswith("You are ")]
+
+
+def test_sides_alternate_after_every_finished_game():
+    # As O the person has to wait: the fake agent takes 1, 2 and 3.
+    score, text = session("5;3;7;;5;4;;n;5;3;7;;0", person=None)
+    assert sides(text) == ["X", "O", "X", "X", "O"]
+    assert score == Score(wins=2, losses=1)
+
+
+def test_switching_sides_between_games():
+    _, text = session("5;3;7;s;5;4;;5;4;s;0")
+    assert sides(text) == ["X", "O", "O", "X"]
+    _, text = session("5;3;7;s;5;3;7;;5;4;0", person=None)  # the same side once more, then on in turns
+    assert sides(text) == ["X", "X", "O"]
+
+
+def test_the_keys_between_games_say_which_side_is_next():
+    _, text = session("5;3;7;?;n")
+    assert "\nEnter, y  another game, as X\ns         another game, as O\n" in text
+    _, text = session("5;3;7;?;n", person=None)
+    assert "\nEnter, y  another game, as O\ns         another game, as X\n" in text
+
+
+# --- truth, review, replay
+
+
+def test_hints_show_the_truth_where_it_is_known():
+    _, text = session("5;h;0", KnowingAgent())
+    assert " O     | -0.30 | -0.20\n       | D     | D\n" in text
+    assert "Below each value the truth:\nW3 win in 3 plies, D draw, L2 loss in 2\n" in text
+    assert "unknown: it has too many positions.\n" in session("h;0")[1]
+
+
+def test_a_finished_game_is_reviewed():
+    _, text = session("5;3;7;n", KnowingAgent())
+    assert text.split("Score: You 1, agent 0, draws 0.\n")[1].startswith(
+        "What was given away:\n4. O 2 (agent): draw -> loss in 2\n   better: 7 (draw)\nAnother game?"
+    )
+    replies = {1: 4, 3: 1, 5: 6, 7: 5}
+    agent = KnowingAgent(choose=lambda position: [replies[9 - position.count(EMPTY)]])
+    assert "draws 1.\nNobody gave anything away.\nAnother" in session("1;9;8;3;4;n", agent)[1]
+    _, text = session("6;5;n", KnowingAgent(choose=lambda position: [position.index(EMPTY)]), person=1)
+    assert "2. O 6 (you): draw -> loss in " in text
+    for unknown in ("given", "gave", "Review"):
+        assert unknown not in session("5;3;7;n")[1]
+
+
+def test_the_game_so_far_is_replayed():
+    _, text = session("5;r;3;7;r;n")
+    first = "start    1. X 5   2. O 1\n . . .    . . .   [O]. .\n . . .    .[X].    . X .\n . . .    . . .    . . .\n"
+    assert f"r\n\n{first}\nYour move" in text
+    assert "r\n\nstart    1. X 5   2. O 1   3. X 3\n" in text and "\n4. O 2   5. X 7\n" in text
+    assert text.endswith("[Y/n] n\nGoodbye. You 1, agent 0, draws 0.\n")
+
+
+# --- strength
+
+
+def test_a_weaker_agent_leaves_its_rule_and_the_seed_fixes_it():
+    def openings(**strength: float) -> list[str]:
+        agent = FakeAgent(choose=lambda position: [0])
+        texts = []
+        for seed in range(30):
+            stdout = io.StringIO()
+            terminal.play(agent, person=1, stdin=io.StringIO("0\n"), stdout=stdout, seed=seed, **strength)
+            texts.append(stdout.getvalue().split("The agent plays ")[1][0])
+        return texts
+
+    assert set(openings()) == set(openings(level=1.0, epsilon=0.0)) == {"1"}
+    assert len(set(openings(level=0.0))) > 3 and openings(level=0.0) == openings(level=0.0)
+    assert len(set(openings(epsilon=1.0))) > 3
+    assert openings(level=0.9).count("1") > openings(level=0.0).count("1")
+
+
+def test_a_weaker_agent_says_so():
+    assert "\nAgent: level 0.5, epsilon 0.1.\nYou are X" in session("0", level=0.5, epsilon=0.1)[1]
+    assert "level" not in session("0", level=1.0, epsilon=0.0)[1]
+
+
+@pytest.mark.parametrize("strength", [{"level": 1.5}, {"level": -0.1}, {"epsilon": 2}, {"epsilon": float("nan")}])
+def test_a_strength_outside_its_range_is_refused(strength):
+    with pytest.raises(UsageError, match="is outside 0 to 1"):
+        session("0", **strength)
+
+
 # --- terminals
 
 
@@ -688,8 +461,8 @@ def test_on_a_terminal_there_is_colour_and_no_echo(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     stdout = Terminal()
-    terminal.play(FakeAgent(), person=0, stdin=Terminal("5\n0\n"), stdout=stdout, seed=1)
-    assert "\x1b[1;33;7m[O]\x1b[0m" in stdout.getvalue()
+    terminal.play(FakeAgent(), person=0, stdin=Terminal("5\n0\n"), stdout=stdout, seed=1, plain=True)
+    assert "\x1b[1;38;5;208;7m[O]\x1b[0m" in stdout.getvalue()
     assert "Your move (X): The agent plays 1.\n" in stdout.getvalue()
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ttt_batch.errors import BoardError, RunFileError, TttBatchError, UsageError
     from ttt_batch.given import learn_from
     from ttt_batch.learners import LEARNERS
+    from ttt_batch.plots import plot
     from ttt_batch.run import Evaluation, Run, load
     from ttt_batch.training import Progress, train
 
@@ -34,6 +35,7 @@ __all__ = [
     "learn_from",
     "load",
     "parse_board",
+    "plot",
     "train",
 ]
 
@@ -50,6 +52,7 @@ _HOMES = {
     "load": "run",
     "Progress": "training",
     "learn_from": "given",
+    "plot": "plots",
     "train": "training",
 }
 

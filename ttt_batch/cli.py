@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "train": (train.train, "Train a learner by self-play and prove how good it is."),
     "evaluate": (judge.evaluate, "Judge a run: results per seat, and how to beat it."),
     "play": (play.play, "Play against an agent in the terminal."),
+    "watch": (play.watch, "Watch two agents play, or count many of their games."),
     "plot": (pictures.plot, "Draw how agents learnt, into a picture or on the terminal."),
     "show": (judge.show, "Say everything about a position: values, truth, best replies."),
     "tournament": (judge.tournament, "Let agents meet, all against all in both seats."),

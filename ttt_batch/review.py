@@ -129,10 +129,3 @@ def review_dict(slips: Sequence[Slip] | None) -> list[dict[str, Any]] | None:
         }
         for slip in slips
     ]
-
-
-def outlook(found: Mapping[int, Prospect]) -> Prospect | None:
-    """What best play from here leads to: the quickest win, else a draw, else the latest loss; None after the end."""
-    if not found:
-        return None
-    return max(found.values(), key=lambda p: (p.result, -p.plies if p.result > 0 else p.plies))

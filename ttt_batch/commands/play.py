@@ -1,4 +1,4 @@
-"""Agents at play: `play`."""
+"""Agents at play: `play` against a person, `watch` each other."""
 
 import sys
 import time
@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ttt_batch.commands.shared import Trust, command_line, load_run, working
+from ttt_batch.commands.completion import SEATS, offering
+from ttt_batch.commands.shared import Json, Quiet, RunPath, Trust, answer, command_line, load_run, working
 
 if TYPE_CHECKING:
     from ttt_batch.run import Run
+
+Level = Annotated[
+    float,
+    typer.Option(
+        metavar="0..1",
+        help="Strength: this share of moves is the agent's best, the others are drawn by softmax over its values.",
+    ),
+]
+Epsilon = Annotated[float, typer.Option(metavar="0..1", help="Share of moves to any free cell.")]
 
 
 def play(
@@ -18,8 +28,21 @@ def play(
         Path | None,
         typer.Argument(metavar="[RUN]", help="A run file; the newest in this folder if not given."),
     ] = None,
-    seat: Annotated[str, typer.Option("--as", metavar="first|second", help="Your seat; first moves first.")] = "first",
-    seed: Annotated[int | None, typer.Option(help="Seed of the agent's choices among equals.")] = None,
+    seat: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="first|second|alternate",
+            help="Your seat; first moves first.",
+            autocompletion=offering(*SEATS, "alternate"),
+        ),
+    ] = "first",
+    level: Level = 1.0,
+    epsilon: Epsilon = 0.0,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Prompts and lines also on a terminal that could show a screen.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(help="Seed of the agent's choices.")] = None,
     learn: Annotated[
         bool, typer.Option("--learn", help="The run learns from every finished game, and is saved after each.")
     ] = False,
@@ -31,15 +54,17 @@ def play(
         Path | None, typer.Option(metavar="GAMES", help="Append finished games to a text file, for learn-from.")
     ] = None,
     trust: Trust = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Play against an agent in the terminal."""
+    """Play against an agent in the terminal; after each game it says which moves gave something away."""
     from ttt_batch import terminal
     from ttt_batch.errors import UsageError
     from ttt_batch.run import SEATS
     from ttt_batch.runfile import check_target, find_newest_run
 
-    if seat not in SEATS:
-        raise UsageError(f"unknown seat {seat!r}; choose first or second")
+    persons = {**{name: number for number, name in enumerate(SEATS)}, "alternate": None}
+    if seat not in persons:
+        raise UsageError(f"unknown seat {seat!r}; choose first, second or alternate")
     if out is not None and not learn:
         raise UsageError("--out is for what a run learns; give it with --learn")
     if out is not None:
@@ -49,7 +74,7 @@ def play(
         if path is None:
             raise UsageError("no run file here that could learn; train one first, or name a file for one with --out")
         typer.echo(f"teaching {path}, the newest run here", err=True)
-    with working():
+    with working(quiet=quiet):
         agent = _agent(path, trust)
         keeper = pupil = None
         if record is not None or learn:
@@ -59,13 +84,70 @@ def play(
             pupil = Lessons(agent, out or path, command=command_line()) if learn else None
         terminal.play(
             pupil or agent,
-            person=SEATS.index(seat),
+            person=persons[seat],
             stdin=sys.stdin,
             stdout=sys.stdout,
             seed=time.time_ns() if seed is None else seed,
             pupil=pupil,
             record=keeper,
+            level=level,
+            epsilon=epsilon,
+            plain=plain,
         )
+
+
+def watch(
+    path: RunPath,
+    other: Annotated[
+        Path | None, typer.Argument(metavar="[RUN2]", help="The second player; RUN itself if not given.")
+    ] = None,
+    games: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Play so many games and count: a table beside what is expected exactly."),
+    ] = None,
+    pace: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Seconds a move.  [default: 1 on a terminal, 0 elsewhere]")
+    ] = None,
+    level: Level = 1.0,
+    epsilon: Epsilon = 0.0,
+    seed: Annotated[int | None, typer.Option(help="Seed of the games.  [default: 0]")] = None,
+    trust: Trust = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Watch two agents play a game move by move, or count the results of many."""
+    from ttt_batch.errors import UsageError
+
+    if json and games is None:
+        raise UsageError("--json is for results; give it with --games N")
+    if games is not None:
+        given = {"--pace": pace is not None, "--level": level != 1.0, "--epsilon": epsilon != 0.0}
+        if any(given.values()):
+            extra = next(name for name, there in given.items() if there)
+            raise UsageError(f"{extra} is for a game to watch; leave it out, or leave --games {games} out")
+    with working(quiet=quiet):
+        first = load_run(path, trust)
+        second = first if other is None else load_run(other, trust)
+        names = (str(path), str(other or path))
+        if games is None:
+            from ttt_batch.watching import watch as show
+
+            show(
+                first,
+                second,
+                names=names,
+                stdout=sys.stdout,
+                pace=pace,
+                seed=0 if seed is None else seed,
+                level=level,
+                epsilon=epsilon,
+            )
+            return
+        from ttt_batch.reports.tournament import series_text
+        from ttt_batch.tournament import series
+
+        found = series(first, second, names, games=games, seed=0 if seed is None else seed)
+    answer(json, found.as_dict, lambda: series_text(found))
 
 
 def _agent(path: Path | None, trust: bool) -> "Run":

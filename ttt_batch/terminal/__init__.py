@@ -2,6 +2,7 @@
 
     keys      what was typed, as a cell or a command
     drawing   a board as lines of text;  hints: values and truth over it
+    faces     what shows and asks, and what it is told
     loop      rules, score, lessons, records and reviews, for any face
     plain     a face of lines: prompts and answers, also through pipes
     view      a face for a screen, as data;  screen: shows it on a real terminal, by single keys
@@ -10,9 +11,10 @@ Cells and lines go by the board alone, so an agent may know as few positions as 
 """
 
 from ttt_batch.terminal.drawing import WIDEST, WIDTH, draw_board, draw_grid, draw_replay
+from ttt_batch.terminal.faces import Face, Question, Result, Score
 from ttt_batch.terminal.hints import Hints, draw_hints, hints_of
 from ttt_batch.terminal.keys import LETTERS, MAX_DIGIT_CELLS, Again, Command, draw_help, read_again, read_entry
-from ttt_batch.terminal.loop import Agent, Face, Pupil, Question, Result, Score, play_game, play_games
+from ttt_batch.terminal.loop import Agent, Pupil, play_game, play_games
 from ttt_batch.terminal.plain import wants_colour
 from ttt_batch.terminal.playing import play
 

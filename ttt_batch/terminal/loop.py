@@ -1,34 +1,23 @@
 """The loop of a person's games against an agent: rules, score, lessons, records and reviews, for any face.
 
-A face is what shows and asks: lines of text (`plain`) or a screen (`screen`).  `play_games` is a generator that tells
-its face what happens and yields a `Question` wherever the person has to answer; whoever drives it sends the answer,
-as read by the question itself.  So one loop serves a face that waits for a line and one that is called for every key.
+`play_games` is a generator that tells its face what happens and yields a `Question` wherever the person has to answer;
+whoever drives it sends the answer, as read by the question itself.  So one loop serves a face that waits for a line and
+one that is called for every key.
 """
 
 import contextlib
-import enum
 import random
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
-from ttt_batch.board import (
-    DRAW,
-    EMPTY,
-    FIRST,
-    FIRST_WINS,
-    MARKS,
-    SECOND,
-    SECOND_WINS,
-    UNFINISHED,
-    Board,
-)
+from ttt_batch.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED
 from ttt_batch.errors import BoardError, TttBatchError
 from ttt_batch.game import Game
 from ttt_batch.review import review, review_text
 from ttt_batch.strength import Playing
 from ttt_batch.terminal.drawing import WIDTH
-from ttt_batch.terminal.hints import Hints, hints_of
+from ttt_batch.terminal.faces import Answer, Face, Question, Result, Score, Session, result_of, rule
+from ttt_batch.terminal.hints import hints_of
 from ttt_batch.terminal.keys import Again, Command, draw_again_help, draw_help, read_again, read_entry
 
 Agent = Playing
@@ -48,95 +37,6 @@ class Pupil(Protocol):
         """Forget the last lesson; return False where there is none.  Raises TttBatchError where it could not."""
 
 
-Answer = int | Command | Again
-"""What a person answered: a cell, a command during a game, or what to do after it."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """What the person is asked.
-
-    prompt: what stands before the answer.  read: reads an answer, or raises UsageError with a line that says why not.
-    leave: the answer of who is gone.  keys: the most useful keys and their meaning, in a word or two each.
-    game: where a cell is asked for, else None.
-    """
-
-    prompt: str
-    read: Callable[[str], Answer]
-    leave: Answer
-    keys: Sequence[tuple[str, str]]
-    game: Game | None = None
-
-
-class Face(Protocol):
-    """What shows a session to the person."""
-
-    hints_stay: bool
-    """Whether hints stay on from move to move, until they are asked for again."""
-
-    def tell(self, *lines: str) -> None:
-        """Say something, in lines."""
-
-    def explain(self, lines: Sequence[str]) -> None:
-        """Show the keys."""
-
-    def show(self, game: Game) -> None:
-        """Show the board, without hints."""
-
-    def hint(self, game: Game, hints: Hints) -> None:
-        """Show the board with hints."""
-
-    def replay(self, game: Game) -> None:
-        """Show all positions of a game in order."""
-
-    def count(self, score: "Score") -> None:
-        """Show the score."""
-
-
-class Result(enum.Enum):
-    """How a game ended, with the line that says so."""
-
-    WIN = "You win."
-    LOSS = "The agent wins."
-    DRAW = "Draw."
-    ABANDONED = "A new game; this one does not count."
-    LEFT = ""
-
-
-@dataclass
-class Score:
-    """The person's score over several games; only finished games count."""
-
-    wins: int = 0
-    losses: int = 0
-    draws: int = 0
-
-    def add(self, result: Result) -> None:
-        """Count a game; modified in place."""
-        self.wins += result is Result.WIN
-        self.losses += result is Result.LOSS
-        self.draws += result is Result.DRAW
-
-    def __str__(self) -> str:
-        return f"You {self.wins}, agent {self.losses}, draws {self.draws}."
-
-
-def result_of(game: Game, person: int) -> Result:
-    """Result of a finished game for the person in seat `person` (0 moves first, 1 second)."""
-    if game.outcome == DRAW:
-        return Result.DRAW
-    return Result.WIN if game.outcome == (FIRST_WINS, SECOND_WINS)[person] else Result.LOSS
-
-
-def rule(board: Board) -> str:
-    """Who wins, in words."""
-    return f"{'exactly ' if board.exact else ''}{board.k} in a line {'lose' if board.misere else 'win'}"
-
-
-Session = Generator[Question, Answer, Score]
-"""Games as they are played: yields questions, is sent their answers, and returns the score."""
-
-
 def play_games(
     agent: Agent,
     face: Face,
@@ -145,17 +45,19 @@ def play_games(
     rng: random.Random,
     pupil: Pupil | None = None,
     record: Callable[[Sequence[int]], None] | None = None,
+    notes: Sequence[str] = (),
 ) -> Session:
     """Play until the person leaves or presses Ctrl-C; return the score.
 
     person: the person's seat, 0 moves first, 1 second; None alternates after every finished game, beginning with 0.
     rng: draws among the agent's candidates.
     pupil: learns from every finished game.  record: called with the cells of every finished game; may raise
-    TttBatchError.
+    TttBatchError.  notes: lines about the agent to begin with.
     """
     score, seat = Score(), person or 0
     try:
         face.tell(f"Board {agent.board.name}: {rule(agent.board)}. ? = keys.")
+        face.tell(*notes)
         if pupil is not None:
             face.tell("The agent learns from finished games.")
         face.count(score)
@@ -179,8 +81,6 @@ def play_games(
             if answer is Again.NO:
                 break
             seat = usual if answer is Again.YES else 1 - usual
-            if person is not None:
-                person = seat
     except KeyboardInterrupt:
         pass  # an ordinary way to leave a game
     face.tell(f"Goodbye. {score}")

@@ -8,9 +8,9 @@ from typing import TextIO
 from ttt_batch.errors import UsageError
 from ttt_batch.game import Game
 from ttt_batch.terminal.drawing import draw_board, draw_replay
+from ttt_batch.terminal.faces import Answer, Question, Score, Session
 from ttt_batch.terminal.hints import Hints, draw_hints
 from ttt_batch.terminal.keys import quote
-from ttt_batch.terminal.loop import Answer, Question, Score, Session
 
 
 def wants_colour(stdout: TextIO, environ: Mapping[str, str] = os.environ) -> bool:

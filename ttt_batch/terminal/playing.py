@@ -7,8 +7,9 @@ from typing import TextIO
 from ttt_batch.errors import UsageError
 from ttt_batch.game import Game
 from ttt_batch.strength import Weakened
+from ttt_batch.terminal.faces import Face, Score, Session
 from ttt_batch.terminal.hints import hints_of
-from ttt_batch.terminal.loop import Agent, Face, Pupil, Score, Session, play_games
+from ttt_batch.terminal.loop import Agent, Pupil, play_games
 from ttt_batch.terminal.plain import Plain, wants_colour
 from ttt_batch.terminal.screen import has_screen, play_on_screen
 from ttt_batch.terminal.view import View
@@ -40,9 +41,10 @@ def play(
         raise UsageError(f"person {person!r} is no seat; 0 moves first, 1 second, None alternates")
     rng = random.Random(seed)
     player = Weakened(agent, level, epsilon, rng)
+    strength = [f"Agent: level {level:g}, epsilon {epsilon:g}."] if level < 1 or epsilon > 0 else []
 
     def session(face: Face) -> Session:
-        return play_games(player, face, person=person, rng=rng, pupil=pupil, record=record)
+        return play_games(player, face, person=person, rng=rng, pupil=pupil, record=record, notes=strength)
 
     if plain or not has_screen(stdin, stdout):
         lines = Plain(stdin, stdout)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, TextIO
 
 from ttt_batch.terminal.drawing import draw_board
-from ttt_batch.terminal.loop import Answer, Score, Session
+from ttt_batch.terminal.faces import Answer, Score, Session
 from ttt_batch.terminal.view import View
 
 KEYS = ("up", "down", "left", "right", "home", "end", "pageup", "pagedown", "enter", "escape", "backspace")
@@ -100,11 +100,12 @@ def _run(view: View, session: Session, source: Any, target: Any) -> tuple[Score,
         Layout(window), key_bindings=bindings, full_screen=True, input=source, output=target
     )
     app.ttimeoutlen = ESCAPE_SECONDS
-    signals = [signal.SIGTERM, signal.SIGHUP]
-    before = {number: signal.getsignal(number) for number in signals}
+    # What whoever started the program has it ignore (nohup does), it goes on ignoring.
+    numbers = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    before = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) is not signal.SIG_IGN}
 
     def listen() -> None:
-        for number in signals:
+        for number in before:
             with contextlib.suppress(ValueError, RuntimeError):  # off the main thread no signal arrives
                 app.loop.add_signal_handler(number, leave, number)  # type: ignore[union-attr]
 

@@ -10,9 +10,9 @@ from ttt_batch.board import Board
 from ttt_batch.errors import UsageError
 from ttt_batch.game import Game
 from ttt_batch.terminal.drawing import draw_board, move_name, styled
+from ttt_batch.terminal.faces import Answer, Question, Score, rule
 from ttt_batch.terminal.hints import Hints, draw_highest, draw_legend, draw_values
 from ttt_batch.terminal.keys import Again, Command, is_complete
-from ttt_batch.terminal.loop import Answer, Question, Score, rule
 
 STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 """Rows and columns that an arrow key moves the cursor."""

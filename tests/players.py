@@ -1,0 +1,63 @@
+"""Agents for tests of what people see: one that does as it is told, and one that knows the truth by plain minimax."""
+
+import functools
+import io
+import math
+from collections.abc import Callable
+
+from ttt_batch.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.truth import Truth
+
+RESULTS = {FIRST_WINS: 1, DRAW: 0, SECOND_WINS: -1}
+
+
+class FakeAgent:
+    """Plays the first free cell, or the cells it is told; values are a tenth of the cell, one unseen."""
+
+    def __init__(self, board: Board | None = None, choose: Callable[[Position], list[int]] | None = None) -> None:
+        self.board = board or Board()
+        self.choose = choose
+
+    def candidates(self, position: Position) -> list[int]:
+        return self.choose(position) if self.choose else [position.index(EMPTY)]
+
+    def move_values(self, position: Position) -> dict[int, float]:
+        return {cell: math.nan if cell == 3 else (cell - 4) / 10 for cell, mark in enumerate(position) if mark == EMPTY}
+
+    def true_moves(self, position: Position) -> dict[int, Truth] | None:
+        return None
+
+
+class KnowingAgent(FakeAgent):
+    """The same, and it knows the truth."""
+
+    def true_moves(self, position: Position) -> dict[int, Truth] | None:
+        return {cell: Truth(*best_play(self.board, after)) for cell, after in moves_of(self.board, position).items()}
+
+
+def moves_of(board: Board, position: Position) -> dict[int, Position]:
+    """Every position one move further, by cell; none where the game is over."""
+    if board.outcome(position) != UNFINISHED:
+        return {}
+    mover = FIRST + (board.cells - position.count(EMPTY)) % 2
+    free = [cell for cell in range(board.cells) if position[cell] == EMPTY]
+    return {cell: tuple(mover if i == cell else mark for i, mark in enumerate(position)) for cell in free}
+
+
+@functools.cache
+def best_play(board: Board, position: Position) -> tuple[int, int]:
+    """Result for the first player and plies to the end: whoever wins hurries, whoever loses tarries."""
+    children = [best_play(board, after) for after in moves_of(board, position).values()]
+    if not children:
+        return RESULTS[board.outcome(position)], 0
+    sign = -1 if (board.cells - position.count(EMPTY)) % 2 else 1
+    result = sign * max(sign * value for value, _ in children)
+    plies = [n for value, n in children if value == result]
+    return result, 1 + (min(plies) if result == sign else max(plies))
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True

@@ -1,0 +1,213 @@
+"""What a person types, as cells and commands, on boards of every shape."""
+
+import pytest
+
+from ttt_batch import terminal
+from ttt_batch.board import Board
+from ttt_batch.errors import UsageError
+from ttt_batch.terminal import Again, Command
+from ttt_batch.terminal.keys import draw_again_help, is_complete
+
+BOARD = Board()
+FOUR = Board(4, 4, 4)
+
+
+def test_every_cell_in_every_notation():
+    for cell in range(9):
+        forms = [
+            str(cell + 1),
+            f"{cell // 3 + 1} {cell % 3 + 1}",
+            f"{cell // 3 + 1},{cell % 3 + 1}",
+            "qweasdzxc"[cell],
+            f"{'abc'[cell % 3]}{cell // 3 + 1}",
+            f"{'abc'[cell % 3]} {cell // 3 + 1}",
+        ]
+        for form in [
+            *forms,
+            *map(str.upper, forms),
+            f"  {forms[1]}\t\n",
+            f"{cell // 3 + 1}  ,  {cell % 3 + 1}",
+        ]:
+            assert terminal.read_entry(form, BOARD) == cell, form
+
+
+SHAPES = [(4, 3, 3), (5, 5, 5), (6, 6, 4), (2, 12, 3), (1, 36, 5), (36, 1, 3), (2, 4, 3), (9, 1, 3), (1, 1, 1)]
+BOARDS = [Board(*shape) for shape in SHAPES]
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda b: b.name)
+def test_every_board_takes_column_letter_and_row_number(board):
+    letters = [*"abcdefghijklmnopqrstuvwxyz", *(f"a{letter}" for letter in "abcdefghij")]
+    for cell in range(board.cells):
+        row, col = divmod(cell, board.cols)
+        assert terminal.read_entry(f"{letters[col]}{row + 1}", board) == cell
+        assert terminal.read_entry(f"{letters[col].upper()}{row + 1} \n", board) == cell
+        assert terminal.read_entry(f"{row + 1} {col + 1}", board) == cell
+        assert terminal.read_entry(board.cell_name(cell), board) == cell
+    for outside in (f"{letters[board.cols] if board.cols < 36 else 'ak'}1", f"a{board.rows + 1}", "a0", "a01", "zz9"):
+        with pytest.raises(UsageError):
+            terminal.read_entry(outside, board)
+
+
+@pytest.mark.parametrize("board", [BOARD, Board(2, 3, 2), FOUR], ids=lambda b: b.name)
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("?", Command.HELP),
+        ("help", Command.HELP),
+        ("h", Command.HINTS),
+        ("H ", Command.HINTS),
+        ("u", Command.UNDO),
+        ("Undo", Command.UNDO),
+        ("r", Command.REPLAY),
+        ("n", Command.NEW),
+        ("0", Command.LEAVE),
+        (" Exit\n", Command.LEAVE),
+    ],
+)
+def test_commands(board, text, command):
+    assert terminal.read_entry(text, board) is command
+
+
+def test_x_is_a_cell():
+    assert terminal.read_entry("x", BOARD) == 7
+    assert terminal.read_entry("q", BOARD) == 0
+
+
+@pytest.mark.parametrize(
+    ("board", "text", "message"),
+    [
+        (BOARD, "", "type a cell"),
+        (BOARD, " \t\n", "type a cell"),
+        (BOARD, "10", "no cell 10; there are 1 to 9"),
+        (BOARD, "00", "no cell 00"),
+        (BOARD, "-1", "'-1' is no cell"),
+        (BOARD, "0 1", "row 0, column 1 is outside 3x3"),
+        (BOARD, "4 1", "row 4, column 1 is outside"),
+        (BOARD, "999 999", "row 999, column 999 is outside"),
+        (BOARD, "1 2 3", "'1 2 3' is no cell"),
+        (BOARD, "b4", "no cell b4; there are a1 to c3"),
+        (BOARD, "d1", "no cell d1; there are a1 to c3"),
+        (BOARD, "qw", "'qw' is no cell"),
+        (BOARD, "1.0", "'1.0' is no cell"),
+        (BOARD, "٣", "is no cell"),
+        (BOARD, "²", "is no cell"),
+        (BOARD, "\x1b[A", r"'\\x1b\[a' is no cell"),
+        (BOARD, "x" * 100_000, r"'xxxxxxx\.\.\. is no cell"),
+        (Board(2, 3, 2), "7", "no cell 7; there are 1 to 6"),
+        (Board(2, 3, 2), "w", "'w' is no cell"),
+        (FOUR, "5", "'5' is no cell"),
+        (FOUR, "e1", "no cell e1; there are a1 to d4"),
+        (FOUR, "a5", "no cell a5"),
+        (FOUR, "a0", "no cell a0"),
+        (FOUR, "x", "'x' is no cell"),
+        (FOUR, "5 5", "row 5, column 5 is outside 4x4"),
+        (FOUR, "b 9", "no cell b9; there are a1 to d4"),
+        (Board(1, 36, 5), "ak1", "no cell ak1; there are a1 to aj1"),
+        (Board(1, 36, 5), "ba1", "'ba1' is no cell"),
+        (Board(36, 1, 3), "a37", "no cell a37; there are a1 to a36"),
+    ],
+)
+def test_anything_else_is_refused_in_one_short_line(board, text, message):
+    with pytest.raises(UsageError, match=message) as caught:
+        terminal.read_entry(text, board)
+    assert len(str(caught.value)) <= 40
+    assert str(caught.value).isascii()
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("text", "again"),
+    [
+        ("", Again.YES),
+        ("\n", Again.YES),
+        (" Y", Again.YES),
+        ("yes", Again.YES),
+        ("n", Again.NO),
+        ("NO", Again.NO),
+        ("0", Again.NO),
+        ("exit", Again.NO),
+        ("S", Again.SWITCH),
+        ("r", Again.REPLAY),
+        ("?", Again.HELP),
+        ("help", Again.HELP),
+    ],
+)
+def test_another_game(text, again):
+    for lessons in (False, True):
+        assert terminal.read_again(text, lessons=lessons) is again
+        with pytest.raises(UsageError, match=r"type y, n or \? for the keys") as caught:
+            terminal.read_again(f"{text}5", lessons=lessons)
+        assert len(str(caught.value)) <= 40
+
+
+@pytest.mark.parametrize("text", ["u", " UNDO\n"])
+def test_only_a_lesson_can_be_undone_between_games(text):
+    assert terminal.read_again(text, lessons=True) is Again.UNDO
+    with pytest.raises(UsageError, match="type y, n or"):
+        terminal.read_again(text)
+
+
+# --- single keys
+
+
+def typed(text, board):
+    """What is left to read where every key of `text` is pressed: the first that is complete, or all of it."""
+    for n in range(1, len(text) + 1):
+        if is_complete(text[:n], board):
+            return text[:n]
+    return None
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda b: b.name)
+def test_single_keys_name_every_cell_by_letter_and_number_or_wait_for_enter(board):
+    for cell in range(board.cells):
+        name = board.cell_name(cell)
+        pressed = typed(name, board)
+        assert pressed in (name, None)
+        assert terminal.read_entry(name, board) == cell
+        if pressed is None:  # one more digit would name another cell
+            assert board.cells > 9 and any(
+                board.cell_name(other).startswith(name) and other != cell for other in range(board.cells)
+            )
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda b: b.name)
+def test_commands_are_single_keys_unless_a_column_has_their_letter(board):
+    columns = {board.cell_name(cell).rstrip("0123456789") for cell in range(board.cells)}
+    for command in Command:
+        key = command.keys[0]
+        assert is_complete(key, board) == (key not in columns)
+
+
+def test_every_key_of_a_small_board_is_an_entry():
+    for key in "123456789qweasdzxchurn?0":
+        assert is_complete(key, BOARD)
+        terminal.read_entry(key, BOARD)
+    assert typed("b4", FOUR) == "b4" and typed("b", FOUR) is None
+    assert typed("3 2", FOUR) is None and not is_complete("12", FOUR)
+    assert is_complete("b9", FOUR) and is_complete("g", FOUR)  # there is nothing that these could become
+
+
+# --- help
+
+
+def test_help_names_every_command():
+    text = "\n".join(terminal.draw_help(BOARD))
+    for key in (
+        "1 to 9",
+        "row and column: 3 3",
+        "q w e / a s d / z x c",
+        *(key for c in Command for key in c.keys),
+    ):
+        assert key in text
+    assert "column letter and row: c3" in text
+    assert "a1 to d4" in terminal.draw_help(FOUR)[0]
+    assert "q w e" not in "\n".join(terminal.draw_help(FOUR))
+
+
+def test_help_after_a_game_names_the_sides():
+    text = "\n".join(draw_again_help(("O", "X"), lessons=True))
+    assert "Enter, y  another game, as O\ns         another game, as X\n" in text
+    assert "forgets" in text and "forgets" not in "\n".join(draw_again_help(("O", "X")))
+    assert max(map(len, text.split("\n"))) <= 40
