@@ -1,0 +1,145 @@
+"""Make the README's pictures from real runs: how agents learnt, the terminal, the page.
+
+    python scripts/gallery.py [--out FOLDER] [--only NAME ...]
+
+Trains what it shows (a few seconds) and writes into FOLDER (default: `data`).  Needs matplotlib for the plots, rich for
+the terminal, and for the page Debian's chromium and selenium; what is missing is left out, with a word on standard
+error.
+"""
+
+import argparse
+import io
+import random
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import ttt_batch as ttt
+
+LEARNERS = ("td", "backward-q", "sutton-barto")
+GAMES = 1_000_000
+
+# Rich's own template fetches a font from elsewhere; this one takes what there is.
+SVG = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<style>
+.{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
+    font-size: {char_height}px; line-height: {line_height}px; font-variant-east-asian: full-width; }}
+.{unique_id}-title {{ font-size: 18px; font-weight: bold; font-family: sans-serif; }}
+{styles}
+</style>
+<defs><clipPath id="{unique_id}-clip-terminal"><rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" />
+</clipPath>{lines}</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">{matrix}</g>
+</g>
+</svg>
+"""
+
+
+def trained(learner: str) -> ttt.Run:
+    """A run to show."""
+    return ttt.train(GAMES, learner=learner, seed=0)
+
+
+def draw_plot(kind: str, learners: tuple[str, ...]) -> Callable[[Path], None]:
+    """What draws one kind of plot of runs of these learners."""
+
+    def draw(path: Path) -> None:
+        from ttt_batch.plots import plot
+
+        plot([trained(name) for name in learners], [f"{name}-3x3.h5" for name in learners], path, kind, overwrite=True)
+
+    return draw
+
+
+def draw_terminal(path: Path) -> None:
+    """A game on the screen, with hints: what `play` shows in a terminal of 64 columns and 24 rows."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from ttt_batch.terminal.loop import play_games
+    from ttt_batch.terminal.view import View
+
+    run = ttt.train(GAMES)
+    view = View(run.board, colour=True)
+    session = play_games(run, view, person=1, rng=random.Random(4))
+    view.ask(next(session))
+    answer = view.press("h")
+    assert answer is not None
+    view.ask(session.send(answer))
+    console = Console(record=True, width=64, file=io.StringIO(), force_terminal=True, color_system="standard")
+    for line in view.lines(64, 24):
+        console.print(Text.from_ansi(line))
+    path.write_text(console.export_svg(title="ttt-batch play td-3x3.h5 --as second", code_format=SVG, unique_id="ttt"))
+
+
+def draw_page(path: Path) -> None:
+    """A game on the page, with values and truth: a screenshot of Chromium."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    from ttt_batch.web import export_page
+
+    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if browser is None or driver is None:
+        raise ImportError("chromium and chromedriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1000,830"):
+        options.add_argument(word)
+    with tempfile.TemporaryDirectory() as folder:
+        page = export_page(ttt.train(GAMES), Path(folder) / "play.html")
+        window = webdriver.Chrome(options=options, service=Service(driver))
+        try:
+            window.get(page.as_uri())
+            for key in "svt":  # change sides, so that the agent moves first; values; truth
+                webdriver.ActionChains(window).send_keys(key).pause(1.0).perform()
+            picture = window.get_screenshot_as_png()
+        finally:
+            window.quit()
+    path.write_bytes(smaller(picture))
+
+
+def smaller(picture: bytes) -> bytes:
+    """A PNG in few colours, which takes a third of the bytes."""
+    from PIL import Image
+
+    out, image = io.BytesIO(), Image.open(io.BytesIO(picture)).convert("RGB")
+    image.quantize(128, dither=Image.Dither.NONE).save(out, "png", optimize=True)
+    return out.getvalue()
+
+
+PICTURES: dict[str, Callable[[Path], None]] = {
+    "curves.png": draw_plot("curves", LEARNERS),
+    "opening.png": draw_plot("opening", ("td", "sutton-barto")),
+    "coverage.png": draw_plot("coverage", ("td", "sutton-barto")),
+    "terminal.svg": draw_terminal,
+    "page.png": draw_page,
+}
+"""Every picture by its file."""
+
+
+def main() -> None:
+    """Draw them."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent.parent / "data")
+    parser.add_argument("--only", nargs="+", choices=PICTURES, default=list(PICTURES), metavar="NAME")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name in options.only:
+        try:
+            PICTURES[name](options.out / name)
+        except (ImportError, ttt.TttBatchError) as error:
+            print(f"left out, {name}: {error}", file=sys.stderr)
+            continue
+        if name.endswith(".png"):
+            (options.out / name).write_bytes(smaller((options.out / name).read_bytes()))
+        print(f"wrote {options.out / name}, {(options.out / name).stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

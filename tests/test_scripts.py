@@ -1,0 +1,51 @@
+"""The scripts that the README names, each run with as little work as it can be asked for."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SCRIPTS = ROOT / "scripts"
+
+SMALL = {
+    "benchmark.py": ["--quick", "--only", "td, batch 16,384", "--json", "out.json"],
+    "boards.py": ["--games", "30000", "--json", "out.json", "--picture", "out.png"],
+    "gallery.py": ["--out", "pictures"],
+    "headlines.py": ["--seeds", "2", "--json", "out.json"],
+    "itemise.py": ["--runs", "1"],
+    "picture.py": [str(ROOT / "data" / "benchmark.json"), "out.png"],
+    "settling.py": ["--seeds", "2", "--timed", "1", "--games", "100000", "--only", "auto", "--json", "out.json"],
+    "soak.py": ["--minutes", "0.2", "--json", "out.json"],
+}
+"""Options for each script, by its name."""
+
+
+def test_every_script_of_the_readme_is_run_here():
+    named = set(re.findall(r"scripts/(\w+\.py)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert {name for name in named if (SCRIPTS / name).exists()} == named
+    assert named <= {*SMALL, *(path.name for path in (SCRIPTS / "examples").glob("*.py"))}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL)
+def test_a_script_does_its_work(name, tmp_path):
+    if name == "benchmark.py" and shutil.which("gcc") is None:
+        pytest.skip("compares with C, and there is no gcc")
+    done = subprocess.run(
+        [sys.executable, str(SCRIPTS / name), *SMALL[name]],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    if "out.json" in SMALL[name]:
+        assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    if "out.png" in SMALL[name]:
+        assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
