@@ -1,6 +1,10 @@
 """The commands that show, draw and let agents meet, driven in this process: what they print, write and refuse."""
 
+import io
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,6 +67,34 @@ def test_tournament(here, capsys):
     assert command(capsys, "tournament", "good.h5")[0] == 2
     status, _, err = command(capsys, "tournament", "good.h5", "other.h5")
     assert status == 2 and "choose runs of one board" in err
+
+
+def test_a_seed_is_for_games_that_are_played(here, capsys):
+    status, _, err = command(capsys, "tournament", "good.h5", "weak.h5", "--seed", "1")
+    assert status == 2 and "--seed 1" in err
+    assert command(capsys, "tournament", "good.h5", "weak.h5", "--seed", "1", "--games", "10")[0] == 0
+
+
+def test_playing_without_an_input(here):
+    """As a job that nobody talks to: standard input is closed."""
+    line = f"'{sys.executable}' -m ttt_batch play good.h5 <&-"
+    done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert done.stdout.endswith("Goodbye. You 0, agent 0, draws 0.\n")
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 130), (signal.SIGINT, 0)])
+def test_a_game_that_is_told_to_end(here, number, status):
+    """Ctrl-C is a person's way to leave; what ends the program from outside is not."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "ttt_batch", "play", "good.h5"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as game:  # fmt: skip
+        assert game.stdout is not None
+        assert any(line.startswith(" 7 ") for line in game.stdout)
+        game.send_signal(number)
+        out, err = game.communicate(timeout=60)
+    assert game.returncode == status and "Goodbye" in out and "Traceback" not in err
 
 
 def test_watch_counts(here, capsys):
@@ -143,9 +175,6 @@ def test_a_page(here, capsys, tmp_path):
 
 
 def test_play_by_turns_and_below_strength(here, capsys, monkeypatch):
-    import io
-    import sys
-
     monkeypatch.setattr(sys, "stdin", io.StringIO("0\n"))
     status, out, _ = command(capsys, "play", "good.h5", "--as", "alternate", "--level", "0.5", "--epsilon", "0.1")
     assert status == 0 and "You are X" in out

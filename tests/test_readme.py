@@ -74,8 +74,7 @@ def run_step(step: Step, folder: Path) -> None:
     if step.text == INTERRUPTED:
         with subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
             assert process.stderr is not None
-            while "games" not in process.stderr.readline():
-                pass
+            assert any("games" in line for line in process.stderr)
             process.send_signal(signal.SIGINT)
             process.communicate()
         assert process.returncode == 130
@@ -115,7 +114,7 @@ def test_the_two_commands_are_those_that_ci_runs():
 
 def test_every_command_of_the_package_is_shown():
     used = {shlex.split(step.text)[1] for step in STEPS if step.text.startswith("ttt-batch ")}
-    listed = set(re.findall(r"`([a-z-]+)[^`]*`", README.partition("## Commands")[2].partition("\n## ")[0]))
+    listed = set(re.findall(r"`([a-z-]+)[^`]*`", README.partition("### Commands")[2].partition("\n## ")[0]))
     assert set(COMMANDS) <= listed | used
     assert {"train", "evaluate", "play"} <= used
 

@@ -10,9 +10,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from ttt_batch.config import Config
 from ttt_batch.errors import UsageError
 from ttt_batch.learners import LEARNERS, learner_named, register
-from ttt_batch.learners.base import Learner
+from ttt_batch.learners.base import Learner, fold, learn, state_value
+from ttt_batch.learners.td import TdTables
+from ttt_batch.policy import score
 
 EXAMPLE = Path(__file__).parent.parent / "scripts" / "examples" / "own_learner.py"
 
@@ -54,6 +57,37 @@ def test_a_registered_learner_is_found_by_name():
         assert learner_named("mine") is mine
     finally:
         LEARNERS.pop("mine", None)
+
+
+def test_nobody_replaces_what_is_kept_under_the_hash_of_the_package():
+    for kernel in (score, fold, learn, state_value):
+        with pytest.raises(UsageError, match="has a body for TdTables already"):
+            kernel.register(TdTables)(lambda tables, *rest: 42.0)
+    with pytest.raises(UsageError, match="has a body for Config already"):  # the package's, though it has none
+        score.register(Config)(lambda tables, *rest: 42.0)
+
+
+HELPER = """
+from ttt_batch.compile import cached_kernels, kernel
+
+@kernel
+def scaled(x):
+    return x * FACTOR
+
+print(scaled(2.0), len(cached_kernels()))
+"""
+
+
+def test_a_kernel_from_elsewhere_is_never_kept(tmp_path):
+    for factor in ("0.5", "7.0"):  # the same code to Numba's stamp, but for a constant
+        done = subprocess.run(
+            [sys.executable, "-c", HELPER.replace("FACTOR", factor)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "TTT_BATCH_CACHE_DIR": str(tmp_path)},
+        )
+        assert done.stdout.split() == [str(2 * float(factor)), "0"]
 
 
 SCRIPT = """

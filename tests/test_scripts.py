@@ -1,6 +1,7 @@
 """The scripts that the README names, each run with as little work as it can be asked for."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -47,5 +48,9 @@ def test_a_script_does_its_work(name, tmp_path):
     assert done.returncode == 0, done.stderr
     if "out.json" in SMALL[name]:
         assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    if name == "gallery.py":
+        made = {path.name for path in (tmp_path / "pictures").iterdir()}
+        assert {"curves.png", "opening.png", "coverage.png", "terminal.svg"} <= made, done.stderr
+        assert "page.png" in made or not os.environ.get("CI"), done.stderr
     if "out.png" in SMALL[name]:
         assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")

@@ -22,8 +22,9 @@ def main() -> None:
     # NumPy starts a thread per processor for linear algebra, of which there is none here.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(200_000, 20, 20)
-    # A stream that was closed before we started is None; what is written to it goes nowhere, and no file takes its
-    # number.
+    # A stream that was closed before we started is None; nothing is read from it, what is written to it goes nowhere,
+    # and no file takes its number.
+    sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - for good
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for good
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for good
     status = run(sys.argv[1:])

@@ -28,7 +28,7 @@ from numba.core.caching import FunctionCache
 from numba.core.serialize import dumps
 from numba.extending import overload
 
-from ttt_batch.errors import TttBatchError
+from ttt_batch.errors import TttBatchError, UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -174,6 +174,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         self._impl = _ReduceOnly()
         self._cache_path = str(cache_folder())
         self._cache_file = _FilePerSignature(function)
+        self._ours = _of_package(function)
         self.enable()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -181,7 +182,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         # Deliberately not calling target_context.refresh() as Numba does: it imports everything that may be called
         # in kernels, 0.1 s, of which machine code needs nothing.  The compiler refreshes for itself.
         try:
-            found = self._load_overload(sig, target_context) if _is_ours(sig) else None
+            found = self._load_overload(sig, target_context) if self._ours and _is_ours(sig) else None
         except Exception:  # a missing, torn or foreign file: compile instead
             found = None
         if found is None:
@@ -195,7 +196,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         """Keep a compiled kernel, if the disk lets us."""
         # Read-only home, full disk, no permission: the run goes on.
         with contextlib.suppress(Exception):
-            if _is_ours(sig):
+            if self._ours and _is_ours(sig):
                 key = self._index_key(sig, data.codegen)
                 self._cache_file.save(key, self._impl.reduce(data))
         if self._py_func in _in_work:  # those behind it were given up
@@ -212,10 +213,15 @@ def _is_ours(types: Any) -> bool:
     would go unseen.  What is compiled for it is compiled anew in every process.
     """
     for one in types:
-        made_by = getattr(getattr(one, "instance_class", None), "__module__", PACKAGE)
-        if made_by.partition(".")[0] != PACKAGE or not _is_ours(getattr(one, "types", ())):
+        made_by = getattr(one, "instance_class", None)
+        if (made_by is not None and not _of_package(made_by)) or not _is_ours(getattr(one, "types", ())):
             return False
     return True
+
+
+def _of_package(made: Any) -> bool:
+    """Whether a class or function is defined in the package, whose hash names the folder."""
+    return str(made.__module__).partition(".")[0] == PACKAGE
 
 
 class _ReduceOnly(FunctionCache._impl_class):  # type: ignore[misc]
@@ -232,6 +238,17 @@ def kernel(function: F) -> F:
         return np.errstate(over="ignore", divide="ignore", invalid="ignore")(function)
     dispatcher = numba.njit(**OPTIONS)(function)
     dispatcher._cache = KernelCache(function)
+    compile_signature = dispatcher.compile
+
+    def compile_or_forget(signature: Any) -> Any:
+        """Numba's own, but a compilation that is given up (Ctrl-C) is no longer waited for."""
+        try:
+            return compile_signature(signature)
+        except BaseException:
+            _in_work.clear()
+            raise
+
+    dispatcher.compile = compile_or_forget
     return dispatcher  # type: ignore[no-any-return]
 
 
@@ -261,6 +278,10 @@ class Generic:
         """Use the decorated function where the first argument is a `cls`."""
 
         def keep(body: F) -> F:
+            # Who replaced a body of the package would have its machine code kept under the package's hash.
+            if cls in self._bodies or (_of_package(cls) and not _of_package(body)):
+                name = getattr(self, "__name__", "the kernel")
+                raise UsageError(f"{name} has a body for {cls.__name__} already; give your tables a class of their own")
             self._bodies[cls] = body
             return body
 

@@ -14,19 +14,23 @@ class Interrupt:
     A second one, or one before any batch was learnt (kernels being compiled), stops at once.  An exception that arises
     while LLVM calls back is printed and dropped by Python; it is raised again until it gets through.
     message: what is said in the end.
+
+    Raises InterruptedTraining on leaving where one of them came and ended what was done.  Where Ctrl-C is a way to
+    leave (a game, a curve) and was taken as such, all is well; SIGTERM and SIGHUP are no person's way to leave.
     """
 
     def __init__(self, message: str) -> None:
         self.gently, self.message = False, message
-        self._requested = False
+        self._requested, self._stopped_by = False, 0
         self._again: threading.Timer | None = None
 
     def requested(self) -> bool:
         """Whether to stop after the batch at hand."""
         return self._requested
 
-    def _handle(self, _number: int, _frame: FrameType | None) -> None:
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
         if self._requested or not self.gently:
+            self._stopped_by = number
             raise KeyboardInterrupt
         self._requested = True
 
@@ -51,7 +55,8 @@ class Interrupt:
             self._again.cancel()  # what it was to interrupt has ended
         for number, handler in self._before.items():
             signal.signal(number, handler)
-        if kind is KeyboardInterrupt:
+        told_to = kind is None and self._stopped_by not in (0, signal.SIGINT)
+        if kind is KeyboardInterrupt or told_to:
             from ttt_batch.errors import InterruptedTraining
 
             raise InterruptedTraining(self.message) from None

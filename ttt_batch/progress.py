@@ -9,9 +9,10 @@ import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, Self
 
 from ttt_batch.compile import on_compile
+from ttt_batch.console import is_live
 from ttt_batch.training import Progress
 
 COMPILING = "compiling kernels (once, about 15 seconds) ..."
@@ -20,11 +21,6 @@ COMPILING = "compiling kernels (once, about 15 seconds) ..."
 
 MEASURING_LINES = 6
 """Lines of progress that `bench` prints off a terminal, but for the last one."""
-
-
-def is_live(stream: TextIO) -> bool:
-    """Whether a text stream shows moving pictures: a terminal that can do more than print lines."""
-    return stream.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
 
 
 class Reporter:

@@ -67,6 +67,7 @@ LARGER: tuple[Callable[[str, Path], object], ...] = (
 
 OTHERS: dict[str, Callable[[], object]] = {
     "evaluation": lambda: _match(),
+    "meetings": lambda: _meet(),
     "random play": lambda: random_games(Board(), GAMES),
 }
 """What needs kernels and no learner, a line each."""
@@ -92,6 +93,10 @@ def _ask_grown(run: Run, folder: Path) -> None:
 def _match() -> None:
     graph = enumerate_graph(Board())
     match(graph, random_policy(graph), random_policy(graph))
+
+
+def _meet() -> None:
+    graph = enumerate_graph(Board())
     play_walk(graph, random_policy(graph), random_policy(graph), 1, stream_key(0))
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ttt_batch.commands.completion import OPPONENTS, offering
-from ttt_batch.commands.shared import Json, Quiet, RunPath, Trust, answer, load_run, working
+from ttt_batch.commands.shared import Json, Quiet, RunPath, Trust, answer, load_run, run_name, working
 
 
 def evaluate(
@@ -54,7 +54,7 @@ def evaluate(
             )
         with working(quiet=quiet):
             sampled = evaluate_grown(run, PLAYERS if against is None else [against], **given)
-        answer(json, sampled.as_dict, lambda: grown_evaluation_text(run, sampled, str(path)))
+        answer(json, sampled.as_dict, lambda: grown_evaluation_text(run, sampled, run_name(path)))
         return
     if given:
         raise UsageError(
@@ -74,7 +74,7 @@ def evaluate(
             raise UsageError(
                 f"unknown opponent {against!r}: neither {', '.join(PLAYERS)}, optimal or self nor an existing run file"
             )
-    answer(json, evaluation.as_dict, lambda: evaluation_text(run, evaluation, str(path)))
+    answer(json, evaluation.as_dict, lambda: evaluation_text(run, evaluation, run_name(path)))
 
 
 def compare(
@@ -90,7 +90,7 @@ def compare(
 
     with working(quiet=quiet):
         found = compare_runs(load_run(path, trust), load_run(other, trust))
-    answer(json, lambda: found, lambda: comparison_text(found, str(path), str(other)))
+    answer(json, lambda: found, lambda: comparison_text(found, run_name(path), run_name(other)))
 
 
 def show(
@@ -114,7 +114,7 @@ def show(
 
     with working(quiet=quiet):
         shown = look_up(load_run(path, trust), position.strip() or 0, symmetric=symmetric)
-    answer(json, shown.as_dict, lambda: show_text(shown, str(path)))
+    answer(json, shown.as_dict, lambda: show_text(shown, run_name(path)))
 
 
 def tournament(
@@ -129,10 +129,13 @@ def tournament(
     json: Json = False,
 ) -> None:
     """Let agents meet, all against all in both seats: exactly where the board's positions are all known."""
+    from ttt_batch.errors import UsageError
     from ttt_batch.reports.tournament import tournament_text
     from ttt_batch.tournament import tournament as hold
 
     with working(quiet=quiet):
         runs = [load_run(path, trust) for path in paths]
-        found = hold(runs, [str(path) for path in paths], games=games, seed=0 if seed is None else seed)
+        found = hold(runs, [run_name(path) for path in paths], games=games, seed=0 if seed is None else seed)
+        if seed is not None and found.exact:
+            raise UsageError(f"--seed {seed} is for games that are played; results here are exact: leave it out")
     answer(json, found.as_dict, lambda: tournament_text(found))

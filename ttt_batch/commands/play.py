@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ttt_batch.commands.completion import SEATS, offering
-from ttt_batch.commands.shared import Json, Quiet, RunPath, Trust, answer, command_line, load_run, working
+from ttt_batch.commands.shared import Json, Quiet, RunPath, Trust, answer, command_line, load_run, run_name, working
 
 if TYPE_CHECKING:
     from ttt_batch.run import Run
@@ -128,7 +128,7 @@ def watch(
     with working(quiet=quiet):
         first = load_run(path, trust)
         second = first if other is None else load_run(other, trust)
-        names = (str(path), str(other or path))
+        names = (run_name(path), run_name(other or path))
         if games is None:
             from ttt_batch.watching import watch as show
 

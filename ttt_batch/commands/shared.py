@@ -34,6 +34,13 @@ def load_run(path: Path, trust: bool) -> "Run":
     return run
 
 
+def run_name(path: Path) -> str:
+    """What a run is called where it is spoken of: its file, on one line whatever the name holds."""
+    from ttt_batch.files import shown
+
+    return shown(path)
+
+
 def answer(json: bool, plain: Callable[[], Any], text: Callable[[], str]) -> None:
     """Print a result: plain values as JSON, or text."""
     from ttt_batch.reports.layout import to_json
@@ -44,7 +51,7 @@ def answer(json: bool, plain: Callable[[], Any], text: Callable[[], str]) -> Non
 def say(path: Path, notes: tuple[str, ...]) -> None:
     """Say what there is to know about a file, on standard error."""
     for note in notes:
-        typer.echo(f"ttt-batch: {path}: {note}", err=True)
+        typer.echo(f"ttt-batch: {run_name(path)}: {note}", err=True)
 
 
 @contextmanager
