@@ -5,6 +5,8 @@ import io
 import math
 from collections.abc import Callable
 
+import numpy as np
+
 from ttt_batch.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.truth import Truth
 
@@ -17,6 +19,9 @@ class FakeAgent:
     def __init__(self, board: Board | None = None, choose: Callable[[Position], list[int]] | None = None) -> None:
         self.board = board or Board()
         self.choose = choose
+        self.worth = np.zeros((2, 4))
+        self.worth[0, FIRST_WINS] = self.worth[1, SECOND_WINS] = 1
+        self.worth[0, SECOND_WINS] = self.worth[1, FIRST_WINS] = -1
 
     def candidates(self, position: Position) -> list[int]:
         return self.choose(position) if self.choose else [position.index(EMPTY)]

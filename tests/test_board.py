@@ -1,5 +1,6 @@
 """Boards: lines, codes, symmetries and text, against the naive oracle, and what is refused with which words."""
 
+import random
 import re
 
 import naive
@@ -34,6 +35,18 @@ def positions(draw: st.DrawFn) -> tuple[Board, tuple[int, ...]]:
     for ply, cell in enumerate(cells[: draw(st.integers(0, board.cells))]):
         marks[cell] = 1 + ply % 2
     return board, tuple(marks)
+
+
+@given(positions(), st.randoms(use_true_random=False))
+def test_moves_one_after_the_other_take_turns(case: tuple[Board, tuple[int, ...]], rng: random.Random) -> None:
+    board, marks = case
+    turns = [[cell for cell, mark in enumerate(marks) if mark == player] for player in (1, 2)]
+    for cells in turns:
+        rng.shuffle(cells)
+    found = (0,) * board.cells
+    for ply in range(len(turns[0]) + len(turns[1])):
+        found = board.after(found, turns[ply % 2][ply // 2])
+    assert found == marks
 
 
 # --- rules --------------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from ttt_batch import web
 from ttt_batch.board import FIRST, SECOND, Position
 from ttt_batch.run import Run
 
+pytestmark = pytest.mark.slow  # a browser takes five seconds to start, and twenty to be driven
+
 MARKS = {"empty": 0, "X": FIRST, "O": SECOND}
 SCORES = ("you", "draw", "agent")
 
@@ -269,6 +271,17 @@ def test_sides(browser: Browser) -> None:
     browser.choose_side("first")
     assert browser.status == "You are X. You move first."
     assert not any(browser.position)
+
+
+def test_an_arrow_key_finds_the_board(browser: Browser) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    browser.open(trained())
+    browser.press(Keys.ARROW_RIGHT)
+    assert browser.do("return document.activeElement.ariaLabel") == "row 2, column 2, empty"
+    browser.press(Keys.ARROW_RIGHT, Keys.ENTER)
+    browser.wait_for_agent()
+    assert browser.position[5] == FIRST
 
 
 def test_keyboard_alone(browser: Browser) -> None:

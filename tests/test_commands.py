@@ -109,7 +109,7 @@ def test_watch_counts(here, capsys):
 def test_watch_shows_a_game(here, capsys):
     status, out, _ = command(capsys, "watch", "good.h5", "--seed", "5")
     assert status == 0
-    assert out.startswith("Game 1 of 1 on 3x3\n") and "1. X" in out
+    assert out.startswith("3x3: 3 in a line win\n") and "1. X" in out
     assert command(capsys, "watch", "good.h5", "--seed", "5")[1] == out
     assert command(capsys, "watch", "good.h5", "--seed", "6")[1] != out
 
@@ -197,3 +197,44 @@ def test_help_lists_each_command_with_its_whole_line(capsys):
     assert [line.split()[0] for line in listed] == list(COMMANDS)
     assert all(line.endswith(said) for line, (_, said) in zip(listed, COMMANDS.values(), strict=True))
     assert len(app.registered_commands) == len(COMMANDS)
+
+
+def test_compare_names_cells_as_people_count_them(here, capsys):
+    status, out, _ = command(capsys, "compare", "good.h5", "weak.h5")
+    found = json.loads(command(capsys, "compare", "good.h5", "weak.h5", "--json")[1])
+    example = found["examples"][0]
+    assert status == 0
+    shown = next(line for line in out.splitlines() if example["position"] in line)
+    assert example["position"].count("/") == 2
+    assert f"good.h5: {' '.join(str(cell + 1) for cell in example['first'])} " in shown
+
+
+def test_lessons_never_replace_another_run(here, capsys, monkeypatch, tmp_path):
+    status, _, err = command(capsys, "play", "good.h5", "--learn", "-o", "weak.h5")
+    assert status == 1 and "choose another file" in err and "--overwrite" not in err
+    (tmp_path / "mine.h5").write_bytes((here / "good.h5").read_bytes())
+    monkeypatch.setattr(sys, "stdin", io.StringIO("0\n"))
+    status, _, err = command(capsys, "play", tmp_path / "mine.h5", "--learn")
+    assert status == 0 and "train --resume does not go on with" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["train", "--engine", "run"], "choose walk or flow"),
+        (["train", "--games", "many"], "(see ttt-batch train --help)"),
+        (["boards", "3x3", "--solution", "s.txt"], ".npz"),
+        (["dance"], "(see ttt-batch --help)"),
+    ],
+)
+def test_a_misuse_costs_a_line_that_says_where_to_read_on(here, capsys, words, named):
+    status, out, err = command(capsys, *words)
+    assert (status, out, err.count("\n")) == (2, "", 1) and named in err
+
+
+def test_help_has_a_short_name(capsys):
+    assert command(capsys, "show", "-h") == command(capsys, "show", "--help")
+
+
+def test_a_run_says_in_a_line_what_it_is(here):
+    assert repr(ttt.load("good.h5")) == "<Run: td on 3x3, 100,000 games, seed 0>"

@@ -239,7 +239,7 @@ def test_what_differs_is_counted_and_shown(runs: dict[str, Run]) -> None:
     assert found["policies"]["differing"] == 1 and found["policies"]["differing_optimal"] == 0
     (example,) = found["examples"]
     assert example["first"] == one.candidates(0) and example["second"] == [4] == other.candidates(0)
-    assert set(example["position"]) <= {".", " "}
+    assert set(example["position"]) <= {".", "/"}
 
 
 def test_learners_of_different_kinds_compare_by_policy(runs: dict[str, Run]) -> None:

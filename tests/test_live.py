@@ -2,21 +2,28 @@
 
 import io
 import os
+import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from runfiles import changed
 
 import ttt_batch as ttt
-from ttt_batch.errors import RunFileError
+from ttt_batch.errors import RunFileError, TttBatchError
 from ttt_batch.plots.live import Snapshot, can_show, curve_of, picture, watch_curve
-from ttt_batch.plots.text_chart import Series, draw_curve, make_chart
+from ttt_batch.plots.text_chart import Series, make_chart
 from ttt_batch.run import Run
 
 pexpect = pytest.importorskip("pexpect") if os.name == "posix" else None
+
+# pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")
 
 
 class Terminal(io.StringIO):
@@ -55,7 +62,7 @@ def snapshot(run: Run, folder: Path) -> Snapshot:
 
 def test_points_stand_where_their_numbers_say() -> None:
     falling = Series("falling", np.array([1, 10, 100, 1000]), np.array([100.0, 50.0, np.nan, 0.0]))
-    lines = draw_curve([falling], 37, 12, ascii=True)  # 31 columns and 9 rows for the chart
+    lines = make_chart([falling], 37, 12, ascii=True).lines  # 31 columns and 9 rows for the chart
     chart = [line[6:].ljust(31) for line in lines[:9]]
     found = {(row, col) for row, line in enumerate(chart) for col, sign in enumerate(line) if sign == "o"}
     assert found == {(0, 0), (4, 10), (8, 30)}  # equal steps for equal ratios; nan is left out
@@ -68,7 +75,7 @@ def test_points_stand_where_their_numbers_say() -> None:
 def test_lines_between_points_are_unbroken() -> None:
     series = Series("up", np.array([1, 1000]), np.array([0.0, 1.0]))
     for ascii in (True, False):
-        rows = [line[6:] for line in draw_curve([series], 46, 13, ascii=ascii)[:10]]
+        rows = [line[6:] for line in make_chart([series], 46, 13, ascii=ascii).lines[:10]]
         assert all(any(row[col : col + 1].strip() for row in rows) for col in range(40))
 
 
@@ -79,11 +86,11 @@ def test_curves_are_told_apart_without_colours() -> None:
         Series("as second", games, np.array([0.0, 0.2, 0.0])),
     ]
     for ascii, (one, two, both) in ((True, "ox*"), (False, "●○◎")):
-        lines = draw_curve(series, 60, 14, ascii=ascii)
+        lines = make_chart(series, 60, 14, ascii=ascii).lines
         body = "".join(line[6:] for line in lines[:-3])
         assert [body.count(sign) for sign in (one, two, both)] == [2, 2, 1]
         assert lines[-1].strip() == f"{one} as first  {two} as second  {both} both"
-    assert all(character < "\x7f" for line in draw_curve(series, 60, 14, ascii=True) for character in line)
+    assert all(character < "\x7f" for line in make_chart(series, 60, 14, ascii=True).lines for character in line)
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (40, 20), (20, 9), (120, 50), (16, 4), (3, 1)])
@@ -206,8 +213,8 @@ def test_the_watcher_reads_a_file_once_and_leaves_it_alone(
     reads: list[Path] = []
     from ttt_batch.plots import live
 
-    load: Callable[[Path], object] = live.load_run
-    monkeypatch.setattr(live, "load_run", lambda p: (reads.append(p), load(p))[1])
+    load: Callable[..., object] = live.load_run
+    monkeypatch.setattr(live, "load_run", lambda p, **how: (reads.append(p), load(p, **how))[1])
     rounds = iter(range(5))
     assert watch_curve(path, Terminal(), every=0.001, stop=lambda: next(rounds, None) is None) is False
     assert reads == [path]
@@ -238,8 +245,6 @@ def test_ctrl_c_ends_the_watch_and_leaves_the_picture(
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
 def test_a_real_terminal_of_forty_columns(run: Run, tmp_path: Path) -> None:
-    import sys
-
     path = run.save(tmp_path / "run.h5")
     code = f"import sys; from ttt_batch.plots.live import watch_curve; watch_curve({str(path)!r}, sys.stdout)"
     environment = {**os.environ, "TERM": "xterm", "PYTHONIOENCODING": "utf-8"}
@@ -249,3 +254,108 @@ def test_a_real_terminal_of_forty_columns(run: Run, tmp_path: Path) -> None:
     lines = [line for line in lines if line]
     assert 15 < len(lines) <= 19 and all(len(line) <= 40 for line in lines)
     assert any("●" in line for line in lines)
+
+
+def saved_and_changed(run: Run, path: Path) -> Path:
+    """A run's file that another program wrote to: its digest is no longer right."""
+
+    def change(file: Any) -> None:
+        file["provenance"].attrs["threads"] = 77
+
+    path.write_bytes(changed(run.save(path).read_bytes(), change))
+    return path
+
+
+def test_a_file_that_another_program_changed_is_drawn_if_trusted(run: Run, tmp_path: Path) -> None:
+    path = saved_and_changed(run, tmp_path / "run.h5")
+    for stream in (io.StringIO(), Terminal()):
+        with pytest.raises(RunFileError, match="--trust opens it anyway"):
+            watch_curve(path, stream)
+        assert watch_curve(path, stream, trust=True) is True
+        assert "65,536 games" in stream.getvalue()
+
+
+@pytest.mark.parametrize("term", ["dumb", "unknown", ""])
+def test_a_terminal_that_only_prints_lines_gets_one_picture(
+    term: str, partial: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    out = Terminal()
+    assert watch_curve(partial.save(tmp_path / "a.h5"), out) is False  # it ends though the run does not
+    assert "\x1b" not in out.getvalue() and "of 65,536 games" in out.getvalue()
+
+
+def test_a_closed_terminal_is_one_line(partial: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed(Terminal):
+        def write(self, _: str) -> int:
+            raise OSError(5, "Input/output error")
+
+    with pytest.raises(TttBatchError, match="cannot draw on the terminal: Input/output error; ") as caught:
+        watch_curve(partial.save(tmp_path / "a.h5"), Closed())
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [["--overwrite"], ["--kind", "opening"], ["--json"], ["-o", "a.png"]])
+def test_what_a_live_curve_has_no_use_for_is_refused(
+    options: list[str], run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ttt_batch.__main__ import run as run_here
+
+    path = str(run.save(tmp_path / "run.h5"))
+    assert run_here(["plot", path, "--live", *options]) == 2
+    out, err = capsys.readouterr()
+    named = {"-o": "--out"}.get(options[0], options[0])
+    assert out == "" and err.count("\n") == 1 and f"leave {named} out" in err
+    assert run_here(["plot", path, "--live", "--quiet"]) == 0
+    assert "65,536 games" in capsys.readouterr().out
+
+
+def test_the_command_passes_trust_on(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from ttt_batch.__main__ import run as run_here
+
+    path = str(saved_and_changed(run, tmp_path / "run.h5"))
+    assert run_here(["plot", path, "--live"]) == 1
+    assert "--trust" in capsys.readouterr().err
+    assert run_here(["plot", path, "--live", "--trust"]) == 0
+    assert "65,536 games" in capsys.readouterr().out
+
+
+def live_command(path: Path, folder: Path) -> Any:
+    """`plot --live` in a terminal of its own, without any kernel compiled before; standard error goes to a file."""
+    environment = {**os.environ, "TERM": "xterm", "PYTHONIOENCODING": "utf-8", "TTT_BATCH_CACHE_DIR": f"{folder}/cache"}
+    words = ["-c", 'exec "$0" -m ttt_batch plot --live "$1" 2>"$2"', sys.executable, str(path), f"{folder}/stderr"]
+    return pexpect.spawn("/bin/sh", words, dimensions=(20, 80), encoding="utf-8", env=environment)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
+@pytest.mark.parametrize(("name", "status"), [("SIGINT", 0), ("SIGTERM", 130), ("SIGHUP", 130)])
+def test_however_it_is_ended_the_terminal_is_as_it_was(name: str, status: int, partial: Run, tmp_path: Path) -> None:
+    child = live_command(partial.save(tmp_path / "run.h5"), tmp_path)
+    child.expect_exact("\x1b[?1049h", timeout=60)
+    child.expect("of 65,536 games", timeout=20)
+    child.kill(getattr(signal, name))
+    child.expect(pexpect.EOF, timeout=20)
+    child.close()
+    _, left, after = child.before.rpartition("\x1b[?1049l")
+    assert left and "\x1b[?1049h" not in after  # the screen as it was
+    assert child.before.rpartition("\x1b[?25")[2].startswith("h")  # and the cursor
+    assert "of 65,536 games" in after  # the last picture stays
+    assert child.exitstatus == status
+    # Nothing compiles, so that nothing but the curve moves.
+    assert (tmp_path / "stderr").read_text() == ("" if status == 0 else "ttt-batch: interrupted\n")
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
+def test_closing_the_terminal_ends_it_with_one_line(partial: Run, tmp_path: Path) -> None:
+    child = live_command(partial.save(tmp_path / "run.h5"), tmp_path)
+    child.expect("of 65,536 games", timeout=60)
+    os.close(child.child_fd)
+    until, ended = time.monotonic() + 20, (0, 0)
+    while ended[0] == 0 and time.monotonic() < until:
+        time.sleep(0.02)
+        ended = os.waitpid(child.pid, os.WNOHANG)
+    child.closed = child.terminated = True  # pexpect shall not close it again
+    assert ended[0] == child.pid and os.waitstatus_to_exitcode(ended[1]) in (1, 130)
+    said = (tmp_path / "stderr").read_text()
+    assert said.startswith("ttt-batch: ") and said.count("\n") == 1

@@ -14,12 +14,14 @@ import ttt_batch as ttt
 from ttt_batch.board import EMPTY, Board
 from ttt_batch.config import make_config
 from ttt_batch.errors import TttBatchError, UsageError
+from ttt_batch.exchange import export_run, import_tables
+from ttt_batch.lessons import Lessons
 from ttt_batch.plots import KINDS, make_figure, plot
 from ttt_batch.plots.boards import first_moves, openings
 from ttt_batch.plots.coverage import BINS, coverage_of, most_of_ply, reach_probabilities
-from ttt_batch.plots.labels import common_title, log_ticks, make_legend, make_look, short_number, verdict
+from ttt_batch.plots.labels import common_title, log_ticks, make_legend, make_look, opponent_text, short_number, verdict
 from ttt_batch.plots.series import learning_panels, medians, shares_in_play
-from ttt_batch.plots.style import styled
+from ttt_batch.plots.style import log_counts, new_figure, render, styled
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.run import Run
 
@@ -98,6 +100,29 @@ def test_the_proof_is_marked_where_it_holds_from_on(td: Run) -> None:
     assert verdict([td]) == f"unbeatable since game {since:,}"
 
 
+def test_a_point_before_the_first_game_does_not_move_the_proof(td: Run, tmp_path: Path) -> None:
+    """A table of another program that goes on learning is recorded before its first game, which no curve shows."""
+    export_run(td, "csv", [tmp_path / "td.csv"])
+    pupil = Lessons(import_tables([tmp_path / "td.csv"], "td"))
+    pupil.teach([4, 0, 8, 2, 1, 7, 3, 5, 6])
+    taught = pupil.run
+    assert taught.statistics["games"].tolist() == [0, 1] and taught.statistics["unbeatable"].all()
+    # Beaten before the first game, and unbeatable at the last point only.
+    since = unbeatable_since(td.statistics["games"], td.statistics["unbeatable"])
+    points = td.statistics["games"].tolist().index(since) + 1
+    late = Run(td.config, td.tables, td.games, {})
+    late.statistics = {
+        name: np.concatenate([0 * c[:1], c[:points]]).astype(c.dtype) for name, c in td.statistics.items()
+    }
+    with styled():
+        one, several = make_figure([taught], ["a"]), make_figure([taught, late], ["a", "b"])
+    assert one.axes[1].get_lines()[-1].get_xdata() == [1, 1]
+    best = next(ax for ax in several.axes if ax.get_title(loc="left") == "Against the best opponent")
+    stars = [line.get_xydata().tolist() for line in best.get_lines() if line.get_marker() == "*"]
+    worst = [run.statistics["best_response"][-1].max() for run in (taught, late)]
+    assert stars == [[[1, worst[0]]], [[since, worst[1]]]]
+
+
 def test_an_interrupted_run_says_where_it_stopped() -> None:
     calls = iter(range(3))
     run = ttt.train(games=100_000, stop=lambda: next(calls, None) is None)
@@ -136,6 +161,56 @@ def test_legends_say_what_differs() -> None:
     assert texts({}) == ["0.h5"]
 
 
+def test_opponents_and_starts_are_named_or_known_by_their_digests() -> None:
+    assert [opponent_text(name) for name in ("", "random", "optimal", "0123456789abcdef" * 4)] == [
+        *("self-play", "against random", "against optimal", "against 01234567"),
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_are_drawn_as_they_are(kind: str, td: Run, tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    from matplotlib.text import Text
+
+    names = ["a$\\q$b, p$x_1$.h5", "_训练नमस्ते" + "x" * 45 + "\\$y$.h5"]
+    plot([td, td], names, tmp_path / "two.svg", kind)
+    assert not recwarn.list  # about signs that the font does not have
+    with styled():
+        texts = make_figure([td, td], names, kind).findobj(Text)
+    for name in names:
+        (shown,) = (text for text in texts if text.get_text().replace("\n", "").startswith(name))
+        assert not shown.get_parse_math()
+
+
+@pytest.mark.parametrize(("counts", "labels"), [((40, 70), {"40", "60"}), ((1, 9_000), {"1", "100", "1 k"})])
+def test_counts_are_labelled_without_mathematics(counts: tuple[int, int], labels: set[str]) -> None:
+    with styled():
+        figure = new_figure(2.0)
+        axes = figure.subplots()
+        axes.plot([1, 2], counts)
+        log_counts(axes)
+        render(figure, "png")
+        texts = {text.get_text() for which in ("major", "minor") for text in axes.get_yticklabels(which=which)}
+    assert labels <= texts and not any("$" in text for text in texts)
+
+
+def test_names_are_on_one_line() -> None:
+    assert make_legend([named()], ["a\nb\x1b[2J.h5"]).texts == [r"'a\nb\x1b[2J.h5'"]
+
+
+def test_other_warnings_than_those_of_drawing_are_heard() -> None:
+    import warnings
+
+    class Figure:
+        def savefig(self, *_: Any, **__: Any) -> None:
+            warnings.warn("Glyph 1 missing", UserWarning, stacklevel=1)
+            warnings.warn("going away", DeprecationWarning, stacklevel=1)
+
+    with pytest.raises(DeprecationWarning, match="going away"):
+        render(Figure(), "png")
+    with pytest.raises(UserWarning, match="after"):
+        warnings.warn("after", UserWarning, stacklevel=1)
+
+
 def test_seeds_of_the_same_settings_share_a_colour_and_show_their_median() -> None:
     runs = [ttt.train(games=64, batch=16, epsilon=epsilon, seed=seed) for epsilon in (0.1, 0.2) for seed in range(3)]
     names = [f"{number}.h5" for number in range(6)]
@@ -161,8 +236,8 @@ def test_ticks_and_numbers() -> None:
     assert log_ticks(100, 12_345) == [100, 1000, 10_000]
     assert log_ticks(20_000, 70_000) == [20_000, 50_000]
     assert log_ticks(3, 4) == [3]
-    assert [short_number(n) for n in (7, 999, 1000, 16_384, 2.5e6, 1e9, 1e12, 1e15)] == [
-        *("7", "999", "1 k", "16.4 k", "2.5 M", "1 G", "1 T", "1 P"),
+    assert [short_number(n) for n in (7, 999, 1000, 16_384, 2.5e6, 1e9, 1e12, 1e15, 1e100)] == [
+        *("7", "999", "1 k", "16.4 k", "2.5 M", "1 G", "1 T", "1 P", "1e+100"),
     ]
 
 

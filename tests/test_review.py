@@ -8,7 +8,7 @@ from players import FakeAgent, KnowingAgent, best_play, moves_of
 import ttt_batch as ttt
 from ttt_batch.board import EMPTY, UNFINISHED, Board, parse_board
 from ttt_batch.game import Game
-from ttt_batch.review import Prospect, prospects, review, review_dict, review_text
+from ttt_batch.review import Prospect, prospects, review, review_text
 
 BOARD = Board()
 NAMES = ["3x3", "3x3-misere", "2x3x2", "3x3x2-exact", "2x4x3"]
@@ -42,8 +42,7 @@ def test_moves_that_worsen_the_result_and_no_others_are_named(name):
                 good = {cell: (before, plies + 1) for cell, (value, plies) in after.items() if sign * value == before}
                 assert dict(slip.better) == good and good
                 assert [prospect.plies for _, prospect in slip.better] == sorted(plies for _, plies in good.values())
-    # On some boards hardly anything can be given away.
-    assert found > (5 if name != "2x3x2" else -1)
+    assert found > 5
 
 
 @pytest.mark.parametrize("symmetry", ["off", "on"])
@@ -65,17 +64,6 @@ def test_a_known_game():
         "2. O 2 (agent): draw -> loss in 6",
         "   better: 1 3 7 9 (draw)",
     ]
-    assert review_dict(slips) == [
-        {
-            "ply": 1,
-            "player": "second",
-            "cell": 1,
-            "before": "draw",
-            "after": "loss",
-            "plies": 6,
-            "better": [{"cell": cell, "result": "draw", "plies": 8} for cell in (0, 2, 6, 8)],
-        }
-    ]
 
 
 def test_a_win_given_away_names_the_quickest_first():
@@ -87,7 +75,7 @@ def test_a_win_given_away_names_the_quickest_first():
 def test_a_game_without_a_slip():
     assert review(KnowingAgent(), Game(BOARD, (0, 4, 8, 1, 7, 6, 2, 5, 3))) == []
     assert review_text([], BOARD) == ["Nobody gave anything away."]
-    assert review(KnowingAgent(), Game(BOARD)) == [] == review_dict([])
+    assert review(KnowingAgent(), Game(BOARD)) == []
 
 
 def test_a_move_to_an_occupied_cell_loses_at_once():
@@ -98,7 +86,6 @@ def test_a_move_to_an_occupied_cell_loses_at_once():
 def test_what_nobody_knows_is_not_reviewed():
     assert review(FakeAgent(), Game(BOARD, (4, 1))) is None
     assert prospects(FakeAgent(), Game(BOARD).position) is None
-    assert review_dict(None) is None
     assert review_text(None, Board(5, 5, 5)) == ["No review: nobody knows best play on", "5x5x5."]
 
 
@@ -110,11 +97,3 @@ def test_lines_keep_their_width(width):
         for line in review_text(review(KnowingAgent(), a_game(BOARD, seed)), BOARD, ("you", "agent"), width)
     ]
     assert 10 < max(map(len, lines)) <= max(width, 27) and not any(line.endswith(" ") for line in lines)
-
-
-def test_prospects_in_words():
-    assert [(p.short, str(p)) for p in (Prospect(1, 3), Prospect(0, 9), Prospect(-1, 2))] == [
-        ("W3", "win in 3"),
-        ("D", "draw"),
-        ("L2", "loss in 2"),
-    ]

@@ -21,7 +21,8 @@ from prompt_toolkit.output import DummyOutput
 
 import ttt_batch
 from ttt_batch.board import EMPTY, Board
-from ttt_batch.terminal import Score, draw_board, play_games
+from ttt_batch.terminal import Command, Score, draw_board, draw_help, play_games
+from ttt_batch.terminal.keys import LETTERS
 from ttt_batch.terminal.screen import _run, has_screen
 from ttt_batch.terminal.view import STEPS, View
 
@@ -173,7 +174,67 @@ def test_undo_and_new():
 def test_keys_are_explained():
     text = Seated().press("?").text
     assert "arrows  choose a cell; Enter moves\n" in text and "q w e / a s d / z x c" in text
-    assert "another game, as O" in Seated().press(*"537", "?").text
+    text = Seated().press(*"537", "?").text
+    assert "another game, as O" in text and "choose a cell" not in text
+    wide = Seated(FakeAgent(Board(4, 8, 4)))
+    assert "arrows, Enter move   h Enter hints   u undo" in wide.text
+    assert "+0.10" not in wide.press("h").text and "+0.10" in wide.press("enter").text
+
+
+def offered(line: str, board: Board) -> dict[str, int | Command | None]:
+    """What a line of help offers to type, and what that should be: a cell, a command, or None for the arrows."""
+    keys, meaning = line[:8].strip(), line[8:]
+    cells = {board.cell_name(cell): cell for cell in range(board.cells)}
+    last = board.cells - 1
+    if keys == "arrows":
+        return {"": None}
+    if keys not in ("", "a cell"):
+        command = next(command for command in Command if command.meaning == meaning)
+        return dict.fromkeys(keys.removesuffix(" Enter").split(", "), command)
+    if found := re.fullmatch(r"(\w+) to (\w+)(, as drawn on the board|: letter, then number)", meaning):
+        assert found[1] == board.cell_name(0) and found[2] == board.cell_name(last)
+        return cells
+    if found := re.fullmatch(r"or row and column, Enter: (\d+ \d+)", meaning):
+        return {found[1]: last, "1 1": 0}
+    if meaning == "or q w e / a s d / z x c":
+        return dict(zip(LETTERS, range(9), strict=True))
+    return {meaning.rpartition(": ")[2]: last}  # any other example names the last cell
+
+
+SHAPES = [(3, 3, 3), (2, 4, 3), (1, 9, 3), (9, 1, 3), (4, 4, 4), (4, 8, 4), (12, 3, 3), (2, 18, 3), (1, 36, 5)]
+
+
+@pytest.mark.parametrize("board", [Board(*shape) for shape in SHAPES], ids=lambda b: b.name)
+def test_what_help_offers_can_be_pressed_key_by_key_and_does_nothing_else(board):
+    lines = Seated(FakeAgent(board)).press("?").view.news
+    assert lines == draw_help(board, single_keys=True) and len(lines) >= 2 + len(Command)
+    for line in lines:
+        for text, meant in offered(line, board).items():
+            view, answers = Seated(FakeAgent(board)).view, []
+            for key in text:
+                answers += [view.press(key)]
+            waits = answers[-1:] == [None]
+            answers += [view.press("enter")] if waits else []
+            found = [answer for answer in answers if answer is not None]
+            assert found == ([] if meant is None else [meant]), (line, text)
+            # Only where it says so, or one more digit would name another cell, is there anything to wait for.
+            assert not waits or "Enter" in line or board.rows > 9, (line, text)
+
+
+def test_a_space_chooses_nothing():
+    for board in (BOARD, FOUR):
+        seated = Seated(FakeAgent(board)).press(" ", "3", " ", "3", "enter", " ")
+        assert seated.view.game.moves == ((2, 0) if board is BOARD else (10, 0))
+    over = Seated().press(*"537", " ")
+    assert over.view.game.moves == (4, 0, 2, 1, 6) and "Another game?" in over.text
+
+
+@pytest.mark.parametrize(("board", "typed"), [(BOARD, "3"), (BOARD, "c"), (FOUR, "b3"), (FOUR, "3 2")])
+def test_enter_behind_a_cell_takes_no_other(board, typed):
+    agent = FakeAgent(board)
+    once, twice = Seated(agent).press(*typed, "enter"), Seated(agent).press(*typed, "enter", "enter")
+    assert len(once.view.game.moves) == 2 and once.view.game == twice.view.game
+    assert "is taken by X" in twice.text
 
 
 def test_a_replay_goes_step_by_step_and_back():

@@ -12,9 +12,12 @@ import pytest
 import ttt_batch as ttt
 from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position, parse_board
 from ttt_batch.errors import BoardError
+from ttt_batch.reports.evaluation import evaluation_text
+from ttt_batch.reports.layout import line_of_play
 from ttt_batch.reports.position import show_text
 from ttt_batch.run import Run
-from ttt_batch.showing import WORDS, best_moves, best_play, show
+from ttt_batch.showing import best_moves, best_play, show
+from ttt_batch.truth import RESULTS
 
 KEYS = {
     *("board", "learner", "position", "code", "to_move", "winner", "value", "truth", "moves", "forfeits", "keeps"),
@@ -108,6 +111,44 @@ def test_a_short_minimax_q_forfeits_somewhere_and_that_keeps_nothing():
         text = show_text(shown, "run.h5")
         cells = " ".join(str(cell + 1) for cell in shown.forfeits)
         assert f"plays no free cell, and forfeits by choosing {cells}, taken already" in text
+
+
+def test_a_game_that_is_lost_by_a_forfeit_is_drawn_without_that_mark():
+    run = trained(**RUNS["minimax-q"])
+    evaluation, games = run.evaluation(), 0
+    text = evaluation_text(run, evaluation, "run.h5")
+    for seat, line in evaluation.losing_line.items():
+        marks: Position = (EMPTY,) * 9
+        for cell in line[:-1]:
+            marks = after(marks, cell)
+        player = "XO"[(len(line) - 1) % 2]
+        drawn = line_of_play(run.board, line)
+        assert "\n".join([f"can be beaten as {seat}:", *drawn]) in text
+        if marks[line[-1]] == EMPTY:
+            continue
+        games += 1
+        assert player == "XO"[seat == "second"]
+        assert drawn[1] == f"  {player} forfeits by choosing {line[-1] + 1}, taken already"
+        rows = [row[2 + 11 * (len(line) - 1) :] for row in drawn[3:6]]  # the last board: 9 columns and 2 between
+        shown = "".join(rows).replace(" ", "")
+        assert shown.replace("[", "").replace("]", "") == "".join(".XO"[mark] for mark in marks)
+        assert shown.index("[") == line[-1]
+    assert games
+
+
+def test_a_game_as_boards():
+    assert line_of_play(Board(), [0, 4, 8, 2, 6, 3, 7]) == [
+        "  X1 O5 X9 O3 X7 O4 X8",
+        "",
+        "  [X] .  .    X  .  .    X  .  .    X  . [O]   X  .  O    X  .  O",
+        "   .  .  .    . [O] .    .  O  .    .  O  .    .  O  .   [O] O  .",
+        "   .  .  .    .  .  .    .  . [X]   .  .  X   [X] .  X    X  .  X",
+        "",
+        "   X  .  O",
+        "   O  O  .",
+        "   X [X] X",
+        "",
+    ]
 
 
 @pytest.mark.parametrize("name", ["3x3", "3x3-misere", "2x4x3", "2x4x2"])
@@ -292,7 +333,7 @@ def test_plain_values_with_stable_keys():
     assert found["to_move"] == "first" and found["winner"] is None and found["position"] == "XX./OO./..."
     assert found["truth"] == {"winner": "first", "plies": 1} and found["best"] == [2] and found["line"] == [2]
     assert [found["moves"][0][key] for key in ("name", "result", "plies")] == ["3", "win", 1]
-    assert {move["result"] for move in found["moves"]} <= set(WORDS.values())
+    assert {move["result"] for move in found["moves"]} <= set(RESULTS)
     final = show(run, "X1 O4 X2 O5 X3").as_dict()
     assert (final["winner"], final["to_move"], final["moves"], final["line"]) == ("first", None, [], [])
 

@@ -13,7 +13,7 @@ import ttt_batch as ttt
 from ttt_batch.board import Board
 from ttt_batch.errors import UsageError
 from ttt_batch.learners import LEARNERS
-from ttt_batch.strength import SPAN, TEMPERATURE, Weakened, softmax_shares, span_of
+from ttt_batch.strength import TEMPERATURE, Weakened, softmax_shares, span_of
 
 EMPTY_BOARD = Board().decode(0)
 N = 20_000
@@ -91,7 +91,22 @@ def test_lessons_have_the_scale_of_their_run():
     assert span_of(Lessons(run), EMPTY_BOARD) == span_of(run, EMPTY_BOARD) == 2
     run.worth[:] *= 3
     assert span_of(Lessons(run), EMPTY_BOARD) == 6
-    assert span_of(FakeAgent(), EMPTY_BOARD) == SPAN == 2
+    assert span_of(FakeAgent(), EMPTY_BOARD) == 2
+
+
+def test_a_weakened_agent_has_its_agents_scale_and_nobody_has_none():
+    agent = FakeAgent()
+    agent.worth = agent.worth * 5
+    assert span_of(Weakened(agent), EMPTY_BOARD) == 10
+    assert picks(0.0, 0.0, agent)[0] > picks(0.0, 0.0)[0] * 1.5  # the same values are smaller beside it
+    with pytest.raises(AttributeError, match="worth"):
+        span_of(SimpleNamespace(), EMPTY_BOARD)  # type: ignore[arg-type]
+
+
+def test_who_does_not_care_how_a_game_ends_still_moves():
+    agent = FakeAgent()
+    agent.worth[:] = 0.5
+    assert span_of(agent, EMPTY_BOARD) == 1 and len(picks(0.0, 0.0, agent)) == 9
 
 
 @pytest.mark.parametrize("value", [-0.01, 1.01, math.nan, math.inf, 2])

@@ -11,6 +11,7 @@ from players import FakeAgent, KnowingAgent, Terminal
 import ttt_batch as ttt
 from ttt_batch import terminal
 from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, Board
+from ttt_batch.console import wants_colour
 from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.game import Game
 from ttt_batch.terminal import Result, Score
@@ -467,11 +468,11 @@ def test_on_a_terminal_there_is_colour_and_no_echo(monkeypatch):
 
 
 def test_colour_only_where_it_is_wanted():
-    assert terminal.wants_colour(Terminal(), {})
-    assert terminal.wants_colour(Terminal(), {"NO_COLOR": ""})
-    assert not terminal.wants_colour(Terminal(), {"NO_COLOR": "1"})
-    assert not terminal.wants_colour(Terminal(), {"TERM": "dumb"})
-    assert not terminal.wants_colour(io.StringIO(), {})
+    for variables, coloured in (({}, True), ({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False)):
+        assert wants_colour(Terminal(), {"TERM": "xterm"} | variables) == coloured
+    for name in ("dumb", "unknown", ""):
+        assert not wants_colour(Terminal(), {"TERM": name})
+    assert not wants_colour(io.StringIO(), {"TERM": "xterm"})
 
 
 def test_random_typing_never_breaks_a_session():

@@ -126,7 +126,7 @@ def test_everything_fits(board):
         drawn = (
             terminal.draw_board(game),
             terminal.draw_hints(game, Hints(values)),
-            terminal.draw_help(board),
+            [*terminal.draw_help(board), *terminal.draw_help(board, single_keys=True)],
             terminal.draw_hints(game, Hints(values, truths)),
             terminal.draw_replay(game),
             terminal.draw_board(game, cursor=0),

@@ -206,6 +206,26 @@ def test_help_names_every_command():
     assert "q w e" not in "\n".join(terminal.draw_help(FOUR))
 
 
+def test_help_for_single_keys_names_no_words_and_asks_for_enter_where_it_is_needed():
+    assert terminal.draw_help(BOARD, single_keys=True) == [
+        "arrows  choose a cell; Enter moves",
+        "a cell  1 to 9, as drawn on the board",
+        "        or q w e / a s d / z x c",
+        "h       what each cell is worth",
+        "u       take your last move back",
+        "r       the game so far, move by move",
+        "n       a new game",
+        "0       leave",
+        "?       these keys",
+    ]
+    assert terminal.draw_help(Board(4, 8, 4), single_keys=True)[1:5] == [
+        "a cell  a1 to h4: letter, then number",
+        "        or row and column, Enter: 4 8",
+        "h Enter what each cell is worth",
+        "u       take your last move back",
+    ]
+
+
 def test_help_after_a_game_names_the_sides():
     text = "\n".join(draw_again_help(("O", "X"), lessons=True))
     assert "Enter, y  another game, as O\ns         another game, as X\n" in text

@@ -307,6 +307,29 @@ def test_the_spread_of_points_is_that_of_many_samples():
     assert 180 < hits < 200
 
 
+@pytest.mark.parametrize("games", [50, 100, 1000])
+@pytest.mark.parametrize("lost", [0.5, 0.1, 0.01, 0.001])
+def test_the_spread_of_points_holds_where_hardly_a_game_is_lost(games, lost):
+    """By the binomial distribution itself: where all games end alike nothing is certain yet."""
+    covered = 0.0
+    for losses in range(games + 1):
+        meeting = Meeting(0, 1, Tally(games - losses, 0, losses), None)
+        if abs(meeting.score - (1 - lost)) <= DEVIATIONS * math.sqrt(meeting.variance):
+            covered += math.comb(games, losses) * lost**losses * (1 - lost) ** (games - losses)
+    assert covered > 0.92
+
+
+def test_sampled_points_are_never_certain():
+    found = tournament([settled(), settled()], ["a", "b"], games=1000)
+    assert {meeting.tally for row in found.meetings for meeting in row} == {Tally(0, 1000, 0)}
+    assert all(0.001 < one.margin < 0.01 for one in found.standings)
+    assert tournament_text(found).count("1.000 +- 0.002") == 2
+    assert all(Meeting(0, 1, Tally(*counts), None).variance > 0 for counts in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+    # Where results are mixed it is the plain formula, but for three games in thousands.
+    mixed = Meeting(0, 1, Tally(5000, 3000, 2000), None)
+    assert mixed.variance == pytest.approx((0.5 + 0.3 / 4 - 0.65**2) / 10_000, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("runs", "names", "options", "message"),
     [

@@ -9,7 +9,7 @@ from ttt_batch.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINIS
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import BoardError
 from ttt_batch.graph import solve, solve_in_plies
-from ttt_batch.truth import Truth, truth_of
+from ttt_batch.truth import RESULTS, WORDS, Prospect, Truth, truth_of
 
 
 def naive(board: Board):
@@ -66,3 +66,17 @@ def test_a_run_knows_the_truth_behind_each_move(symmetry):
 def test_nobody_knows_it_on_a_growing_board():
     run = ttt.train(10, board="5x5x5", batch=1)
     assert run.truth(0) is None and run.true_moves(0) is None and run.true_value(0) is None
+
+
+def test_the_truth_as_a_player_sees_it_and_in_words():
+    assert [(p.word, p.short, str(p)) for p in (Prospect(1, 3), Prospect(0, 9), Prospect(-1, 2))] == [
+        ("win", "W3", "win in 3"),
+        ("draw", "D", "draw"),
+        ("loss", "L2", "loss in 2"),
+    ]
+    truths = [Truth(1, 3), Truth(0, 6), Truth(-1, 1)]
+    assert [str(truth) for truth in truths] == ["X wins in 3 plies", "a draw in 6 plies", "O wins in 1 ply"]
+    assert [truth.seen_by(0) for truth in truths] == truths
+    assert [truth.seen_by(1) for truth in truths] == [Prospect(-1, 3), Prospect(0, 6), Prospect(1, 1)]
+    assert [truth.a_ply_earlier for truth in truths] == [Truth(1, 4), Truth(0, 7), Truth(-1, 2)]
+    assert RESULTS == ("win", "draw", "loss") == tuple(WORDS[result] for result in (1, 0, -1))

@@ -15,9 +15,9 @@ import pytest
 from players import FakeAgent, KnowingAgent, Terminal, best_play
 
 import ttt_batch
-from ttt_batch.board import EMPTY, Board
+from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 from ttt_batch.errors import BoardError, UsageError
-from ttt_batch.watching import Tally, watch
+from ttt_batch.watching import watch
 
 # pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -25,15 +25,15 @@ pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threade
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
 
 
-def watched(first: Any = None, second: Any = None, **options: Any) -> tuple[Tally, str]:
+def watched(first: Any = None, second: Any = None, **options: Any) -> tuple[int, str]:
     """Watch off a terminal."""
     first = first or KnowingAgent()
     stdout = io.StringIO()
-    tally = watch(first, second or first, names=("one", "two"), stdout=stdout, **options)
+    outcome = watch(first, second or first, names=("one", "two"), stdout=stdout, **options)
     text = stdout.getvalue()
     assert text.isascii() and "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 40
-    return tally, text
+    return outcome, text
 
 
 def any_free(position: tuple[int, ...]) -> list[int]:
@@ -42,10 +42,10 @@ def any_free(position: tuple[int, ...]) -> list[int]:
 
 def test_a_known_game():
     """Both take the first free cell: X wins by the rising diagonal, and O has given that away more than once."""
-    tally, text = watched()
-    assert tally == (1, 0, 0)
+    outcome, text = watched()
+    assert outcome == FIRST_WINS
     assert text.startswith(
-        "Game 1 of 1 on 3x3\nX: one\nO: two\n\n"
+        "3x3: 3 in a line win\nX: one\nO: two\n\n"
         " -0.40 | -0.30 | -0.20\n D     | D     | D\n-------+-------+-------\n"
         " ?     | +0.00 | +0.10\n D     | D     | D\n-------+-------+-------\n"
         " +0.20 | +0.30 | +0.40\n D     | D     | D\n\n"
@@ -55,14 +55,13 @@ def test_a_known_game():
     )
     moves = re.findall(r"^\d\. [XO] \d.*$", text, re.MULTILINE)
     assert moves[:2] == ["1. X 1: -0.40, D", "2. O 2: -0.30, L6"] and moves[3] == "4. O 4: L4"
-    assert text.count("Below each value") == text.count("? = never seen") == text.count("Game 1 of 1") == 1
+    assert text.count("Below each value") == text.count("? = never seen") == text.count("3 in a line") == 1
     assert text.endswith(
         " X | O |[X]\n---+---+---\n O |[X]| O\n---+---+---\n[X]| 8 | 9\n\n"
         "X wins (one).\nWhat was given away:\n"
         "2. O 2 (two): draw -> loss in 6\n   better: 5 (draw)\n"
         "3. X 3 (one): win -> draw\n   better: 4 5 7 (win in 5)\n"
         "4. O 4 (two): draw -> loss in 4\n   better: 5 (draw)\n\n"
-        "X won 1, O won 0, draws 0.\n"
     )
 
 
@@ -85,30 +84,29 @@ def test_values_are_those_of_the_player_to_move():
     assert "-7.00" not in {value for player, value in moves if player == "X"}
 
 
-def test_several_games_add_up_and_the_seed_fixes_them():
-    agent = FakeAgent(choose=any_free)
-    tally, text = watched(agent, games=30, seed=5)
-    assert sum(tally) == 30 and min(tally) > 0
-    counted = (text.count("\nX wins (one)."), text.count("\nDraw.\n"), text.count("\nO wins (two)."))
-    assert counted == tally == Tally(**dict(zip(("first", "draws", "second"), counted, strict=True)))
-    assert f"X won {tally.first}, O won {tally.second}, draws {tally.draws}.\n" == text.splitlines(keepends=True)[-1]
-    assert tally.as_dict() == {"first": tally[0], "draw": tally[1], "second": tally[2]}
-    assert watched(agent, games=30, seed=5) == (tally, text) != watched(agent, games=30, seed=6)
-    assert text.count("The true results of this board are") == 1 and "given away" not in text
+def test_every_outcome_is_returned_and_said_and_the_seed_fixes_it():
+    agent, said = FakeAgent(choose=any_free), {FIRST_WINS: "X wins (one).", DRAW: "Draw.", SECOND_WINS: "O wins (two)."}
+    games = [watched(agent, seed=seed) for seed in range(30)]
+    assert {outcome for outcome, _ in games} == set(said)
+    for seed, (outcome, text) in enumerate(games):
+        assert text.splitlines()[-2:] == [said[outcome], ""]
+        assert watched(agent, seed=seed) == (outcome, text)
+        assert text.count("The true results of this board are") == 1 and "given away" not in text
+    assert len({text for _, text in games}) == 30
 
 
 def test_strength_holds_for_both():
-    assert len({watched(games=1, seed=seed)[1] for seed in range(5)}) == 1
-    texts = [watched(games=1, seed=seed, epsilon=0.5)[1] for seed in range(20)]
+    assert len({watched(seed=seed)[1] for seed in range(5)}) == 1
+    texts = [watched(seed=seed, epsilon=0.5)[1] for seed in range(20)]
     for player, usual in (("1. X", "1"), ("2. O", "2")):
         cells = {text.split(f"\n{player} ")[1][0] for text in texts}
         assert usual in cells and len(cells) > 2
-    assert len({watched(games=1, seed=seed, level=0.0)[1] for seed in range(5)}) == 5
+    assert len({watched(seed=seed, level=0.0)[1] for seed in range(5)}) == 5
 
 
 def test_an_agent_that_chooses_an_occupied_cell_loses():
-    tally, text = watched(KnowingAgent(choose=lambda position: [4]))
-    assert tally == (0, 0, 1) or tally == (1, 0, 0)
+    outcome, text = watched(KnowingAgent(choose=lambda position: [4]))
+    assert outcome == FIRST_WINS
     assert "O chose an occupied cell. X wins (one).\n" in text
 
 
@@ -121,19 +119,19 @@ def test_the_pace_is_kept():
 
 
 @pytest.mark.parametrize("live", [False, True])
-def test_ctrl_c_ends_it_and_counts_the_games_finished(live, monkeypatch):
+def test_ctrl_c_ends_it(live, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     waits: list[float] = []
 
     def pause(seconds: float) -> None:
         waits.append(seconds)
-        if len(waits) == 11:
+        if len(waits) == 3:
             raise KeyboardInterrupt
 
     stdout = Terminal() if live else io.StringIO()
     agent = KnowingAgent()
-    assert watch(agent, agent, names=("one", "two"), stdout=stdout, pace=1, games=5, pause=pause) == (1, 0, 0)
-    assert stdout.getvalue().endswith("X won 1, O won 0, draws 0.\n")
+    assert watch(agent, agent, names=("one", "two"), stdout=stdout, pace=1, pause=pause) == UNFINISHED
+    assert stdout.getvalue().endswith("\nStopped before the end.\n") and "3. X 3" in stdout.getvalue()
 
 
 def test_a_terminal_is_redrawn_in_place_and_keeps_the_last_scene(monkeypatch):
@@ -147,7 +145,35 @@ def test_a_terminal_is_redrawn_in_place_and_keeps_the_last_scene(monkeypatch):
     assert waits == [1.0] * 7 + [3.0]
     shown, kept = text.split(LEAVE)
     assert "1. X 1: -0.40, D" in shown and "Below each value the truth:" in shown
-    assert "Game 1 of 1 on 3x3\nX: one\nO: two\n\n X | O |[X]\n" in kept and "X wins (one)." in kept
+    assert "3x3: 3 in a line win\nX: one\nO: two\n\n X | O |[X]\n" in kept and "X wins (one)." in kept
+
+
+def test_what_compiles_does_so_before_the_screen_is_taken(monkeypatch):
+    """It may write lines of its own, on the first answer to each question."""
+    monkeypatch.setenv("TERM", "xterm")
+    stdout = Terminal()
+
+    class Compiling(KnowingAgent):
+        def _first(self, question: str) -> None:
+            if question not in vars(self):
+                setattr(self, question, True)
+                stdout.write(f"<compiling {question}>")
+
+        def candidates(self, position: Any) -> list[int]:
+            self._first("choice")
+            return super().candidates(position)
+
+        def move_values(self, position: Any) -> dict[int, float]:
+            self._first("values")
+            return super().move_values(position)
+
+        def true_moves(self, position: Any) -> Any:
+            self._first("truths")
+            return super().true_moves(position)
+
+    watch(Compiling(), Compiling(), names=("one", "two"), stdout=stdout, pause=lambda seconds: None)
+    before, _, after = stdout.getvalue().partition(ENTER)
+    assert before.count("compiling") == 6 and "compiling" not in after
 
 
 def test_without_a_pace_a_terminal_prints_line_by_line(monkeypatch):
@@ -162,7 +188,6 @@ def test_without_a_pace_a_terminal_prints_line_by_line(monkeypatch):
     [
         ({"pace": -1}, "pace -1 is outside 0 to 3600 seconds a move; 0 does not wait"),
         ({"pace": float("nan")}, "pace nan is outside"),
-        ({"games": 0}, "0 games are none"),
         ({"level": 2}, "level 2 is outside 0 to 1"),
         ({"epsilon": -1}, "epsilon -1 is outside 0 to 1"),
     ],
@@ -180,9 +205,11 @@ def test_agents_of_two_boards_do_not_meet():
 PROGRAM = """
 import sys
 from players import KnowingAgent
+from ttt_batch.commands.shared import working
 from ttt_batch.watching import watch
 agent = KnowingAgent()
-watch(agent, agent, names=("one", "two"), stdout=sys.stdout, pace=30)
+with working():
+    watch(agent, agent, names=("one", "two"), stdout=sys.stdout, pace=30)
 """
 
 
@@ -203,7 +230,7 @@ def at_a_terminal(rows: int, columns: int) -> Iterator[Any]:
         child.close(force=True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize(("rows", "columns"), [(24, 80), (10, 30)])
 def test_a_terminal_is_left_clean(number, rows, columns):
     with at_a_terminal(rows, columns) as child:
@@ -213,6 +240,8 @@ def test_a_terminal_is_left_clean(number, rows, columns):
         child.expect_exact(LEAVE)
         shown, rest = child.before, child.read()
         child.wait()
-    assert "X won 0, O won 0, draws 0." in rest and "Traceback" not in rest
+    assert "Stopped before the end." in rest
     assert "\x1b[?25l" not in (shown + rest).rpartition("\x1b[?25h")[2] and "\x1b[?25h" in shown + rest  # the cursor
-    assert child.signalstatus == (signal.SIGTERM if number == signal.SIGTERM else None)
+    # What asks a program to end and is no person's way to leave, is passed on to the command.
+    assert ("InterruptedTraining: interrupted" in rest) == (number != signal.SIGINT)
+    assert (child.exitstatus, child.signalstatus) == (int(number != signal.SIGINT), None)

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 from pages import DRIVER, Answers, free, program, trained
 
+import ttt_batch as ttt
 from ttt_batch import web
 from ttt_batch.board import DRAW, UNFINISHED, Position
 from ttt_batch.errors import BoardError, TttBatchError
 from ttt_batch.game import Game
-from ttt_batch.graph import QUICKEST
 from ttt_batch.run import SEATS, Run
+from ttt_batch.truth import QUICKEST
 
 RUNS: dict[str, dict[str, Any]] = {
     "td": {},
@@ -180,6 +181,34 @@ def test_what_is_told_of_the_run() -> None:
     assert facts["Version"] == run.provenance["ttt_batch_version"]
     run.provenance = {}
     assert "Date" not in dict(web.about(run)["facts"])
+
+
+def test_how_the_agent_learned_is_told_truly(tmp_path: Path) -> None:
+    run, lines = trained(games=1000, batch=100), ["0 3 1 4 2"] * 3
+    against = {
+        "random moves": ("random, as first", ttt.train(1000, opponent="random", seat="first")),
+        "best play": ("optimal", ttt.train(1000, opponent="optimal")),
+        "another table": ("another table", ttt.train(1000, opponent=run)),
+    }
+    for whom, (opponent, made) in against.items():
+        about = web.about(made)
+        assert about["introduction"] == f"The agent learned from 1,000 games against {whom}."
+        assert dict(about["facts"])["Opponent"] == opponent
+    fork = ttt.train(resume=run, fork=True, until=1500, epsilon="0.5", out=tmp_path / "fork.h5")
+    alone = {
+        "learned from 1,000 games against itself, with no hint but who won.": run,
+        "learned from one game against itself, with no hint but who won.": ttt.train(1),
+        "began with another table and learned from 300 games against itself.": ttt.train(300, start=run),
+        "began with another table and learned from 500 games against itself.": fork,
+        "learned from 3 games that it was given.": ttt.learn_from(lines, learner="td")[0],
+        "began with another table and learned from games that it was given: 1,003 in all.": ttt.learn_from(
+            lines, run=run
+        )[0],
+    }
+    for text, made in alone.items():
+        about = web.about(made)
+        assert about["introduction"] == f"The agent {text}"
+        assert dict(about["facts"])["Opponent"] == "itself"
 
 
 def test_nothing_of_the_run_is_taken_for_html() -> None:

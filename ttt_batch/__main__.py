@@ -42,12 +42,15 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit status."""
-    from ttt_batch.cli import app
     from ttt_batch.errors import TttBatchError
 
     try:
+        from ttt_batch.cli import app
+
         status = app(arguments or ["--help"], prog_name="ttt-batch", standalone_mode=False)
         sys.stdout.flush()
+        if status == 130:  # commands say for themselves what was interrupted; this came before one began
+            return _fail("interrupted", 130)
         return status if isinstance(status, int) else 0
     except TttBatchError as error:
         return _fail(str(error), error.exit_status)
@@ -76,14 +79,17 @@ def run(arguments: list[str]) -> int:
 
 def _usage_message(error: Any, arguments: list[str]) -> str:
     """One line about a misused option that names the value given, which typer's own message may leave out."""
+    from ttt_batch.cli import COMMANDS
+
     message = str(error.format_message()).rstrip(".")
+    manual = f"ttt-batch {arguments[0]} --help" if arguments and arguments[0] in COMMANDS else "ttt-batch --help"
     for name in getattr(getattr(error, "param", None), "opts", []):
         for before, value in itertools.pairwise([*arguments, ""]):
             if before == name and value not in message:
-                return f"{message}, not {value!r} (see ttt-batch --help)"
+                return f"{message}, not {value!r} (see {manual})"
             if before.startswith(f"{name}="):
-                return f"{message}, not {before.partition('=')[2]!r} (see ttt-batch --help)"
-    return f"{message} (see ttt-batch --help)"
+                return f"{message}, not {before.partition('=')[2]!r} (see {manual})"
+    return f"{message} (see {manual})"
 
 
 def _fail(message: str, status: int) -> int:

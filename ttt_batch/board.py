@@ -128,6 +128,11 @@ class Board:
             raise BoardError(f"code {code} is outside 0 .. {3**self.cells - 1}, the codes of board {self.name}")
         return tuple(code // 3**cell % 3 for cell in range(self.cells))
 
+    def after(self, position: Position, cell: int) -> Position:
+        """The position after whose turn it is marks a free cell; the rules are not asked."""
+        mark = FIRST + (self.cells - position.count(EMPTY)) % 2
+        return (*position[:cell], mark, *position[cell + 1 :])
+
     def outcome(self, position: Position) -> int:
         """UNFINISHED, FIRST_WINS, SECOND_WINS or DRAW."""
         for line in self.completed_lines(position):

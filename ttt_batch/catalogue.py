@@ -5,6 +5,7 @@ board that can be enumerated.
 """
 
 import io
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import numpy as np
 from ttt_batch.board import Board, parse_board
 from ttt_batch.config import Config, make_config
 from ttt_batch.enumeration import enumerate_graph
-from ttt_batch.errors import TttBatchError
+from ttt_batch.errors import TttBatchError, UsageError
 from ttt_batch.files import reason, shown, temporary_name, write_new
 from ttt_batch.graph import solve
 from ttt_batch.memory import bytes_needed, check_space, free_memory
@@ -91,6 +92,8 @@ def write_solution(board: Board, path: Path, symmetry: str = "auto", *, overwrit
     config = make_config(board=board.name, symmetry=symmetry)
     check_enumerable(board, Space(config.grown, config.symmetry), "a solution")
     check_space(config, free_memory())
+    if path.suffix != ".npz":
+        raise UsageError(f"cannot write a solution into {shown(path)}: it is an .npz file; name one")
     if path.exists() and not overwrite:
         raise TttBatchError(f"{path} exists; choose another file for the solution, or replace it with --overwrite")
     graph = enumerate_graph(board, False, config.symmetry)
@@ -110,7 +113,8 @@ def write_solution(board: Board, path: Path, symmetry: str = "auto", *, overwrit
     except OSError as error:
         raise TttBatchError(f"cannot write {shown(path)}: {reason(error)}; choose another file") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # where nothing can be written, nothing can be removed
+            temporary.unlink(missing_ok=True)
     return int(graph.code.size)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ttt_batch.formats.tables import best_edges
 from ttt_batch.graph import solve
+from ttt_batch.notation import rows_text
 from ttt_batch.run import Run
 
 SHOWN = 5
@@ -17,7 +18,7 @@ def compare_runs(one: Run, other: Run) -> dict[str, Any]:
     Returns plain values: `tables` (entries, differing, largest and mean absolute difference; None where the
     learners' tables do not have the same form), `policies` (positions, differing, and differing_optimal: those where
     exactly one of the two may give the result away) and `examples`, the first differing positions with the cells
-    each may pick.
+    (from 0) each may pick.
     Raises BoardError for runs of different boards.
     """
     graph = one.common_graph(other)
@@ -32,7 +33,7 @@ def compare_runs(one: Run, other: Run) -> dict[str, Any]:
         edges = slice(graph.first_edge[number], graph.first_edge[number + 1])
         examples.append(
             {
-                "position": one.board.format_position(one.board.decode(int(graph.code[number]))),
+                "position": rows_text(one.board, one.board.decode(int(graph.code[number]))),
                 "first": graph.cell[edges][first[edges]].tolist(),
                 "second": graph.cell[edges][second[edges]].tolist(),
             }

@@ -125,7 +125,7 @@ def make_config(
     """Check every value and fill in the learner's defaults.  Raises UsageError."""
     defaults = learner_named(learner).defaults
     if engine not in ENGINES:
-        raise UsageError(f"unknown engine {engine!r}; choose one of: {', '.join(ENGINES)}")
+        raise UsageError(f"unknown engine {engine!r}; choose walk or flow")
     shape = parse_board(board)
     space = choose_space(shape, symmetry, prefers=learner_named(learner).prefers_symmetry)
     if batch is None:

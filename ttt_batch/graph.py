@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ttt_batch.board import FIRST_WINS, SECOND_WINS
 from ttt_batch.compile import inlined
 from ttt_batch.errors import BoardError
+from ttt_batch.truth import QUICKEST
 
 
 class Graph(NamedTuple):
@@ -68,6 +69,12 @@ def mover_of(graph: Graph, row: int) -> Any:
     return np.int64(graph.ply[row]) & 1
 
 
+def rows_of_edges(graph: Graph) -> NDArray[np.int64]:
+    """int64[E]: the row that each edge leaves."""
+    widths = np.diff(graph.first_edge)
+    return np.arange(widths.size).repeat(widths)
+
+
 def row_of(graph: Graph, code: int) -> int:
     """Row of a position code.  Raises BoardError where no game reaches the position."""
     found = np.flatnonzero(graph.code == code)
@@ -79,10 +86,6 @@ def row_of(graph: Graph, code: int) -> int:
 def solve(graph: Graph) -> NDArray[np.int8]:
     """Solve the game: int8[S], 1 where the first player wins with best play, 0 for a draw, -1 where the second wins."""
     return _minimax(graph, 1, slower=0)
-
-
-QUICKEST = 64
-"""What `solve_in_plies` gives a game that is won already; each ply before that takes one away (at most 36 cells)."""
 
 
 def solve_in_plies(graph: Graph) -> NDArray[np.int8]:

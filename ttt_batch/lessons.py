@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ttt_batch import files
 from ttt_batch.board import EMPTY, FIRST, Board, Position
@@ -54,6 +55,11 @@ class Lessons:
         """The board it plays on."""
         return self.run.board
 
+    @property
+    def worth(self) -> NDArray[np.float64]:
+        """float64[P, 4]: what each outcome is worth to each player, on the run's scale."""
+        return self.run.worth
+
     def candidates(self, position: Position) -> list[int]:
         """Cells that the run's rule may pick now."""
         return self.run.candidates(position)
@@ -61,10 +67,6 @@ class Lessons:
     def move_values(self, position: Position) -> dict[int, float]:
         """The run's value of each free cell now."""
         return self.run.move_values(position)
-
-    def truth(self, position: Position) -> Truth | None:
-        """Who wins with best play from a position, and after how many plies; None on a growing board."""
-        return self.run.truth(position)
 
     def true_moves(self, position: Position) -> dict[int, Truth] | None:
         """The truth behind each move; None on a growing board."""

@@ -34,6 +34,7 @@ from ttt_batch.scripted import (
 )
 from ttt_batch.search import BUDGET, Verdict, search
 from ttt_batch.streams import MATCHES, below, draw, game_base, stream_key
+from ttt_batch.truth import RESULTS
 
 GAMES = 10_000
 """Games of a match, unless told otherwise: shares are known to one percent."""
@@ -45,8 +46,6 @@ AT_ONCE = 1 << 12
 
 CONFIDENCE, DEVIATIONS = 0.95, 1.959963984540054
 """How sure an interval is, and the standard deviations of a normal distribution that make it so."""
-
-RESULTS = ("win", "draw", "loss")
 
 
 @kernel

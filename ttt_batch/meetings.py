@@ -24,11 +24,12 @@ from ttt_batch.enumeration import enumerate_graph, outcome_after
 from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.evaluation import match
 from ttt_batch.graph import Graph, n_unfinished
-from ttt_batch.matches import AT_ONCE, DEVIATIONS, RESULTS, Tally
+from ttt_batch.matches import AT_ONCE, DEVIATIONS, Tally
 from ttt_batch.policy import Policy
 from ttt_batch.run import Run
 from ttt_batch.scripted import Agent, agent_cells, make_agent, n_bits, nth_cell
 from ttt_batch.streams import MEETINGS, below, draw, game_base, stream_key
+from ttt_batch.truth import RESULTS
 
 WALKS_AT_ONCE = 1 << 18
 """Games between two chances to interrupt, where one takes less than a microsecond."""
@@ -149,10 +150,16 @@ class Meeting:
 
     @property
     def variance(self) -> float:
-        """Of `score`, where it was sampled; 0 where it is exact."""
+        """Of `score`, where it was sampled; 0 where it is exact.
+
+        It is that of a sample with one more win, draw and loss: games that all ended alike do not tell that others
+        cannot be.
+        """
         if self.tally is None:
             return 0.0
-        return max(0.0, self.shares[0] + self.shares[1] / 4 - self.score**2) / self.tally.games
+        games = self.tally.games
+        win, drawn = (self.tally.win + 1) / (games + 3), (self.tally.draw + 1) / (games + 3)
+        return (win + drawn / 4 - _score((win, drawn)) ** 2) / games
 
     @property
     def deviations(self) -> Shares | None:

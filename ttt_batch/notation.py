@@ -98,7 +98,7 @@ def position_after(cells: Iterable[int], board: Board) -> Position:
             raise BoardError(f"move {number} comes after the end of the game")
         if marks[cell] != EMPTY:
             raise BoardError(f"move {number} goes to cell {board.cell_name(cell)}, taken by {MARKS[marks[cell]]}")
-        marks = (*marks[:cell], SECOND if number % 2 == 0 else FIRST, *marks[cell + 1 :])
+        marks = board.after(marks, cell)
     return marks
 
 

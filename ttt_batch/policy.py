@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compile import generic, inlined, kernel
-from ttt_batch.graph import Graph, edges_of, mover_of, n_unfinished
+from ttt_batch.graph import Graph, edges_of, mover_of, n_unfinished, rows_of_edges
 from ttt_batch.streams import below
 
 UNIFORM, FIRST_BEST, LAST_BEST = 0, 1, 2
@@ -212,10 +212,18 @@ def empty_policy(graph: Graph) -> Policy:
 
 def policy_among(graph: Graph, allowed: NDArray[np.bool_]) -> Policy:
     """The policy uniform over the `allowed` (bool[E]) edges; every unfinished row needs at least one."""
-    n_open = graph.first_edge.size - 1
-    row = np.arange(n_open).repeat(np.diff(graph.first_edge))
+    n_open, row = graph.first_edge.size - 1, rows_of_edges(graph)
     ordered = np.argsort(2 * row + ~allowed, kind="stable").astype(np.uint32)
     return Policy(ordered, np.bincount(row[allowed], minlength=n_open).astype(np.uint32))
+
+
+def chosen_edges(graph: Graph, policy: Policy) -> NDArray[np.bool_]:
+    """bool[E]: edges that a policy may pick."""
+    row = rows_of_edges(graph)
+    chosen = np.zeros(row.size, np.bool_)
+    # In whole arrays: larger boards have a million rows.
+    chosen[policy.ordered[np.arange(row.size) - graph.first_edge[row] < policy.best[row]]] = True
+    return chosen
 
 
 def legal_edges(graph: Graph) -> NDArray[np.bool_]:
@@ -232,6 +240,4 @@ def random_policy(graph: Graph) -> Policy:
 
 def optimal_policy(graph: Graph, solution: NDArray[np.int8]) -> Policy:
     """Uniform over the legal moves that keep the game's value (`solution` as `graph.solve` gives it, int8[S])."""
-    n_open = graph.first_edge.size - 1
-    row = np.arange(n_open).repeat(np.diff(graph.first_edge))
-    return policy_among(graph, legal_edges(graph) & (solution[graph.child] == solution[row]))
+    return policy_among(graph, legal_edges(graph) & (solution[graph.child] == solution[rows_of_edges(graph)]))

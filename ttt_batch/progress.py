@@ -38,6 +38,11 @@ class Reporter:
         self._first: Progress | None = None
         self._compiling_since: float | None = None
 
+    @property
+    def compiled(self) -> bool:
+        """Whether kernels had to be compiled meanwhile."""
+        return self._compiling_since is not None
+
     def __enter__(self) -> Self:
         self._forget = on_compile(self.compiling, self.clear)
         return self

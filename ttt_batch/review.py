@@ -6,13 +6,15 @@ position becomes a draw or a loss, or a draw a loss.  Winning later than possibl
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from ttt_batch.board import EMPTY, MARKS, Board, Position
 from ttt_batch.game import Game
-from ttt_batch.truth import Truth
+from ttt_batch.truth import WORDS, Prospect, Truth
 
-RESULTS = {1: "win", 0: "draw", -1: "loss"}
+__all__ = ["RESULTS", "Knowing", "Prospect", "Slip", "prospects", "review", "review_text"]
+
+RESULTS = WORDS
 """Words for a result as one player sees it."""
 
 
@@ -21,24 +23,6 @@ class Knowing(Protocol):
 
     def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
         """By free cell the result of best play after the move there; None where nobody knows."""
-
-
-class Prospect(NamedTuple):
-    """What a move leads to with best play, as its mover sees it.
-
-    result: 1 win, 0 draw, -1 loss.  plies: moves from here to the end of the game, this one among them.
-    """
-
-    result: int
-    plies: int
-
-    @property
-    def short(self) -> str:
-        """`W3` wins in 3 plies, `L2` loses in 2, `D` is a draw."""
-        return "D" if self.result == 0 else f"{RESULTS[self.result][0].upper()}{self.plies}"
-
-    def __str__(self) -> str:
-        return "draw" if self.result == 0 else f"{RESULTS[self.result]} in {self.plies}"
 
 
 class Slip(NamedTuple):
@@ -58,7 +42,7 @@ class Slip(NamedTuple):
 
 
 def prospects(knowing: Knowing, position: Position) -> dict[int, Prospect] | None:
-    """What each free cell leads to for the player to move; None where nobody knows.
+    """What each free cell leads to for the player to move, that move counted; None where nobody knows.
 
     Empty for a final position.  Raises BoardError for a position that no game reaches.
     """
@@ -66,7 +50,7 @@ def prospects(knowing: Knowing, position: Position) -> dict[int, Prospect] | Non
     if truths is None:
         return None
     player = (len(position) - position.count(EMPTY)) % 2
-    return {cell: Prospect(truth.for_player(player), truth.plies + 1) for cell, truth in sorted(truths.items())}
+    return {cell: truth.a_ply_earlier.seen_by(player) for cell, truth in sorted(truths.items())}
 
 
 def review(knowing: Knowing, game: Game) -> list[Slip] | None:
@@ -99,7 +83,7 @@ def review_text(
     lines = ["What was given away:"]
     for slip in slips:
         who = f"{slip.ply + 1}. {MARKS[1 + slip.player]} {board.cell_name(slip.cell)} ({names[slip.player]})"
-        lines += textwrap.wrap(f"{who}: {RESULTS[slip.before]} -> {slip.after}", width, subsequent_indent="   ")
+        lines += textwrap.wrap(f"{who}: {WORDS[slip.before]} -> {slip.after}", width, subsequent_indent="   ")
         kept: dict[str, list[str]] = {}
         for cell, prospect in slip.better:
             kept.setdefault(str(prospect), []).append(board.cell_name(cell))
@@ -108,24 +92,3 @@ def review_text(
             f"better: {better}", width, initial_indent="   ", subsequent_indent="     ", break_on_hyphens=False
         )
     return lines
-
-
-def review_dict(slips: Sequence[Slip] | None) -> list[dict[str, Any]] | None:
-    """A review as plain values with stable keys, for JSON; cells from 0.  None where nobody knows."""
-    if slips is None:
-        return None
-    return [
-        {
-            "ply": slip.ply,
-            "player": ("first", "second")[slip.player],
-            "cell": slip.cell,
-            "before": RESULTS[slip.before],
-            "after": RESULTS[slip.after.result],
-            "plies": slip.after.plies,
-            "better": [
-                {"cell": cell, "result": RESULTS[prospect.result], "plies": prospect.plies}
-                for cell, prospect in slip.better
-            ],
-        }
-        for slip in slips
-    ]

@@ -8,20 +8,21 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.board import EMPTY, FIRST, MAX_CELLS, UNFINISHED, Board, Position
+from ttt_batch.board import EMPTY, MAX_CELLS, UNFINISHED, Board, Position
 from ttt_batch.config import Config
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import BoardError, RunFileError, UsageError
 from ttt_batch.evaluation import Judgement, judge, losing_line, make_bench, make_judgement, match
 from ttt_batch.files import shown
 from ttt_batch.fitting import config_of, grown_of, misfits
-from ttt_batch.graph import Graph, row_of, solve_in_plies
+from ttt_batch.graph import Graph, row_of, rows_of_edges, solve_in_plies
 from ttt_batch.growth import Grown, positions_in, row_at
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.lock import Lock
 from ttt_batch.policy import (
     Policy,
+    chosen_edges,
     empty_policy,
     optimal_policy,
     order_rows,
@@ -33,7 +34,7 @@ from ttt_batch.policy import (
 from ttt_batch.runfile import FORMAT, RunData, load_run, save_run
 from ttt_batch.spaces import Space, check_enumerable
 from ttt_batch.state import State
-from ttt_batch.truth import Truth, truth_of
+from ttt_batch.truth import RESULTS, Truth, truth_of
 
 SEATS = ("first", "second")
 Opponent = Literal["random", "optimal", "self"]
@@ -56,11 +57,10 @@ class Evaluation:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them."""
-        names = ("win", "draw", "loss")
         return {
             "against": self.against,
-            "first": dict(zip(names, self.first, strict=True)),
-            "second": dict(zip(names, self.second, strict=True)),
+            "first": dict(zip(RESULTS, self.first, strict=True)),
+            "second": dict(zip(RESULTS, self.second, strict=True)),
             "unbeatable": self.unbeatable,
             "losing_line": self.losing_line,
         }
@@ -76,7 +76,7 @@ class _Asked(NamedTuple):
     cells: list[int]
 
 
-@dataclass
+@dataclass(repr=False)
 class Run:
     """The result of training, in memory or read from a file.
 
@@ -105,6 +105,10 @@ class Run:
     batch_start: State | None = None
     notes: tuple[str, ...] = ()
     version: tuple[int, int] = FORMAT
+
+    def __repr__(self) -> str:
+        """In a line, without its arrays."""
+        return f"<Run: {self.config.learner} on {self.config.board}, {self.games:,} games, seed {self.config.seed}>"
 
     @functools.cached_property
     def board(self) -> Board:
@@ -226,12 +230,12 @@ class Run:
         """A game given as cells of the images that rows stand for, as cells of one board."""
         if line is None or not self.config.symmetry:
             return line
-        marks = [EMPTY] * self.board.cells
+        marks: Position = (EMPTY,) * self.board.cells
         cells = []
-        for ply, cell in enumerate(line):
-            _, image = self.board.representative(tuple(marks))
+        for cell in line:
+            _, image = self.board.representative(marks)
             cells.append(image[cell])
-            marks[image[cell]] = 1 + ply % 2
+            marks = self.board.after(marks, image[cell])
         return cells
 
     def truth(self, position: str | int | Position) -> Truth | None:
@@ -255,9 +259,8 @@ class Run:
             return None
         if self.board.outcome(marks) != UNFINISHED:
             return {}
-        mark = FIRST + (self.board.cells - marks.count(EMPTY)) % 2
         free = [cell for cell, here in enumerate(marks) if here == EMPTY]
-        found = {cell: self.truth((*marks[:cell], mark, *marks[cell + 1 :])) for cell in free}
+        found = {cell: self.truth(self.board.after(marks, cell)) for cell in free}
         return {cell: truth for cell, truth in found.items() if truth is not None}
 
     def true_value(self, position: str | int | Position) -> int | None:
@@ -289,12 +292,11 @@ class Run:
         """
         if graph is self.graph:
             return self.policy
-        own, policy = self.graph, self.policy
-        row, there = _row_of_edges(own), _row_of_edges(graph)
-        # In whole arrays: larger boards have a million rows.  Edges go by row, and by cell within a row.
-        picked = np.arange(own.child.size) - own.first_edge[row] < policy.best[row]
-        sought = row[picked] * MAX_CELLS + own.cell[policy.ordered[picked]]
-        known = there * MAX_CELLS + graph.cell
+        own = self.graph
+        picked = chosen_edges(own, self.policy)
+        # Edges go by row, and by cell within a row.
+        sought = rows_of_edges(own)[picked] * MAX_CELLS + own.cell[picked]
+        known = rows_of_edges(graph) * MAX_CELLS + graph.cell
         edge = np.minimum(np.searchsorted(known, sought), known.size - 1)
         lacking = np.flatnonzero(known[edge] != sought)
         if lacking.size:
@@ -399,12 +401,6 @@ class Run:
             progress=progress,
             resume=resume,
         )
-
-
-def _row_of_edges(graph: Graph) -> NDArray[np.int64]:
-    """int64[E]: the row of each edge."""
-    widths = np.diff(graph.first_edge.astype(np.int64))
-    return np.arange(widths.size).repeat(widths)
 
 
 def load(path: str | Path, *, trust: bool = False) -> Run:

@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.notation import check_possible, parse_any, rows_text
 from ttt_batch.run import SEATS, Run
 from ttt_batch.truth import Truth
-
-WORDS = {1: "win", 0: "draw", -1: "loss"}
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Move:
             "value": self.value,
             "probability": self.probability,
             "visits": self.visits,
-            "result": None if self.truth is None else WORDS[self.truth.for_player(player)],
+            "result": None if self.truth is None else self.truth.seen_by(player).word,
             "plies": None if self.truth is None else self.truth.plies,
             "keeps": self.keeps,
             "best": self.best,
@@ -180,7 +178,7 @@ def best_play(run: Run, position: Position) -> tuple[int, ...]:
         if not best:
             return tuple(line)
         line.append(best[0])
-        position = _after(position, best[0])
+        position = run.board.after(position, best[0])
 
 
 def best_moves(run: Run, position: Position) -> list[int]:
@@ -191,13 +189,7 @@ def best_moves(run: Run, position: Position) -> list[int]:
     truth, after = run.truth(position), run.true_moves(position)
     if truth is None or not after:
         return []
-    return [cell for cell, then in after.items() if then == Truth(truth.result, truth.plies - 1)]
-
-
-def _after(position: Position, cell: int) -> Position:
-    """The position after a move."""
-    mover = (len(position) - position.count(EMPTY)) % 2
-    return (*position[:cell], FIRST + mover, *position[cell + 1 :])
+    return [cell for cell, then in after.items() if then.a_ply_earlier == truth]
 
 
 def _moves(run: Run, marks: Position, mover: int, chosen: list[int], truth: Truth | None) -> tuple[Move, ...]:
@@ -205,7 +197,7 @@ def _moves(run: Run, marks: Position, mover: int, chosen: list[int], truth: Trut
     after, visits = run.true_moves(marks) or {}, _visits(run, marks, mover)
     found = []
     for cell, value in run.move_values(marks).items():
-        then = Truth(after[cell].result, after[cell].plies + 1) if cell in after else None
+        then = after[cell].a_ply_earlier if cell in after else None
         found.append(
             Move(
                 cell=cell,
@@ -242,7 +234,7 @@ def _visits(run: Run, marks: Position, mover: int) -> dict[int, int]:
     counts = visits if visits.ndim == 1 else visits[mover]
     found = {}
     for cell in free:
-        after = _after(marks, cell)
+        after = board.after(marks, cell)
         if board.outcome(after) == UNFINISHED or run.learner.final_rows:
             row = _row(run, board.representative(after, symmetry)[0])
             found[cell] = 0 if row is None else int(counts[row])

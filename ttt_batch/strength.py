@@ -8,7 +8,10 @@ At level 1 and epsilon 0 nothing is drawn here, and the agent plays exactly as i
 import math
 import random
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ttt_batch.board import EMPTY, UNFINISHED, Board, Position
 from ttt_batch.errors import UsageError
@@ -19,9 +22,6 @@ TEMPERATURE = 0.25
 worths.  So it means the same for all learners: a move worth a whole game more is e**4 = 55 times as likely, one worth
 half a game more 7.4 times."""
 
-SPAN = 2.0
-"""That distance for agents that have no scale of worths: from a loss, -1, to a win, 1."""
-
 
 class Playing(Protocol):
     """What plays, shows its values and may know the truth: a run, for one."""
@@ -29,6 +29,10 @@ class Playing(Protocol):
     @property
     def board(self) -> Board:
         """The board it plays on."""
+
+    @property
+    def worth(self) -> NDArray[np.float64]:
+        """float64[P, 4]: what each outcome is worth to each player, on the scale of its values."""
 
     def candidates(self, position: Position) -> list[int]:
         """Cells that its choice rule may pick for the player to move, each equally likely."""
@@ -80,6 +84,11 @@ class Weakened:
         """The board it plays on."""
         return self._agent.board
 
+    @property
+    def worth(self) -> NDArray[np.float64]:
+        """The agent's own scale of worths."""
+        return self._agent.worth
+
     def candidates(self, position: Position) -> list[int]:
         """The cells to pick among for this one move: those of its rule, or the one that chance has drawn instead.
 
@@ -102,11 +111,11 @@ class Weakened:
         return self._agent.true_moves(position)
 
 
-def span_of(agent: Any, position: Position) -> float:
-    """Distance between the best and the worst end of a game for the player to move, on the agent's scale of worths."""
-    worth = getattr(getattr(agent, "run", agent), "worth", None)  # a run's own, or that of the run behind lessons
-    if worth is None:
-        return SPAN
+def span_of(agent: Playing, position: Position) -> float:
+    """Distance between the best and the worst end of a game for the player to move, on the agent's scale of worths.
+
+    Above 0: 1 for a player to whom all ends are worth the same, whose values no temperature tells apart.
+    """
     mover = (len(position) - position.count(EMPTY)) % 2
-    ends = [float(value) for outcome, value in enumerate(worth[mover]) if outcome != UNFINISHED]
-    return max(ends) - min(ends) or SPAN
+    ends = [float(value) for outcome, value in enumerate(agent.worth[mover]) if outcome != UNFINISHED]
+    return max(ends) - min(ends) or 1.0

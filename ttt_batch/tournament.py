@@ -7,9 +7,10 @@ from typing import Any
 
 from ttt_batch.config import whole
 from ttt_batch.errors import BoardError, UsageError
-from ttt_batch.matches import CONFIDENCE, DEVIATIONS, MAX_GAMES, RESULTS, Tally
+from ttt_batch.matches import CONFIDENCE, DEVIATIONS, MAX_GAMES, Tally
 from ttt_batch.meetings import Meeting, Shares, make_field
 from ttt_batch.run import Run
+from ttt_batch.truth import RESULTS
 
 GAMES = 1_000
 """Games of a meeting that has to be sampled, unless told otherwise."""
@@ -30,8 +31,9 @@ class Standing:
     """Where a run stands in a tournament, over its meetings with all others in both seats.
 
     run: its number, from 0.  place: from 1; runs of equal points share one.
-    points: sum over the meetings of its points a game, a win 1 and a draw one half.  margin: half the width of the
-    95 % interval of `points`, 0 where results are exact.
+    points: sum over the meetings of its points a game, a win 1 and a draw one half.
+    margin: half the width of the 95 % interval of `points`, by a normal approximation, which takes some dozens of games
+    a meeting (see `Meeting.variance`); 0 where results are exact and nowhere else.
     first, second: points as first and as second player.  shares: of its games won, drawn and lost in all.
     """
 

@@ -28,8 +28,6 @@ from ttt_batch.run import Run
 from ttt_batch.state import State
 from ttt_batch.trainers import Trainer, make_trainer
 
-NAMED_OPPONENTS = ("random", "optimal")
-
 SLICE_SECONDS = 0.05
 """How long the kernels run between two looks at `stop` and two reports of progress."""
 

@@ -89,8 +89,9 @@ def compare(
     from ttt_batch.reports.comparison import comparison_text
 
     with working(quiet=quiet):
-        found = compare_runs(load_run(path, trust), load_run(other, trust))
-    answer(json, lambda: found, lambda: comparison_text(found, run_name(path), run_name(other)))
+        run = load_run(path, trust)
+        found = compare_runs(run, load_run(other, trust))
+    answer(json, lambda: found, lambda: comparison_text(found, run_name(path), run_name(other), run.board))
 
 
 def show(

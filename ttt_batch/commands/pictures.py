@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ttt_batch.commands.completion import PLOTS, offering
-from ttt_batch.commands.shared import Json, Overwrite, Quiet, Trust, answer, load_run, working
+from ttt_batch.commands.shared import Json, Overwrite, Quiet, Trust, answer, load_run, run_name, working
 
 
 def plot(
@@ -37,11 +37,13 @@ def plot(
     if live:
         from ttt_batch.plots.live import watch_curve
 
-        given = {"--out": out is not None, "--kind": kind != "curves", "--json": json}
+        given = {"--out": out is not None, "--kind": kind != "curves", "--overwrite": overwrite, "--json": json}
         if len(paths) > 1 or any(given.values()):
             extra = next((name for name, there in given.items() if there), f"{len(paths)} runs")
             raise UsageError(f"--live draws the curve of one run on the terminal; leave {extra} out")
-        watch_curve(paths[0], sys.stdout)
+        # Ctrl-C and signals that end programs leave the live screen as it was found; nothing there compiles.
+        with working(quiet=quiet):
+            watch_curve(paths[0], sys.stdout, trust=trust)
         return
     if out is None:
         raise UsageError("name a picture with --out FILE.png or FILE.svg, or ask for --live")
@@ -49,10 +51,14 @@ def plot(
 
     with working(quiet=quiet):
         written = draw(
-            [load_run(path, trust) for path in paths], [str(path) for path in paths], out, kind, overwrite=overwrite
+            [load_run(path, trust) for path in paths],
+            [run_name(path) for path in paths],
+            out,
+            kind,
+            overwrite=overwrite,
         )
     answer(
         json,
         lambda: {"file": str(written), "kind": kind, "runs": [str(path) for path in paths]},
-        lambda: f"wrote {written}",
+        lambda: f"wrote {run_name(written)}",
     )

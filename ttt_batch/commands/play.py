@@ -58,7 +58,7 @@ def play(
 ) -> None:
     """Play against an agent in the terminal; after each game it says which moves gave something away."""
     from ttt_batch import terminal
-    from ttt_batch.errors import UsageError
+    from ttt_batch.errors import RunFileError, UsageError
     from ttt_batch.run import SEATS
     from ttt_batch.runfile import check_target, find_newest_run
 
@@ -68,6 +68,8 @@ def play(
     if out is not None and not learn:
         raise UsageError("--out is for what a run learns; give it with --learn")
     if out is not None:
+        if out.exists():
+            raise RunFileError(f"{run_name(out)} exists, and play replaces no other run; choose another file")
         check_target(out, overwrite=False)
     elif learn and path is None:
         path = find_newest_run(Path())
@@ -82,6 +84,12 @@ def play(
 
             keeper = None if record is None else GameRecord(record)
             pupil = Lessons(agent, out or path, command=command_line()) if learn else None
+            if learn and out is None and agent.config.engine != "given":
+                typer.echo(
+                    "ttt-batch: after a lesson this is a run of given games, which train --resume does not go on with; "
+                    "--out FILE leaves RUN as it is",
+                    err=True,
+                )
         terminal.play(
             pupil or agent,
             person=persons[seat],

@@ -186,14 +186,16 @@ def train(
         raise RunFileError(f"the table is full, and training has ended; {kept}; go on with a larger --max-memory")
     if run.games == 0 or not target.exists():
         raise InterruptedTraining("interrupted before the first batch was learnt; nothing was written")
-    answer(json, lambda: training_summary(run, str(target)), lambda: training_text(run, str(target)))
+    answer(
+        json,
+        lambda: training_summary(run, str(target)),
+        lambda: training_text(run, str(target), compiled=report.compiled),
+    )
     if run.interrupted:
-        typer.echo(
-            f"ttt-batch: interrupted; the {run.games:,} games learnt so far are saved in {target}; "
-            f"go on with ttt-batch train --resume {shlex.quote(str(target))}",
-            err=True,
+        raise InterruptedTraining(
+            f"interrupted; the {run.games:,} games learnt so far are saved in {target}; "
+            f"go on with ttt-batch train --resume {shlex.quote(str(target))}"
         )
-        raise typer.Exit(130)
 
 
 def learn_from(
@@ -215,7 +217,7 @@ def learn_from(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Learn from given games: cell numbers separated by spaces, ! behind an exploratory move, # before a comment."""
+    """Learn from given games: cells from 0 separated by spaces, ! behind an exploratory move, # before a comment."""
     from ttt_batch import given
     from ttt_batch.reports.training import training_summary, training_text
 

@@ -90,13 +90,8 @@ def openings(run: Run, most: int = BOARDS) -> list[Opening]:
 
 def _opening(run: Run, position: Position, title: str) -> Opening:
     mover = (len(position) - position.count(EMPTY)) & 1
-    truth = {}
-    for cell in (cell for cell, mark in enumerate(position) if mark == EMPTY):
-        child = list(position)
-        child[cell] = FIRST + mover
-        result = run.true_value(tuple(child))
-        if result is not None:
-            truth[cell] = -result if mover else result
+    known = run.true_moves(position) or {}
+    truth = {cell: -truth.result if mover else truth.result for cell, truth in known.items()}
     choices = [cell for cell in run.candidates(position) if position[cell] == EMPTY]
     return Opening(position, title, run.move_values(position), choices, truth)
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ttt_batch.board import Board
 from ttt_batch.errors import UsageError
 from ttt_batch.plots.labels import common_title, make_legend, short_number
-from ttt_batch.plots.style import COLOURS, new_figure
+from ttt_batch.plots.style import COLOURS, log_counts, new_figure
 from ttt_batch.run import Run
 from ttt_batch.schedules import value_at
 
@@ -218,7 +218,7 @@ def _draw_shares(axes: Any, cover: Coverage, *, narrow: bool) -> None:
 def _draw_met(axes: Any, cover: Coverage) -> None:
     axes.bar(cover.plies, cover.shares, 0.82, color=COLOURS[0], label="met")
     axes.plot(cover.plies, cover.positions, color="#000000", ls="--", marker="o", ms=3, label="at most")
-    axes.set_yscale("log")
+    log_counts(axes)
     axes.set_ylim(0.7, 3 * cover.positions.max())
     axes.set_ylabel("positions")
     _plies_axis(axes, cover)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.plots.labels import Look, common_title, log_ticks, make_legend, make_look, short_number, verdict
-from ttt_batch.plots.series import PLAYED, RESULTS, Line, Panel, learning_panels, medians
-from ttt_batch.plots.style import COLOURS, DRAW, LOSS, MARKERS, WIN, new_figure
+from ttt_batch.plots.series import PLAYED, RESULTS, Line, Panel, after_games, learning_panels, medians
+from ttt_batch.plots.style import COLOURS, DRAW, LOSS, MARKERS, WIN, log_counts, new_figure
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.run import SEATS, Run
 
@@ -44,9 +44,13 @@ def curves_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
         _games_axis(axes, *_span(panel))
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_axis_off()
+    # The names come after: matplotlib before 3.10 leaves out what begins with an underscore.
+    blank = ["-"] * len(labels)
     legend = list(grid.flat)[len(panels)].legend(
-        handles, labels, loc="upper left", borderaxespad=0, handlelength=2.6, labelspacing=0.55
+        handles, blank, loc="upper left", borderaxespad=0, handlelength=2.6, labelspacing=0.55
     )
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        text.set_text(label)
     legend.set_in_layout(False)  # a long name must not squeeze the panels
     return figure
 
@@ -130,10 +134,7 @@ def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> Non
     elif panel.name == "best_response":
         axes.set_ylim(min(-0.05, 1.05 * np.nanmin(values)), max(1.05, 1.05 * np.nanmax(values)))
     elif panel.name == "positions":
-        from matplotlib.ticker import FuncFormatter
-
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
+        log_counts(axes)
     else:
         axes.set_ylim(0, 1.08 * np.nanmax(values, initial=1e-3))
     _mark_proofs(axes, panel, look, runs)
@@ -147,13 +148,15 @@ def _mark_proofs(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> No
         since = unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
         if since is None:
             continue
+        columns = after_games(run.statistics)  # what is drawn: an imported run has a point before its first game
+        since = max(since, int(columns["games"][0]))
         if len(runs) == 1:
             axes.axvspan(since, 1e30, color="#009E73", alpha=0.12, lw=0, zorder=0)
             axes.axvline(since, color="#009E73", lw=1.2, ls=":")
         elif panel.name == "best_response":
-            at = int(np.searchsorted(run.statistics["games"], since))
+            at = int(np.searchsorted(columns["games"], since))
             top = max(line.value[at] for line in panel.lines if line.run == number)
-            style = _line_style(Line(number, 0, "", run.statistics["games"], np.zeros(0)), look)
+            style = _line_style(Line(number, 0, "", columns["games"], np.zeros(0)), look)
             axes.plot(
                 [since],
                 [top],

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ttt_batch.config import make_config
+from ttt_batch.plans import NAMED_OPPONENTS
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.run import Run
 
@@ -43,7 +44,9 @@ def make_legend(runs: Sequence[Run], names: Sequence[str]) -> Legend:
     """Name each run by the settings that differ between `runs`; by its file name only where no setting does.
 
     Beside learners or boards that differ, what a run has by default goes without saying.
+    What a picture cannot show of a name, such as a line end, is escaped.
     """
+    names = [name if name.isprintable() else repr(name) for name in names]
     several = len({run.config.learner for run in runs}) > 1
     plain = not several and len({run.config.board for run in runs}) == 1
     values = [_values(run, plain=plain) for run in runs]
@@ -57,7 +60,7 @@ def make_legend(runs: Sequence[Run], names: Sequence[str]) -> Legend:
     for run, setting in zip(runs, settings, strict=True):
         texts.append(", ".join(part for part in (setting, f"seed {run.config.seed}" if seeds else "") if part))
     texts = _told_apart(texts, [f"{run.games:,} games" for run in runs])
-    texts = _told_apart(texts, list(names))
+    texts = _told_apart(texts, names)
     if len(runs) == 1:
         texts = [names[0]]
     return Legend(texts, settings)
@@ -94,11 +97,11 @@ def _setting(key: str, value: Any) -> str:
     if key == "symmetry":
         return "symmetric" if value else "not symmetric"
     if key == "opponent":
-        return f"against {short_digest(value)}" if value else "self-play"
+        return opponent_text(value)
     if key == "seat":
         return f"as {value}" if value else ""
     if key == "start":
-        return f"from {short_digest(value)}" if value else "from the start"
+        return f"from {value[:DIGEST]}" if value else "from the start"
     if key == "draw_worth":
         return f"draw {value[0]:g},{value[1]:g}"
     if key == "batch" and not isinstance(value, str):
@@ -106,9 +109,11 @@ def _setting(key: str, value: Any) -> str:
     return f"{key} {value}"
 
 
-def short_digest(text: str) -> str:
-    """An opponent's name, or the first characters of a digest."""
-    return text[:DIGEST] if len(text) > 2 * DIGEST else text
+def opponent_text(opponent: str) -> str:
+    """Whom a run learnt against, from its configuration: itself, a named opponent, or the table of a digest."""
+    if not opponent:
+        return "self-play"
+    return f"against {opponent if opponent in NAMED_OPPONENTS else opponent[:DIGEST]}"
 
 
 class Look(NamedTuple):
@@ -160,7 +165,9 @@ def common_title(runs: Sequence[Run]) -> str:
 
 
 def short_number(number: float) -> str:
-    """A number of games with a unit: 500, 10 k, 2.5 M, 1 G, 1 T, 1 P."""
+    """A number of games or positions with a unit: 500, 10 k, 2.5 M, 1 G, 1 T, 1 P; from a thousand P on 1e+18."""
+    if number >= 1e18:
+        return f"{number:.3g}"
     for limit, unit in ((1e15, " P"), (1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
         if number >= limit:
             return f"{number / limit:.3g}{unit}"

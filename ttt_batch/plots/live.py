@@ -12,7 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from ttt_batch.errors import RunFileError
+from ttt_batch.console import is_live
+from ttt_batch.errors import RunFileError, TttBatchError
 from ttt_batch.files import identity, reason, shown
 from ttt_batch.plots.series import PLAYED, after_games, shares_in_play
 from ttt_batch.plots.text_chart import Chart, Series, make_chart
@@ -30,10 +31,11 @@ class Snapshot:
     """What a run file held when it was last read.
 
     data: the run; None before the file is there.  written: when the file was written, seconds since 1970.
+    trust: read a file whose digest is wrong all the same.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, trust: bool = False) -> None:
+        self.path, self.trust = path, trust
         self.data: RunData | None = None
         self.written = 0.0
         self._known: tuple[int, ...] | None = None
@@ -50,7 +52,7 @@ class Snapshot:
         if now is None or now == self._known:
             return False
         try:
-            self.data = load_run(self.path)
+            self.data = load_run(self.path, trust=self.trust)
         except RunFileError:
             if identity(self.path) is None:  # removed between the two
                 return False
@@ -148,30 +150,43 @@ def watch_curve(
     *,
     every: float = 1.0,
     once: bool = False,
+    trust: bool = False,
     stop: Callable[[], bool] = lambda: False,
 ) -> bool:
     """Draw the learning curve of the run file `path` on `stream` while it is trained; return whether it is at its goal.
 
     On a terminal the picture is drawn anew every `every` seconds until the run is at its goal, `stop` returns True or
-    the person presses Ctrl-C; the last picture stays.  A file that is not there yet is waited for.  Elsewhere, or with
-    `once`, one plain picture is printed.
-    Raises RunFileError for what is no run file, and elsewhere for a file that is not there.
+    the person presses Ctrl-C (any KeyboardInterrupt); the last picture stays.  A file that is not there yet is waited
+    for.  Elsewhere, or with `once`, one plain picture is printed.
+    trust: draw a file that another program changed, though its digest is wrong.
+    Raises RunFileError for what is no run file, and elsewhere for a file that is not there; TttBatchError where the
+    terminal is closed meanwhile.
     """
-    snapshot, ascii = Snapshot(Path(path)), not can_show(stream)
-    moving = stream.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown") and not once
-    if moving:
-        with suppress(KeyboardInterrupt):
-            _watch(snapshot, stream, every, stop, ascii=ascii)
+    snapshot, ascii = Snapshot(Path(path), trust=trust), not can_show(stream)
+    if is_live(stream) and not once:
+        try:
+            with suppress(KeyboardInterrupt):
+                _watch(snapshot, stream, every, stop, ascii=ascii)
+            _print(snapshot, stream, ascii=ascii)
+        except OSError as error:
+            raise TttBatchError(
+                f"cannot draw on the terminal: {reason(error)}; if it was closed, start again in another one"
+            ) from None
     else:
-        snapshot.data = load_run(snapshot.path)
+        snapshot.data = load_run(snapshot.path, trust=trust)
         with suppress(OSError):
             snapshot.written = snapshot.path.stat().st_mtime
+        _print(snapshot, stream, ascii=ascii)
+    return snapshot.done
+
+
+def _print(snapshot: Snapshot, stream: TextIO, *, ascii: bool) -> None:
+    """Print the picture, if there is one, and stay."""
     if snapshot.data is not None:
         width, height = _size(stream)
         for line in picture(snapshot, width, height, ascii=ascii).lines:
             print(line.rstrip(), file=stream)
         stream.flush()
-    return snapshot.done
 
 
 def _size(stream: TextIO) -> tuple[int, int]:
@@ -189,22 +204,25 @@ def _watch(snapshot: Snapshot, stream: TextIO, every: float, stop: Callable[[], 
     """Draw on a screen of its own, which leaves the person's lines as they were."""
     # Imported here: rich takes a tenth of a second, which only a terminal needs.
     from rich.console import Console
-    from rich.live import Live
 
-    def now() -> Any:
+    def draw() -> None:
         width, height = _size(stream)
-        return _coloured(picture(snapshot, width, height, ascii=ascii))
+        show(_coloured(picture(snapshot, width, height, ascii=ascii)))
 
     console = Console(file=stream, highlight=False)
     snapshot.refresh()
-    with Live(
-        now(), console=console, screen=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
-    ) as live:
+    # rich's Live does not clean up after an interrupt that comes while it starts.
+    try:
+        show: Callable[[Any], None] = console.update_screen if console.set_alt_screen() else console.print
+        console.show_cursor(False)
         while not snapshot.done and not stop():
-            live.update(now(), refresh=True)
+            draw()
             time.sleep(every)
             snapshot.refresh()
-        live.update(now(), refresh=True)
+        draw()
+    finally:
+        console.show_cursor()
+        console.set_alt_screen(False)
 
 
 def _coloured(chart: Chart) -> Any:

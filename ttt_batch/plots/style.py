@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ttt_batch.errors import TttBatchError
+from ttt_batch.plots.labels import short_number
 
 # matplotlib is imported inside the functions that need it: it is an extra, and costs a third of a second.
 
@@ -36,6 +37,7 @@ RC: Any = {
     "legend.fontsize": 8.5,
     "figure.titlesize": 12.0,
     "hatch.linewidth": 0.5,
+    "text.parse_math": False,  # a name may hold dollar signs
     "svg.hashsalt": "ttt-batch",
 }
 
@@ -64,11 +66,32 @@ def new_figure(height: float, width: float = WIDTH) -> Any:
     return Figure(figsize=(width, height), dpi=DPI, layout="constrained")
 
 
+def log_counts(axes: Any) -> None:
+    """Make the vertical axis logarithmic, with short numbers: matplotlib's own are mathematics, which is off here."""
+    from matplotlib.ticker import FuncFormatter, LogFormatter
+
+    class Between(LogFormatter):
+        """Numbers between powers of ten, where the axis is so short that it needs them."""
+
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return short_number(x) if super().__call__(x, pos) else ""
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
+    axes.yaxis.set_minor_formatter(Between())
+
+
 def render(figure: Any, kind: str) -> bytes:
-    """The figure as a `png` or `svg` file; equal figures give equal bytes.  To be called within `styled`."""
+    """The figure as a `png` or `svg` file; equal figures give equal bytes.  To be called within `styled`.
+
+    Signs that the font does not have become boxes, of which matplotlib would warn one by one.
+    """
     import io
+    import warnings
 
     content = io.BytesIO()
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    figure.savefig(content, format=kind, metadata=metadata)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        figure.savefig(content, format=kind, metadata=metadata)
     return content.getvalue()

@@ -43,13 +43,8 @@ class Chart(NamedTuple):
     owner: list[list[int]]
 
 
-def draw_curve(series: Sequence[Series], width: int, height: int, ascii: bool = False) -> list[str]:
-    """The curves as `height` lines of `width` characters at most, axes and legend among them."""
-    return make_chart(series, width, height, ascii=ascii).lines
-
-
 def make_chart(series: Sequence[Series], width: int, height: int, *, ascii: bool = False) -> Chart:
-    """The curves with what each character belongs to, for whoever colours them.  Values run from 0 up."""
+    """The curves as `height` lines of `width` characters at most, axes and legend among them.  Values run from 0 up."""
     width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
     columns, rows = width - LABEL - 1, height - 3
     low = min((int(s.games[0]) for s in series if s.games.size), default=1)

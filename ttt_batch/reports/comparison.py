@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from ttt_batch.board import Board
 
-def comparison_text(found: dict[str, Any], one: str, other: str) -> str:
+
+def comparison_text(found: dict[str, Any], one: str, other: str, board: Board) -> str:
     """What `compare` prints."""
     tables, policies = found["tables"], found["policies"]
     if tables is None:
@@ -18,6 +20,6 @@ def comparison_text(found: dict[str, Any], one: str, other: str) -> str:
         f"{policies['differing_optimal']:,} only one of the two may give the result away"
     )
     for example in found["examples"]:
-        cells = [" ".join(str(cell) for cell in example[key]) for key in ("first", "second")]
+        cells = [" ".join(board.cell_name(cell) for cell in example[key]) for key in ("first", "second")]
         lines.append(f"  {example['position']}   {one}: {cells[0]}   {other}: {cells[1]}")
     return "\n".join(lines)

@@ -45,12 +45,17 @@ def information_text(information: dict[str, Any], run: Run) -> str:
     config = information["config"]
     batch = config["batch"] if isinstance(config["batch"], str) else f"{config['batch']:,}"
     goal = f" of {information['goal']:,}" if information["goal"] > information["games"] else ""
-    rows = [
+    rows = "rows in the table so far" if run.grown is not None else "positions"
+    given = config["engine"] == "given"
+    played = (
+        "the latest of them given or played with people" if given else f"in batches of {batch} ({config['engine']})"
+    )
+    lines = [
         ("file", f"{information['file']} ({information['bytes']:,} bytes, format {information['format']})"),
         ("learner", f"{config['learner']}: {run.learner.source}"),
         ("rule", run.learner.rule),
-        ("board", f"{config['board']}: {information['states']:,} positions, {information['edges']:,} moves"),
-        ("games", f"{information['games']:,}{goal}, in batches of {batch} ({config['engine']})"),
+        ("board", f"{config['board']}: {information['states']:,} {rows}, {information['edges']:,} moves"),
+        ("games", f"{information['games']:,}{goal}, {played}"),
         ("numbers", ", ".join(f"{key} {config[key]}" for key in ("epsilon", "alpha", "gamma", "draw_worth"))),
         ("seed", str(config["seed"])),
         ("verdict", verdict_text(run)),
@@ -61,4 +66,4 @@ def information_text(information: dict[str, Any], run: Run) -> str:
         ("statistics", f"{information['recorded_points']} recorded points"),
         *((key.replace("_", " "), str(value)) for key, value in information["provenance"].items()),
     ]
-    return "\n".join(f"{key:<16} {value}" for key, value in rows if value != "")
+    return "\n".join(f"{key:<16} {value}" for key, value in lines if value != "")

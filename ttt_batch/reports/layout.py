@@ -1,12 +1,20 @@
-"""What all reports share: rows of numbers in columns, JSON, and games drawn as boards side by side."""
+"""What all reports share: rows of numbers in columns, JSON, and boards, side by side where there are several."""
 
 import json
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ttt_batch.board import Board
+from ttt_batch.board import EMPTY, FIRST, MARKS, SECOND, Board, Position
+from ttt_batch.game import Game
+from ttt_batch.notation import moves_text
+from ttt_batch.truth import RESULTS as RESULTS
 
-RESULTS = ("win", "draw", "loss")
+WIDTH = 80
+"""Columns of a report."""
+
+GAP = "   "
+"""Between boards that stand side by side."""
 
 
 def to_json(value: Any) -> str:
@@ -29,26 +37,67 @@ def row(label: str, *cells: Any) -> str:
     return f"{label:<28}" + "".join(f"{cell if isinstance(cell, str) else format(cell, '.4f'):>9}" for cell in cells)
 
 
-def line_of_play(board: Board, cells: list[int]) -> list[str]:
-    """A game as moves and as boards side by side, the last move in brackets."""
-    moves = " ".join(f"{'XO'[ply % 2]}{board.cell_name(cell)}" for ply, cell in enumerate(cells))
-    marks, pictures = [0] * board.cells, []
-    for ply, cell in enumerate(cells):
-        marks[cell] = 1 + ply % 2
-        rows = []
-        for row in range(board.rows):
-            text = "".join(
-                f"[{'.XO'[marks[i]]}]" if i == cell else f" {'.XO'[marks[i]]} "
-                for i in range(row * board.cols, (row + 1) * board.cols)
-            )
-            rows.append(text)
-        pictures.append(rows)
-    per_line = max(1, 76 // (3 * board.cols + 2))
-    lines = [f"  {moves}"]
-    for start in range(0, len(pictures), per_line):
-        group = pictures[start : start + per_line]
-        lines += [
-            "",
-            *("  " + "  ".join(picture[row] for picture in group).rstrip() for row in range(board.rows)),
-        ]
-    return [*lines, ""]
+def draw(board: Board, labels: Sequence[str]) -> list[str]:
+    """One label per cell: between rules on boards of up to nine cells, else below column letters, beside numbers."""
+    width = max(map(len, labels))
+    rows = [labels[row * board.cols : (row + 1) * board.cols] for row in range(board.rows)]
+    if board.cells <= 9:
+        lines = ["|".join(f" {label.center(width)} " for label in row) for row in rows]
+        rule = "+".join(["-" * (width + 2)] * board.cols)
+        return [line for row in lines for line in (rule, row)][1:]
+    edge = len(str(board.rows))
+    letters = [board.cell_name(col).rstrip("0123456789") for col in range(board.cols)]
+    return [
+        f"{'':{edge}}" + "".join(f" {letter.center(width)}" for letter in letters),
+        *(
+            f"{number:>{edge}}" + "".join(f" {label.center(width)}" for label in row)
+            for number, row in enumerate(rows, 1)
+        ),
+    ]
+
+
+def plain(board: Board, position: Position, last: int = -1) -> list[str]:
+    """A position as rows of marks, the cell of the last move in brackets."""
+    marks = [f"[{MARKS[mark]}]" if cell == last else f" {MARKS[mark]} " for cell, mark in enumerate(position)]
+    return ["".join(marks[row * board.cols : (row + 1) * board.cols]) for row in range(board.rows)]
+
+
+def pictures(board: Board, position: Position, cells: Iterable[int]) -> list[list[str]]:
+    """The position after each of the moves, as `plain` draws it; the mark on an occupied cell stays what it is."""
+    found = []
+    for cell in cells:
+        position = board.after(position, cell) if position[cell] == EMPTY else position
+        found.append(plain(board, position, cell))
+    return found
+
+
+def side_by_side(blocks: Sequence[Sequence[str]], width: int = WIDTH, gap: str = GAP) -> list[str]:
+    """Blocks of lines beside each other, as many as fit into `width` columns, the others below them."""
+    bands: list[list[Sequence[str]]] = []
+    used = width
+    for block in blocks:
+        wide = max(map(len, block)) + len(gap)
+        if used + wide > width + len(gap) or not bands:
+            bands.append([])
+            used = 0
+        bands[-1].append(block)
+        used += wide
+    lines = []
+    for band in bands:
+        widths = [max(map(len, block)) for block in band]
+        for row in range(max(map(len, band))):
+            cells = (block[row] if row < len(block) else "" for block in band)
+            lines.append(gap.join(f"{cell:<{wide}}" for cell, wide in zip(cells, widths, strict=True)).rstrip())
+        lines.append("")
+    return lines[:-1]
+
+
+def line_of_play(board: Board, cells: Sequence[int]) -> list[str]:
+    """A game from the empty board as moves and as boards side by side, and who forfeits it by an occupied cell."""
+    game = Game(board, tuple(cells))
+    lines = [moves_text(board, cells)]
+    if game.forfeited:
+        who = MARKS[FIRST + SECOND - game.mover]
+        lines.append(f"{who} forfeits by choosing {board.cell_name(cells[-1])}, taken already")
+    lines += ["", *side_by_side(pictures(board, Game(board).position, cells), WIDTH - 6, "  "), ""]
+    return [f"  {line}".rstrip() for line in lines]

@@ -6,17 +6,11 @@ the table and in lists of moves, too.
 
 import math
 import textwrap
-from collections.abc import Sequence
 
-from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED, Board, Position
+from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
 from ttt_batch.notation import moves_text, rows_text
-from ttt_batch.showing import WORDS, Move, Shown
-from ttt_batch.truth import Truth
-
-WIDTH = 80
-
-GAP = "   "
-"""Between boards that stand side by side."""
+from ttt_batch.reports.layout import WIDTH, draw, pictures, plain, side_by_side
+from ttt_batch.showing import Move, Shown
 
 
 def show_text(shown: Shown, name: str) -> str:
@@ -69,67 +63,16 @@ def _boards(shown: Shown) -> list[list[str]]:
     found = [drawn("position", names)]
     if free:
         found.append(drawn("agent's values", {cell: value_text(move.value) for cell, move in free.items()}))
-        truths = {cell: _short(move.truth, shown.player or 0) for cell, move in free.items() if move.truth is not None}
+        player = shown.player or 0
+        truths = {cell: move.truth.seen_by(player).short for cell, move in free.items() if move.truth is not None}
         if truths:
             found.append(drawn("truth, in plies", truths))
     return [block for block in found if max(map(len, block)) <= WIDTH]
 
 
-def draw(board: Board, labels: Sequence[str]) -> list[str]:
-    """One label per cell: between rules on boards of up to nine cells, else below column letters, beside numbers."""
-    width = max(map(len, labels))
-    rows = [labels[row * board.cols : (row + 1) * board.cols] for row in range(board.rows)]
-    if board.cells <= 9:
-        lines = ["|".join(f" {label.center(width)} " for label in row) for row in rows]
-        rule = "+".join(["-" * (width + 2)] * board.cols)
-        return [line for row in lines for line in (rule, row)][1:]
-    edge = len(str(board.rows))
-    letters = [board.cell_name(col).rstrip("0123456789") for col in range(board.cols)]
-    return [
-        f"{'':{edge}}" + "".join(f" {letter.center(width)}" for letter in letters),
-        *(
-            f"{number:>{edge}}" + "".join(f" {label.center(width)}" for label in row)
-            for number, row in enumerate(rows, 1)
-        ),
-    ]
-
-
-def side_by_side(blocks: Sequence[Sequence[str]], width: int = WIDTH) -> list[str]:
-    """Blocks of lines beside each other, as many as fit into `width` columns, the others below them."""
-    bands: list[list[Sequence[str]]] = []
-    used = width
-    for block in blocks:
-        wide = max(map(len, block)) + len(GAP)
-        if used + wide > width + len(GAP) or not bands:
-            bands.append([])
-            used = 0
-        bands[-1].append(block)
-        used += wide
-    lines = []
-    for band in bands:
-        widths = [max(map(len, block)) for block in band]
-        for row in range(max(map(len, band))):
-            cells = (block[row] if row < len(block) else "" for block in band)
-            lines.append(GAP.join(f"{cell:<{wide}}" for cell, wide in zip(cells, widths, strict=True)).rstrip())
-        lines.append("")
-    return lines[:-1]
-
-
 def value_text(value: float) -> str:
     """A value as it stands on a board; `?` where never seen."""
     return "?" if math.isnan(value) else f"{value:+z.2f}"
-
-
-def _short(truth: Truth, player: int) -> str:
-    """A truth as it stands on a board: `W3`, `D`, `L4` for the player to move."""
-    word = WORDS[truth.for_player(player)][0].upper()
-    return word if word == "D" else f"{word}{truth.plies}"
-
-
-def truth_text(truth: Truth) -> str:
-    """A truth in words: `X wins in 3 plies`."""
-    winner = {1: "X wins", 0: "a draw", -1: "O wins"}[truth.result]
-    return f"{winner} in {truth.plies} {'ply' if truth.plies == 1 else 'plies'}"
 
 
 def _summary(shown: Shown) -> list[str]:
@@ -143,7 +86,7 @@ def _summary(shown: Shown) -> list[str]:
     if shown.truth is None:
         rows.append(("truth", "not known: the board is too large to enumerate"))
     elif shown.outcome == UNFINISHED:
-        rows.append(("truth", f"{truth_text(shown.truth)} with best play"))
+        rows.append(("truth", f"{shown.truth} with best play"))
     if shown.outcome == UNFINISHED:
         rows.append(("agent", _choice(shown)))
         best = [move.name for move in shown.moves if move.best]
@@ -161,7 +104,7 @@ def _parts(text: str) -> list[str]:
 
 def _result(shown: Shown) -> str:
     """`win`, `draw` or `loss` of best play for the player to move."""
-    return WORDS[shown.truth.for_player(shown.player)] if shown.truth is not None and shown.player is not None else ""
+    return "" if shown.truth is None or shown.player is None else shown.truth.seen_by(shown.player).word
 
 
 def _choice(shown: Shown) -> str:
@@ -208,32 +151,22 @@ def _truth(move: Move) -> str:
     """The truth of a move and what it means."""
     if move.truth is None:
         return ""
-    return truth_text(move.truth) + ("" if move.keeps is None else (", best" if move.best else "") * bool(move.keeps))
+    return str(move.truth) + ("" if move.keeps is None else (", best" if move.best else "") * bool(move.keeps))
 
 
 def _line(shown: Shown) -> list[str]:
     """Best play from here on, as moves and as boards."""
     if not shown.line or shown.player is None:
         return []
-    board, marks = shown.board, list(shown.position)
-    blocks = []
-    for ply, cell in enumerate(shown.line):
-        marks[cell] = 1 + (shown.player + ply) % 2
-        blocks.append(_plain(board, tuple(marks), cell))
-    moves = moves_text(board, shown.line, shown.player)
+    blocks = pictures(shown.board, shown.position, shown.line)
+    moves = moves_text(shown.board, shown.line, shown.player)
     head = "best play from here, the lowest cell of equals each time:"
-    return ["", head, *_folded(moves, "  "), *_pictures(blocks)]
+    return ["", head, *_folded(moves, "  "), *_fitting(blocks)]
 
 
-def _pictures(blocks: list[list[str]]) -> list[str]:
+def _fitting(blocks: list[list[str]]) -> list[str]:
     """Boards side by side below an empty line, where they fit."""
     return ["", *side_by_side(blocks)] if max(map(len, blocks[0])) <= WIDTH else []
-
-
-def _plain(board: Board, position: Position, last: int = -1) -> list[str]:
-    """A board as rows of marks, the last move in brackets."""
-    marks = [f"[{MARKS[mark]}]" if cell == last else f" {MARKS[mark]} " for cell, mark in enumerate(position)]
-    return ["".join(marks[row * board.cols : (row + 1) * board.cols]) for row in range(board.rows)]
 
 
 def _images(shown: Shown) -> list[str]:
@@ -251,5 +184,5 @@ def _images(shown: Shown) -> list[str]:
         text = rows_text(shown.board, image.position)
         line = f"  {number}  {text}  code {image.code}  value {value}{own}"
         lines += textwrap.wrap(line, WIDTH, subsequent_indent=" " * 5, break_long_words=False)
-        boards.append([f" {number}", *_plain(shown.board, image.position)])
-    return ["", head, *lines, *_pictures(boards)]
+        boards.append([f" {number}", *plain(shown.board, image.position)])
+    return ["", head, *lines, *_fitting(boards)]

@@ -6,9 +6,10 @@ Plain ASCII within 80 columns, but for the names of files, which stand at the en
 import math
 from collections.abc import Sequence
 
-from ttt_batch.matches import CONFIDENCE, RESULTS, Tally
+from ttt_batch.matches import CONFIDENCE, Tally
 from ttt_batch.meetings import Meeting
 from ttt_batch.tournament import Series, Tournament
+from ttt_batch.truth import RESULTS
 
 COLUMNS = 8
 """Columns of the matrix that stand beside each other; those of more runs follow below."""

@@ -59,8 +59,11 @@ def training_summary(run: Run, path: str | None) -> dict[str, Any]:
     return {**summary, "config": run.config.as_dict(), "run": path}
 
 
-def training_text(run: Run, path: str) -> str:
-    """What `train` prints at the end: a short table, the file, and the two commands a person wants next."""
+def training_text(run: Run, path: str, *, compiled: bool = False) -> str:
+    """What `train` prints at the end: a short table, the file, and the two commands a person wants next.
+
+    compiled: kernels were compiled meanwhile, which its seconds include.
+    """
     last = {name: column[-1] for name, column in run.statistics.items()}
     seconds = float(run.provenance["seconds"])
     played = last["outcomes"] / max(1, int(last["outcomes"].sum()))
@@ -73,8 +76,9 @@ def training_text(run: Run, path: str) -> str:
             row("greedy self-play, as first", *last["self_play"]),
         ]
     )
+    took = f"{seconds:.2f} s{' (compiling included)' if compiled else ''}"
     lines = [
-        f"{run.config.learner} on {run.config.board}: {run.games:,} games in {seconds:.2f} s, seed {run.config.seed}",
+        f"{run.config.learner} on {run.config.board}: {run.games:,} games in {took}, seed {run.config.seed}",
         "",
         row("", "win", "draw", "loss"),
         *exact,

@@ -15,7 +15,6 @@ from ttt_batch.terminal.faces import Face, Question, Result, Score
 from ttt_batch.terminal.hints import Hints, draw_hints, hints_of
 from ttt_batch.terminal.keys import LETTERS, MAX_DIGIT_CELLS, Again, Command, draw_help, read_again, read_entry
 from ttt_batch.terminal.loop import Agent, Pupil, play_game, play_games
-from ttt_batch.terminal.plain import wants_colour
 from ttt_batch.terminal.playing import play
 
 __all__ = [
@@ -43,5 +42,4 @@ __all__ = [
     "play_games",
     "read_again",
     "read_entry",
-    "wants_colour",
 ]

@@ -40,6 +40,9 @@ class Face(Protocol):
     hints_stay: bool
     """Whether hints stay on from move to move, until they are asked for again."""
 
+    single_keys: bool
+    """Whether keys are read one by one; else whole lines are."""
+
     def tell(self, *lines: str) -> None:
         """Say something, in lines."""
 

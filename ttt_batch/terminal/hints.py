@@ -31,6 +31,14 @@ def hints_of(agent: Playing, game: Game) -> Hints:
     return Hints(agent.move_values(game.position), prospects(agent, game.position))
 
 
+def prepare(agent: Playing) -> None:
+    """Ask an agent all that a game may ask, before a screen is taken: what has to be compiled or enumerated for the
+    first answer may write lines of its own."""
+    game = Game(agent.board)
+    hints_of(agent, game)
+    agent.candidates(game.position)
+
+
 def draw_hints(game: Game, hints: Hints, colour: bool = False) -> list[str]:
     """Draw the hints for the player to move over the board, and a legend."""
     title = f"What the agent gives each cell for {MARKS[game.mover]}:"

@@ -117,16 +117,33 @@ def is_complete(text: str, board: Board) -> bool:
     return not re.match(r"[1-9a-z]", entry, re.ASCII)
 
 
-def draw_help(board: Board) -> list[str]:
-    """Draw the keys that are understood on a board."""
+def draw_help(board: Board, *, single_keys: bool = False) -> list[str]:
+    """Draw the keys that are understood on a board.
+
+    single_keys: keys are read one by one, so that words cannot be typed and, on boards with a digit in each cell,
+    neither can what takes two keys; else whole lines are read.
+    """
     last = f"{column_name(board.cols - 1)}{board.rows}"
-    ways = [f"a1 to {last}: letter, then number", f"or row and column: {board.rows} {board.cols}"]
+    ways = [
+        f"a1 to {last}: letter, then number",
+        f"or row and column{', Enter' if single_keys else ''}: {board.rows} {board.cols}",
+    ]
     if board.cells <= MAX_DIGIT_CELLS:
-        ways = [f"1 to {board.cells}, as drawn on the board", f"or column letter and row: {last}", ways[1]]
+        longer = [] if single_keys else [f"or column letter and row: {last}", ways[1]]
+        ways = [f"1 to {board.cells}, as drawn on the board", *longer]
     if (board.rows, board.cols) == (3, 3):
         ways += [f"or {' / '.join(' '.join(LETTERS[i : i + 3]) for i in (0, 3, 6))}"]
-    lines = [f"{'a cell' if not line else '':8}{way}" for line, way in enumerate(ways)]
-    return lines + [f"{', '.join(command.keys):8}{command.meaning}" for command in Command]
+    lines = ["arrows  choose a cell; Enter moves"] if single_keys else []
+    lines += [f"{'a cell' if not line else '':8}{way}" for line, way in enumerate(ways)]
+    for command in Command:
+        keys = [single_key(command.keys[0], board)] if single_keys else command.keys
+        lines.append(f"{', '.join(keys):8}{command.meaning}")
+    return lines
+
+
+def single_key(key: str, board: Board) -> str:
+    """The key of a command where keys are read one by one, with Enter where a column has its letter."""
+    return key if is_complete(key, board) else f"{key} Enter"
 
 
 def draw_again_help(sides: tuple[str, str], *, lessons: bool = False) -> list[str]:

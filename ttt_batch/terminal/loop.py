@@ -110,7 +110,7 @@ def play_game(
             case int(cell):
                 game = game.after(cell)
             case Command.HELP:
-                face.explain(draw_help(board))
+                face.explain(draw_help(board, single_keys=face.single_keys))
             case Command.HINTS if hinting:
                 hinting = False
                 face.show(game)

@@ -1,21 +1,16 @@
 """The plain face: lines of text on any pair of streams, a terminal, a pipe or a file."""
 
 import contextlib
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TextIO
 
+from ttt_batch.console import wants_colour
 from ttt_batch.errors import UsageError
 from ttt_batch.game import Game
 from ttt_batch.terminal.drawing import draw_board, draw_replay
 from ttt_batch.terminal.faces import Answer, Question, Score, Session
 from ttt_batch.terminal.hints import Hints, draw_hints
 from ttt_batch.terminal.keys import quote
-
-
-def wants_colour(stdout: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether to write colour: to a terminal that is not dumb, unless NO_COLOR is set (no-color.org)."""
-    return stdout.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 class Plain:
@@ -26,6 +21,7 @@ class Plain:
     """
 
     hints_stay = False
+    single_keys = False
 
     def __init__(self, stdin: TextIO, stdout: TextIO) -> None:
         reconfigure = getattr(stdin, "reconfigure", None)

@@ -4,13 +4,13 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
+from ttt_batch.console import wants_colour
 from ttt_batch.errors import UsageError
-from ttt_batch.game import Game
 from ttt_batch.strength import Weakened
 from ttt_batch.terminal.faces import Face, Score, Session
-from ttt_batch.terminal.hints import hints_of
+from ttt_batch.terminal.hints import prepare
 from ttt_batch.terminal.loop import Agent, Pupil, play_games
-from ttt_batch.terminal.plain import Plain, wants_colour
+from ttt_batch.terminal.plain import Plain
 from ttt_batch.terminal.screen import has_screen, play_on_screen
 from ttt_batch.terminal.view import View
 
@@ -49,8 +49,6 @@ def play(
     if plain or not has_screen(stdin, stdout):
         lines = Plain(stdin, stdout)
         return lines.drive(session(lines))
-    # Whatever has to be compiled or enumerated is, before the screen is taken: that may write lines of its own.
-    hints_of(agent, Game(agent.board))
-    agent.candidates(Game(agent.board).position)
+    prepare(agent)
     view = View(agent.board, colour=wants_colour(stdout))
     return play_on_screen(view, session(view), stdin, stdout, colour=wants_colour(stdout))

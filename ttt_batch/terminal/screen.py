@@ -10,6 +10,7 @@ import signal
 from collections.abc import Mapping
 from typing import Any, TextIO
 
+from ttt_batch.console import is_live
 from ttt_batch.terminal.drawing import draw_board
 from ttt_batch.terminal.faces import Answer, Score, Session
 from ttt_batch.terminal.view import View
@@ -22,8 +23,8 @@ ESCAPE_SECONDS = 0.05
 
 
 def has_screen(stdin: TextIO, stdout: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether both streams are a terminal that can do more than print lines."""
-    if environ.get("TERM", "") in ("", "dumb", "unknown") or not (stdin.isatty() and stdout.isatty()):
+    """Whether both streams are a terminal that can do more than print lines, with a file behind it."""
+    if not (is_live(stdin, environ) and is_live(stdout, environ)):
         return False
     with contextlib.suppress(OSError, ValueError):
         return stdin.fileno() >= 0 and stdout.fileno() >= 0

@@ -12,7 +12,7 @@ from ttt_batch.game import Game
 from ttt_batch.terminal.drawing import draw_board, move_name, styled
 from ttt_batch.terminal.faces import Answer, Question, Score, rule
 from ttt_batch.terminal.hints import Hints, draw_highest, draw_legend, draw_values
-from ttt_batch.terminal.keys import Again, Command, is_complete
+from ttt_batch.terminal.keys import Again, Command, is_complete, single_key
 
 STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 """Rows and columns that an arrow key moves the cursor."""
@@ -34,6 +34,7 @@ class View:
     """
 
     hints_stay = True
+    single_keys = True
 
     def __init__(self, board: Board, *, colour: bool = False) -> None:
         self.game = Game(board)
@@ -56,7 +57,7 @@ class View:
 
     def explain(self, lines: Sequence[str]) -> None:
         """Show the keys in place of the news."""
-        self.news = ["arrows  choose a cell; Enter moves", *lines]
+        self.news = list(lines)
 
     def show(self, game: Game) -> None:
         """Show the board, without hints."""
@@ -103,9 +104,9 @@ class View:
             self._typed = self._slip = ""
         elif key == "backspace":
             self._typed = self._typed[:-1]
-        elif key == "enter" or (key == " " and not self._typed):
+        elif key == "enter":
             return self._read(self._question, self._typed or self._chosen(self._question))
-        elif len(key) == 1:
+        elif len(key) == 1 and (key != " " or self._typed):  # a space belongs to `3 2`, and chooses nothing
             self._typed = (self._typed + key)[:LONGEST]
             if self._question.game is None or is_complete(self._typed, self._board):
                 return self._read(self._question, self._typed)
@@ -141,6 +142,8 @@ class View:
             return None
         if answer not in LOOKS:
             self.news = []
+        if isinstance(answer, int):
+            self._cursor = answer  # so that an Enter behind a cell typed, where none was needed, takes no other
         return answer
 
     # --- what there is to see --------------------------------------------------------------------------------
@@ -237,7 +240,7 @@ class View:
         else:
             keys = self._question.keys
             if self._question.game is not None:
-                keys = [("arrows, Enter", "move"), *keys]
+                keys = [("arrows, Enter", "move"), *((single_key(key, self._board), meaning) for key, meaning in keys)]
         lines = [""]
         for key, meaning in keys:
             item = f"{key} {meaning}"

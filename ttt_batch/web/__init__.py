@@ -15,9 +15,9 @@ from typing import Any
 
 from ttt_batch.errors import BoardError
 from ttt_batch.formats.files import check_targets, write_files
-from ttt_batch.graph import QUICKEST
 from ttt_batch.run import Run
 from ttt_batch.spaces import check_enumerable, space_of
+from ttt_batch.truth import QUICKEST
 from ttt_batch.web.about import about, title
 from ttt_batch.web.packing import Packed, pack
 

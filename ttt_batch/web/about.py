@@ -7,6 +7,9 @@ from ttt_batch.reports.learners import choice_text
 from ttt_batch.reports.training import verdict_text
 from ttt_batch.run import SEATS, Run
 
+AGAINST = {"": "itself", "random": "random moves", "optimal": "best play"}
+"""What an agent learned against, by the configuration's opponent; others are digests of a run's table."""
+
 
 def title(run: Run) -> str:
     """The page's title."""
@@ -36,11 +39,24 @@ def _introduction(run: Run) -> str:
     """How the agent came to its table, in a sentence."""
     if not run.games:
         return "The agent plays by a table that was made elsewhere."
-    games = "one game" if run.games == 1 else f"{run.games:,} games"
-    if run.config.engine == "given":
-        return f"The agent learned from {games} written down."
-    against = {"": "itself", "random": "random moves", "optimal": "best play"}.get(run.config.opponent, "another table")
-    return f"The agent learned from {games} against {against}, with no hint but who won."
+    config = run.config
+    if config.engine == "given":
+        if config.start:  # counts the games behind that table, too
+            return f"The agent began with another table and learned from games that it was given: {run.games:,} in all."
+        return f"The agent learned from {_games(run.games)} that it was given."
+    against = AGAINST.get(config.opponent, "another table")
+    if config.start:
+        # A fork counts on from the games behind its table; the digest is followed by their number.
+        before = config.start.partition("@")[2]
+        games = _games(run.games - (int(before) if before.isdecimal() else 0))
+        return f"The agent began with another table and learned from {games} against {against}."
+    hints = "" if config.opponent else ", with no hint but who won"
+    return f"The agent learned from {_games(run.games)} against {against}{hints}."
+
+
+def _games(n: int) -> str:
+    """How many games."""
+    return "one game" if n == 1 else f"{n:,} games"
 
 
 def _rules(board: Board) -> str:
@@ -56,7 +72,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
     config, origin = run.config, run.provenance
     batch = f"{config.batch:,} games" if isinstance(config.batch, int) else config.batch
     seat = f", as {config.seat}" if config.seat in SEATS else ""
-    opponent = f"{config.opponent if len(config.opponent) < 20 else 'another table'}{seat}" if config.opponent else ""
+    opponent = config.opponent if config.opponent in AGAINST else "another table"
     first, second = config.draw_worth
     draw = f"{first:g}" if run.learner.zero_sum or first == second else f"{first:g} to first and {second:g} to second"
     duration = f" in {float(origin['seconds']):.2f} s" if run.games and "seconds" in origin else ""
@@ -66,7 +82,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("Update", run.learner.rule),
         ("Greedy moves", choice_text(run.learner)),
         ("Games", f"{run.games:,}{duration}"),
-        ("Opponent", opponent or "itself"),
+        ("Opponent", f"{opponent}{seat}" or "itself"),
         ("Seed", str(config.seed)),
         ("Exploration (epsilon)", config.epsilon),
         ("Step size (alpha)", config.alpha),

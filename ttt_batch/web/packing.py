@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.graph import Graph
-from ttt_batch.policy import legal_edges, row_scores
+from ttt_batch.graph import rows_of_edges
+from ttt_batch.policy import chosen_edges, legal_edges, row_scores
 from ttt_batch.run import Run
 
 VALUED_CELLS = 12
@@ -64,21 +64,13 @@ def _bits(codes: NDArray[np.int64], size: int) -> NDArray[np.uint8]:
     return np.packbits(present, bitorder="little")
 
 
-def _rows_of_edges(graph: Graph) -> NDArray[np.int64]:
-    """int64[E]: the row that each edge leaves."""
-    n_open = graph.first_edge.size - 1
-    return np.arange(n_open).repeat(np.diff(graph.first_edge))
-
-
 def _candidates(run: Run) -> NDArray[np.int64]:
     """int64[U]: a bit for each cell that the agent's rule may pick, occupied ones included."""
-    graph, policy = run.graph, run.policy
-    rows = _rows_of_edges(graph)
-    place = np.arange(rows.size) - graph.first_edge[rows]
-    chosen = place < policy.best[rows]
-    cells = graph.cell[policy.ordered[chosen]].astype(np.int64)
+    graph = run.graph
+    chosen = chosen_edges(graph, run.policy)
     # A sum of different powers of two is their union; 2**16 is far within what a float64 counts exactly.
-    return np.bincount(rows[chosen], weights=2.0**cells, minlength=policy.best.size).astype(np.int64)
+    bits = 2.0 ** graph.cell[chosen].astype(np.int64)
+    return np.bincount(rows_of_edges(graph)[chosen], bits, graph.first_edge.size - 1).astype(np.int64)
 
 
 def _scores(run: Run) -> NDArray[np.float64]:
@@ -100,7 +92,7 @@ def _values(run: Run, by_code: NDArray[np.int64]) -> tuple[NDArray[np.int16], fl
     legal = legal_edges(run.graph)
     rank = np.empty_like(by_code)
     rank[by_code] = np.arange(by_code.size)
-    order = np.argsort(rank[_rows_of_edges(run.graph)[legal]], kind="stable")
+    order = np.argsort(rank[rows_of_edges(run.graph)[legal]], kind="stable")
     scores = _scores(run)[legal][order]
     seen = np.isfinite(scores)
     step = max(STEP, float(np.abs(scores[seen]).max(initial=0.0)) / LARGEST)

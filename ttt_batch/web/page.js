@@ -222,6 +222,13 @@
       cells[next].focus();
     });
     document.addEventListener("keydown", (event) => {
+      // On a fresh page nothing has the focus yet: an arrow key then goes to the board instead of scrolling the page.
+      const nowhere = document.activeElement === document.body && event.target === document.body;
+      if (!nowhere || event.altKey || event.ctrlKey || event.metaKey || neighbour(event.key) === null) return;
+      event.preventDefault();
+      cells[focused].focus();
+    });
+    document.addEventListener("keydown", (event) => {
       if (event.altKey || event.ctrlKey || event.metaKey || event.repeat || !element("shortcuts").checked) return;
       shortcuts[event.key.toLowerCase()]?.();
     });
