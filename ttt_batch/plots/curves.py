@@ -179,7 +179,8 @@ def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[Run]) ->
     seats = any(line.seat >= 0 for panel in panels for line in panel.lines)
     one = len(runs) == 1
     if one:
-        for what, name in zip(RESULTS, ("win (X wins)", "draw", "loss (O wins)"), strict=True):
+        meanings = "agent wins; in play X wins", "draw", "agent loses; in play O wins"
+        for what, name in zip(RESULTS, meanings, strict=True):
             line = Line(0, 0, what, np.zeros(0, np.int64), np.zeros(0))
             handles.append(Line2D([], [], **_line_style(line, look)))
             labels.append(name)

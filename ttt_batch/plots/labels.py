@@ -61,6 +61,7 @@ def make_legend(runs: Sequence[Run], names: Sequence[str]) -> Legend:
         texts.append(", ".join(part for part in (setting, f"seed {run.config.seed}" if seeds else "") if part))
     texts = _told_apart(texts, [f"{run.games:,} games" for run in runs])
     texts = _told_apart(texts, names)
+    texts = [text or name for text, name in zip(texts, names, strict=True)]  # one file, named twice
     if len(runs) == 1:
         texts = [names[0]]
     return Legend(texts, settings)
