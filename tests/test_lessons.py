@@ -325,7 +325,7 @@ def test_a_person_teaches_a_run(board: str, cells: int, tmp_path: Path) -> None:
     typed = "\n".join(map(str, range(1, cells + 1)))
     words = ["play", "run.h5", "--learn", "--record", "games.txt", "--seed", "1"]
     done = command(*words, cwd=tmp_path, stdin=f"{typed}\nn\n")
-    assert (done.returncode, said(done)) == (0, "")
+    assert done.returncode == 0 and said(done).endswith("; --out FILE leaves RUN as it is\n")
     assert done.stdout.count("Another game?") >= 1
     assert re.search(r"^Learnt: (\d+ positions|1 position|nothing) changed \(u: undo\)\.$", done.stdout, re.MULTILINE)
     lines = (tmp_path / "games.txt").read_text().splitlines()
@@ -396,7 +396,7 @@ def test_misuse_costs_one_line(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for words, status, expected in (
         (["run.h5", "--out", "x.h5"], 2, "give it with --learn"),
-        (["run.h5", "--learn", "--out", "falling.h5"], 1, "falling.h5 exists already"),
+        (["run.h5", "--learn", "--out", "falling.h5"], 1, "falling.h5 exists, and play replaces no other run"),
         (["falling.h5", "--learn"], 2, "goes by the games of a run"),
         (["run.h5", "--record", "run.h5"], 1, "it is not a text file"),
         (["run.h5", "--record", "nowhere/x.txt"], 1, "nowhere/x.txt"),

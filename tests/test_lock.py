@@ -141,3 +141,15 @@ def test_two_commands(tmp_path: Path) -> None:
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert names(tmp_path) == ["run.h5"]
+
+
+def test_an_interrupt_while_it_is_given_back_leaves_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> bool:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    target = tmp_path / "run.h5"
+    with pytest.raises(KeyboardInterrupt), Lock(target):
+        monkeypatch.setattr("ttt_batch.lock._same", interrupted)
+    assert list(tmp_path.iterdir()) == []
+    Lock(target).acquire()

@@ -38,7 +38,11 @@ class Lock:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.release()
+        try:
+            self.release()
+        except BaseException:  # a second interrupt, just then: the lock file must not stay
+            self.release()
+            raise
 
     def acquire(self) -> None:
         """Take the lock.  Raises RunFileError at once where another process has it, with its number and since when."""
@@ -59,8 +63,8 @@ class Lock:
         with suppress(OSError):
             if _same(self._descriptor, self.path):
                 self.path.unlink()
-        os.close(self._descriptor)
-        self._descriptor = None
+        descriptor, self._descriptor = self._descriptor, None
+        os.close(descriptor)
 
     def _take(self) -> bool:
         """Make the lock file, whole and locked from the start; False where there is one."""
