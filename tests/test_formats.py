@@ -20,12 +20,12 @@ from ttt_batch.formats import FORMATS, ActionTable, FormatError, Listing, ValueT
 from ttt_batch.formats.base import marks_of, texts_of
 from ttt_batch.formats.tables import (
     action_by_code,
-    best_edges,
     edges_from_action,
     listing,
     value_by_code,
     values_from_table,
 )
+from ttt_batch.policy import Policy, chosen_edges
 
 BOARD = Board()
 SMALL = Board(2, 3, 2)
@@ -833,7 +833,7 @@ def test_best_cells_of_a_policy():
         ordered[own] = rng.permutation(ordered[own])
         best[row] = rng.integers(1, own.stop - own.start + 1)
         expected.append(sorted(graph.cell[ordered[own][: best[row]]].tolist()))
-    table = listing(graph, best_edges(graph, ordered, best), 9, values=np.zeros((2, graph.code.size)))
+    table = listing(graph, chosen_edges(graph, Policy(ordered, best)), 9, values=np.zeros((2, graph.code.size)))
     assert [np.flatnonzero(row).tolist() for row in table.best[: best.size]] == expected
     assert not table.best[best.size :].any()
 

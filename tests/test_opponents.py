@@ -10,11 +10,10 @@ import pytest
 import ttt_batch as ttt
 from ttt_batch.config import make_config
 from ttt_batch.errors import BoardError, RunFileError, UsageError
-from ttt_batch.formats.tables import best_edges
 from ttt_batch.games import Games, parse_games
 from ttt_batch.graph import Graph, solve
 from ttt_batch.learners import LEARNERS
-from ttt_batch.policy import optimal_policy, random_policy
+from ttt_batch.policy import chosen_edges, optimal_policy, random_policy
 from ttt_batch.run import Run
 from ttt_batch.trainers import Trainer, make_trainer, walking
 
@@ -47,7 +46,7 @@ def chosen_by(opponent: Any, graph: Graph) -> np.ndarray:
         policy = optimal_policy(graph, solve(graph))
     else:
         policy = opponent.policy_on(graph)
-    return best_edges(graph, policy.ordered, policy.best)
+    return chosen_edges(graph, policy)
 
 
 def plies_of(games: Games) -> tuple[np.ndarray, np.ndarray]:

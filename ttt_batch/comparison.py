@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.formats.tables import best_edges
-from ttt_batch.graph import solve
+from ttt_batch.graph import rows_of_edges, solve
 from ttt_batch.notation import rows_text
+from ttt_batch.policy import chosen_edges
 from ttt_batch.run import Run
 
 SHOWN = 5
@@ -22,9 +22,9 @@ def compare_runs(one: Run, other: Run) -> dict[str, Any]:
     Raises BoardError for runs of different boards.
     """
     graph = one.common_graph(other)
-    first, second = (best_edges(graph, *run.policy_on(graph)) for run in (one, other))
+    first, second = (chosen_edges(graph, run.policy_on(graph)) for run in (one, other))
     n_open = graph.first_edge.size - 1
-    row = np.arange(n_open).repeat(np.diff(graph.first_edge))
+    row = rows_of_edges(graph)
     differing = np.unique(row[first != second])
     solution = solve(graph)
     keeps = [_keeping(graph, allowed, row, solution) for allowed in (first, second)]

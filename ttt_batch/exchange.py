@@ -13,12 +13,12 @@ from ttt_batch.errors import BoardError
 from ttt_batch.formats import ActionTable, FormatError, Listing, Player, ValueTable, format_named, read, write
 from ttt_batch.formats.tables import (
     action_by_code,
-    best_edges,
     edges_from_action,
     listing,
     value_by_code,
     values_from_table,
 )
+from ttt_batch.policy import chosen_edges
 from ttt_batch.provenance import Clock
 from ttt_batch.recorder import record_once
 from ttt_batch.run import Run
@@ -49,7 +49,7 @@ def export_run(
         )
     table: ValueTable | ActionTable | Listing
     if Listing in format_named(to).forms:
-        chosen = best_edges(run.graph, run.policy.ordered, run.policy.best)
+        chosen = chosen_edges(run.graph, run.policy)
         numbers: dict[str, Any] = {"q": run.tables.q} if _has_actions(run) else {"values": _both_players(run)}
         table = listing(run.graph, chosen, run.board.cells, **numbers)
     elif _has_actions(run):

@@ -12,10 +12,7 @@ from ttt_batch.board import EMPTY, MARKS, Board, Position
 from ttt_batch.game import Game
 from ttt_batch.truth import WORDS, Prospect, Truth
 
-__all__ = ["RESULTS", "Knowing", "Prospect", "Slip", "prospects", "review", "review_text"]
-
-RESULTS = WORDS
-"""Words for a result as one player sees it."""
+__all__ = ["Knowing", "Prospect", "Slip", "prospects", "review", "review_text"]
 
 
 class Knowing(Protocol):

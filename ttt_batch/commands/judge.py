@@ -136,7 +136,7 @@ def tournament(
 
     with working(quiet=quiet):
         runs = [load_run(path, trust) for path in paths]
-        found = hold(runs, [run_name(path) for path in paths], games=games, seed=0 if seed is None else seed)
-        if seed is not None and found.exact:
+        if seed is not None and games is None and runs[0].grown is None:
             raise UsageError(f"--seed {seed} is for games that are played; results here are exact: leave it out")
+        found = hold(runs, [run_name(path) for path in paths], games=games, seed=seed or 0)
     answer(json, found.as_dict, lambda: tournament_text(found))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ttt_batch.commands.completion import PLOTS, offering
-from ttt_batch.commands.shared import Json, Overwrite, Quiet, Trust, answer, load_run, run_name, working
+from ttt_batch.commands.shared import Json, Overwrite, Quiet, Trust, answer, first_given, load_run, run_name, working
 
 
 def plot(
@@ -38,8 +38,8 @@ def plot(
         from ttt_batch.plots.live import watch_curve
 
         given = {"--out": out is not None, "--kind": kind != "curves", "--overwrite": overwrite, "--json": json}
-        if len(paths) > 1 or any(given.values()):
-            extra = next((name for name, there in given.items() if there), f"{len(paths)} runs")
+        extra = first_given(given) or (f"{len(paths)} runs" if len(paths) > 1 else "")
+        if extra:
             raise UsageError(f"--live draws the curve of one run on the terminal; leave {extra} out")
         # Ctrl-C and signals that end programs leave the live screen as it was found; nothing there compiles.
         with working(quiet=quiet):

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ttt_batch.commands.completion import SEATS, offering
-from ttt_batch.commands.shared import Json, Quiet, RunPath, Trust, answer, command_line, load_run, run_name, working
+from ttt_batch.commands.shared import (
+    Json,
+    Quiet,
+    RunPath,
+    Trust,
+    answer,
+    command_line,
+    first_given,
+    load_run,
+    run_name,
+    working,
+)
 
 if TYPE_CHECKING:
     from ttt_batch.run import Run
@@ -130,8 +141,7 @@ def watch(
         raise UsageError("--json is for results; give it with --games N")
     if games is not None:
         given = {"--pace": pace is not None, "--level": level != 1.0, "--epsilon": epsilon != 0.0}
-        if any(given.values()):
-            extra = next(name for name, there in given.items() if there)
+        if extra := first_given(given):
             raise UsageError(f"{extra} is for a game to watch; leave it out, or leave --games {games} out")
     with working(quiet=quiet):
         first = load_run(path, trust)
@@ -146,7 +156,7 @@ def watch(
                 names=names,
                 stdout=sys.stdout,
                 pace=pace,
-                seed=0 if seed is None else seed,
+                seed=seed or 0,
                 level=level,
                 epsilon=epsilon,
             )
@@ -154,7 +164,7 @@ def watch(
         from ttt_batch.reports.tournament import series_text
         from ttt_batch.tournament import series
 
-        found = series(first, second, names, games=games, seed=0 if seed is None else seed)
+        found = series(first, second, names, games=games, seed=seed or 0)
     answer(json, found.as_dict, lambda: series_text(found))
 
 

@@ -48,6 +48,11 @@ def answer(json: bool, plain: Callable[[], Any], text: Callable[[], str]) -> Non
     typer.echo(to_json(plain()) if json else text())
 
 
+def first_given(options: dict[str, bool]) -> str:
+    """The first of the options, by name, that was given and does not belong; empty where none was."""
+    return next((name for name, there in options.items() if there), "")
+
+
 def say(path: Path, notes: tuple[str, ...]) -> None:
     """Say what there is to know about a file, on standard error."""
     for note in notes:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.formats.base import ActionTable, FormatError, Listing, ValueTable, texts_of
-from ttt_batch.graph import Graph
+from ttt_batch.graph import Graph, rows_of_edges
 
 
 def value_by_code(graph: Graph, values: NDArray[np.float64], cells: int) -> ValueTable:
@@ -43,13 +43,13 @@ def values_from_table(graph: Graph, table: ValueTable, fill: NDArray[np.float64]
 def action_by_code(graph: Graph, q: NDArray[np.float64], background: NDArray[np.float64]) -> ActionTable:
     """Action values by edge, float64[E], laid over `background`, float64[C, cells], which is not changed."""
     by_code = np.array(background, dtype=np.float64)
-    by_code[graph.code[_rows(graph)], graph.cell] = q
+    by_code[graph.code[rows_of_edges(graph)], graph.cell] = q
     return ActionTable(by_code)
 
 
 def edges_from_action(graph: Graph, table: ActionTable) -> NDArray[np.float64]:
     """Action values by code as action values by edge, float64[E].  Raises FormatError where a move has none."""
-    code = graph.code[_rows(graph)]
+    code = graph.code[rows_of_edges(graph)]
     q = np.array(table.q[code, graph.cell])
     missing = np.flatnonzero(np.isnan(q))
     if missing.size:
@@ -62,17 +62,6 @@ def edges_from_action(graph: Graph, table: ActionTable) -> NDArray[np.float64]:
     return q
 
 
-def best_edges(graph: Graph, ordered: NDArray[np.int32], best: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """bool[E]: the edges that may be played.
-
-    ordered: int32[E], each row's edges, those that may be played first.  best: int32[U], how many of them may be.
-    """
-    rows = _rows(graph)
-    chosen = np.zeros(ordered.size, dtype=np.bool_)
-    chosen[ordered[np.arange(ordered.size) - graph.first_edge[rows] < best[rows]]] = True
-    return chosen
-
-
 def listing(
     graph: Graph,
     chosen: NDArray[np.bool_],
@@ -83,9 +72,9 @@ def listing(
 ) -> Listing:
     """The positions of a graph with their values, float64[P, S], or action values, float64[E], one of them.
 
-    chosen: bool[E], the edges that a greedy agent may pick, see `best_edges`.  cells: number of the board's cells.
+    chosen: bool[E], the edges that a greedy agent may pick (`policy.chosen_edges`).  cells: how many the board has.
     """
-    rows, real = _rows(graph), np.flatnonzero(graph.code >= 0)
+    rows, real = rows_of_edges(graph), np.flatnonzero(graph.code >= 0)
     best = np.zeros((graph.code.size, cells), dtype=np.bool_)
     best[rows, graph.cell] = chosen
     by_cell = None
@@ -99,8 +88,3 @@ def listing(
         value=None if values is None else values[:, real],
         q=None if by_cell is None else by_cell[real],
     )
-
-
-def _rows(graph: Graph) -> NDArray[np.int64]:
-    """int64[E]: the row of each edge."""
-    return np.arange(graph.first_edge.size - 1).repeat(np.diff(graph.first_edge))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import Board
 from ttt_batch.errors import UsageError
+from ttt_batch.graph import rows_of_edges
 from ttt_batch.plots.labels import common_title, make_legend, short_number
 from ttt_batch.plots.style import COLOURS, log_counts, new_figure
 from ttt_batch.run import Run
@@ -57,9 +58,8 @@ def reach_probabilities(run: Run) -> NDArray[np.float64]:
     """
     graph, policy = run.graph, run.policy
     epsilon = end_epsilon(run)
-    n_open = graph.first_edge.size - 1
     n_edges = np.diff(graph.first_edge).astype(np.int64)
-    row = np.arange(n_open).repeat(n_edges)
+    row = rows_of_edges(graph)
     slot = np.arange(graph.child.size) - graph.first_edge[row].astype(np.int64)
     chance = epsilon / n_edges[row]
     greedy = slot < policy.best[row]

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.plots.labels import Look, common_title, log_ticks, make_legend, make_look, short_number, verdict
-from ttt_batch.plots.series import PLAYED, RESULTS, Line, Panel, after_games, learning_panels, medians
+from ttt_batch.plots.series import PLAYED, Line, Panel, after_games, learning_panels, medians
 from ttt_batch.plots.style import COLOURS, DRAW, LOSS, MARKERS, WIN, log_counts, new_figure
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.run import SEATS, Run
+from ttt_batch.truth import RESULTS
 
 DASHES = ("-", "--")
 """Line styles by seat."""

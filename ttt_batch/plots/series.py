@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from ttt_batch.errors import UsageError
 from ttt_batch.run import Run
 from ttt_batch.runfile import EXACT_COLUMNS
+from ttt_batch.truth import RESULTS
 
-RESULTS, PLAYED = ("win", "draw", "loss"), ("X wins", "draw", "O wins")
+PLAYED = ("X wins", "draw", "O wins")
 
 
 class Line(NamedTuple):

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ttt_batch.reports.layout import RESULTS, line_of_play, row
+from ttt_batch.reports.layout import line_of_play, row
 from ttt_batch.run import SEATS, Evaluation, Run
+from ttt_batch.truth import RESULTS
 
 if TYPE_CHECKING:
     from ttt_batch.matches import GrownEvaluation

@@ -8,7 +8,6 @@ from typing import Any
 from ttt_batch.board import EMPTY, FIRST, MARKS, SECOND, Board, Position
 from ttt_batch.game import Game
 from ttt_batch.notation import moves_text
-from ttt_batch.truth import RESULTS as RESULTS
 
 WIDTH = 80
 """Columns of a report."""

@@ -3,8 +3,9 @@
 from typing import Any
 
 from ttt_batch.recorder import unbeatable_since
-from ttt_batch.reports.layout import RESULTS, row
+from ttt_batch.reports.layout import row
 from ttt_batch.run import SEATS, Run
+from ttt_batch.truth import RESULTS
 
 
 def verdict_text(run: Run) -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ttt_batch.board import EMPTY, MARKS
 from ttt_batch.game import Game
-from ttt_batch.review import RESULTS, Prospect, prospects
+from ttt_batch.review import Prospect, prospects
 from ttt_batch.strength import Playing
 from ttt_batch.terminal.drawing import draw_grid, styled
 
@@ -60,7 +60,7 @@ def draw_values(
         text = shown_value(known[cell]) if cell in known else "?" if mark == EMPTY else MARKS[mark]
         truth = hints.truths.get(cell) if hints.truths is not None else None
         labels.append(text if hints.truths is None else (text, truth.short if truth is not None else ""))
-        look = MARKS[mark] if mark != EMPTY else RESULTS[truth.result] if truth is not None else ""
+        look = MARKS[mark] if mark != EMPTY else truth.word if truth is not None else ""
         styles.append(
             (
                 look,
