@@ -43,7 +43,7 @@ class Subject:
         return parse_games(lines, self.graph).games
 
     def learn(self, lines: list[str]) -> None:
-        learn_games(self.tables, self.graph, self.step, self.parse(lines), make_game(self.graph), self.ended)
+        learn_games(self.tables, self.graph, self.step, self.parse(lines), make_game(int(self.graph.ply.max())), self.ended)
 
     def counts(self, lines: list[str]) -> Counts:
         games = self.parse(lines)

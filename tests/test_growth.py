@@ -19,8 +19,9 @@ from ttt_batch.config import make_config
 from ttt_batch.errors import RunFileError
 from ttt_batch.games import parse_cells
 from ttt_batch.learners import LEARNERS
+from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
-from ttt_batch.wide import learn_wide, make_wide_game
+from ttt_batch.wide import learn_wide
 
 RECORDED = Path(__file__).parent / "recorded"
 LARGE = "5x5x5"
@@ -440,7 +441,7 @@ def taught_within(max_rows: int, lines: list[str], **options: Any) -> ttt.Run:
     board = growth.grow(settings)
     board.max_rows = max_rows
     games = parse_cells(lines, settings.shape, occupied=board.learner.occupied).games
-    learnt, game, outcomes = 0, make_wide_game(settings.shape.cells), np.zeros(4, np.int64)
+    learnt, game, outcomes = 0, make_game(settings.shape.cells), np.zeros(4, np.int64)
     while True:
         step = make_step(settings.alpha_schedule.start, settings.gamma, board.worth)
         at = board.tables, board.graph, step, board.growth

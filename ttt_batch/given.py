@@ -23,7 +23,7 @@ from ttt_batch.resuming import table_digest
 from ttt_batch.run import Run, load
 from ttt_batch.runfile import check_target
 from ttt_batch.sequential import learn_games
-from ttt_batch.wide import learn_wide, make_wide_game
+from ttt_batch.wide import learn_wide
 
 
 def learn_from(
@@ -96,7 +96,7 @@ def _learn_enumerated(
         visits = origin.visits_or_zeros().copy()
     ended = np.zeros(graph.code.size - graph.first_edge.size + 1, np.int64)
     step = make_step(alpha.start, config.gamma, worth, alpha.power, visits)
-    learn_games(tables, graph, step, parsed.games, make_game(graph), ended)
+    learn_games(tables, graph, step, parsed.games, make_game(int(graph.ply.max())), ended)
     games = parsed.games.start.size - 1 + (0 if origin is None else origin.games)
     result = Run(config, tables, games, {}, visits=visits)
     result.statistics = record_once(result, clock.seconds, outcomes_of(graph, ended))
@@ -114,7 +114,7 @@ def _learn_grown(
         visits = origin.visits_or_zeros() if alpha.power else np.zeros(0)
         grown.restore(*origin.positions, origin.tables, visits)
     grown.limit(rows_within(config, parse_memory(None)))
-    game, outcomes, learnt = make_wide_game(config.shape.cells), np.zeros(4, np.int64), 0
+    game, outcomes, learnt = make_game(config.shape.cells), np.zeros(4, np.int64), 0
     while True:
         step = make_step(alpha.start, config.gamma, grown.worth, alpha.power, grown.visits)
         at = grown.tables, grown.graph, step, grown.growth

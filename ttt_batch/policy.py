@@ -66,12 +66,12 @@ def best_moves(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, move
     if choice.tie == UNIFORM and choice.window == 0.0:  # the most common rule needs one pass less
         n = 0
         for edge in range(lo, hi):
-            s = score(tables, graph, edge, mover)
+            s = score(tables, graph, np.uint64(edge), mover)
             n = 1 if s > best else n + (s == best)
             best = s if s > best else best
         return n, best, lo, hi - 1
     for edge in range(lo, hi):
-        s = score(tables, graph, edge, mover)
+        s = score(tables, graph, np.uint64(edge), mover)
         first = edge if s > best else first
         last = edge if s >= best else last
         best = s if s > best else best
@@ -83,25 +83,39 @@ def best_moves(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, move
         first, last = lo, hi - 1
     n = 0
     for edge in range(first, last + 1):
-        n += ties(choice, score(tables, graph, edge, mover), best)
+        n += ties(choice, score(tables, graph, np.uint64(edge), mover), best)
     return n, best, first, last
 
 
 @inlined
-def leads(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, edge: int, mover: int) -> Any:
+def leads(tables: Any, graph: Graph, choice: Choice, lo: Any, hi: Any, edge: Any, mover: Any) -> Any:
     """Whether of the edges `lo` to `hi - 1` of a row `edge` is the only one that a greedy mover may pick.
 
     One look at each, to the end: stopping early is one more branch to guess.  False where ties take longer to tell.
     """
     leading = score(tables, graph, edge, mover)
     n = 0
-    if choice.window == 0.0:
+    if choice.window != 0.0:
         for other in range(lo, hi):
-            n += score(tables, graph, other, mover) >= leading
+            n += score(tables, graph, np.uint64(other), mover) > leading - choice.window
+    elif choice.tie == FIRST_BEST:
+        for other in range(lo, hi):
+            s = score(tables, graph, np.uint64(other), mover)
+            n += (s > leading) | ((s >= leading) & (other <= edge))
     else:
         for other in range(lo, hi):
-            n += score(tables, graph, other, mover) > leading - choice.window
+            n += score(tables, graph, np.uint64(other), mover) >= leading
     return n == 1
+
+
+@inlined
+def best_but(tables: Any, graph: Graph, lo: Any, hi: Any, edge: Any, mover: Any) -> Any:
+    """The best score of the edges `lo` to `hi - 1` but `edge`; -inf where the table has seen none of them."""
+    best = -np.inf
+    for other in range(lo, hi):
+        s = score(tables, graph, np.uint64(other), mover)
+        best = s if (s > best) & (other != edge) else best
+    return best
 
 
 @inlined
@@ -170,11 +184,38 @@ def pick(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, mover: int
         return lo + below(bits, hi - lo), hi - lo
     left = below(bits, n)
     for edge in range(first, last + 1):
-        if ties(choice, score(tables, graph, edge, mover), best):
+        if ties(choice, score(tables, graph, np.uint64(edge), mover), best):
             if left == 0:
                 return edge, n
             left -= 1
     return first, n
+
+
+@inlined
+def best_set(tables: Any, graph: Graph, choice: Choice, lo: Any, hi: Any, mover: Any) -> Any:
+    """The edges `lo` to `hi - 1` (at most 63) that a greedy mover may pick: int64, bit i for edge lo + i.
+
+    The same moves as in `order_row`'s list, all of them where the table has seen none.  Selections, no branches.
+    """
+    best, bits = -np.inf, np.int64(0)
+    if choice.tie == UNIFORM and choice.window == 0.0:
+        for edge in range(lo, hi):
+            s = score(tables, graph, np.uint64(edge), mover)
+            here = np.int64(1) << (edge - lo)
+            bits = here if s > best else bits | (here if s == best else np.int64(0))
+            best = s if s > best else best
+    else:
+        for edge in range(lo, hi):
+            s = score(tables, graph, np.uint64(edge), mover)
+            best = s if s > best else best
+        for edge in range(lo, hi):
+            bits |= np.int64(ties(choice, score(tables, graph, np.uint64(edge), mover), best)) << (edge - lo)
+        if choice.tie == FIRST_BEST:
+            bits &= -bits
+        elif choice.tie == LAST_BEST:
+            while bits & (bits - 1) != 0:
+                bits &= bits - 1
+    return bits if bits != 0 else (np.int64(1) << (hi - lo)) - 1
 
 
 @kernel

@@ -44,11 +44,6 @@ class Seats(NamedTuple):
     odd: int
 
 
-def make_wide_game(cells: int) -> Game:
-    """Space for a game of any length."""
-    return Game(np.zeros(cells + 1, np.uint32), np.zeros(cells, np.uint32), np.zeros(cells, np.bool_))
-
-
 @inlined
 def rival_edge(graph: Graph, rival: Policy, row: Any, bits: Any) -> Any:
     """The fixed opponent's move; one without a policy moves at random."""

@@ -104,11 +104,18 @@ def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, sta
 @learn.register(BackwardQTables)
 def _learn(tables: BackwardQTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
     q = tables.q
+    # What the moves ahead are worth, those of the same player and of the other by turns.
+    ahead = q[game.edge[plies - 1]]
+    other = ahead
     if plies >= 2:
-        q[game.edge[plies - 2]] = step.worth[plies & 1, graph.outcome[game.row[plies]]]
+        other = step.worth[plies & 1, graph.outcome[game.row[plies]]]
+        q[game.edge[plies - 2]] = other
     for ply in range(plies - 3, -1, -1):
-        edge = game.edge[ply]
-        q[edge] += step_size(step, edge, 1) * (step.gamma * q[game.edge[ply + 2]] - q[edge])
+        edge = game.edge[np.uint64(ply)]
+        before = q[edge]
+        ahead = before + step_size(step, edge, 1) * (step.gamma * ahead - before)
+        q[edge] = ahead
+        ahead, other = other, ahead
 
 
 @begin.register(BackwardQTables)

@@ -23,17 +23,26 @@ class Game(NamedTuple):
 
     row: uint32[plies + 1], the positions from the empty board to the final one.
     edge: uint32[plies], the moves.  exploring: bool[plies], which of them were exploratory.
+    settled: bool[U], False at first, for learners that remember from game to game where nothing is left to do: a row is
+    settled when it was played greedily and a lesson changed nothing, until a child changes.  Neither its lesson nor its
+    best moves need to be looked at.  bool[0] where that does not hold: other learners, step sizes that go by games,
+    fixed opponents (whose moves are no sign that the row's best ones are known).
     """
 
     row: Any
     edge: Any
     exploring: Any
+    settled: Any
 
 
-def make_game(graph: Graph) -> Game:
-    """Space for a game of any length on `graph`."""
-    plies = int(graph.ply.max())
-    return Game(np.zeros(plies + 1, np.uint32), np.zeros(plies, np.uint32), np.zeros(plies, np.bool_))
+def make_game(plies: int, settling: int = 0) -> Game:
+    """Space for a game of up to so many `plies`, and to keep in mind which of `settling` rows are settled."""
+    return Game(
+        np.zeros(plies + 1, np.uint32),
+        np.zeros(plies, np.uint32),
+        np.zeros(plies, np.bool_),
+        np.zeros(settling, np.bool_),
+    )
 
 
 @generic
@@ -105,6 +114,7 @@ class Learner:
     prefers_symmetry: on boards too large to enumerate it does better with a row for all images of a position.
     tables: the NamedTuple of its arrays; fields: for each, its axes and meaning.
     start: makes the start tables for a graph, the worths and a seeded generator.
+    settles: its `learn` keeps `Game.settled`.
     """
 
     name: str
@@ -120,6 +130,7 @@ class Learner:
     tables: type[Any]
     fields: dict[str, tuple[str, str]]
     start: Callable[[Graph, NDArray[np.float64], np.random.Generator], Any]
+    settles: bool = False
 
     def worth(self, settings: Settings) -> NDArray[np.float64]:
         """float64[P, 4]: what each outcome is worth to each player on this learner's scale (unfinished: 0)."""

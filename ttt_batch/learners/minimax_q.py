@@ -49,7 +49,7 @@ def _best(q: Any, graph: Graph, row: int) -> Any:
     best = -np.inf
     lo, hi = edges_of(graph, row)
     for edge in range(lo, hi):
-        here = sign * q[edge]
+        here = sign * q[np.uint64(edge)]
         best = here if here > best else best
     return sign * best
 

@@ -75,14 +75,22 @@ def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, s
 
 @learn.register(SuttonBartoTables)
 def _learn(tables: SuttonBartoTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
-    value = tables.value
+    value, n_rows = tables.value, graph.code.shape[0]
+    end = game.row[plies]
+    first, second = value[0, end], value[1, end]
     for ply in range(plies - 1, -1, -1):
-        row, after = game.row[ply], game.row[ply + 1]
-        for player in range(2):
-            if not (game.exploring[ply] and player == ply & 1):
-                before = value[player, row]
-                size = step_size(step, player * graph.code.shape[0] + row, 1)
-                value[player, row] = before + size * (step.gamma * value[player, after] - before)
+        row, explored = game.row[np.uint64(ply)], game.exploring[np.uint64(ply)]
+        before, before_second = value[0, row], value[1, row]
+        if explored and ply & 1 == 0:
+            first = before
+        else:
+            first = before + step_size(step, row, 1) * (step.gamma * first - before)
+            value[0, row] = first
+        if explored and ply & 1 == 1:
+            second = before_second
+        else:
+            second = before_second + step_size(step, n_rows + row, 1) * (step.gamma * second - before_second)
+            value[1, row] = second
 
 
 @begin.register(SuttonBartoTables)

@@ -97,15 +97,17 @@ def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, sta
 
 @learn.register(ValueFeedTables)
 def _learn(tables: ValueFeedTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
-    outcome = graph.outcome[game.row[plies]]
-    for player in range(2):
-        reward = step.worth[player, outcome]
-        last = plies if (plies - 1) & 1 == player else plies - 1
-        for ply in range(last, 0, -2):
-            row = game.row[ply]
-            size = step_size(step, player * graph.code.shape[0] + row, 1)
-            _step_towards(tables.value, player, row, size, step.gamma * reward)
-            reward = tables.value[player, row]
+    value, outcome = tables.value, graph.outcome[game.row[plies]]
+    reward, other = step.worth[(plies - 1) & 1, outcome], step.worth[plies & 1, outcome]
+    for ply in range(plies, 0, -1):  # the two players by turns, each with a reward of its own
+        player, row = np.uint64((ply - 1) & 1), game.row[np.uint64(ply)]
+        before = value[player, row]
+        origin = before if before == before else 0.0
+        reward = origin + step_size(step, np.int64(player) * graph.code.shape[0] + row, 1) * (
+            step.gamma * reward - origin
+        )
+        value[player, row] = reward
+        reward, other = other, reward
 
 
 @begin.register(ValueFeedTables)

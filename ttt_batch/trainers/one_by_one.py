@@ -22,10 +22,13 @@ class OneByOne(Trainer):
         config = self.config
         made = {seat: make_explorations(config.epsilon_schedule.start, seat) for seat in self._seats}
         self._explorations = [made[seat] for seat in self._seats]
-        self._game, self._favourites = make_game(self.graph), make_favourites(self.graph)
+        self._favourites = make_favourites(self.graph)
         self._ended = np.zeros(self.graph.code.size - self.graph.first_edge.size + 1, np.int64)
         by_games = config.alpha_schedule.by_games or config.epsilon_schedule.by_games
         self._plain = not (task.rival or task.record or by_games)
+        rows = self.graph.first_edge.size - 1
+        settles = self.learner.settles and not (task.rival or config.alpha_schedule.by_games)
+        self._game = make_game(int(self.graph.ply.max()), rows if settles else 0)
         self._rival = task.rival or empty_policy(self.graph)
 
     def _played(self) -> NDArray[np.int64]:

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.games import Games
 from ttt_batch.growth import Grown
+from ttt_batch.learners.base import make_game
 from ttt_batch.play.counts import Counts
 from ttt_batch.play.replay import trimmed
 from ttt_batch.trainers.base import Task, Trainer
-from ttt_batch.wide import Seats, make_wide_game, play_wide
+from ttt_batch.wide import Seats, play_wide
 
 PIECE = 1 << 12
 """Games between two looks at `stop`."""
@@ -26,7 +27,7 @@ class PlyByPly(Trainer):
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         self._players = None if task.rival is None else Seats(task.rival, *self._seats)
-        self._game = make_wide_game(self.config.shape.cells)
+        self._game = make_game(self.config.shape.cells)
         self._by_outcome = np.zeros(4, np.int64)
 
     def _played(self) -> NDArray[np.int64]:

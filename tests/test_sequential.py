@@ -1,0 +1,102 @@
+"""Games one by one against play without favourites: every move looked up anew, in plain Python, and the same tables."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ttt_batch.config import make_config
+from ttt_batch.games import Games
+from ttt_batch.learners import LEARNERS
+from ttt_batch.learners.base import make_game
+from ttt_batch.learners.steps import make_step
+from ttt_batch.play.explorations import NEVER, exploring_plies, make_explorations
+from ttt_batch.policy import row_choices
+from ttt_batch.sequential import learn_games
+from ttt_batch.streams import GOLDEN, MASK_64, STRIDE, stream_key
+from ttt_batch.trainers import make_trainer
+
+STOPS = (1, 2, 40, 700, 2_500)
+
+CASES: list[dict[str, Any]] = [
+    *({"learner": name, "epsilon": epsilon} for name in LEARNERS for epsilon in (0.0, 0.03, 0.6)),
+    {"learner": "td", "alpha": 0.1, "epsilon": 0.1},
+    {"learner": "td", "alpha": 1.0, "gamma": 0.9, "epsilon": 0.3},
+    {"learner": "td", "alpha": "1/n", "epsilon": 0.3},
+    {"learner": "td", "symmetry": True, "epsilon": 0.2},
+    {"learner": "sutton-barto", "alpha": 0.9, "epsilon": 0.01},
+    {"learner": "sutton-barto", "symmetry": True, "epsilon": 0.01},
+    {"learner": "backward-q", "board": "2x3x2", "epsilon": 0.01},
+    {"learner": "minimax-q", "board": "1x9x3", "epsilon": 0.02},
+]
+
+
+def mixed(counter: int) -> int:
+    """SplitMix64's output for a counter."""
+    z = counter & MASK_64
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK_64
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK_64
+    return z ^ (z >> 31)
+
+
+def below(bits: int, n: int) -> int:
+    return ((bits >> 32) * n) >> 32
+
+
+class Plain:
+    """Plays and learns game by game; what may be picked is found out from the table at every move."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.config = make_config(batch=1, **options)
+        self.graph, self.learner = self.config.graph, LEARNERS[self.config.learner]
+        worth = self.learner.worth(self.config.settings)
+        alpha = self.config.alpha_schedule
+        self.tables = self.learner.start(self.graph, worth, np.random.default_rng(self.config.seed))
+        visits = np.zeros(self.tables[0].size if alpha.power else 0)
+        self.step = make_step(alpha.start, self.config.gamma, worth, alpha.power, visits)
+        self.explorations = make_explorations(self.config.epsilon_schedule.start)
+        self.key = int(stream_key(self.config.seed))
+        self.game = make_game(int(self.graph.ply.max()))
+        self.ended = np.zeros(self.graph.code.size - self.graph.first_edge.size + 1, np.int64)
+
+    def candidates(self, row: int) -> list[int]:
+        lo, hi = self.graph.first_edge[row : row + 2].tolist()
+        chosen = np.zeros(hi - lo, np.bool_)
+        row_choices(self.tables, self.graph, self.learner.choice, row, chosen)
+        return [int(lo + slot) for slot in np.flatnonzero(chosen)]
+
+    def play(self, number: int) -> tuple[list[int], list[bool]]:
+        base = self.key + number * int(STRIDE)
+        packed = int(exploring_plies(self.explorations, np.uint64(mixed(base))))
+        nibbles = [packed >> shift & 15 for shift in range(0, 64, 4)]
+        exploring_at = nibbles[: nibbles.index(NEVER)]
+        row, edges, exploring, decision = 0, [], [], 1
+        while row < self.graph.first_edge.size - 1:
+            explores = len(edges) in exploring_at
+            lo, hi = self.graph.first_edge[row : row + 2].tolist()
+            among = list(range(lo, hi)) if explores else self.candidates(row)
+            edges.append(among[below(mixed(base + decision * int(GOLDEN)), len(among))])
+            exploring.append(explores)
+            decision += explores or len(among) > 1
+            row = int(self.graph.child[edges[-1]])
+        return edges, exploring
+
+    def learn(self, number: int) -> None:
+        edges, exploring = self.play(number)
+        games = Games(np.array([0, len(edges)]), np.array(edges, np.uint32), np.array(exploring, np.bool_))
+        learn_games(self.tables, self.graph, self.step, games, self.game, self.ended)
+
+
+@pytest.mark.parametrize("options", CASES, ids=str)
+def test_play_by_favourites_is_play_by_the_table(options: dict[str, Any]) -> None:
+    plain = Plain(options)
+    trainer = make_trainer(plain.config)
+    number = 0
+    for stop in STOPS:
+        trainer.advance(stop, lambda: False)
+        while number < stop:
+            plain.learn(number)
+            number += 1
+        for ours, theirs in zip(trainer.tables, plain.tables, strict=True):
+            assert ours.tobytes() == theirs.tobytes(), stop
+    assert trainer.visits.tobytes() == plain.step.visits.tobytes()
