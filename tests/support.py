@@ -43,7 +43,8 @@ class Subject:
         return parse_games(lines, self.graph).games
 
     def learn(self, lines: list[str]) -> None:
-        learn_games(self.tables, self.graph, self.step, self.parse(lines), make_game(int(self.graph.ply.max())), self.ended)
+        game = make_game(int(self.graph.ply.max()))
+        learn_games(self.tables, self.graph, self.step, self.parse(lines), game, self.ended)
 
     def counts(self, lines: list[str]) -> Counts:
         games = self.parse(lines)
