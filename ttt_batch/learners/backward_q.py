@@ -70,7 +70,8 @@ def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, sta
         before = 1 - mover_of(graph, row)  # the player whose move led here
         value_sum, set_sum, pull_sum, ended = 0.0, 0.0, 0.0, 0
         lo, hi = edges_of(graph, row)
-        for edge in range(lo, hi):
+        for number in range(lo, hi):
+            edge = np.uint64(number)
             n = taken[edge, GREEDY] + taken[edge, EXPLORING]
             if n == 0:
                 continue

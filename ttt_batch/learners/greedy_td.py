@@ -66,7 +66,8 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stal
         mover = mover_of(graph, row)
         greedy_sum, n_greedy = 0.0, 0
         lo, hi = edges_of(graph, row)
-        for edge in range(lo, hi):
+        for number in range(lo, hi):
+            edge = np.uint64(number)
             n = taken[edge, GREEDY]
             if n != 0:
                 greedy_sum += n * value[mover, graph.child[edge]]
@@ -79,7 +80,8 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stal
         player = 1 - mover_of(graph, row)
         lessons, lesson_sum = 0.0, 0.0
         lo, hi = edges_of(graph, row)
-        for edge in range(lo, hi):
+        for number in range(lo, hi):
+            edge = np.uint64(number)
             n = taken[edge, GREEDY] + taken[edge, EXPLORING]
             if n == 0:
                 continue

@@ -69,7 +69,8 @@ def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, stal
         best, best_after = -np.inf, -np.inf
         first, first_after = -1, -1
         lo, hi = edges_of(graph, row)
-        for edge in range(lo, hi):
+        for number in range(lo, hi):
+            edge = np.uint64(number)
             # No branch around unvisited edges: a share of 0 of the way is no way, and costs less than a wrong guess.
             visits = taken[edge, GREEDY] + taken[edge, EXPLORING]
             child = graph.child[edge]
@@ -77,11 +78,11 @@ def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, stal
             target = ahead if child < n_open else worth
             before = q[edge]
             here = sign * before
-            first = edge if here > best else first
+            first = number if here > best else first
             best = here if here > best else best
             q[edge] = before + share_of(step, edge, visits) * (target - before)
             here = sign * q[edge]
-            first_after = edge if here > best_after else first_after
+            first_after = number if here > best_after else first_after
             best_after = here if here > best_after else best_after
         # The row's best before it changed: the rows above fold with the values from before the batch.
         counts.scratch[row] = sign * best

@@ -49,27 +49,28 @@ def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, s
     value, n_rows, taken, visited = tables.value, graph.code.shape[0], counts.taken, counts.visited
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row = visited[i]
-        mover = mover_of(graph, row)
+        mover, other = np.uint64(mover_of(graph, row)), np.uint64(1 - mover_of(graph, row))
         own_visits, own_sum, other_sum = 0, 0.0, 0.0
         lo, hi = edges_of(graph, row)
-        for edge in range(lo, hi):
+        for number in range(lo, hi):
+            edge = np.uint64(number)
             # No branch around edges that were not taken: they add nothing, and a wrong guess costs more.
             greedy, exploring = taken[edge, GREEDY], taken[edge, EXPLORING]
             child = graph.child[edge]
             own_visits += greedy
             own_sum += greedy * value[mover, child]
-            other_sum += (greedy + exploring) * value[1 - mover, child]
+            other_sum += (greedy + exploring) * value[other, child]
         if own_visits != 0:
             own = value[mover, row]
-            value[mover, row] = own + share_of(step, mover * n_rows + row, own_visits) * (
+            value[mover, row] = own + share_of(step, np.int64(mover) * n_rows + row, own_visits) * (
                 step.gamma * (own_sum / own_visits) - own
             )
         visits = counts.arrived[row]
-        other = value[1 - mover, row]
-        value[1 - mover, row] = other + share_of(step, (1 - mover) * n_rows + row, visits) * (
-            step.gamma * (other_sum / visits) - other
+        before = value[other, row]
+        value[other, row] = before + share_of(step, np.int64(other) * n_rows + row, visits) * (
+            step.gamma * (other_sum / visits) - before
         )
-        if value[1 - mover, row] != other:  # the rows above are ordered by the other player's values
+        if value[other, row] != before:  # the rows above are ordered by the other player's values
             mark_parents(graph, row, stale)
 
 

@@ -77,11 +77,11 @@ def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, sta
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row = counts.visited[i]
         visits = counts.arrived[row]
-        mover = mover_of(graph, row)
-        waiting = 1 - mover
+        mover, waiting = np.uint64(mover_of(graph, row)), np.uint64(1 - mover_of(graph, row))
         own_sum, waiting_sum = 0.0, 0.0
         lo, hi = edges_of(graph, row)
-        for edge in range(lo, hi):
+        for number in range(lo, hi):
+            edge = np.uint64(number)
             n = taken[edge, GREEDY] + taken[edge, EXPLORING]
             if n != 0:
                 child = graph.child[edge]
@@ -91,7 +91,7 @@ def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, sta
         ahead[row] = own_sum / visits
         if row != 0:
             target = step.gamma * (waiting_sum / visits)
-            if _step_towards(value, waiting, row, share_of(step, waiting * n_rows + row, visits), target):
+            if _step_towards(value, waiting, row, share_of(step, np.int64(waiting) * n_rows + row, visits), target):
                 mark_parents(graph, row, stale)
 
 

@@ -49,8 +49,8 @@ def list_visited(graph: Graph, counts: Counts, ply: int, n: int) -> Any:
     Without a branch: which rows are reached is as unpredictable as chance.
     """
     for row in range(np.int64(graph.ply_start[ply]), np.int64(graph.ply_start[ply + 1])):
-        counts.visited[n] = row
-        n += counts.arrived[row] != 0
+        counts.visited[np.uint64(n)] = row
+        n += counts.arrived[np.uint64(row)] != 0
     return n
 
 
@@ -63,7 +63,7 @@ def complete(graph: Graph, policy: Policy, drawn: Any, counts: Counts, games: in
     `counts` (nothing arrived) and `drawn` are modified in place.
     """
     visited, taken, arrived = counts.visited, counts.taken, counts.arrived
-    n_edges = graph.child.shape[0]
+    n_edges = np.uint64(graph.child.shape[0])
     arrived[0] = games
     n = 0
     for ply in range(graph.ply_start.shape[0] - 1):
@@ -72,7 +72,8 @@ def complete(graph: Graph, policy: Policy, drawn: Any, counts: Counts, games: in
             row = visited[i]
             rest = arrived[row]
             lo, hi = edges_of(graph, row)
-            for edge in range(lo, hi):
+            for number in range(lo, hi):
+                edge = np.uint64(number)
                 exploring = np.int64(drawn[n_edges + edge])
                 drawn[n_edges + edge] = 0
                 taken[edge, GREEDY] = 0
@@ -83,7 +84,8 @@ def complete(graph: Graph, policy: Policy, drawn: Any, counts: Counts, games: in
                 taken[policy.ordered[lo], GREEDY] = rest
                 arrived[graph.child[policy.ordered[lo]]] += rest
             else:
-                for slot in range(lo, lo + policy.best[row]):
+                for number in range(lo, lo + policy.best[row]):
+                    slot = np.uint64(number)
                     greedy = np.int64(drawn[slot])
                     drawn[slot] = 0
                     taken[policy.ordered[slot], GREEDY] = greedy
