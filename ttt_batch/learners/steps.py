@@ -53,7 +53,7 @@ def fill_weights(alpha: float, weights: Any) -> None:
 
 
 @inlined
-def step_size(step: Step, entry: int, n: float) -> Any:
+def step_size(step: Step, entry: Any, n: float) -> Any:
     """The step size of table entry `entry` in this batch, counting its `n` visits."""
     if step.power == 0.0:
         return step.alpha
@@ -63,7 +63,7 @@ def step_size(step: Step, entry: int, n: float) -> Any:
 
 
 @inlined
-def share_of(step: Step, entry: int, n: Any) -> Any:
+def share_of(step: Step, entry: Any, n: Any) -> Any:
     """Share of the way to its mean target that table entry `entry` goes in a batch that visits it `n` times.
 
     n: int, or float where visits are fractional.

@@ -55,7 +55,7 @@ def _state_value(tables: ValueFeedTables, graph: Graph, row: int, player: int) -
 
 
 @inlined
-def _step_towards(value: Any, player: int, row: int, share: float, target: float) -> Any:
+def _step_towards(value: Any, player: Any, row: int, share: float, target: float) -> Any:
     """Move one value `share` of the way to `target`, from 0 where it was never seen; return whether it changed."""
     before = value[player, row]
     origin = before if before == before else 0.0

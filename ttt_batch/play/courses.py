@@ -27,6 +27,9 @@ EVERY_ENTRY = np.uint64(0x0001_0001_0001_0001)
 PER_WORD = 4
 """Entries in a word of 64 bits."""
 
+ONE, TWO, LENGTH = (np.uint64(n) for n in (1, 2, NEVER + 1))
+TO_WORDS = np.uint64(PER_WORD.bit_length() - 1)
+
 
 class Courses(NamedTuple):
     """A policy laid out for play; a pure function of graph and policy.
@@ -79,7 +82,8 @@ def pack_row(graph: Graph, policy: Policy, courses: Courses, row: int) -> None:
     """Pack the policy's moves of one row; `courses.decision` and `courses.move` are modified in place."""
     lo, _ = edges_of(graph, row)
     courses.decision[2 * row] = np.int64(policy.best[row]) | (lo << SLOT)
-    for slot in range(lo, lo + policy.best[row]):
+    for number in range(lo, lo + policy.best[row]):
+        slot = np.uint64(number)
         courses.move[slot] = courses.begin[graph.child[policy.ordered[slot]]]
 
 
@@ -103,21 +107,22 @@ def lay_courses(graph: Graph, policy: Policy, courses: Courses) -> None:
         n_words = (NEVER + 1 - ply + PER_WORD - 1) // PER_WORD
         shift = np.uint64(16 * ((ply - NEVER - 1) % PER_WORD))
         others = ~(np.uint64(0xFFFF) << shift)
+        back = np.uint64(n_words)
         for row in range(np.int64(graph.ply_start[ply]), np.int64(graph.ply_start[ply + 1])):
-            end = (np.int64(courses.begin[row]) + NEVER + 1) // PER_WORD
+            end = (np.uint64(courses.begin[np.uint64(row)]) + LENGTH) >> TO_WORDS
             explores_here = np.uint64(2 * row + 1) << shift
-            if policy.best[row] == 1:
+            if policy.best[np.uint64(row)] == 1:
                 # Where the child's course is a word shorter, what stands before it is copied and never read.
-                child_end = (np.int64(courses.move[graph.first_edge[row]]) + NEVER + 1) // PER_WORD
-                words[end - n_words] = (words[child_end - n_words] & others) | explores_here
+                child_end = (np.uint64(courses.move[np.uint64(graph.first_edge[np.uint64(row)])]) + LENGTH) >> TO_WORDS
+                words[end - back] = (words[child_end - back] & others) | explores_here
                 if n_words > 1:
-                    words[end - 1] = words[child_end - 1]
+                    words[end - ONE] = words[child_end - ONE]
                 if n_words > 2:
-                    words[end - 2] = words[child_end - 2]
+                    words[end - TWO] = words[child_end - TWO]
             else:
                 stays = np.uint64(2 * row) * EVERY_ENTRY
-                words[end - n_words] = (stays & others) | explores_here
+                words[end - back] = (stays & others) | explores_here
                 if n_words > 1:
-                    words[end - 1] = stays
+                    words[end - ONE] = stays
                 if n_words > 2:
-                    words[end - 2] = stays
+                    words[end - TWO] = stays
