@@ -49,12 +49,16 @@ def _updated(tables: TdTables, graph: Graph, row: int, share: float, gamma: floa
     """The value of `row` after going `share` of the way to its best child."""
     value = tables.value
     lo, hi = edges_of(graph, row)
-    sign = 1.0 - 2.0 * mover_of(graph, row)
-    best = sign * value[graph.child[np.uint64(lo)]]
-    for edge in range(lo + 1, hi):
-        there = sign * value[graph.child[np.uint64(edge)]]
-        best = there if there > best else best
-    return value[row] + share * (gamma * (sign * best) - value[row])
+    best = value[graph.child[np.uint64(lo)]]
+    if mover_of(graph, row):  # a loop for each player: no number has to change its sign
+        for edge in range(lo + 1, hi):
+            there = value[graph.child[np.uint64(edge)]]
+            best = there if there < best else best
+    else:
+        for edge in range(lo + 1, hi):
+            there = value[graph.child[np.uint64(edge)]]
+            best = there if there > best else best
+    return value[row] + share * (gamma * best - value[row])
 
 
 @fold.register(TdTables)
