@@ -10,6 +10,7 @@ from ttt_batch.games import Games
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
+from ttt_batch.plans import rival_policy
 from ttt_batch.play.explorations import NEVER, exploring_plies, make_explorations
 from ttt_batch.policy import row_choices
 from ttt_batch.sequential import learn_games
@@ -100,3 +101,31 @@ def test_play_by_favourites_is_play_by_the_table(options: dict[str, Any]) -> Non
         for ours, theirs in zip(trainer.tables, plain.tables, strict=True):
             assert ours.tobytes() == theirs.tobytes(), stop
     assert trainer.visits.tobytes() == plain.step.visits.tobytes()
+
+
+MEMORIES: list[dict[str, Any]] = [
+    *({"learner": name, "batch": batch} for name in LEARNERS for batch in (1, 128)),
+    {"learner": "td", "batch": 128, "engine": "flow"},
+    {"learner": "td", "batch": 128, "gamma": 0.9, "alpha": 1.0},
+    {"learner": "td", "batch": 128, "alpha": "0.2->0.9:linear", "horizon": 5_000},
+    {"learner": "td", "batch": 1, "alpha": "0.2->0.9:linear", "horizon": 5_000},
+    {"learner": "td", "batch": 128, "alpha": "1/n"},
+    {"learner": "td", "batch": 128, "opponent": "random", "seat": "both"},
+    {"learner": "td", "batch": 1, "opponent": "optimal", "seat": "both"},
+    {"learner": "td", "batch": 128, "board": "2x5x3"},
+    {"learner": "td", "batch": 128, "board": "2x5x3", "engine": "flow"},
+]
+
+
+@pytest.mark.parametrize("options", MEMORIES, ids=str)
+def test_what_is_remembered_between_batches_changes_nothing(options: dict[str, Any]) -> None:
+    """Favourites, settled rows and whatever folds leave for the next: a trainer made anew has none of them."""
+    config = make_config(**options)
+    rival = rival_policy(config.opponent, config) if config.opponent else None
+    one, other = make_trainer(config, rival=rival), make_trainer(config, rival=rival)
+    for games in range(128, 5_000, 128):
+        other = make_trainer(config, rival=rival, state=other.state())
+        for trainer in (one, other):
+            trainer.advance(games, lambda: False)
+    for ours, theirs in zip(one.tables, other.tables, strict=True):
+        assert ours.tobytes() == theirs.tobytes()

@@ -62,7 +62,7 @@ def _fold(tables: MonteCarloTables, graph: Graph, counts: Counts, step: Step, st
             total += n * (step.worth[0, graph.outcome[child]] if graph.outcome[child] else mean[child]) if n else 0.0
         mean[row] = total / counts.arrived[row]
         tables.value[row] += share_of(step, row, counts.arrived[row]) * (mean[row] - tables.value[row])
-        mark_parents(graph, row, stale)
+        mark_parents(graph, row, stale, True)
 
 
 MONTE_CARLO = Learner(

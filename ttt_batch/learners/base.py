@@ -83,10 +83,10 @@ def start_row(graph: Graph, row: Any) -> Any:
 
 
 @inlined
-def mark_parents(graph: Graph, row: int, stale: Any) -> None:
-    """Set `stale` (bool[U]) for every row with a move into `row`."""
+def mark_parents(graph: Graph, row: int, marks: Any, mark: Any) -> None:
+    """Set `marks` (an entry a row) to `mark` for every row with a move into `row`, in place."""
     for i in range(np.int64(graph.first_parent[row]), np.int64(graph.first_parent[row + 1])):
-        stale[graph.parent[i]] = True
+        marks[graph.parent[i]] = mark
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stal
             share = share_of(step, player * graph.code.shape[0] + row, lessons)
             value[player, row] = before + share * (step.gamma * (lesson_sum / lessons) - before)
             if value[player, row] != before:
-                mark_parents(graph, row, stale)
+                mark_parents(graph, row, stale, True)
 
 
 @learn.register(GreedyTdTables)

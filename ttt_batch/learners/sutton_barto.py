@@ -71,7 +71,7 @@ def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, s
             step.gamma * (other_sum / visits) - before
         )
         if value[other, row] != before:  # the rows above are ordered by the other player's values
-            mark_parents(graph, row, stale)
+            mark_parents(graph, row, stale, True)
 
 
 @learn.register(SuttonBartoTables)

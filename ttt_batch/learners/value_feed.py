@@ -73,7 +73,7 @@ def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, sta
             player = 1 - mover_of(graph, row)
             target = step.gamma * step.worth[player, graph.outcome[row]]
             if _step_towards(value, player, row, share_of(step, player * n_rows + row, visits), target):
-                mark_parents(graph, row, stale)
+                mark_parents(graph, row, stale, True)
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row = counts.visited[i]
         visits = counts.arrived[row]
@@ -92,7 +92,7 @@ def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, sta
         if row != 0:
             target = step.gamma * (waiting_sum / visits)
             if _step_towards(value, waiting, row, share_of(step, np.int64(waiting) * n_rows + row, visits), target):
-                mark_parents(graph, row, stale)
+                mark_parents(graph, row, stale, True)
 
 
 @learn.register(ValueFeedTables)

@@ -21,7 +21,7 @@ class Counts(NamedTuple):
     n_visited: int64[1].
     taken: int64[E, 2], how often each edge was taken GREEDY and EXPLORING; edges of other rows hold anything.
     arrived: int64[S], how many games passed through or ended in each row.
-    scratch: float64[S * 4], for folds: what a row hands to the rows above it; holds nothing between folds.
+    scratch: float64[S * 4], zeros at first, for folds alone: what a row hands to the rows above, or to the next fold.
     """
 
     visited: Any

@@ -22,7 +22,9 @@ class Batched(Trainer):
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         self._work_seats = sorted(set(self._seats))
-        self._works = [make_workspace(self.graph, rival=task.rival, seat=seat) for seat in self._work_seats]
+        works = [make_workspace(self.graph, rival=task.rival, seat=seat) for seat in self._work_seats]
+        # One scratch: a fold may leave something there for the next.
+        self._works = [work._replace(counts=works[0].counts) for work in works]
 
     def _played(self) -> NDArray[np.int64]:
         return outcomes_of(self.graph, np.sum([work.ended for work in self._works], axis=0))
