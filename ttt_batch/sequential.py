@@ -171,24 +171,21 @@ def run_games(
                 child = np.uint64(graph.child[np.uint64(edge)])
                 decided = rival.best[row] > 1
             else:
-                among, found = (word >> AMONG_AT) & COUNT, (word >> SET_AT) & SET
-                if keeps_settled and game.settled[row]:
-                    holds = True
-                elif among == ONE:
-                    holds = leads(tables, graph, choice, lo, hi, edge, ply & 1)
-                else:
-                    holds = found == np.uint64(best_set(tables, graph, choice, lo, hi, ply & 1))
-                if not holds:
-                    found = np.uint64(best_set(tables, graph, choice, lo, hi, ply & 1))
-                    members = found << MEMBER_BITS
+                among, best = (word >> AMONG_AT) & COUNT, (word >> SET_AT) & SET
+                now_best = best
+                known_best = keeps_settled and game.settled[row]
+                if not known_best and (among != ONE or not leads(tables, graph, choice, lo, hi, edge, ply & 1)):
+                    now_best = np.uint64(best_set(tables, graph, choice, lo, hi, ply & 1))
+                if now_best != best:
+                    members = now_best << MEMBER_BITS
                     slot, among = np.uint64(favourites.member[members]), np.uint64(favourites.member[members | SIZE])
                     edge = lo + np.int64(slot)
                     child = np.uint64(graph.child[np.uint64(edge)])
-                    found_now = (slot << SLOT_AT) | (among << AMONG_AT) | (found << SET_AT)
-                    favourites.word[row] = (word & KEPT) | found_now | (child << CHILD_AT)
+                    choices = (slot << SLOT_AT) | (among << AMONG_AT) | (now_best << SET_AT)
+                    favourites.word[row] = (word & KEPT) | choices | (child << CHILD_AT)
                 decided = among != ONE
                 if decided:
-                    edge = lo + np.int64(favourites.member[(found << MEMBER_BITS) | np.uint64(below(bits, among))])
+                    edge = lo + np.int64(favourites.member[(now_best << MEMBER_BITS) | np.uint64(below(bits, among))])
             if decided:
                 by_chance = True
                 child = np.uint64(graph.child[np.uint64(edge)])
