@@ -39,7 +39,7 @@ CALLS = {
         ("ttt_batch.trainers", "Trainer.advance"),
         ("ttt_batch.recorder", "Recorder.record"),
     ),
-    "writing": (("ttt_batch.run", "Run.save"),),
+    "writing": (("ttt_batch.checkpoints", "Checkpoints.write"),),
     # Types the arguments, finds the machine code in the cache and links it; called once a kernel and signature.
     KERNELS: (("numba.core.dispatcher", "_DispatcherBase._compile_for_args"),),
 }
@@ -100,13 +100,15 @@ def run_stages(started: float, folder: str) -> None:
     with watch.stage(HASH):
         cache_folder()  # every kernel asks for it when its module is imported
     with watch.stage(PACKAGE):
-        for module in ("ttt_batch.training", "ttt_batch.reports", "ttt_batch.runfile.writing"):
+        for module in ("ttt_batch.training", "ttt_batch.reports.training", "ttt_batch.runfile.writing"):
             importlib.import_module(module)
     for name, calls in CALLS.items():
         for module, path in calls:
             watch.watch(module, path, name)
     with watch.stage(REST), contextlib.redirect_stdout(io.StringIO()):
         status = run(["train", "--games", str(GAMES), "--out", str(Path(folder, "run.h5"))])
+    if missed := [name for name in CALLS if watch.seconds[name] == 0.0]:
+        sys.exit(f"never came to {', '.join(missed)}: the package does it elsewhere now")
     gc.freeze()
     print(json.dumps({"stages": watch.seconds, "over": time.monotonic()}), flush=True)
     sys.exit(status)

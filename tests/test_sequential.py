@@ -103,6 +103,25 @@ def test_play_by_favourites_is_play_by_the_table(options: dict[str, Any]) -> Non
     assert trainer.visits.tobytes() == plain.step.visits.tobytes()
 
 
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_lesson_changes_only_what_the_game_met(name: str) -> None:
+    """What lets a game repeat itself: all other moves of its rows score as before."""
+    plain = Plain({"learner": name, "epsilon": 0.5})
+    changes = 0
+    for number in range(300):
+        before = [table.copy() for table in plain.tables]
+        edges, _ = plain.play(number)
+        plain.learn(number)
+        met = {"S": {0, *plain.graph.child[edges].tolist()}, "E": set(edges)}
+        for field, ours, theirs in zip(plain.learner.fields, plain.tables, before, strict=True):
+            axes = plain.learner.fields[field][0]
+            same = (ours == theirs) | np.isnan(ours)
+            changed = set(np.flatnonzero(~same.reshape(-1, ours.shape[-1]).all(axis=0)).tolist())
+            assert changed <= met[axes[-1]]
+            changes += len(changed)
+    assert changes > 300
+
+
 MEMORIES: list[dict[str, Any]] = [
     *({"learner": name, "batch": batch} for name in LEARNERS for batch in (1, 128)),
     {"learner": "td", "batch": 128, "engine": "flow"},
