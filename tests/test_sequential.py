@@ -122,8 +122,16 @@ def test_a_lesson_changes_only_what_the_game_met(name: str) -> None:
     assert changes > 300
 
 
-MEMORIES: list[dict[str, Any]] = [
-    *({"learner": name, "batch": batch} for name in LEARNERS for batch in (1, 128)),
+REMEMBERING = ("td", "sutton-barto")
+"""Learners for the quick tests: one that leaves something for its next fold, one whose games repeat themselves."""
+
+MEMORIES: list[Any] = [
+    *({"learner": name, "batch": batch} for name in REMEMBERING for batch in (1, 128)),
+    *(
+        pytest.param({"learner": name, "batch": batch}, marks=pytest.mark.slow)
+        for name in sorted(LEARNERS.keys() - REMEMBERING)
+        for batch in (1, 128)
+    ),
     {"learner": "td", "batch": 128, "engine": "flow"},
     {"learner": "td", "batch": 128, "gamma": 0.9, "alpha": 1.0},
     {"learner": "td", "batch": 128, "alpha": "0.2->0.9:linear", "horizon": 5_000},
