@@ -58,7 +58,8 @@ def edges_of(graph: Graph, row: Any) -> Any:
 
     What is stored is unsigned: for an index that might be negative Numba adds a check and a selection to every access
     (the sweeps take 1.2 to 1.6 times as long, games one by one 1.1 to 1.5 times).  It is counted with as int64,
-    because Numba turns the sum of an unsigned and a signed 64-bit number into a float.
+    because Numba turns the sum of an unsigned and a signed 64-bit number into a float; loops that are hot make it
+    unsigned again where it is an index (batches 1.04 to 1.1 times, games one by one 1.1 to 1.5 times as fast).
     """
     return np.int64(graph.first_edge[row]), np.int64(graph.first_edge[row + 1])
 

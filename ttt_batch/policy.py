@@ -91,7 +91,8 @@ def best_moves(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, move
 def leads(tables: Any, graph: Graph, choice: Choice, lo: Any, hi: Any, edge: Any, mover: Any) -> Any:
     """Whether of the edges `lo` to `hi - 1` of a row `edge` is the only one that a greedy mover may pick.
 
-    One look at each, to the end: stopping early is one more branch to guess.  False where ties take longer to tell.
+    One look at each, to the end: stopping early is one more branch to guess.  False where ties take longer to tell;
+    where the first of equals is taken they are common, and worth telling (greedy-td one by one 1.4 times as fast).
     """
     leading = score(tables, graph, edge, mover)
     n = 0
