@@ -196,7 +196,8 @@ def pick(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, mover: int
 def best_set(tables: Any, graph: Graph, choice: Choice, lo: Any, hi: Any, mover: Any) -> Any:
     """The edges `lo` to `hi - 1` (at most 63) that a greedy mover may pick: int64, bit i for edge lo + i.
 
-    The same moves as in `order_row`'s list, all of them where the table has seen none.  Selections, no branches.
+    The same moves as in `order_row`'s list, all of them where the table has seen none.  Selections, no branches; by way
+    of `best_moves`, which counts what is not needed here, games one by one are 4 to 5 % slower (td, backward-q).
     """
     best, bits = -np.inf, np.int64(0)
     if choice.tie == UNIFORM and choice.window == 0.0:

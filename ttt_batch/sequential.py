@@ -42,7 +42,7 @@ QUIET = 3
 at epsilon 0.01 is 1.08 times as fast, greedy-td at epsilon 0.1 only 0.9 times: it seldom repeats a game."""
 
 COUNT_AT, SLOT_AT, AMONG_AT, SET_AT, CHILD_AT = (np.uint64(n) for n in (20, 24, 28, 32, 41))
-EDGES, COUNT, KEPT, SET = (np.uint64((1 << n) - 1) for n in (20, 4, 24, 9))
+EDGES, COUNT, KEPT, SET = (np.uint64((1 << n) - 1) for n in (20, 4, 24, CELLS))
 ONE, MEMBER_BITS, SIZE = np.uint64(1), np.uint64(4), np.uint64(15)
 
 

@@ -101,13 +101,9 @@ def _learn(tables: ValueFeedTables, graph: Graph, game: Game, plies: int, step: 
     reward, other = step.worth[(plies - 1) & 1, outcome], step.worth[plies & 1, outcome]
     for ply in range(plies, 0, -1):  # the two players by turns, each with a reward of its own
         player, row = np.uint64((ply - 1) & 1), game.row[np.uint64(ply)]
-        before = value[player, row]
-        origin = before if before == before else 0.0
-        reward = origin + step_size(step, np.int64(player) * graph.code.shape[0] + row, 1) * (
-            step.gamma * reward - origin
-        )
-        value[player, row] = reward
-        reward, other = other, reward
+        size = step_size(step, np.int64(player) * graph.code.shape[0] + row, 1)
+        _step_towards(value, player, row, size, step.gamma * reward)
+        reward, other = other, value[player, row]
 
 
 @begin.register(ValueFeedTables)
