@@ -128,6 +128,8 @@ def figures(plan: Plan) -> Iterator[Figure]:
         yield Figure(name, pair, "two", "games/s")
         # Small batches: never slower, less 3 % for the noise of the measurement.
         yield Figure(f"{name} / one thread", pair, "two/one", "x", target=(">=", least))
+        # What the machine has to give: where a neighbour has the second core, no program gets more.
+        yield Figure(f"two runs at once, batch {batch:,} / one", pair, "at once/one", "x")
         yield Figure(f"{name}: same bytes (1 = yes)", pair, "same", "", target=(">=", 1), summary=min)
     long = f"td, batch {BATCH:,}"
     yield Figure(f"{long}, after 10^7 games", "long run", "early", "games/s")

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -187,21 +188,39 @@ def flow_sizes(learner: str, epsilon: float | None = None) -> Contestant:
 
 
 def threads(batch: int) -> Contestant:
-    """The same games on one and on two threads, slice by slice in turn, and whether the tables agree."""
+    """The same games on one and on two threads, slice by slice in turn, and whether the tables agree.
+
+    Beside them two runs that know nothing of each other, at once: what the two cores have to give at that moment.
+    """
 
     def prepare(plan: Plan) -> Measure:
-        trainers = [warm_trainer("sutton-barto", batch, 0.1, threads=n) for n in (1, 2)]
+        trainers = [warm_trainer("sutton-barto", batch, 0.1, threads=n) for n in (1, 2, 1, 1)]
         games = games_in(trainers[0], plan.seconds / SLICES)
-        advance(trainers[1], trainers[0].games - trainers[1].games)
+        for trainer in trainers[1:]:
+            advance(trainer, trainers[0].games - trainer.games)
+
+        def at_once() -> float:
+            start = time.perf_counter()
+            other = threading.Thread(target=advance, args=(trainers[2], games))
+            other.start()
+            advance(trainers[3], games)
+            other.join()
+            return time.perf_counter() - start
+
+        ways = (lambda: advance(trainers[0], games), lambda: advance(trainers[1], games), at_once)
 
         def measure() -> Values:
-            seconds = [0.0, 0.0]
+            seconds = [0.0, 0.0, 0.0]
             for turn in range(SLICES):
-                for i in (0, 1) if turn % 2 else (1, 0):
-                    seconds[i] += advance(trainers[i], games)
-            one, two = (b"".join(array.tobytes() for array in trainer.tables) for trainer in trainers)
-            rates = [SLICES * games / spent for spent in seconds]
-            return {"one": rates[0], "two": rates[1], "two/one": rates[1] / rates[0], "same": float(one == two)}
+                for i in (0, 1, 2) if turn % 2 else (2, 1, 0):
+                    seconds[i] += ways[i]()
+            one, two = (b"".join(array.tobytes() for array in trainer.tables) for trainer in trainers[:2])
+            return {
+                "two": SLICES * games / seconds[1],
+                "two/one": seconds[0] / seconds[1],
+                "at once/one": 2 * seconds[0] / seconds[2],
+                "same": float(one == two),
+            }
 
         return measure
 

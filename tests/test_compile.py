@@ -201,6 +201,24 @@ def test_cached_kernels_are_loaded_without_the_library_that_compiling_needs(tmp_
     assert out.splitlines()[-1] == "0 []"
 
 
+def test_what_is_compiled_into_kernels_only_says_so() -> None:
+    @compile_.inlined
+    def part(number: int) -> int:
+        return 2 * number
+
+    @compile_.kernel
+    def whole(number: int) -> int:
+        return part(number) + 1  # type: ignore[no-any-return]
+
+    for _ in range(2):  # before and after it is compiled
+        if compile_.JIT_DISABLED:
+            assert part(20) == 40
+        else:
+            with pytest.raises(TypeError, match="part is compiled into kernels only"):
+                part(20)
+        assert whole(20) == 41
+
+
 def test_watchers_hear_of_each_kernel_in_turn_and_may_refuse() -> None:
     heard: list[str] = []
 

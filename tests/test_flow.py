@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from naive_streams import mixed
 
 from ttt_batch.board import Board
 from ttt_batch.compile import kernel
@@ -27,7 +28,7 @@ from ttt_batch.play.binomial import binomial, probability_ratio
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, complete, empty_counts
 from ttt_batch.play.courses import make_courses
 from ttt_batch.play.explorations import make_explorations
-from ttt_batch.play.flow import batch_base, flow, flow_rows
+from ttt_batch.play.flow import flow, flow_rows
 from ttt_batch.play.walk import make_lane, walk
 from ttt_batch.policy import Policy, legal_edges, policy_among
 from ttt_batch.streams import FLOW, GOLDEN, mix, stream_key
@@ -449,7 +450,7 @@ def test_rows_of_a_ply_can_be_drawn_in_any_order() -> None:
         pieces.visited[n : n + rows.size] = rows
         bounds = [n, n + rows.size // 3, n + rows.size // 2, n + rows.size]
         for first, last in reversed(list(itertools.pairwise(bounds))):
-            flow_rows(graph, case.policy, case.epsilon, batch_base(KEY, 0), pieces, first, last)
+            flow_rows(graph, case.policy, case.epsilon, np.uint64(mixed(int(KEY))), pieces, first, last)
         n += rows.size
     assert (pieces.arrived == whole.arrived).all() and (pieces.taken == whole.taken).all()
 

@@ -15,6 +15,7 @@ import naive
 import numpy as np
 import pytest
 from naive_boards import VariantBoard
+from naive_streams import below, drawn
 
 import ttt_batch as ttt
 from ttt_batch import matches
@@ -163,14 +164,6 @@ def test_matches_depend_on_the_seed_and_on_nothing_else(monkeypatch: pytest.Monk
     assert after == before
 
 
-def drawn(key: int, game: int, ply: int) -> int:
-    """SplitMix64's number `ply` of a game that owns 128, in plain integers."""
-    z = (key + (128 * game + ply) * 0x9E3779B97F4A7C15) % 2**64
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-    return z ^ (z >> 31)
-
-
 @pytest.mark.parametrize("player", PLAYERS)
 @pytest.mark.parametrize("seat", SEATS)
 def test_matches_on_a_large_board_go_as_played_by_hand(seat: str, player: str) -> None:
@@ -183,7 +176,7 @@ def test_matches_on_a_large_board_go_as_played_by_hand(seat: str, player: str) -
             own = naive.mover(position) == 1 + number
             cells = run.candidates(position) if own else naive_cells(board, position, player)
             bits = drawn(key, game, naive.ply(position))
-            position = board.place(position, cells[(bits >> 32) * len(cells) >> 32])
+            position = board.place(position, cells[below(bits, len(cells))])
         results[board.outcome(position)] += 1
     assert play(run, player, seat, games=25, seed=5) == Tally(*results.values())
 

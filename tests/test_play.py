@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from naive_streams import below, drawn
 
 from ttt_batch import streams
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, Board
@@ -19,7 +20,7 @@ from ttt_batch.play.explorations import NEVER, PLIES_AT_ONCE, SET_DRAW, make_exp
 from ttt_batch.play.walk import make_lane, walk
 from ttt_batch.policy import Policy, empty_policy, order_rows, random_policy
 from ttt_batch.scripted import PLAYERS
-from ttt_batch.streams import DRAWS, stream_key
+from ttt_batch.streams import stream_key
 from ttt_batch.trainers import Trainer, make_trainer
 
 EPSILONS = [0.0, 1e-9, 0.01, 0.1, 0.3, 0.5, 0.6, 0.999, 1.0]
@@ -27,19 +28,6 @@ BLOCKS = [1, 7, 1024]
 
 
 # --- the plain walk -------------------------------------------------------------------------------------
-
-
-def plain_draw(key: int, game: int, number: int) -> int:
-    """Draw `number` of a game: element 128 * game + number of the SplitMix64 sequence that starts at `key`."""
-    z = (key + (DRAWS * game + number) * 0x9E3779B97F4A7C15) % 2**64
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-    return z ^ (z >> 31)
-
-
-def plain_below(bits: int, n: int) -> int:
-    """A number in 0 .. n - 1 from the upper 32 of 64 random bits."""
-    return (bits >> 32) * n >> 32
 
 
 def unpacked(packed: int) -> frozenset[int]:
@@ -62,19 +50,19 @@ def plain_walk(graph: Graph, policy: Policy, epsilon: float, seed: int, first: i
     ordered, best = policy.ordered.tolist(), policy.best.tolist()
     taken = np.zeros((len(child), 2), np.int64)
     for game in range(first, last):
-        bits = plain_draw(key, game, SET_DRAW)
+        bits = drawn(key, game, SET_DRAW)
         own = bits % 2**PLIES_AT_ONCE
         threshold, other = divmod(columns[own], 2**PLIES_AT_ONCE)
         exploring = packed[own if bits >> PLIES_AT_ONCE < threshold else other]
         row, decision = 0, 1
         while row < len(best):
             explores = ply_of[row] in exploring
-            bits = plain_draw(key, game, decision)
+            bits = drawn(key, game, decision)
             decision += explores or best[row] > 1  # the draws of a game are numbered by what chance decides
             if explores:
-                edge = first_edge[row] + plain_below(bits, first_edge[row + 1] - first_edge[row])
+                edge = first_edge[row] + below(bits, first_edge[row + 1] - first_edge[row])
             else:
-                edge = ordered[first_edge[row] + plain_below(bits, best[row])]
+                edge = ordered[first_edge[row] + below(bits, best[row])]
             taken[edge, EXPLORING if explores else GREEDY] += 1
             row = child[edge]
     return taken

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_streams import below, drawn
 
 from ttt_batch.board import Board
 from ttt_batch.compile import kernel
@@ -159,13 +160,6 @@ def pick_moves(tables: Any, graph: Any, choice: Any, row: Any, key: Any, picked:
         picked[game], among[game] = pick(tables, graph, choice, lo, hi, mover_of(graph, row), bits)
 
 
-def plain_draw(key: int, game: int, number: int) -> int:
-    z = (key + (128 * game + number) * 0x9E3779B97F4A7C15) % 2**64
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-    return z ^ (z >> 31)
-
-
 @pytest.mark.parametrize("name", ["td", "value-feed", "backward-q", "minimax-q"])
 def test_picking_straight_from_the_tables_is_drawing_from_the_list(name: str) -> None:
     learner, graph, tables, policy = started(name, Board())
@@ -173,12 +167,12 @@ def test_picking_straight_from_the_tables_is_drawing_from_the_list(name: str) ->
     order_rows(tables, graph, learner.choice, policy)
     moves = listed(policy, graph)
     key = stream_key(11)
-    draws = [plain_draw(int(key), game, 1) >> 32 for game in range(40)]
+    draws = [drawn(key, game, 1) for game in range(40)]
     picked, among = np.zeros(40, np.int64), np.zeros(40, np.int64)
     for row in range(0, len(moves), 11):
         pick_moves(tables, graph, learner.choice, row, key, picked, among)
         assert set(among.tolist()) == {len(moves[row])}
-        assert picked.tolist() == [moves[row][draw * len(moves[row]) >> 32] for draw in draws]
+        assert picked.tolist() == [moves[row][below(bits, len(moves[row]))] for bits in draws]
 
 
 def test_picks_are_spread_evenly() -> None:

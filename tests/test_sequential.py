@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from naive_streams import below, drawn
 
 from ttt_batch.config import make_config
 from ttt_batch.games import Games
@@ -11,10 +12,10 @@ from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
 from ttt_batch.plans import rival_policy
-from ttt_batch.play.explorations import NEVER, exploring_plies, make_explorations
+from ttt_batch.play.explorations import NEVER, SET_DRAW, make_explorations
 from ttt_batch.policy import row_choices
 from ttt_batch.sequential import learn_games
-from ttt_batch.streams import GOLDEN, MASK_64, STRIDE, stream_key
+from ttt_batch.streams import stream_key
 from ttt_batch.trainers import make_trainer
 
 STOPS = (1, 2, 40, 700, 2_500)
@@ -30,18 +31,6 @@ CASES: list[dict[str, Any]] = [
     {"learner": "backward-q", "board": "2x3x2", "epsilon": 0.01},
     {"learner": "minimax-q", "board": "1x9x3", "epsilon": 0.02},
 ]
-
-
-def mixed(counter: int) -> int:
-    """SplitMix64's output for a counter."""
-    z = counter & MASK_64
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK_64
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK_64
-    return z ^ (z >> 31)
-
-
-def below(bits: int, n: int) -> int:
-    return ((bits >> 32) * n) >> 32
 
 
 class Plain:
@@ -66,9 +55,12 @@ class Plain:
         row_choices(self.tables, self.graph, self.learner.choice, row, chosen)
         return [int(lo + slot) for slot in np.flatnonzero(chosen)]
 
+    def packed_plies(self, bits: int) -> int:
+        column = int(self.explorations.column[bits % 512])
+        return int(self.explorations.packed[(bits if bits | 511 < column else column) % 512])
+
     def play(self, number: int) -> tuple[list[int], list[bool]]:
-        base = self.key + number * int(STRIDE)
-        packed = int(exploring_plies(self.explorations, np.uint64(mixed(base))))
+        packed = self.packed_plies(drawn(self.key, number, SET_DRAW))
         nibbles = [packed >> shift & 15 for shift in range(0, 64, 4)]
         exploring_at = nibbles[: nibbles.index(NEVER)]
         row, edges, exploring, decision = 0, [], [], 1
@@ -76,7 +68,7 @@ class Plain:
             explores = len(edges) in exploring_at
             lo, hi = self.graph.first_edge[row : row + 2].tolist()
             among = list(range(lo, hi)) if explores else self.candidates(row)
-            edges.append(among[below(mixed(base + decision * int(GOLDEN)), len(among))])
+            edges.append(among[below(drawn(self.key, number, decision), len(among))])
             exploring.append(explores)
             decision += explores or len(among) > 1
             row = int(self.graph.child[edges[-1]])

@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+from naive_streams import below, drawn
 
 import ttt_batch as ttt
 from ttt_batch import meetings
@@ -21,8 +22,6 @@ from ttt_batch.run import Run
 from ttt_batch.scripted import make_agent
 from ttt_batch.streams import MEETINGS, stream_key
 from ttt_batch.tournament import GAMES, Series, Tournament, series, tournament
-
-GOLDEN, M64 = 0x9E3779B97F4A7C15, 2**64 - 1
 
 
 @functools.cache
@@ -137,12 +136,9 @@ def test_points_and_places():
     assert [one.place for one in found.standings] == [1, 2, 2, 4]  # two are the same run
 
 
-def draws(seed: int, first: int, second: int, game: int, ply: int) -> int:
-    """The random number of a move, written from the description of the streams."""
-    counter = (int(stream_key(seed, MEETINGS + (first << 20) + second)) + (128 * game + ply) * GOLDEN) & M64
-    z = ((counter ^ (counter >> 30)) * 0xBF58476D1CE4E5B9) & M64
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & M64
-    return z ^ (z >> 31)
+def meeting_draw(seed: int, first: int, second: int, game: int, ply: int) -> int:
+    """The random number of a move."""
+    return drawn(stream_key(seed, MEETINGS + (first << 20) + second), game, ply)
 
 
 def replay(first: Run, second: Run, games: int, seed: int, seats: tuple[int, int] = (0, 1)) -> Tally:
@@ -153,7 +149,7 @@ def replay(first: Run, second: Run, games: int, seed: int, seats: tuple[int, int
         marks, outcome, ply = (EMPTY,) * board.cells, UNFINISHED, 0
         while outcome == UNFINISHED:
             cells = chosen[ply % 2](marks)
-            cell = cells[((draws(seed, *seats, game, ply) >> 32) * len(cells)) >> 32]
+            cell = cells[below(meeting_draw(seed, *seats, game, ply), len(cells))]
             if marks[cell] != EMPTY:
                 outcome = (SECOND_WINS, FIRST_WINS)[ply % 2]
             else:

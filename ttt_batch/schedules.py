@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ttt_batch.compile import inlined
+from ttt_batch.compile import kernel
 from ttt_batch.errors import UsageError
 
 CONSTANT, LINEAR, EXPONENTIAL, VISITS = 0, 1, 2, 3
@@ -95,7 +95,7 @@ def _number(name: str, text: str, positive: bool) -> float:
     return number
 
 
-@inlined
+@kernel
 def value_at(decay: Decay, game: Any) -> Any:
     """The value for a batch whose first game is `game` (from 0); for VISITS the value of a first visit."""
     if decay.kind == LINEAR:

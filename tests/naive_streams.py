@@ -1,0 +1,19 @@
+"""The random numbers in plain integers, written from their description: element 128 * game + n of SplitMix64."""
+
+
+def mixed(counter: int) -> int:
+    """SplitMix64's output for a counter: 64 bits."""
+    z = counter % 2**64
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+    return z ^ (z >> 31)
+
+
+def drawn(key: int, game: int, number: int) -> int:
+    """Draw `number` of a game in the sequence that starts at `key`."""
+    return mixed(int(key) + (128 * game + number) * 0x9E3779B97F4A7C15)
+
+
+def below(bits: int, n: int) -> int:
+    """A number in 0 .. n - 1 from the upper 32 of 64 random bits."""
+    return (bits >> 32) * n >> 32
