@@ -1,5 +1,6 @@
 """The command line, driven as a person would: as a process of its own, by pipes, signals and a terminal."""
 
+import contextlib
 import ctypes
 import io
 import json
@@ -50,17 +51,6 @@ def names(folder: Path) -> list[str]:
 def assert_plain(text: str) -> None:
     """No control characters but the ends of lines."""
     assert not re.search(r"[^\n\x20-\x7e]", text), text
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _compiling() -> Iterator[None]:
-    """Kernels that later tests need, compiled on another processor while these tests wait for commands."""
-    process = subprocess.Popen(
-        [*PROGRAM, "warmup", "--processes", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    yield
-    process.terminate()
-    process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -186,18 +176,25 @@ def test_ctrl_c_before_the_first_batch_says_so_and_writes_nothing(tmp_path: Path
     assert "interrupted" in stderr and "Traceback" not in stderr
 
 
-def test_an_interrupt_that_python_drops_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_that_python_drops_comes_again(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """LLVM calls Python back while it compiles; what is raised there never reaches the caller."""
     dropped: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: dropped.append(unraisable.exc_type))
+    started = time.monotonic()
     with pytest.raises(InterruptedTraining, match="the end"), Interrupt("the end"):
-        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
-        for _ in range(1000):
-            time.sleep(0.01)
-    assert dropped == []
+        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))()
+        time.sleep(60)
+    assert time.monotonic() - started < 30 and dropped == []
     with Interrupt("the end"):
         ctypes.CFUNCTYPE(None)(lambda: [][0])()
     assert dropped == [IndexError]
+
+
+def test_a_dropped_sigterm_is_still_no_persons_way_to_leave() -> None:
+    with pytest.raises(InterruptedTraining), Interrupt("the end"), contextlib.suppress(KeyboardInterrupt):
+        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGTERM))()
+        time.sleep(60)
 
 
 # --- compiling ------------------------------------------------------------------------------------------

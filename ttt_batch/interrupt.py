@@ -12,7 +12,8 @@ class Interrupt:
     """Turns the first Ctrl-C, SIGTERM or SIGHUP into a request to stop after the batch at hand.
 
     A second one, or one before any batch was learnt (kernels being compiled), stops at once.  An exception that arises
-    while LLVM calls back is printed and dropped by Python; it is raised again until it gets through.
+    while LLVM calls back, or something is finalised, is printed and dropped by Python; so the signal is sent again
+    until it gets through.
     message: what is said in the end.
 
     Raises InterruptedTraining on leaving where one of them came and ended what was done.  Where Ctrl-C is a way to
@@ -36,10 +37,16 @@ class Interrupt:
 
     def _dropped(self, dropped: Any) -> None:
         if issubclass(dropped.exc_type, KeyboardInterrupt):
-            self._again = threading.Timer(0.02, _thread.interrupt_main)
+            self._again = threading.Timer(0.02, self._send_again)
             self._again.start()
         else:
             self._hook_before(dropped)
+
+    def _send_again(self) -> None:
+        if hasattr(signal, "pthread_kill"):  # unlike interrupt_main, it ends a wait
+            signal.pthread_kill(threading.main_thread().ident or 0, self._stopped_by)
+        else:
+            _thread.interrupt_main(signal.Signals(self._stopped_by))
 
     def __enter__(self) -> "Interrupt":
         self._hook_before, sys.unraisablehook = sys.unraisablehook, self._dropped
