@@ -15,7 +15,7 @@ from ttt_batch.compile import on_compile
 from ttt_batch.console import is_live
 from ttt_batch.training import Progress
 
-COMPILING = "compiling kernels (once, about 15 seconds) ..."
+COMPILING = "compiling kernels (once, about 10 seconds) ..."
 """Training compiles for 12 s on one processor of 2.5 GHz, and nothing else takes longer."""
 
 
