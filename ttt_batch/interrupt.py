@@ -23,7 +23,7 @@ class Interrupt:
     def __init__(self, message: str) -> None:
         self.gently, self.message = False, message
         self._requested, self._stopped_by = False, 0
-        self._again: threading.Timer | None = None
+        self._over = threading.Lock()  # taken for good once nothing may be sent any more
 
     def requested(self) -> bool:
         """Whether to stop after the batch at hand."""
@@ -37,16 +37,19 @@ class Interrupt:
 
     def _dropped(self, dropped: Any) -> None:
         if issubclass(dropped.exc_type, KeyboardInterrupt):
-            self._again = threading.Timer(0.02, self._send_again)
-            self._again.start()
+            threading.Timer(0.02, self._send_again).start()
         else:
             self._hook_before(dropped)
 
     def _send_again(self) -> None:
+        if not self._over.acquire(blocking=False):
+            return  # what it was to interrupt has ended
+        number = signal.Signals(self._stopped_by or signal.SIGINT)
         if hasattr(signal, "pthread_kill"):  # unlike interrupt_main, it ends a wait
-            signal.pthread_kill(threading.main_thread().ident or 0, self._stopped_by)
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
         else:
-            _thread.interrupt_main(signal.Signals(self._stopped_by))
+            _thread.interrupt_main(number)
+        self._over.release()
 
     def __enter__(self) -> "Interrupt":
         self._hook_before, sys.unraisablehook = sys.unraisablehook, self._dropped
@@ -58,8 +61,7 @@ class Interrupt:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         sys.unraisablehook = self._hook_before
-        if self._again is not None:
-            self._again.cancel()  # what it was to interrupt has ended
+        self._over.acquire()
         for number, handler in self._before.items():
             signal.signal(number, handler)
         told_to = kind is None and self._stopped_by not in (0, signal.SIGINT)

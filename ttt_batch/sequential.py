@@ -19,7 +19,11 @@ sutton-barto at epsilon 0.01, 0.57 to 0.93 times for all others: keeping bounds 
 again); a copy of the scores by row, compared eight at a time (what is compared has just been stored in parts, and waits
 for that; keeping copies costs what looking saves); exploring without a branch (0.8 to 1.0 times: the look-ups of a move
 nobody makes delay the one that is made); playing 16 games ahead of the table, without branches, and playing those again
-whose moves did not hold (0.6 to 1.1 times: each part costs little, all together more than wrong guesses do).
+whose moves did not hold (0.6 to 1.1 times: each part costs little, all together more than wrong guesses do); looking
+at nine moves of every row instead of its own, or going back over nine plies of every game, so that no loop ends early
+(0.8 and 0.92 times); the favourite's row in a table of its own with 16 bits, or the rule of choice as a constant (1.0).
+What remains of backward-q is mostly waiting: 2.3 explorations a game that nobody can foresee, and 0.3 favourites that
+fail at 130 cycles each.
 """
 
 from typing import Any, NamedTuple
