@@ -22,9 +22,9 @@ from pathlib import Path
 import ttt_batch as ttt
 from ttt_batch.__main__ import run
 from ttt_batch.compile import KernelCache
-from ttt_batch.warmup import LEARNERS, OTHERS, run_job
+from ttt_batch.warmup import BEYOND, LEARNERS, OTHERS, run_job
 
-for name in (*LEARNERS, *OTHERS):
+for name in (*LEARNERS, *OTHERS, *(name + BEYOND for name in LEARNERS)):
     run_job(name)
 
 new = []
@@ -62,6 +62,23 @@ for learner in LEARNERS:
         f"export {learner}.h5 --to json --out {learner}.json",
         f"play {learner}.h5 --seed 1",
     ]
+    for board in ("2x5x3", "5x5x5"):
+        large = f"train --learner {learner} --games 20 --board {board} --overwrite --out {learner}-{board}"
+        commands += [
+            f"{large}.h5 --batch 7",
+            f"{large}-1.h5 --batch 1 --epsilon 0.3->0.1:linear",
+            f"{large}-f.h5 --batch 7 --engine flow",
+            f"{large}-r.h5 --batch 7 --record {learner}-{board}.txt",
+            f"{large}-s.h5 --batch 1 --record {learner}-{board}-1.txt",
+            f"{large}-o.h5 --batch 7 --opponent random",
+            f"{large}-p.h5 --batch 1 --opponent random --as first",
+            f"{large}-q.h5 --batch 7 --opponent random --engine flow",
+            f"learn-from {learner}-{board}.txt --learner {learner} --board {board} --out {learner}-{board}-g.h5",
+            f"info {learner}-{board}.h5",
+            f"evaluate {learner}-{board}.h5" + " --games 2" * (board == "5x5x5"),
+            f"show {learner}-{board}.h5",
+        ]
+    commands.append(f"compare {learner}-2x5x3.h5 {learner}-2x5x3-1.h5")
     if learner not in ("sutton-barto", "minimax-q"):
         commands += [f"{train}-v.h5 --batch {batch} --alpha 1/n" for batch in (1, 20)]
 commands += ["export td.h5 --to csv --out td.csv", "import td.csv --learner td --out imported.h5"]

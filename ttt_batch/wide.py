@@ -37,7 +37,10 @@ from ttt_batch.streams import below, draw, game_base, unit
 
 
 class Seats(NamedTuple):
-    """Who plays: the fixed opponent's policy, and the learner's seat (0 or 1) in games of even and odd numbers."""
+    """Who plays: the fixed opponent's policy, and the learner's seat (0 or 1) in games of even and odd numbers.
+
+    In self-play the seats are -1, and nobody asks for the opponent's policy.
+    """
 
     rival: Policy
     even: int
@@ -103,7 +106,7 @@ def play_wide(
     choice: Choice,
     step: Step,
     pace: Pace,
-    seats: Any,
+    seats: Seats,
     growth: Any,
     game: Game,
     counts: Any,
@@ -117,7 +120,7 @@ def play_wide(
 ) -> Any:
     """Play games `first_game` to `last_game - 1`; return the first one not played, for lack of room.
 
-    seats: `Seats`, or None in self-play.  growth: `Growth`, or None on an enumerated board.  counts: where the games
+    growth: `Growth`, or None on an enumerated board.  counts: where the games
     are counted (`Counts`, played with the tables as they are), or None to learn from each before the next.
     may_grow: whether to return where a game might need more room than there is; it plays on without otherwise.
     batch_game: the first game of the batch that is counted.
@@ -138,9 +141,7 @@ def play_wide(
         at = number if counts is None else batch_game
         epsilon = value_at(pace.epsilon, at)
         now = step_at(pace, step, at) if counts is None else step
-        seat = -1
-        if seats is not None:
-            seat = seats.odd if number & 1 else seats.even
+        seat = seats.odd if number & 1 else seats.even
         base = game_base(key, number)
         row, ply, image = np.int64(0), 0, np.int64(0)
         lost, complete = np.int64(0), True
@@ -150,7 +151,7 @@ def play_wide(
             lo, hi = edges_of(graph, row)
             bits = draw(base, 2 * ply + 1)
             explores = False
-            if seats is not None and seat >= 0 and ply & 1 != seat:
+            if seat >= 0 and ply & 1 != seat:
                 edge = rival_edge(graph, seats.rival, row, bits)
             else:
                 explores = epsilon > 0.0 and unit(draw(base, 2 * ply)) < epsilon

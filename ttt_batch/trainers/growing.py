@@ -27,7 +27,7 @@ class Growing(PlyByPly):
     def _count(self, last: int, seat: int, _grown: Grown) -> bool:
         """Count the batch of games `self.games` to `last - 1`, the learner in `seat`; False where there is no room."""
         self._counts_at_hand()
-        self._play(last, None if self._players is None else self._players._replace(even=seat, odd=seat))
+        self._play(last, self._players._replace(even=seat, odd=seat))
         return True
 
     def _counts_at_hand(self) -> Counts:

@@ -11,11 +11,16 @@ from ttt_batch.growth import Grown
 from ttt_batch.learners.base import make_game
 from ttt_batch.play.counts import Counts
 from ttt_batch.play.replay import trimmed
+from ttt_batch.policy import Policy
 from ttt_batch.trainers.base import Task, Trainer
 from ttt_batch.wide import Seats, play_wide
 
 PIECE = 1 << 12
 """Games between two looks at `stop`."""
+
+NOBODY = Policy(np.zeros(0, np.uint32), np.zeros(0, np.uint32))
+"""The fixed opponent of self-play.  A signature of `play_wide` of its own made that 0 to 3 % faster, for a second more
+of compiling each time."""
 
 
 class PlyByPly(Trainer):
@@ -26,7 +31,7 @@ class PlyByPly(Trainer):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        self._players = None if task.rival is None else Seats(task.rival, *self._seats)
+        self._players = Seats(task.rival or NOBODY, *self._seats)
         self._game = make_game(self.config.shape.cells)
         self._by_outcome = np.zeros(4, np.int64)
 
@@ -38,7 +43,7 @@ class PlyByPly(Trainer):
         self._play(end, self._players)
         self.games = end
 
-    def _play(self, last: int, players: Seats | None) -> None:
+    def _play(self, last: int, players: Seats) -> None:
         """Games `self.games` to `last - 1`, recorded in pieces; counted, or learnt from where there are no counts."""
         if self._record is None:
             self._play_piece(self.games, last, players, wide_space(0, self.config.shape.cells))
@@ -49,7 +54,7 @@ class PlyByPly(Trainer):
             self._play_piece(start, end, players, space)
             self._record(trimmed(space))
 
-    def _play_piece(self, first: int, last: int, players: Seats | None, space: Games) -> None:
+    def _play_piece(self, first: int, last: int, players: Seats, space: Games) -> None:
         """Games `first` to `last - 1`, written to `space` unless it is empty."""
         grown, game = self.grown, first
         while True:
