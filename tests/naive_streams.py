@@ -1,5 +1,7 @@
 """The random numbers in plain integers, written from their description: element 128 * game + n of SplitMix64."""
 
+from ttt_batch.play.explorations import NEVER
+
 
 def mixed(counter: int) -> int:
     """SplitMix64's output for a counter: 64 bits."""
@@ -12,6 +14,24 @@ def mixed(counter: int) -> int:
 def drawn(key: int, game: int, number: int) -> int:
     """Draw `number` of a game in the sequence that starts at `key`."""
     return mixed(int(key) + (128 * game + number) * 0x9E3779B97F4A7C15)
+
+
+def drawn_set(columns: list[int], bits: int) -> int:
+    """Which of the 512 sets of exploring plies a draw from an alias table chooses; see `Explorations.column`."""
+    own = bits % 512
+    threshold, other = divmod(columns[own], 512)
+    return own if bits >> 9 < threshold else other
+
+
+def unpacked(packed: int) -> frozenset[int]:
+    """The plies of a packed set."""
+    plies = []
+    while packed & 15 != NEVER:
+        plies.append(packed & 15)
+        packed >>= 4
+    assert packed == NEVER
+    assert plies == sorted(set(plies))
+    return frozenset(plies)
 
 
 def below(bits: int, n: int) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from naive_streams import below, drawn
+from naive_streams import below, drawn, drawn_set, unpacked
 
 from ttt_batch import streams
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, Board
@@ -16,7 +16,7 @@ from ttt_batch.graph import Graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, clear, complete, empty_counts, outcomes_of
 from ttt_batch.play.courses import make_courses
-from ttt_batch.play.explorations import NEVER, PLIES_AT_ONCE, SET_DRAW, make_explorations, set_probabilities
+from ttt_batch.play.explorations import SET_DRAW, make_explorations, set_probabilities
 from ttt_batch.play.walk import make_lane, walk
 from ttt_batch.policy import Policy, empty_policy, order_rows, random_policy
 from ttt_batch.scripted import PLAYERS
@@ -30,17 +30,6 @@ BLOCKS = [1, 7, 1024]
 # --- the plain walk -------------------------------------------------------------------------------------
 
 
-def unpacked(packed: int) -> frozenset[int]:
-    """The plies of a packed set."""
-    plies = []
-    while packed & 15 != NEVER:
-        plies.append(packed & 15)
-        packed >>= 4
-    assert packed == NEVER
-    assert plies == sorted(set(plies))
-    return frozenset(plies)
-
-
 def plain_walk(graph: Graph, policy: Policy, epsilon: float, seed: int, first: int, last: int) -> np.ndarray:
     """int64[E, 2]: how often each edge was taken, greedily and exploring, by games `first` to `last - 1`."""
     key = int(stream_key(seed))
@@ -50,10 +39,7 @@ def plain_walk(graph: Graph, policy: Policy, epsilon: float, seed: int, first: i
     ordered, best = policy.ordered.tolist(), policy.best.tolist()
     taken = np.zeros((len(child), 2), np.int64)
     for game in range(first, last):
-        bits = drawn(key, game, SET_DRAW)
-        own = bits % 2**PLIES_AT_ONCE
-        threshold, other = divmod(columns[own], 2**PLIES_AT_ONCE)
-        exploring = packed[own if bits >> PLIES_AT_ONCE < threshold else other]
+        exploring = packed[drawn_set(columns, drawn(key, game, SET_DRAW))]
         row, decision = 0, 1
         while row < len(best):
             explores = ply_of[row] in exploring

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from naive_streams import below, drawn
+from naive_streams import below, drawn, drawn_set, unpacked
 
 from ttt_batch.config import make_config
 from ttt_batch.games import Games
@@ -12,7 +12,7 @@ from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
 from ttt_batch.plans import rival_policy
-from ttt_batch.play.explorations import NEVER, SET_DRAW, make_explorations
+from ttt_batch.play.explorations import SET_DRAW, make_explorations
 from ttt_batch.policy import row_choices
 from ttt_batch.sequential import learn_games
 from ttt_batch.streams import stream_key
@@ -44,7 +44,9 @@ class Plain:
         self.tables = self.learner.start(self.graph, worth, np.random.default_rng(self.config.seed))
         visits = np.zeros(self.tables[0].size if alpha.power else 0)
         self.step = make_step(alpha.start, self.config.gamma, worth, alpha.power, visits)
-        self.explorations = make_explorations(self.config.epsilon_schedule.start)
+        explorations = make_explorations(self.config.epsilon_schedule.start)
+        self.columns = explorations.column.tolist()
+        self.explored = [unpacked(plies) for plies in explorations.packed.tolist()]
         self.key = int(stream_key(self.config.seed))
         self.game = make_game(int(self.graph.ply.max()))
         self.ended = np.zeros(self.graph.code.size - self.graph.first_edge.size + 1, np.int64)
@@ -55,14 +57,8 @@ class Plain:
         row_choices(self.tables, self.graph, self.learner.choice, row, chosen)
         return [int(lo + slot) for slot in np.flatnonzero(chosen)]
 
-    def packed_plies(self, bits: int) -> int:
-        column = int(self.explorations.column[bits % 512])
-        return int(self.explorations.packed[(bits if bits | 511 < column else column) % 512])
-
     def play(self, number: int) -> tuple[list[int], list[bool]]:
-        packed = self.packed_plies(drawn(self.key, number, SET_DRAW))
-        nibbles = [packed >> shift & 15 for shift in range(0, 64, 4)]
-        exploring_at = nibbles[: nibbles.index(NEVER)]
+        exploring_at = self.explored[drawn_set(self.columns, drawn(self.key, number, SET_DRAW))]
         row, edges, exploring, decision = 0, [], [], 1
         while row < self.graph.first_edge.size - 1:
             explores = len(edges) in exploring_at

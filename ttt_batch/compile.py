@@ -40,6 +40,7 @@ PACKAGE = __name__.partition(".")[0]
 # passes NamedTuples raises and lowers the count of each array (ordering the rows took three times as long).
 # error_model="numpy": no zero-division branch in the loops.  fastmath stays off: sums must not be
 # reassociated, or the same counts would give other bytes on another processor.
+# no_cfunc_wrapper=True: nobody calls a kernel by its address.
 OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",

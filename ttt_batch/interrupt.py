@@ -44,12 +44,14 @@ class Interrupt:
     def _send_again(self) -> None:
         if not self._over.acquire(blocking=False):
             return  # what it was to interrupt has ended
-        number = signal.Signals(self._stopped_by or signal.SIGINT)
-        if hasattr(signal, "pthread_kill"):  # unlike interrupt_main, it ends a wait
-            signal.pthread_kill(threading.main_thread().ident or 0, number)
-        else:
-            _thread.interrupt_main(number)
-        self._over.release()
+        try:
+            number = signal.Signals(self._stopped_by or signal.SIGINT)
+            if hasattr(signal, "pthread_kill"):  # unlike interrupt_main, it ends a wait
+                signal.pthread_kill(threading.main_thread().ident or 0, number)
+            else:
+                _thread.interrupt_main(number)
+        finally:
+            self._over.release()
 
     def __enter__(self) -> "Interrupt":
         self._hook_before, sys.unraisablehook = sys.unraisablehook, self._dropped

@@ -13,7 +13,7 @@ from ttt_batch.errors import UsageError
 from ttt_batch.files import shown
 from ttt_batch.graph import solve
 from ttt_batch.learners import learner_named
-from ttt_batch.policy import Policy, optimal_policy, random_policy
+from ttt_batch.policy import UNLISTED, Policy, optimal_policy, random_policy
 from ttt_batch.resuming import differing_settings, goal_of, kept_points, resumable_state, table_digest
 from ttt_batch.run import Run, load
 from ttt_batch.spaces import check_enumerable, space_of
@@ -156,7 +156,7 @@ def rival_policy(rival: Run | str, config: Config) -> Policy:
     if isinstance(rival, Run) and rival.config.board != config.board:
         raise UsageError(f"the opponent plays {rival.config.board}, not {config.board}; choose a run of the same board")
     if rival == "random" and config.grown:
-        return Policy(np.zeros(0, np.uint32), np.zeros(0, np.uint32))
+        return UNLISTED
     check_enumerable(config.shape, space_of(config.shape, config.symmetry), "an opponent that is not random")
     graph = config.graph
     if isinstance(rival, Run):

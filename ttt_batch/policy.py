@@ -248,6 +248,10 @@ def empty_policy(graph: Graph) -> Policy:
     return Policy(np.arange(graph.child.size, dtype=np.uint32), np.diff(graph.first_edge).astype(np.uint32)[:n_open])
 
 
+UNLISTED = Policy(np.zeros(0, np.uint32), np.zeros(0, np.uint32))
+"""A policy without a list of moves: random play on a growing board, or nobody's where nobody asks."""
+
+
 def policy_among(graph: Graph, allowed: NDArray[np.bool_]) -> Policy:
     """The policy uniform over the `allowed` (bool[E]) edges; every unfinished row needs at least one."""
     n_open, row = graph.first_edge.size - 1, rows_of_edges(graph)

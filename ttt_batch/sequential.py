@@ -86,7 +86,7 @@ def make_favourites(graph: Graph) -> Favourites:
 
 @inlined
 def look_ahead(explorations: Explorations, key: Any, first_game: int, exploring: Any) -> None:
-    """Draw what explores in the games from `first_game` on; write it into `exploring` (uint64[n], packed), in place."""
+    """Draw what explores in the games from `first_game` on; write it into `exploring` (uint64[AHEAD]), in place."""
     for i in range(AHEAD):
         exploring[np.uint64(i)] = exploring_plies(explorations, draw(game_base(key, first_game + i), SET_DRAW))
 
@@ -154,21 +154,19 @@ def run_games(
     keeps_settled = game.settled.shape[0] > 0
     quiet, known = 0, 0  # games in a row in which chance had no part; plies of the last one if it may repeat itself
     for number in range(first_game, last_game):
-        now, seat, exploring = step, -1, explorations
-        if circumstances is not None:
+        now, seat, base = step, -1, game_base(key, number)
+        if circumstances is None:
+            since = np.uint64(number - first_game) % np.uint64(AHEAD)
+            if since == np.uint64(0):
+                look_ahead(explorations, key, number, favourites.exploring)
+            plies = favourites.exploring[since]
+        else:
             odd = number & 1
             seat = circumstances.odd_seat if odd else circumstances.even_seat
             exploring = circumstances.explore_odd if odd else circumstances.explore_even
             now = step_at(circumstances.pace, step, number)  # one visit each: the tabulated weights are not needed
             set_explorations(circumstances.pace, seat, exploring, number)
-        base = game_base(key, number)
-        if circumstances is not None:
             plies = exploring_plies(exploring, draw(base, SET_DRAW))
-        else:
-            since = np.uint64(number - first_game) % np.uint64(AHEAD)
-            if since == np.uint64(0):
-                look_ahead(explorations, key, number, favourites.exploring)
-            plies = favourites.exploring[since]
         row, ply = np.uint64(0), 0
         if circumstances is None and known > 0:
             explores_late = np.int64(plies & NEXT_PLY) >= known

@@ -120,8 +120,9 @@ def play_wide(
 ) -> Any:
     """Play games `first_game` to `last_game - 1`; return the first one not played, for lack of room.
 
-    growth: `Growth`, or None on an enumerated board.  counts: where the games
-    are counted (`Counts`, played with the tables as they are), or None to learn from each before the next.
+    growth: `Growth`, or None on an enumerated board.
+    counts: where the games are counted (`Counts`, played with the tables as they are), or None to learn from each
+    before the next.
     may_grow: whether to return where a game might need more room than there is; it plays on without otherwise.
     batch_game: the first game of the batch that is counted.
     game: scratch.  outcomes: int64[4], games by outcome, added to.

@@ -56,7 +56,7 @@ def fold(tables: Any, graph: Any, counts: Any, step: Any, stale: Any) -> Any:
 
 @functools.partial(generic, inline=True)
 def learn(tables: Any, graph: Any, game: Any, plies: Any, step: Any) -> Any:
-    """Learn from one game of `plies` moves , sequentially; `tables` is modified in place.
+    """Learn from one game of `plies` moves, sequentially; `tables` is modified in place.
 
     To the last bit what `fold` makes of a batch of this one game.  Changes nothing but the entries of the game's
     positions and moves, and `game.settled`: `sequential` counts on it.
