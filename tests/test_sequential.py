@@ -1,19 +1,23 @@
 """Games one by one against play without favourites: every move looked up anew, in plain Python, and the same tables."""
 
+import itertools
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from naive_streams import below, drawn, drawn_set, unpacked
 
 from ttt_batch.config import make_config
+from ttt_batch.favourites import make_favourites, may_look_at_eight
 from ttt_batch.games import Games
+from ttt_batch.lanes import _exceeding, exceeding
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
 from ttt_batch.plans import rival_policy
 from ttt_batch.play.explorations import SET_DRAW, make_explorations
-from ttt_batch.policy import row_choices
+from ttt_batch.policy import row_choices, row_scores
 from ttt_batch.sequential import learn_games
 from ttt_batch.streams import stream_key
 from ttt_batch.trainers import make_trainer
@@ -29,8 +33,22 @@ CASES: list[dict[str, Any]] = [
     {"learner": "sutton-barto", "alpha": 0.9, "epsilon": 0.01},
     {"learner": "sutton-barto", "symmetry": True, "epsilon": 0.01},
     {"learner": "backward-q", "board": "2x3x2", "epsilon": 0.01},
+    {"learner": "backward-q", "symmetry": True, "epsilon": 0.3},
+    {"learner": "backward-q", "board": "2x2x2", "epsilon": 0.3},
+    {"learner": "backward-q", "board": "3x3x2", "epsilon": 0.3},
+    {"learner": "backward-q", "board": "1x9x2", "epsilon": 0.3},
+    {"learner": "backward-q", "board": "1x9x5", "epsilon": 0.3},
     {"learner": "minimax-q", "board": "1x9x3", "epsilon": 0.02},
 ]
+
+BOARDS = ("1x1x1", "1x2x2", "2x2x2", "2x3x2", "2x4x3", "3x3x2", "3x3x3", "1x9x1", "1x9x2", "1x9x3", "1x9x5", "1x9x9")
+"""Small boards: with and without nine cells, with games of a ply and games of nine."""
+
+
+@numba.njit
+def compared(values: Any, start: int, limit: float) -> Any:
+    """`exceeding` as kernels call it."""
+    return exceeding(values, np.uint64(start), limit)
 
 
 class Plain:
@@ -89,6 +107,54 @@ def test_play_by_favourites_is_play_by_the_table(options: dict[str, Any]) -> Non
         for ours, theirs in zip(trainer.tables, plain.tables, strict=True):
             assert ours.tobytes() == theirs.tobytes(), stop
     assert trainer.visits.tobytes() == plain.step.visits.tobytes()
+
+
+@pytest.mark.parametrize("symmetry", [False, True])
+@pytest.mark.parametrize("learner", ["backward-q", "minimax-q"])
+@pytest.mark.parametrize("board", BOARDS)
+def test_where_a_row_begins_is_known_from_its_ply(board: str, learner: str, symmetry: bool) -> None:
+    """Found by multiplication instead of looked up; on boards like 3x3 the number of moves is not looked up, either."""
+    graph = make_config(learner=learner, board=board, symmetry=symmetry).graph
+    favourites = make_favourites(graph)
+    rows = np.arange(graph.first_edge.size - 1)
+    ply, widths = graph.ply[rows].astype(np.int64), np.diff(graph.first_edge)
+    by_ply = 9 - np.arange(9) if favourites.count is None else favourites.count.astype(np.int64)
+    count = by_ply[ply]
+    assert (count == widths).all()
+    assert (favourites.offset[ply].astype(np.int64) + rows * count == graph.first_edge[:-1]).all()
+    ends = graph.ply[graph.code >= 0][rows.size :]
+    alike = learner != "minimax-q" and (ply.max(), widths.max()) == (8, 9) and ends.min() >= 5
+    assert (favourites.count is None) == alike
+
+
+@pytest.mark.parametrize("symmetry", [False, True])
+@pytest.mark.parametrize("board", BOARDS)
+def test_eight_edges_are_looked_at_only_where_there_are_eight(board: str, symmetry: bool) -> None:
+    graph = make_config(learner="backward-q", board=board, symmetry=symmetry).graph
+    read = [lo + 8 for lo, hi in itertools.pairwise(graph.first_edge.tolist()) if hi - lo > 1]
+    assert may_look_at_eight(graph) == (max(read, default=0) <= graph.child.size)
+    assert board != "3x3x3" or may_look_at_eight(graph)
+
+
+def test_eight_are_compared_as_one_by_one() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.choice([-np.inf, -1.0, -0.0, 0.0, 1e-300, 0.5, 1.0, np.inf, np.nan], 4_000)
+    for start in range(values.size - 8 + 1):
+        limit = values[start] if start % 2 else 0.5
+        expected = sum(1 << lane for lane in range(8) if values[start + lane] > limit)
+        assert compared(values, start, limit) == _exceeding(values, np.uint64(start), limit) == expected
+
+
+@pytest.mark.parametrize("name", [name for name, learner in LEARNERS.items() if learner.edge_scores])
+def test_scores_by_edge_are_what_the_learner_scores(name: str) -> None:
+    trainer = make_trainer(make_config(learner=name, seed=5))
+    trainer.advance(20_000, lambda: False)
+    graph, table = trainer.graph, getattr(trainer.tables, LEARNERS[name].edge_scores or "")
+    for row in range(graph.first_edge.size - 1):
+        lo, hi = graph.first_edge[row : row + 2].tolist()
+        scores = np.zeros(hi - lo)
+        row_scores(trainer.tables, graph, row, scores)
+        assert scores.tobytes() == table[lo:hi].tobytes()
 
 
 @pytest.mark.parametrize("name", LEARNERS)

@@ -28,7 +28,7 @@ from ttt_batch.growth import (
     lowest_image,
     mark,
 )
-from ttt_batch.learners.base import Game, fold, learn
+from ttt_batch.learners.base import Game, explored, fold, learn, with_exploring
 from ttt_batch.learners.steps import Step
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import Choice, Policy, pick
@@ -95,7 +95,7 @@ def count_game(graph: Graph, game: Game, plies: int, counts: Counts) -> None:
                 counts.taken[other, GREEDY] = 0
                 counts.taken[other, EXPLORING] = 0
         counts.arrived[row] += 1
-        counts.taken[edge, EXPLORING if game.exploring[ply] else GREEDY] += 1
+        counts.taken[edge, EXPLORING if explored(game, ply) else GREEDY] += 1
     counts.arrived[game.row[plies]] += 1
 
 
@@ -144,7 +144,7 @@ def play_wide(
         now = step_at(pace, step, at) if counts is None else step
         seat = seats.odd if number & 1 else seats.even
         base = game_base(key, number)
-        row, ply, image = np.int64(0), 0, np.int64(0)
+        row, ply, image, explored_at = np.int64(0), 0, np.int64(0), np.uint64(0)
         lost, complete = np.int64(0), True
         if growth is not None:
             lost = growth.used[LOST]
@@ -160,7 +160,8 @@ def play_wide(
                     edge = lo + below(bits, hi - lo)
                 else:
                     edge, _ = pick(tables, graph, choice, lo, hi, ply & 1, bits)
-            game.row[ply], game.edge[ply], game.exploring[ply] = row, edge, explores
+            game.row[ply], game.edge[ply] = row, edge
+            explored_at |= np.uint64(explores) << np.uint64(ply)
             if record.start.shape[0] > 1:
                 record.exploring[recorded + ply] = explores
                 record.edge[recorded + ply] = edge
@@ -175,11 +176,11 @@ def play_wide(
         if growth is not None:
             complete = growth.used[LOST] == lost
         if counts is None:
-            learn(tables, graph, game, ply, now)
+            learn(tables, graph, with_exploring(game, explored_at), ply, now)
             if growth is not None and not complete and step.visits.shape[0] > 0:
                 forget_borrowed(graph, growth, step.visits)
         elif complete:  # a batch learns nothing from a game that left the table
-            count_game(graph, game, ply, counts)
+            count_game(graph, with_exploring(game, explored_at), ply, counts)
         if record.start.shape[0] > 1:
             recorded += ply
             record.start[number - first_game + 1] = recorded
@@ -236,17 +237,18 @@ def learn_wide(
         if may_grow and not has_room(graph, growth, graph_cells(growth) + 1):
             return number
         clear_board(growth)
-        row, ply, image = np.int64(0), 0, np.int64(0)
+        row, ply, image, explored_at = np.int64(0), 0, np.int64(0), np.uint64(0)
         for move in range(start[number], start[number + 1]):
             lo, hi = edges_of(graph, row)
             edge = lo
             for other in range(lo, hi):
                 if growth.origin[image, graph.cell[other]] == cells[move]:
                     edge = other
-            game.row[ply], game.edge[ply], game.exploring[ply] = row, edge, exploring[move]
+            game.row[ply], game.edge[ply] = row, edge
+            explored_at |= np.uint64(exploring[move]) << np.uint64(ply)
             row, image = follow(tables, graph, growth, image, edge, np.int64(graph.child[edge]), ply, step.worth)
             ply += 1
         game.row[ply] = row
         outcomes[graph.outcome[row]] += 1
-        learn(tables, graph, game, ply, step)
+        learn(tables, graph, with_exploring(game, explored_at), ply, step)
     return start.shape[0] - 1

@@ -141,4 +141,5 @@ LEARNER = Learner(
     tables=BackwardQTables,
     fields={"q": ("E", "what the move is worth to the player who makes it: a win 1, a loss 0")},
     start=start,
+    edge_scores="q",
 )

@@ -22,11 +22,11 @@ class Game(NamedTuple):
     """One played game.
 
     row: uint32[plies + 1], the positions from the empty board to the final one.
-    edge: uint32[plies], the moves.  exploring: bool[plies], which of them were exploratory.
+    edge: uint32[plies], the moves.  exploring: uint64, which of them were exploratory: bit p for the move of ply p.
     settled: bool[U], False at first, for learners that remember from game to game where nothing is left to do: a row is
     settled when it was played greedily and a lesson changed nothing, until a child changes.  Neither its lesson nor its
-    best moves need to be looked at.  bool[0] where that does not hold: other learners, step sizes that go by games,
-    fixed opponents (whose moves are no sign that the row's best ones are known).
+    best moves need to be looked at.  None where that does not hold: other learners, step sizes that go by games or
+    visits, fixed opponents (whose moves are no sign that the row's best ones are known).
     """
 
     row: Any
@@ -36,13 +36,33 @@ class Game(NamedTuple):
 
 
 def make_game(plies: int, settling: int = 0) -> Game:
-    """Space for a game of up to so many `plies`, and to keep in mind which of `settling` rows are settled."""
+    """Space for a game of up to so many `plies`, and to keep in mind which of `settling` rows are settled, if any."""
     return Game(
         np.zeros(plies + 1, np.uint32),
         np.zeros(plies, np.uint32),
-        np.zeros(plies, np.bool_),
-        np.zeros(settling, np.bool_),
+        np.uint64(0),
+        np.zeros(settling, np.bool_) if settling else None,
     )
+
+
+@inlined
+def with_exploring(game: Game, exploring: Any) -> Any:
+    """The same game with another set of exploratory moves."""
+    return Game(game.row, game.edge, exploring, game.settled)
+
+
+@inlined
+def explored(game: Game, ply: Any) -> Any:
+    """Whether the move of `ply` was exploratory."""
+    return (game.exploring >> np.uint64(ply)) & np.uint64(1) != np.uint64(0)
+
+
+@inlined
+def is_settled(settled: Any, row: Any) -> Any:
+    """Whether neither the lesson of `row` nor its best moves need to be looked at; settled: see `Game`."""
+    if settled is None:
+        return False
+    return settled[row]
 
 
 @generic
@@ -116,6 +136,7 @@ class Learner:
     tables: the NamedTuple of its arrays; fields: for each, its axes and meaning.
     start: makes the start tables for a graph, the worths and a seeded generator.
     settles: its `learn` keeps `Game.settled`.
+    edge_scores: the table (float64[E]) whose entry for an edge is what `score` makes of it, if there is one.
     """
 
     name: str
@@ -132,6 +153,7 @@ class Learner:
     fields: dict[str, tuple[str, str]]
     start: Callable[[Graph, NDArray[np.float64], np.random.Generator], Any]
     settles: bool = False
+    edge_scores: str | None = None
 
     def worth(self, settings: Settings) -> NDArray[np.float64]:
         """float64[P, 4]: what each outcome is worth to each player on this learner's scale (unfinished: 0)."""

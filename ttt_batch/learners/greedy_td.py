@@ -19,7 +19,18 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED
 from ttt_batch.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, mark_parents, start_row, state_value
+from ttt_batch.learners.base import (
+    Game,
+    Learner,
+    Settings,
+    begin,
+    explored,
+    fold,
+    learn,
+    mark_parents,
+    start_row,
+    state_value,
+)
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import FIRST_BEST, Choice, score
@@ -108,7 +119,7 @@ def _learn(tables: GreedyTdTables, graph: Graph, game: Game, plies: int, step: S
     for ply in range(1, plies):
         row, player = game.row[ply], (ply - 1) & 1
         ends = ply + 1 == plies
-        if ends or not game.exploring[ply + 1]:
+        if ends or not explored(game, ply + 1):
             before = value[player, row]
             ahead = step.worth[player, graph.outcome[game.row[plies]]] if ends else value[player, game.row[ply + 2]]
             size = step_size(step, player * graph.code.shape[0] + row, 1)

@@ -15,7 +15,18 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import UNFINISHED
 from ttt_batch.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, mark_parents, start_row, state_value
+from ttt_batch.learners.base import (
+    Game,
+    Learner,
+    Settings,
+    begin,
+    explored,
+    fold,
+    learn,
+    mark_parents,
+    start_row,
+    state_value,
+)
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import UNIFORM, Choice, score
@@ -80,14 +91,14 @@ def _learn(tables: SuttonBartoTables, graph: Graph, game: Game, plies: int, step
     end = game.row[plies]
     first, second = value[0, end], value[1, end]  # of the position ahead; read anew each time, 0.87 times as fast
     for ply in range(plies - 1, -1, -1):
-        row, explored = game.row[np.uint64(ply)], game.exploring[np.uint64(ply)]
+        row, exploratory = game.row[np.uint64(ply)], explored(game, ply)
         first_before, second_before = value[0, row], value[1, row]
-        if explored and ply & 1 == 0:
+        if exploratory and ply & 1 == 0:
             first = first_before
         else:
             first = first_before + step_size(step, row, 1) * (step.gamma * first - first_before)
             value[0, row] = first
-        if explored and ply & 1 == 1:
+        if exploratory and ply & 1 == 1:
             second = second_before
         else:
             second = second_before + step_size(step, n_rows + row, 1) * (step.gamma * second - second_before)

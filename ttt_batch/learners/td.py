@@ -16,7 +16,19 @@ from numpy.typing import NDArray
 
 from ttt_batch.compile import inlined
 from ttt_batch.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, mark_parents, start_row, state_value
+from ttt_batch.learners.base import (
+    Game,
+    Learner,
+    Settings,
+    begin,
+    explored,
+    fold,
+    is_settled,
+    learn,
+    mark_parents,
+    start_row,
+    state_value,
+)
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.play.counts import Counts
 from ttt_batch.policy import UNIFORM, Choice, score
@@ -80,26 +92,32 @@ def _fold(tables: TdTables, graph: Graph, counts: Counts, step: Step, stale: Any
             mark_parents(graph, row, reached, 0.0)
 
 
+@inlined
+def _note(graph: Graph, settled: Any, row: Any, changed: bool, doubtful: bool) -> None:
+    """Keep `settled` (see `Game`) after a lesson that `changed` the row or not."""
+    if settled is None:
+        return
+    settled[row] = not (changed or doubtful)
+    if changed:
+        mark_parents(graph, row, settled, False)
+
+
 @learn.register(TdTables)
 def _learn(tables: TdTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
     # With a constant step size a row whose lesson changed nothing needs none until a child changes; in the end nearly
     # all rows are so (1.4 times).  `settled` asks a little more, see `Game`.
-    value, settled = tables.value, game.settled
-    keeping = settled.shape[0] > 0 and step.power == 0.0  # where visits count, every lesson does
+    value = tables.value
     moved = False  # the child, just now
     for ply in range(plies - 1, -1, -1):
         row = game.row[np.uint64(ply)]
-        if keeping and settled[row]:
+        if is_settled(game.settled, row):
             moved = False
             continue
         before = value[row]
         value[row] = before + step_size(step, row, 1) * (step.gamma * _best_child(tables, graph, row) - before)
-        if keeping:
-            changed = value[row] != before
-            settled[row] = not (changed or moved or game.exploring[np.uint64(ply)])
-            moved = changed
-            if changed:
-                mark_parents(graph, row, settled, False)
+        changed = value[row] != before
+        _note(graph, game.settled, row, changed, moved or explored(game, ply))
+        moved = changed
 
 
 @begin.register(TdTables)

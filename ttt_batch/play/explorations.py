@@ -100,11 +100,17 @@ def set_probabilities(table: Explorations) -> dict[int, float]:
 
 
 @inlined
-def exploring_plies(table: Explorations, bits: Any) -> Any:
-    """The exploring plies of one game, packed (uint64), from 64 random bits.
+def exploring_set(table: Explorations, bits: Any) -> Any:
+    """The exploring plies of one game as a set, bit p for ply p (uint64), from 64 random bits.
 
     The lowest nine choose a column, the others are compared with its threshold: in one word with the other set, a
     load and a selection less than from arrays of their own.
     """
     column = table.column[bits & SETS]
-    return table.packed[(bits if (bits | SETS) < column else column) & SETS]
+    return (bits if (bits | SETS) < column else column) & SETS
+
+
+@inlined
+def exploring_plies(table: Explorations, bits: Any) -> Any:
+    """The exploring plies of one game, packed (uint64), from 64 random bits."""
+    return table.packed[exploring_set(table, bits)]
