@@ -111,7 +111,7 @@ def advance(
     game: Game,
     exploring: Any,
     turn: Turn,
-    ply: int,
+    ply: Any,
 ) -> Any:
     """Make the move of `ply` unless the game is over, and write it into `game`: the next `Turn`."""
     row, plies, counter, bits = turn
