@@ -77,10 +77,16 @@ class Turn(NamedTuple):
 
 
 @inlined
-def look_ahead(explorations: Explorations, key: Any, first_game: int, exploring: Any) -> None:
-    """Draw what explores in the games from `first_game` on; write it into `exploring` (uint64[AHEAD]), in place."""
-    for i in range(AHEAD):
-        exploring[np.uint64(i)] = exploring_set(explorations, draw(game_base(key, first_game + i), SET_DRAW))
+def exploring_in(explorations: Explorations, key: Any, game: int, first_game: int, exploring: Any) -> Any:
+    """The set of plies that explore in `game` (uint64), one of those from `first_game` on, asked for one by one.
+
+    They are drawn AHEAD at a time into `exploring` (uint64[AHEAD]), in place.
+    """
+    since = np.uint64(game - first_game) % np.uint64(AHEAD)
+    if since == np.uint64(0):
+        for i in range(AHEAD):
+            exploring[np.uint64(i)] = exploring_set(explorations, draw(game_base(key, game + i), SET_DRAW))
+    return exploring[since]
 
 
 @inlined
@@ -126,6 +132,40 @@ def advance(
     return Turn(row, plies, counter, bits)
 
 
+@inlined
+def repeat(
+    tables: Any,
+    graph: Graph,
+    choice: Choice,
+    step: Step,
+    explorations: Explorations,
+    game: Game,
+    plies: int,
+    scratch: Scratch,
+    ended: Any,
+    key: Any,
+    first_game: int,
+    next_game: int,
+    last_game: int,
+) -> Any:
+    """Learn from `game` again as long as the games from `next_game` on are the same; the first that may not be.
+
+    A loop of its own, so that what it needs to know stays out of the way of play (1.02 to 1.05 times as fast at epsilon
+    0.1 and above, 0.96 to 0.99 times for sutton-barto).
+    """
+    find_runners_up(tables, graph, game, plies, scratch.runner_up)
+    end = np.uint64(game.row[plies]) - np.uint64(n_unfinished(graph))
+    early = (ONE << np.uint64(plies)) - ONE
+    while next_game < last_game:
+        exploring = exploring_in(explorations, key, next_game, first_game, scratch.exploring)
+        if exploring & early != np.uint64(0) or not repeats(tables, graph, choice, game, plies, scratch.runner_up):
+            break
+        ended[end] += 1
+        learn(tables, graph, game, plies, step)
+        next_game += 1
+    return next_game
+
+
 @kernel
 def play_self(
     tables: Any,
@@ -148,39 +188,43 @@ def play_self(
     Everything but `graph`, `choice` and `explorations` is modified in place.
     """
     n_open = np.uint64(n_unfinished(graph))
-    quiet, known = 0, 0  # games in a row in which chance had no part; plies of the last one if it may repeat itself
-    for number in range(first_game, last_game):
-        since = np.uint64(number - first_game) % np.uint64(AHEAD)
-        if since == np.uint64(0):
-            look_ahead(explorations, key, number, scratch.exploring)
-        exploring = scratch.exploring[since]
-        if known > 0:
-            explores_late = exploring & ((ONE << np.uint64(known)) - ONE) == np.uint64(0)
-            if not (explores_late and repeats(tables, graph, choice, game, known, scratch.runner_up)):
-                known = 0
-        plies, by_chance = known, False
-        if known == 0:
-            first = game_base(key, number) + GOLDEN
-            turn = Turn(np.uint64(0), 0, first, mix(first))
-            # An integer literal would be a type of its own: nine signatures to compile instead of one.
-            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(0))
-            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(1))
-            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(2))
-            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(3))
-            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(4))
-            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(5))
-            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(6))
-            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(7))
-            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(8))
-            plies = turn.plies
-            game.row[plies] = turn.row
-            by_chance = turn.counter != first
-        ended[np.uint64(game.row[plies]) - n_open] += 1
+    number, quiet = first_game, 0  # the next game; games in a row in which chance had no part
+    while number < last_game:
+        exploring = exploring_in(explorations, key, number, first_game, scratch.exploring)
+        first = game_base(key, number) + GOLDEN
+        turn = Turn(np.uint64(0), 0, first, mix(first))
+        # An integer literal would be a type of its own: nine signatures to compile instead of one.
+        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(0))
+        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(1))
+        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(2))
+        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(3))
+        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(4))
+        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(5))
+        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(6))
+        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(7))
+        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(8))
+        plies = turn.plies
+        game.row[plies] = turn.row
+        ended[turn.row - n_open] += 1
         learn(tables, graph, with_exploring(game, exploring), plies, step)
-        quiet = 0 if by_chance else quiet + 1
-        if quiet > QUIET and known == 0:
-            known = plies
-            find_runners_up(tables, graph, game, known, scratch.runner_up)
+        number += 1
+        quiet = quiet + 1 if turn.counter == first else 0
+        if quiet > QUIET:
+            number = repeat(
+                tables,
+                graph,
+                choice,
+                step,
+                explorations,
+                game,
+                plies,
+                scratch,
+                ended,
+                key,
+                first_game,
+                number,
+                last_game,
+            )
 
 
 class Circumstances(NamedTuple):
