@@ -9,7 +9,7 @@ import pytest
 from naive_streams import below, drawn, drawn_set, unpacked
 
 from ttt_batch.config import make_config
-from ttt_batch.favourites import make_favourites, may_look_at_eight
+from ttt_batch.favourites import is_like_3x3, make_favourites
 from ttt_batch.games import Games
 from ttt_batch.lanes import _exceeding, exceeding
 from ttt_batch.learners import LEARNERS
@@ -113,27 +113,27 @@ def test_play_by_favourites_is_play_by_the_table(options: dict[str, Any]) -> Non
 @pytest.mark.parametrize("learner", ["backward-q", "minimax-q"])
 @pytest.mark.parametrize("board", BOARDS)
 def test_where_a_row_begins_is_known_from_its_ply(board: str, learner: str, symmetry: bool) -> None:
-    """Found by multiplication instead of looked up; on boards like 3x3 the number of moves is not looked up, either."""
+    """Found by multiplication instead of looked up."""
     graph = make_config(learner=learner, board=board, symmetry=symmetry).graph
     favourites = make_favourites(graph)
     rows = np.arange(graph.first_edge.size - 1)
     ply, widths = graph.ply[rows].astype(np.int64), np.diff(graph.first_edge)
-    by_ply = 9 - np.arange(9) if favourites.count is None else favourites.count.astype(np.int64)
-    count = by_ply[ply]
+    count = favourites.count[ply].astype(np.int64)
     assert (count == widths).all()
     assert (favourites.offset[ply].astype(np.int64) + rows * count == graph.first_edge[:-1]).all()
-    ends = graph.ply[graph.code >= 0][rows.size :]
-    alike = learner != "minimax-q" and (ply.max(), widths.max()) == (8, 9) and ends.min() >= 5
-    assert (favourites.count is None) == alike
 
 
 @pytest.mark.parametrize("symmetry", [False, True])
+@pytest.mark.parametrize("learner", ["backward-q", "minimax-q"])
 @pytest.mark.parametrize("board", BOARDS)
-def test_eight_edges_are_looked_at_only_where_there_are_eight(board: str, symmetry: bool) -> None:
-    graph = make_config(learner="backward-q", board=board, symmetry=symmetry).graph
-    read = [lo + 8 for lo, hi in itertools.pairwise(graph.first_edge.tolist()) if hi - lo > 1]
-    assert may_look_at_eight(graph) == (max(read, default=0) <= graph.child.size)
-    assert board != "3x3x3" or may_look_at_eight(graph)
+def test_boards_like_3x3(board: str, learner: str, symmetry: bool) -> None:
+    """Nine cells, five in a game at least, and where there is a choice, eight edges to read."""
+    graph = make_config(learner=learner, board=board, symmetry=symmetry).graph
+    assert is_like_3x3(graph) == (learner != "minimax-q" and board in ("3x3x3", "1x9x3", "1x9x5", "1x9x9"))
+    if is_like_3x3(graph):
+        assert (
+            max(lo + 8 for lo, hi in itertools.pairwise(graph.first_edge.tolist()) if hi - lo > 1) <= graph.child.size
+        )
 
 
 def test_eight_are_compared_as_one_by_one() -> None:

@@ -36,8 +36,7 @@ class Favourites(NamedTuple):
     word: uint32[U]; a row's favourite: the first of the moves that may be picked (bits 0-3, counted from its first
     edge), how many they are (4-7), which (8-16, a bit each), and the child that the favourite leads to (from 17 on).
     member: uint8[512 * 16]; the members of each set of moves in rising order, and last of 16 entries how many they are.
-    count: uint64[9], how many moves a row of each ply has.  None where that is 9 - ply and no game ends before ply 5,
-    as on 3x3: play knows it beforehand then.
+    count: uint64[9], how many moves a row of each ply has.  None on boards like 3x3, see `is_like_3x3`.
     offset: uint64[9]; the first edge of a row is offset[ply] + row * the number of its moves.
     """
 
@@ -60,16 +59,23 @@ def make_favourites(graph: Graph) -> Favourites:
     count, offset = np.zeros((2, CELLS), np.int64)
     count[: first.size] = np.diff(graph.first_edge)[first]
     offset[: first.size] = graph.first_edge[first] - first * count[: first.size]
-    known = (count == CELLS - np.arange(CELLS)).all() and (graph.ply[child.size :] >= SHORTEST).all()
-    return Favourites(
-        word.astype(np.uint32), member.ravel(), None if known else count.view(np.uint64), offset.view(np.uint64)
-    )
+    return Favourites(word.astype(np.uint32), member.ravel(), count.view(np.uint64), offset.view(np.uint64))
 
 
-def may_look_at_eight(graph: Graph) -> bool:
-    """Whether eight edges follow the first one of each row that leaves a choice, so that `exceeding` may read them."""
+def is_like_3x3(graph: Graph) -> bool:
+    """Whether rows of ply p have 9 - p moves, no game ends before ply 5, and choices have eight edges to read from on.
+
+    What play then knows without looking it up makes it faster, and `exceeding` may read eight scores.
+    """
+    rows = graph.first_edge.size - 1
     widths = np.diff(graph.first_edge)
-    return bool((graph.first_edge[:-1][widths > 1] + LANES <= graph.child.size).all())
+    choices = graph.first_edge[:-1][widths > 1]
+    return bool(
+        graph.ply[:rows].max() == CELLS - 1
+        and (widths == CELLS - graph.ply[:rows]).all()
+        and (graph.ply[rows:] >= SHORTEST).all()
+        and (choices + LANES <= graph.child.size).all()
+    )
 
 
 @inlined
@@ -90,7 +96,7 @@ def may_be_over(count: Any, ply: int) -> Any:
 def leads_eight(scores: Any, choice: Choice, lo: Any, count: Any, slot: Any) -> Any:
     """Whether move `slot` of the row is the only one that a greedy mover may pick; False where ties need a longer look.
 
-    scores: float64[E], what each edge scores.  lo, count: uint64, the row's first edge and its number of moves.
+    scores, choice: see `move`.  lo, count: uint64, the row's first edge and its number of moves.
     """
     leading = scores[lo + slot]
     limit = leading - choice.window
@@ -126,7 +132,8 @@ def move(
 ) -> Any:
     """One move of a learner: (edge, child, whether chance had a part), both uint64.
 
-    scores: float64[E], what each edge scores, where `may_look_at_eight`; None: `score` is asked.
+    scores: float64[E], what each edge scores, on boards like 3x3 where the rule of choice has a window above 0; None:
+    `score` is asked.
     explores: whether the move is exploratory.  bits: the random number for that, or for a tie.
     `favourites` is modified in place where the table tells otherwise.
     """

@@ -25,8 +25,9 @@ class Game(NamedTuple):
     edge: uint32[plies], the moves.  exploring: uint64, which of them were exploratory: bit p for the move of ply p.
     settled: bool[U], False at first, for learners that remember from game to game where nothing is left to do: a row is
     settled when it was played greedily and a lesson changed nothing, until a child changes.  Neither its lesson nor its
-    best moves need to be looked at.  None where that does not hold: other learners, step sizes that go by games or
-    visits, fixed opponents (whose moves are no sign that the row's best ones are known).
+    best moves need to be looked at.  No row is where step sizes go by visits.  None where nothing of the kind is kept:
+    other learners, step sizes that go by games, fixed opponents (whose moves are no sign that the row's best ones are
+    known).
     """
 
     row: Any

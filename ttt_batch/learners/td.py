@@ -93,11 +93,11 @@ def _fold(tables: TdTables, graph: Graph, counts: Counts, step: Step, stale: Any
 
 
 @inlined
-def _note(graph: Graph, settled: Any, row: Any, changed: bool, doubtful: bool) -> None:
-    """Keep `settled` (see `Game`) after a lesson that `changed` the row or not."""
+def _note(graph: Graph, settled: Any, row: Any, steady: bool, changed: bool, doubtful: bool) -> None:
+    """Keep `settled` (see `Game`) after a lesson that `changed` the row or not; steady: its step size is constant."""
     if settled is None:
         return
-    settled[row] = not (changed or doubtful)
+    settled[row] = steady and not (changed or doubtful)
     if changed:
         mark_parents(graph, row, settled, False)
 
@@ -116,7 +116,7 @@ def _learn(tables: TdTables, graph: Graph, game: Game, plies: int, step: Step) -
         before = value[row]
         value[row] = before + step_size(step, row, 1) * (step.gamma * _best_child(tables, graph, row) - before)
         changed = value[row] != before
-        _note(graph, game.settled, row, changed, moved or explored(game, ply))
+        _note(graph, game.settled, row, step.power == 0.0, changed, moved or explored(game, ply))
         moved = changed
 
 

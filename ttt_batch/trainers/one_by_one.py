@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.favourites import make_favourites, may_look_at_eight
+from ttt_batch.favourites import is_like_3x3, make_favourites
 from ttt_batch.learners.base import make_game
 from ttt_batch.play.counts import outcomes_of
 from ttt_batch.play.explorations import make_explorations
@@ -16,54 +16,66 @@ from ttt_batch.trainers.base import Task, Trainer
 
 
 class OneByOne(Trainer):
-    """Games in one kernel, which alternates seats by itself."""
+    """Games in one kernel, which alternates seats by itself.
+
+    The fast one for self-play is compiled for boards like 3x3, or where occupied cells are moves for all boards; play
+    on others is as that under circumstances.
+    """
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        config = self.config
-        alpha = config.alpha_schedule
+        config, graph = self.config, self.graph
         made = {seat: make_explorations(config.epsilon_schedule.start, seat) for seat in self._seats}
         self._explorations = [made[seat] for seat in self._seats]
-        self._favourites = make_favourites(self.graph)
-        self._ended = np.zeros(self.graph.code.size - self.graph.first_edge.size + 1, np.int64)
-        by_games = alpha.by_games or config.epsilon_schedule.by_games
-        self._plain = not (task.rival or task.record or by_games)
-        rows = self.graph.first_edge.size - 1
-        settles = self.learner.settles and not (task.rival or alpha.by_games or alpha.power)
-        self._game = make_game(int(self.graph.ply.max()), rows if settles else 0)
-        self._rival = task.rival or empty_policy(self.graph)
+        self._favourites = make_favourites(graph)
+        self._ended = np.zeros(graph.code.size - graph.first_edge.size + 1, np.int64)
+        like_3x3 = is_like_3x3(graph)
+        by_games = config.alpha_schedule.by_games or config.epsilon_schedule.by_games
+        self._plain = (like_3x3 or self.learner.occupied) and not (task.rival or task.record or by_games)
+        rows = graph.first_edge.size - 1
+        self._game = make_game(int(graph.ply.max()), rows if self._plain and self.learner.settles else 0)
+        self._rival = task.rival or empty_policy(graph)
         self._scratch = make_scratch()
+        self._scored_by: str | None = None
+        if self._plain and like_3x3:
+            self._favourites = self._favourites._replace(count=None)
+            if self.learner.choice.window > 0.0:
+                self._scored_by = self.learner.edge_scores
 
     def _played(self) -> NDArray[np.int64]:
         return outcomes_of(self.graph, self._ended)
 
     def _learn(self, last: int, _stop: Callable[[], bool]) -> None:
-        tables, graph, choice, step, _ = self._knowledge
-        even, odd = self._explorations
         if self._plain:
-            scores = None
-            if self.learner.edge_scores and choice.window > 0.0 and may_look_at_eight(graph):
-                scores = getattr(tables, self.learner.edge_scores)
-            play_self(
-                tables,
-                graph,
-                choice,
-                scores,
-                step,
-                even,
-                self._favourites,
-                self._game,
-                self._scratch,
-                self._ended,
-                self._key,
-                self.games,
-                last,
-            )
-            self.games = last
-            return
+            self._play_self(last)
+        else:
+            self._play_under(last)
+
+    def _play_self(self, last: int) -> None:
+        tables, graph, choice, step, _ = self._knowledge
+        play_self(
+            tables,
+            graph,
+            choice,
+            getattr(tables, self._scored_by) if self._scored_by else None,
+            step,
+            self._explorations[0],
+            self._favourites,
+            self._game,
+            self._scratch,
+            self._ended,
+            self._key,
+            self.games,
+            last,
+        )
+        self.games = last
+
+    def _play_under(self, last: int) -> None:
+        tables, graph, choice, step, _ = self._knowledge
         end = last if self._record is None else min(last, self.games + self._at_once)
         record = games_space(graph, 0 if self._record is None else end - self.games)
-        circumstances = Circumstances(self._pace, self._rival, *self._seats, even, odd, record)
+        (even, odd), (explore_even, explore_odd) = self._seats, self._explorations
+        circumstances = Circumstances(self._pace, self._rival, even, odd, explore_even, explore_odd, record)
         play_under(
             tables,
             graph,
