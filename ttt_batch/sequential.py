@@ -9,9 +9,11 @@ machine code a ply and two seconds more to compile).  What explores in the next 
 wrong guess about exploring is noticed at once (1.02 to 1.09 times at epsilon 0.3, 0.98 times at 0.1 and below), and
 stays a set in one word from there to the lesson (1.06 times).
 
-Where games seldom explore, greedy play repeats itself: of a game in which chance had no part, only the values on its
-path change, so the next such game takes the same path as long as each of its moves still beats the runner-up of its
-row.  It needs no playing then (1.3 times for sutton-barto at epsilon 0.01, nothing lost at 0.1 and above).
+Greedy play may repeat itself: of a game in which chance had no part, only the values on its path change, so the next
+such game takes the same path as long as each of its moves still beats the runner-up of its row.  It needs no playing
+then: sutton-barto is 1.4 times as fast at its epsilon of 0.01, and 0.9 times at 0.1.  Waiting for two such games in a
+row, or for four, 0.96 and 0.9 times at 0.01, 1.04 and 1.07 at 0.1.  All others are faster without (1.03 to 3 times,
+down to epsilon 0): theirs seldom repeat themselves, or are played faster than compared.
 
 What did not pay: a bound on the second-best move of every row, so that one comparison verifies (1.3 times for
 sutton-barto at epsilon 0.01, 0.57 to 0.93 times for all others: keeping bounds true costs more memory than looking
@@ -42,25 +44,22 @@ from ttt_batch.streams import GOLDEN, below, draw, game_base, mix
 AHEAD = 64
 """Games whose exploring plies are drawn at once, a power of two; 16 to 1,024 are within 2 % of each other."""
 
-QUIET = 3
-"""Games in a row without a part for chance before the next of them is expected to be the same.  With 1 sutton-barto
-at epsilon 0.01 is 1.08 times as fast, greedy-td at epsilon 0.1 only 0.9 times: it seldom repeats a game."""
-
 
 class Scratch(NamedTuple):
     """Space that self-play needs, of no meaning between two calls.
 
     exploring: uint64[AHEAD], the sets of plies that explore in the games to come, see `exploring_set`.
-    runner_up: float64[9], the best score of the moves not taken, by ply, in a game that may repeat itself.
+    runner_up: float64[9], the best score of the moves not taken, by ply, in a game that may repeat itself.  None where
+    no game is expected to (`Learner.repeats`), and `repeat` is not compiled.
     """
 
     exploring: Any
     runner_up: Any
 
 
-def make_scratch() -> Scratch:
-    """Fresh space."""
-    return Scratch(np.zeros(AHEAD, np.uint64), np.zeros(CELLS))
+def make_scratch(repeating: bool) -> Scratch:
+    """Fresh space, for games that repeat themselves or not."""
+    return Scratch(np.zeros(AHEAD, np.uint64), np.zeros(CELLS) if repeating else None)
 
 
 class Turn(NamedTuple):
@@ -141,7 +140,8 @@ def repeat(
     explorations: Explorations,
     game: Game,
     plies: int,
-    scratch: Scratch,
+    ahead: Any,
+    runner_up: Any,
     ended: Any,
     key: Any,
     first_game: int,
@@ -150,14 +150,17 @@ def repeat(
 ) -> Any:
     """Learn from `game` again as long as the games from `next_game` on are the same; the first that may not be.
 
-    A loop of its own: what it needs to know stays out of the way of play (1.01 to 1.05 times as fast).
+    ahead, runner_up: see `Scratch`.  A loop of its own: what it needs to know stays out of the way of play (1.01 to
+    1.05 times as fast).
     """
-    find_runners_up(tables, graph, game, plies, scratch.runner_up)
+    if runner_up is None:
+        return next_game
+    find_runners_up(tables, graph, game, plies, runner_up)
     end = np.uint64(game.row[plies]) - np.uint64(n_unfinished(graph))
     early = (ONE << np.uint64(plies)) - ONE
     while next_game < last_game:
-        exploring = exploring_in(explorations, key, next_game, first_game, scratch.exploring)
-        if exploring & early != np.uint64(0) or not repeats(tables, graph, choice, game, plies, scratch.runner_up):
+        exploring = exploring_in(explorations, key, next_game, first_game, ahead)
+        if exploring & early != np.uint64(0) or not repeats(tables, graph, choice, game, plies, runner_up):
             break
         ended[end] += 1
         learn(tables, graph, game, plies, step)
@@ -187,9 +190,13 @@ def play_self(
     Everything but `graph`, `choice` and `explorations` is modified in place.
     """
     n_open = np.uint64(n_unfinished(graph))
-    number, quiet, plies = first_game, 0, 0  # the next game; games in a row in which chance had no part; the last one's
+    number, plies, by_chance = (
+        first_game,
+        0,
+        True,
+    )  # the next game; of the last one, and whether chance had a part in it
     while number < last_game:
-        if quiet > QUIET:
+        if not by_chance:
             number = repeat(
                 tables,
                 graph,
@@ -198,7 +205,8 @@ def play_self(
                 explorations,
                 game,
                 plies,
-                scratch,
+                scratch.exploring,
+                scratch.runner_up,
                 ended,
                 key,
                 first_game,
@@ -225,7 +233,7 @@ def play_self(
         ended[turn.row - n_open] += 1
         learn(tables, graph, with_exploring(game, exploring), plies, step)
         number += 1
-        quiet = quiet + 1 if turn.counter == first else 0
+        by_chance = turn.counter != first
 
 
 class Circumstances(NamedTuple):

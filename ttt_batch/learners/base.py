@@ -138,6 +138,7 @@ class Learner:
     start: makes the start tables for a graph, the worths and a seeded generator.
     settles: its `learn` keeps `Game.settled`.
     edge_scores: the table (float64[E]) whose entry for an edge is what `score` makes of it, if there is one.
+    repeats: at its defaults it explores so seldom, and in steps so small, that most of its games are the one before.
     """
 
     name: str
@@ -155,6 +156,7 @@ class Learner:
     start: Callable[[Graph, NDArray[np.float64], np.random.Generator], Any]
     settles: bool = False
     edge_scores: str | None = None
+    repeats: bool = False
 
     def worth(self, settings: Settings) -> NDArray[np.float64]:
         """float64[P, 4]: what each outcome is worth to each player on this learner's scale (unfinished: 0)."""

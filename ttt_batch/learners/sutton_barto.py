@@ -125,4 +125,5 @@ LEARNER = Learner(
     tables=SuttonBartoTables,
     fields={"value": ("P,S", "what the player thinks the position is worth to it: a win 1, a loss 0")},
     start=start,
+    repeats=True,
 )

@@ -35,7 +35,7 @@ class OneByOne(Trainer):
         rows = graph.first_edge.size - 1
         self._game = make_game(int(graph.ply.max()), rows if self._plain and self.learner.settles else 0)
         self._rival = task.rival or empty_policy(graph)
-        self._scratch = make_scratch()
+        self._scratch = make_scratch(self.learner.repeats)
         self._scored_by: str | None = None
         if self._plain and like_3x3:
             self._favourites = self._favourites._replace(count=None)
