@@ -190,11 +190,8 @@ def play_self(
     Everything but `graph`, `choice` and `explorations` is modified in place.
     """
     n_open = np.uint64(n_unfinished(graph))
-    number, plies, by_chance = (
-        first_game,
-        0,
-        True,
-    )  # the next game; of the last one, and whether chance had a part in it
+    number, plies = first_game, 0  # the next game, and how long the last one was
+    by_chance = True  # whether chance had a part in it
     while number < last_game:
         if not by_chance:
             number = repeat(

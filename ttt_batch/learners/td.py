@@ -97,9 +97,10 @@ def _note(graph: Graph, settled: Any, row: Any, steady: bool, changed: bool, dou
     """Keep `settled` (see `Game`) after a lesson that `changed` the row or not; steady: its step size is constant."""
     if settled is None:
         return
-    settled[row] = steady and not (changed or doubtful)
-    if changed:
-        mark_parents(graph, row, settled, False)
+    if steady:  # where visits count, every lesson does
+        settled[row] = not (changed or doubtful)
+        if changed:
+            mark_parents(graph, row, settled, False)
 
 
 @learn.register(TdTables)
