@@ -37,7 +37,7 @@ from ttt_batch.games import Games
 from ttt_batch.graph import Graph, edges_of, n_unfinished
 from ttt_batch.learners.base import Game, learn, with_exploring
 from ttt_batch.learners.steps import Step
-from ttt_batch.play.explorations import SET_DRAW, Explorations, exploring_set
+from ttt_batch.play.explorations import SET_DRAW, Explorations, explores_at, exploring_set
 from ttt_batch.policy import Choice, Policy, best_but, score
 from ttt_batch.streams import GOLDEN, below, draw, game_base, mix
 
@@ -121,7 +121,7 @@ def advance(
     """Make the move of `ply` unless the game is over, and write it into `game`: the next `Turn`."""
     row, plies, counter, bits = turn
     if not may_be_over(favourites.count, ply) or row < np.uint64(n_unfinished(graph)):
-        explores = (exploring >> np.uint64(ply)) & ONE != np.uint64(0)
+        explores = explores_at(exploring, ply)
         edge, child, by_chance = move(tables, graph, choice, scores, favourites, game, row, ply, explores, bits)
         game.row[ply], game.edge[ply] = row, edge
         row, plies = child, ply + 1
@@ -277,7 +277,7 @@ def play_under(
         exploring = exploring_set(explorations, draw(base, SET_DRAW))
         row, ply, counter = np.uint64(0), 0, base + GOLDEN
         while row < n_open:
-            explores = (exploring >> np.uint64(ply)) & ONE != np.uint64(0)
+            explores = explores_at(exploring, ply)
             bits = mix(counter)
             if seat >= 0 and ply & 1 != seat:
                 edge = np.uint64(rival.ordered[np.int64(graph.first_edge[row]) + below(bits, rival.best[row])])
@@ -295,7 +295,7 @@ def play_under(
         if record.edge.shape[0] > 0:
             for made in range(ply):
                 record.edge[recorded] = game.edge[made]
-                record.exploring[recorded] = (exploring >> np.uint64(made)) & ONE != np.uint64(0)
+                record.exploring[recorded] = explores_at(exploring, made)
                 recorded += 1
             record.start[number - first_game + 1] = recorded
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.compile import generic, inlined
 from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.play.explorations import explores_at
 from ttt_batch.policy import Choice
 
 
@@ -55,7 +56,7 @@ def with_exploring(game: Game, exploring: Any) -> Any:
 @inlined
 def explored(game: Game, ply: Any) -> Any:
     """Whether the move of `ply` was exploratory."""
-    return (game.exploring >> np.uint64(ply)) & np.uint64(1) != np.uint64(0)
+    return explores_at(game.exploring, ply)
 
 
 @inlined

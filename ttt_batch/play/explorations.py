@@ -111,6 +111,12 @@ def exploring_set(table: Explorations, bits: Any) -> Any:
 
 
 @inlined
+def explores_at(exploring: Any, ply: Any) -> Any:
+    """Whether `ply` is in a set of plies (uint64, see `exploring_set`)."""
+    return (exploring >> np.uint64(ply)) & np.uint64(1) != np.uint64(0)
+
+
+@inlined
 def exploring_plies(table: Explorations, bits: Any) -> Any:
     """The exploring plies of one game, packed (uint64), from 64 random bits."""
     return table.packed[exploring_set(table, bits)]
