@@ -176,6 +176,34 @@ def test_ctrl_c_before_the_first_batch_says_so_and_writes_nothing(tmp_path: Path
     assert "interrupted" in stderr and "Traceback" not in stderr
 
 
+@pytest.fixture
+def own_signals() -> Iterator[None]:
+    """Signals are heeded again afterwards as they were before."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("own_signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_after_a_signal_that_ended_it_none_kills_the_process(number: int) -> None:
+    """There is a line to be said and an exit status to be given; this process would end."""
+    with pytest.raises(InterruptedTraining, match="the end"), Interrupt("the end"):
+        signal.raise_signal(number)
+    signal.raise_signal(signal.SIGTERM)
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_signals_are_heeded_as_before_where_none_came() -> None:
+    heeded = signal.getsignal(signal.SIGTERM)
+    with Interrupt("the end"):
+        assert signal.getsignal(signal.SIGTERM) != heeded
+    assert signal.getsignal(signal.SIGTERM) == heeded
+
+
+@pytest.mark.usefixtures("own_signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_that_python_drops_comes_again(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """LLVM calls Python back while it compiles; what is raised there never reaches the caller."""
@@ -191,12 +219,16 @@ def test_an_interrupt_that_python_drops_comes_again(number: int, monkeypatch: py
     assert dropped == [IndexError]
 
 
+@pytest.mark.usefixtures("own_signals")
 @pytest.mark.parametrize("seconds", [60, 0])
 def test_a_dropped_sigterm_is_still_no_persons_way_to_leave(seconds: float) -> None:
     with pytest.raises(InterruptedTraining), Interrupt("the end"), contextlib.suppress(KeyboardInterrupt):
         ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGTERM))()
         time.sleep(seconds)
-    time.sleep(0.1)  # nothing is sent once it is over: this process would end
+    sent: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _frame: sent.append(number))
+    time.sleep(0.1)
+    assert sent == [], "it is over"
 
 
 # --- compiling ------------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ class Interrupt:
 
     A second one, or one before any batch was learnt (kernels being compiled), stops at once.  An exception that arises
     while LLVM calls back, or something is finalised, is printed and dropped by Python; so the signal is sent again
-    until it gets through.
+    until it gets through.  After one that ended what was done none is heeded any more: all that is left is to say so,
+    and a second one then killed the process in one of twenty tries.
     message: what is said in the end.
 
     Raises InterruptedTraining on leaving where one of them came and ended what was done.  Where Ctrl-C is a way to
@@ -64,10 +65,11 @@ class Interrupt:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         sys.unraisablehook = self._hook_before
         self._over.acquire()
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
         told_to = kind is None and self._stopped_by not in (0, signal.SIGINT)
-        if kind is KeyboardInterrupt or told_to:
+        ended = kind is KeyboardInterrupt or told_to
+        for number, handler in self._before.items():
+            signal.signal(number, signal.SIG_IGN if ended or self._requested else handler)
+        if ended:
             from ttt_batch.errors import InterruptedTraining
 
             raise InterruptedTraining(self.message) from None
