@@ -1,7 +1,5 @@
 """The random numbers in plain integers, written from their description: element 128 * game + n of SplitMix64."""
 
-from ttt_batch.play.explorations import NEVER
-
 
 def mixed(counter: int) -> int:
     """SplitMix64's output for a counter: 64 bits."""
@@ -23,15 +21,9 @@ def drawn_set(columns: list[int], bits: int) -> int:
     return own if bits >> 9 < threshold else other
 
 
-def unpacked(packed: int) -> frozenset[int]:
-    """The plies of a packed set."""
-    plies = []
-    while packed & 15 != NEVER:
-        plies.append(packed & 15)
-        packed >>= 4
-    assert packed == NEVER
-    assert plies == sorted(set(plies))
-    return frozenset(plies)
+def plies_of(members: int) -> frozenset[int]:
+    """The plies of a set, bit p for ply p."""
+    return frozenset(ply for ply in range(9) if members >> ply & 1)
 
 
 def below(bits: int, n: int) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from naive_streams import below, drawn, drawn_set, unpacked
+from naive_streams import below, drawn, drawn_set, plies_of
 
 from ttt_batch import streams
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, Board
@@ -34,12 +34,12 @@ def plain_walk(graph: Graph, policy: Policy, epsilon: float, seed: int, first: i
     """int64[E, 2]: how often each edge was taken, greedily and exploring, by games `first` to `last - 1`."""
     key = int(stream_key(seed))
     table = make_explorations(epsilon)
-    columns, packed = table.column.tolist(), [unpacked(plies) for plies in table.packed.tolist()]
+    columns = table.column.tolist()
     first_edge, child, ply_of = graph.first_edge.tolist(), graph.child.tolist(), graph.ply.tolist()
     ordered, best = policy.ordered.tolist(), policy.best.tolist()
     taken = np.zeros((len(child), 2), np.int64)
     for game in range(first, last):
-        exploring = packed[drawn_set(columns, drawn(key, game, SET_DRAW))]
+        exploring = plies_of(drawn_set(columns, drawn(key, game, SET_DRAW)))
         row, decision = 0, 1
         while row < len(best):
             explores = ply_of[row] in exploring
@@ -158,7 +158,7 @@ def test_counts_are_used_again_batch_after_batch() -> None:
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_every_set_of_exploring_plies_has_its_exact_probability(epsilon: float) -> None:
-    found = {unpacked(packed): p for packed, p in set_probabilities(make_explorations(epsilon)).items()}
+    found = {plies_of(members): p for members, p in set_probabilities(make_explorations(epsilon)).items()}
     assert set(found) == {frozenset(s) for k in range(10) for s in itertools.combinations(range(9), k)}
     for plies, probability in found.items():
         expected = epsilon ** len(plies) * (1 - epsilon) ** (9 - len(plies))

@@ -6,7 +6,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from naive_streams import below, drawn, drawn_set, unpacked
+from naive_streams import below, drawn, drawn_set, plies_of
 
 from ttt_batch.config import make_config
 from ttt_batch.favourites import is_like_3x3, make_favourites
@@ -62,9 +62,7 @@ class Plain:
         self.tables = self.learner.start(self.graph, worth, np.random.default_rng(self.config.seed))
         visits = np.zeros(self.tables[0].size if alpha.power else 0)
         self.step = make_step(alpha.start, self.config.gamma, worth, alpha.power, visits)
-        explorations = make_explorations(self.config.epsilon_schedule.start)
-        self.columns = explorations.column.tolist()
-        self.explored = [unpacked(plies) for plies in explorations.packed.tolist()]
+        self.columns = make_explorations(self.config.epsilon_schedule.start).column.tolist()
         self.key = int(stream_key(self.config.seed))
         self.game = make_game(int(self.graph.ply.max()))
         self.ended = np.zeros(self.graph.code.size - self.graph.first_edge.size + 1, np.int64)
@@ -76,7 +74,7 @@ class Plain:
         return [int(lo + slot) for slot in np.flatnonzero(chosen)]
 
     def play(self, number: int) -> tuple[list[int], list[bool]]:
-        exploring_at = self.explored[drawn_set(self.columns, drawn(self.key, number, SET_DRAW))]
+        exploring_at = plies_of(drawn_set(self.columns, drawn(self.key, number, SET_DRAW)))
         row, edges, exploring, decision = 0, [], [], 1
         while row < self.graph.first_edge.size - 1:
             explores = len(edges) in exploring_at

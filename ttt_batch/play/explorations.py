@@ -18,10 +18,7 @@ SET_DRAW = 0
 """Number of the draw (`streams.draw`) that a game spends on its exploring plies; decisions take 1, 2, ..."""
 
 NEVER = PLIES_AT_ONCE
-"""Ends a packed set of plies: by then every game is over."""
-
-NEXT_PLY, PLY_BITS = np.uint64(15), np.uint64(4)
-"""The next ply of a packed set, as a mask, and how far the one behind it is."""
+"""The next ply of an empty set: by then every game is over."""
 
 
 class Explorations(NamedTuple):
@@ -30,22 +27,11 @@ class Explorations(NamedTuple):
     column: uint64[512]; bits 9-63: the threshold, out of 2**55, below which a column keeps its own set of plies, bit p
     of the column's number being ply p; bits 0-8: the other set.  A column that always keeps its own is one whose
     other set is its own.
-    packed: uint64[512], every set as play uses it: four bits a ply in rising order, closed by NEVER.
+    next_ply: uint8[512], the lowest ply of every set, NEVER for the empty one; the same whatever epsilon is.
     """
 
     column: Any
-    packed: Any
-
-
-@inlined
-def packed_plies(members: int) -> Any:
-    """The set bits of `members` (0 to 511) in rising order, four bits each, closed by NEVER: uint64."""
-    packed, shift = np.uint64(0), np.uint64(0)
-    for ply in range(PLIES_AT_ONCE):
-        if (members >> ply) & 1:
-            packed |= np.uint64(ply) << shift
-            shift += PLY_BITS
-    return packed | (np.uint64(NEVER) << shift)
+    next_ply: Any
 
 
 @kernel
@@ -62,7 +48,6 @@ def fill_explorations(table: Explorations, epsilon: float, seat: int, weight: An
             here = epsilon if seat < 0 or ply & 1 == seat else 0.0
             p *= here if (members >> ply) & 1 else 1.0 - here
         weight[members] = p * N_SETS
-        table.packed[members] = packed_plies(members)
         table.column[members] = members
         if weight[members] < 1.0:
             stack[n_poor] = members
@@ -83,19 +68,19 @@ def fill_explorations(table: Explorations, epsilon: float, seat: int, weight: An
 
 def make_explorations(epsilon: float, seat: int = -1) -> Explorations:
     """A filled table; see `fill_explorations`."""
-    table = Explorations(np.zeros(N_SETS, np.uint64), np.zeros(N_SETS, np.uint64))
+    lowest = [(members & -members).bit_length() - 1 for members in range(1, N_SETS)]
+    table = Explorations(np.zeros(N_SETS, np.uint64), np.array([NEVER, *lowest], np.uint8))
     fill_explorations(table, epsilon, seat, np.zeros(N_SETS), np.zeros(N_SETS, np.int64))
     return table
 
 
 def set_probabilities(table: Explorations) -> dict[int, float]:
-    """Probability of each packed set under `table`: what the draw really does, for checks."""
+    """Probability of each set of plies (bit p for ply p) under `table`: what the draw really does, for checks."""
     found: dict[int, float] = {}
-    packed = table.packed.tolist()
     for own, column in enumerate(table.column.tolist()):
         keeps = (column >> PLIES_AT_ONCE) / 2**55
         for members, share in ((own, keeps), (column % N_SETS, 1 - keeps)):
-            found[packed[members]] = found.get(packed[members], 0.0) + share / N_SETS
+            found[members] = found.get(members, 0.0) + share / N_SETS
     return found
 
 
@@ -114,9 +99,3 @@ def exploring_set(table: Explorations, bits: Any) -> Any:
 def explores_at(exploring: Any, ply: Any) -> Any:
     """Whether `ply` is in a set of plies (uint64, see `exploring_set`)."""
     return (exploring >> np.uint64(ply)) & np.uint64(1) != np.uint64(0)
-
-
-@inlined
-def exploring_plies(table: Explorations, bits: Any) -> Any:
-    """The exploring plies of one game, packed (uint64), from 64 random bits."""
-    return table.packed[exploring_set(table, bits)]

@@ -11,7 +11,7 @@ import numpy as np
 from ttt_batch.compile import kernel
 from ttt_batch.games import Games
 from ttt_batch.graph import Graph, edges_of, n_unfinished
-from ttt_batch.play.explorations import NEXT_PLY, PLY_BITS, SET_DRAW, Explorations, exploring_plies
+from ttt_batch.play.explorations import SET_DRAW, Explorations, explores_at, exploring_set
 from ttt_batch.policy import Policy
 from ttt_batch.streams import below, draw, game_base
 
@@ -36,18 +36,14 @@ def replay(
     move = 0
     for number in range(first_game, last_game):
         base = game_base(key, number)
-        plies = exploring_plies(explorations, draw(base, SET_DRAW))
+        exploring = exploring_set(explorations, draw(base, SET_DRAW))
         row, ply, decision = 0, 0, 1
         while row < n_unfinished(graph):
             lo, hi = edges_of(graph, row)
-            explores = (plies & NEXT_PLY) == np.uint64(ply)
+            explores = explores_at(exploring, ply)
             bits = draw(base, decision)
             decision += explores or policy.best[row] > 1
-            if explores:
-                plies >>= PLY_BITS
-                edge = lo + below(bits, hi - lo)
-            else:
-                edge = policy.ordered[lo + below(bits, policy.best[row])]
+            edge = lo + below(bits, hi - lo) if explores else policy.ordered[lo + below(bits, policy.best[row])]
             games.edge[move], games.exploring[move] = edge, explores
             move += 1
             ply += 1

@@ -11,24 +11,30 @@ A round has two loops: the first draws and chooses, which is arithmetic alone an
 second counts and looks up where the course leads: whole batches 1.06 (epsilon 0.01) to 1.36 times (td) as fast as
 with one loop for both.
 
-What did not pay: one word of state a game (its number in the block instead of its base, +-1 %), counting through a
-buffer of decisions (+7 % at epsilon 0.1, -8 % elsewhere; nothing once counts are narrow), counting in the word that
-says where a move leads (walks 1.02 to 1.14 times, batches 1.01 to 1.05 times as fast, for a copy a thread and counts
-that have to be emptied), blocks of 512 or 2,048 games (+-1 %).
+All there is to know about a game is one word: where it stands, which game it is, which plies are still to explore, as
+a set.  With its random numbers, its plies as a list and its decision in arrays of their own, and its first decision
+looked up by the ply of its first exploration, walks took 1.23 (td) to 1.38 times as long (epsilon 0.01): what limits
+a walk is how many instructions a game costs.  A processor shared with somebody else makes that plainer.
+
+What did not pay: eight at a time in the loop that opens the games (the gathers of its tables take 1.2 to 1.5 times as
+long as loads one by one), counting through a buffer of decisions (+7 % at epsilon 0.1, -8 % elsewhere; nothing once
+counts are narrow), counting in the word that says where a move leads (walks 1.02 to 1.14 times, batches 1.01 to 1.05
+times as fast, for a copy a thread and counts that have to be emptied), blocks of 1,024 or 4,096 games (1 to 3 % slower,
++-1 %).
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.compile import kernel
+from ttt_batch.compile import inlined, kernel
 from ttt_batch.graph import Graph, n_unfinished
 from ttt_batch.play.courses import COUNT, EXPLORES, SLOT, Courses
-from ttt_batch.play.explorations import NEXT_PLY, SET_DRAW, Explorations, exploring_plies
+from ttt_batch.play.explorations import N_SETS, SET_BITS, SET_DRAW, SETS, Explorations, exploring_set
 from ttt_batch.streams import GOLDEN, S32, STRIDE, draw, game_base, mix
 
-BLOCK = 1024
-"""Games abreast: 24 KB of state, inside the first cache."""
+BLOCK = 2048
+"""Games abreast: 24 KB of state, inside the first cache.  At most 2**23: the bits of a word that number them."""
 
 MAX_WALKED = 1 << 31
 """Games of a batch at most: decisions are counted in 32 bits, which halves the memory they need (walk 1.05 to 1.3
@@ -36,32 +42,39 @@ times as fast)."""
 
 ZERO, TWO = np.uint64(0), np.uint64(2)
 U_COUNT, U_EXPLORES, U_SLOT = (np.uint64(n) for n in (COUNT, EXPLORES, SLOT))
-FROM_EXPLORES = np.uint64(EXPLORES.bit_length() - 1 - 2)
+ONE_IF_EXPLORES = np.uint64(EXPLORES.bit_length() - 1)
+LOWER = np.uint64(0xFFFFFFFF)
+"""The half of a word that says which game it is and where it explores; the upper one is its decision."""
 
 
 class Lane(NamedTuple):
     """What one thread needs to walk.
 
-    base: uint64[block], where the random numbers of the games abreast start.
-    plies: uint64[block], their exploring plies to come.
-    decision: uint32[block], their next decision (`Courses.decision`).
-    slot, ply: uint32[block], the move they have chosen and the ply at which they explore next.
+    game: uint64[block], the games abreast: their exploring plies to come, as a set (bits 0-8), their number in the
+    block (bits 9-31) and their next decision (bits 32-63, `Courses.decision`).
+    slot: uint32[block], the move they have chosen.
+    opening: uint64[512], how a game starts that explores at a set of plies: the set, and its first decision, 0 where it
+    ends without one.
     drawn: uint32[2 * E], how often each slot of `Courses.move` was drawn, added to by `walk`.
     """
 
-    base: Any
-    plies: Any
-    decision: Any
+    game: Any
     slot: Any
-    ply: Any
+    opening: Any
     drawn: Any
 
 
 def make_lane(graph: Graph, block: int = BLOCK) -> Lane:
     """A lane for `block` games abreast, nothing drawn."""
-    base, plies = np.zeros((2, block), np.uint64)
-    decision, slot, ply = np.zeros((3, block), np.uint32)
-    return Lane(base, plies, decision, slot, ply, np.zeros(2 * graph.child.size, np.uint32))
+    drawn = np.zeros(2 * graph.child.size, np.uint32)
+    return Lane(np.zeros(block, np.uint64), np.zeros(block, np.uint32), np.zeros(N_SETS, np.uint64), drawn)
+
+
+@inlined
+def entry_of(courses: Courses, explorations: Explorations, course: Any, exploring: Any) -> Any:
+    """Where a game comes to stand that follows a course (where it begins, uint64) until the next of its exploring plies
+    (a set, uint64): uint64, see `Courses.entry`."""
+    return np.uint64(courses.entry[course + np.uint64(explorations.next_ply[exploring])])
 
 
 @kernel
@@ -69,39 +82,37 @@ def walk(
     graph: Graph, courses: Courses, explorations: Explorations, key: Any, first_game: int, last_game: int, lane: Lane
 ) -> None:
     """Play games `first_game` to `last_game - 1`; count each decision in `lane.drawn`, in place."""
-    base, plies, decision, slot, ply, drawn = lane
+    games, slot, opening, drawn = lane
     final = TWO * np.uint64(n_unfinished(graph))
     root = np.uint64(courses.begin[0])
-    for start in range(first_game, last_game, base.shape[0]):
-        n_games = min(base.shape[0], last_game - start)
+    for members in range(N_SETS):
+        exploring = np.uint64(members)
+        entry = entry_of(courses, explorations, root, exploring)
+        opening[exploring] = exploring | (np.uint64(courses.decision[entry]) << S32)
+    for start in range(first_game, last_game, games.shape[0]):
+        n_games = min(games.shape[0], last_game - start)
         first = game_base(key, start)
-        for game in range(n_games):
-            plies[game] = draw(first + np.uint64(game) * STRIDE, SET_DRAW)
+        for number in range(n_games):
+            games[number] = draw(first + np.uint64(number) * STRIDE, SET_DRAW)
         playing = ZERO
-        for game in range(n_games):
-            exploring = exploring_plies(explorations, plies[game])
-            entry = np.uint64(courses.entry[root + (exploring & NEXT_PLY)])
-            base[playing] = first + np.uint64(game) * STRIDE
-            plies[playing] = exploring
-            decision[playing] = courses.decision[entry]
-            playing += np.uint64(entry < final)
-        draws = GOLDEN  # draw number 1, 2, ... in each round, as a distance from the games' bases
+        for number in range(n_games):
+            opened = opening[exploring_set(explorations, games[number])]
+            games[playing] = opened | (np.uint64(number) << SET_BITS)
+            playing += np.uint64(opened > SETS)
+        bases = first + GOLDEN  # draw number 1, 2, ... in each round
         while playing > ZERO:
             n_playing = np.int64(playing)
-            for game in range(n_playing):
-                now = np.uint64(decision[game])
-                bits = mix(base[game] + draws) >> S32
-                slot[game] = (now >> U_SLOT) + ((bits * (now & U_COUNT)) >> S32)  # streams.below
-                left = plies[game] >> ((now & U_EXPLORES) >> FROM_EXPLORES)  # an exploration is done with
-                plies[game] = left
-                ply[game] = left & NEXT_PLY
+            for i in range(n_playing):
+                decision, lower = games[i] >> S32, games[i] & LOWER
+                bits = mix(bases + (lower >> SET_BITS) * STRIDE) >> S32
+                slot[i] = (decision >> U_SLOT) + ((bits * (decision & U_COUNT)) >> S32)  # streams.below
+                # Of the set, the lowest bit is dropped where it explores: that is done with.
+                games[i] = lower & (lower - ((decision & U_EXPLORES) >> ONE_IF_EXPLORES))
             playing = ZERO
-            for game in range(n_playing):
-                chosen = np.uint64(slot[game])
+            for i in range(n_playing):
+                chosen, lower = np.uint64(slot[i]), games[i]
                 drawn[chosen] += 1
-                entry = np.uint64(courses.entry[np.uint64(courses.move[chosen]) + np.uint64(ply[game])])
-                base[playing] = base[game]
-                plies[playing] = plies[game]
-                decision[playing] = courses.decision[entry]
+                entry = entry_of(courses, explorations, np.uint64(courses.move[chosen]), lower & SETS)
+                games[playing] = lower | (np.uint64(courses.decision[entry]) << S32)
                 playing += np.uint64(entry < final)
-            draws += GOLDEN
+            bases += GOLDEN
