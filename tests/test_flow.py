@@ -25,10 +25,11 @@ from ttt_batch.compile import kernel
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.graph import Graph
 from ttt_batch.play.binomial import binomial, probability_ratio
+from ttt_batch.play.binomials import Binomials, make_binomials, settle, try_first
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, complete, empty_counts
 from ttt_batch.play.courses import make_courses
 from ttt_batch.play.explorations import make_explorations
-from ttt_batch.play.flow import flow, flow_rows
+from ttt_batch.play.flow import flow, flow_rows, make_abreast
 from ttt_batch.play.walk import make_lane, walk
 from ttt_batch.policy import Policy, legal_edges, policy_among
 from ttt_batch.streams import FLOW, GOLDEN, mix, stream_key
@@ -48,6 +49,23 @@ def fill_binomials(n: int, p: float, key: Any, out: Any) -> None:
 def fill_ratios(n: int, k: Any, mode: int, mean: float, out: Any) -> None:
     for i in range(k.shape[0]):
         out[i] = probability_ratio(n, k[i], mode, mean)
+
+
+@kernel
+def draw_one(n: int, p: float, counter: Any) -> Any:
+    return binomial(n, p, counter)
+
+
+def one_binomial(n: int, p: float, counter: int) -> tuple[int, int]:
+    return draw_one(n, p, np.uint64(counter))  # type: ignore[no-any-return]
+
+
+@kernel
+def draw_together(numbers: Binomials, n: int) -> None:
+    """Draw `n` numbers; what they are, and the counters behind them, in place."""
+    try_first(numbers, n)
+    for i in range(n):
+        numbers.trials[i], numbers.counter[i] = settle(numbers, i)
 
 
 def binomials(n: int, p: float, size: int, seed: int = 0) -> np.ndarray:
@@ -101,6 +119,18 @@ LONG_RANGE = [(10**6, 1.1e-5), (10**12, 1.3e-11), (10**15, 2e-14), (10**15, 2e-1
 @pytest.mark.parametrize(("n", "p"), ONE_BY_ONE + INVERSION + REJECTION + LONG_RANGE)
 def test_binomial_numbers_have_their_exact_probabilities(n: int, p: float) -> None:
     assert abs(distribution_score(binomials(n, p, 300_000), n, p)) < TOLERANCE
+
+
+def test_numbers_drawn_together_are_those_drawn_one_by_one() -> None:
+    kinds = [*ONE_BY_ONE, *INVERSION, *REJECTION, *LONG_RANGE, (0, 0.3), (10**15, 0.0), (10**15, 1.0), (10**9, 0.999)]
+    n = 100 * len(kinds)
+    numbers = make_binomials(n + 1)
+    numbers.trials[:n], numbers.chance[:n] = np.array(kinds).repeat(100, axis=0).T
+    numbers.counter[:n] = [mixed(i) for i in range(n)]
+    expected = [one_binomial(int(kinds[i // 100][0]), kinds[i // 100][1], int(numbers.counter[i])) for i in range(n)]
+    draw_together(numbers, n)
+    assert 0 < numbers.settled[:n].mean() < 0.8 and not numbers.settled[n]
+    assert list(zip(numbers.trials[:n].tolist(), numbers.counter[:n].tolist(), strict=True)) == expected
 
 
 def test_the_exact_probabilities_are_exact() -> None:
@@ -238,7 +268,7 @@ class Case:
         found = []
         for batch in range(batches):
             found.append(empty_counts(self.graph))
-            flow(self.graph, self.policy, self.epsilon, self.seat, key, batch, games, found[-1])
+            flow(self.graph, self.policy, self.epsilon, self.seat, key, batch, games, found[-1], make_abreast())
         return found
 
     def walked(self, games: int) -> Counts:
@@ -425,13 +455,13 @@ def test_the_same_batch_again_and_other_batches() -> None:
     first, second = case.flows(games, 2)
     again = empty_counts(case.graph)
     again.taken[:] = -1  # edges of rows not visited may hold anything, and visited ones are written
-    flow(case.graph, case.policy, case.epsilon, case.seat, KEY, 1, games, again)
+    flow(case.graph, case.policy, case.epsilon, case.seat, KEY, 1, games, again, make_abreast())
     visited = np.isin(np.arange(case.policy.best.size), again.visited[: again.n_visited[0]])
     edges = visited.repeat(np.diff(case.graph.first_edge))
     assert (again.arrived == second.arrived).all()
     assert (again.taken[edges] == second.taken[edges]).all() and (again.taken[~edges] == -1).all()
     again.arrived[:] = 0
-    flow(case.graph, case.policy, case.epsilon, case.seat, KEY, 0, games, again)
+    flow(case.graph, case.policy, case.epsilon, case.seat, KEY, 0, games, again, make_abreast())
     assert (again.arrived == first.arrived).all()
     differing = first.taken != second.taken
     assert differing[np.minimum(first.taken, second.taken) > 1000].mean() > 0.9
@@ -439,9 +469,48 @@ def test_the_same_batch_again_and_other_batches() -> None:
     assert (other.taken != first.taken)[first.taken > 1000].mean() > 0.9
 
 
+def row_after_row(case: "Case", games: int) -> Counts:
+    """Batch 0 of a flow as its description has it, each row to its end: random numbers, shares and all."""
+    graph, policy, counts, start = case.graph, case.policy, empty_counts(case.graph), mixed(int(KEY))
+    counts.arrived[0] = games
+    for row in range(policy.best.size):
+        counter = mixed(start + row * int(GOLDEN))
+        arrived, epsilon = int(counts.arrived[row]), case.explores(row)
+        exploring, counter = one_binomial(arrived, epsilon, counter) if epsilon else (0, counter)
+        lo, hi = graph.first_edge[row : row + 2].tolist()
+        moves = {GREEDY: policy.ordered[lo : lo + int(policy.best[row])].tolist(), EXPLORING: list(range(lo, hi))}
+        for kind, left in ((GREEDY, arrived - exploring), (EXPLORING, exploring)):
+            slots = moves[kind]
+            counter %= 2**64
+            while left and len(slots) > 1 and (len(slots) > 9 or left > 64 * len(slots)):
+                counts.taken[slots[0], kind], counter = one_binomial(left, 1 / len(slots), counter)
+                left -= int(counts.taken[slots[0], kind])
+                slots = slots[1:]
+            if len(slots) == 1:
+                counts.taken[slots[0], kind] += left
+                left = 0
+            for _ in range(left):  # each game its own: floor(n * bits / 2**64)
+                counter += int(GOLDEN)
+                counts.taken[slots[len(slots) * mixed(counter) >> 64], kind] += 1
+        np.add.at(counts.arrived, graph.child[lo:hi], counts.taken[lo:hi].sum(axis=1))
+    return counts
+
+
+@pytest.mark.parametrize("occupied", [False, True])
+@pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0])
+def test_rows_drawn_abreast_are_those_drawn_one_after_another(epsilon: float, occupied: bool) -> None:
+    case = Case(epsilon, ties=0.4, occupied=occupied)
+    for games in (20, 3000, 10**5, 10**9, 10**15):
+        expected = row_after_row(case, games)
+        for most in (1, 7, 256):
+            counts = empty_counts(case.graph)
+            flow(case.graph, case.policy, epsilon, -1, KEY, 0, games, counts, make_abreast(most))
+            assert (counts.taken == expected.taken).all() and (counts.arrived == expected.arrived).all()
+
+
 def test_rows_of_a_ply_can_be_drawn_in_any_order() -> None:
     case, games = CASES[1], 200_000
-    graph, pieces = case.graph, empty_counts(case.graph)
+    graph, pieces, base = case.graph, empty_counts(case.graph), np.uint64(mixed(int(KEY)))
     (whole,) = case.flows(games, 1)
     pieces.arrived[0] = games
     n = 0
@@ -450,7 +519,7 @@ def test_rows_of_a_ply_can_be_drawn_in_any_order() -> None:
         pieces.visited[n : n + rows.size] = rows
         bounds = [n, n + rows.size // 3, n + rows.size // 2, n + rows.size]
         for first, last in reversed(list(itertools.pairwise(bounds))):
-            flow_rows(graph, case.policy, case.epsilon, np.uint64(mixed(int(KEY))), pieces, first, last)
+            flow_rows(graph, case.policy, case.epsilon, base, pieces, make_abreast(), first, last)
         n += rows.size
     assert (pieces.arrived == whole.arrived).all() and (pieces.taken == whole.taken).all()
 
@@ -500,7 +569,7 @@ def test_other_boards(size: tuple[int, int, int]) -> None:
     policy = some_policy(graph, 0.5)
     for games in (1, 1000, 10**10):
         counts = empty_counts(graph)
-        flow(graph, policy, 0.3, -1, KEY, 0, games, counts)
+        flow(graph, policy, 0.3, -1, KEY, 0, games, counts, make_abreast())
         assert_arrivals_add_up(graph, counts, games)
 
 
@@ -521,7 +590,7 @@ def digest() -> str:
     graph = enumerate_graph(Board(2, 2, 2))
     for games in (5, 500, 10**5, 10**12):
         counts = empty_counts(graph)
-        flow(graph, some_policy(graph, 0.5), 0.2, -1, KEY, games, games, counts)
+        flow(graph, some_policy(graph, 0.5), 0.2, -1, KEY, games, games, counts, make_abreast())
         found.update(counts.taken.tobytes() + counts.arrived.tobytes())
     return found.hexdigest()
 

@@ -41,7 +41,7 @@ import numpy as np
 from ttt_batch.compile import inlined, kernel
 from ttt_batch.streams import GOLDEN, mix
 
-ONE_BY_ONE = 128
+FEW_TRIALS = 128
 """Trials that are drawn one by one at most, 20 ns; the other ways would take twice that."""
 
 SMALL_MEAN = 10.0
@@ -51,6 +51,8 @@ FURTHEST = 64
 """No count of a mean below 10 exceeds this with probability 2**-64 or more (Poisson of mean 10: 4e-30)."""
 
 S11, ONE = np.uint64(11), np.uint64(1)
+TRY = np.uint64(2 * int(GOLDEN) % 2**64)
+"""How far a try of BTRS moves the counter: two random numbers."""
 
 TABULATED = 16
 STIRLING = np.array(
@@ -147,35 +149,67 @@ def binomial_by_inversion(n: int, p: float, counter: Any) -> Any:
             return np.int64(k), counter
 
 
-@kernel
-def binomial_by_rejection(n: int, p: float, counter: Any) -> Any:
-    """See `binomial`; n > 128, p <= 1/2, n * p >= 10.  Hörmann's BTRS, with his names.
+@inlined
+def _hat(n: Any, p: float) -> Any:
+    """BTRS's constants, with Hörmann's names: (spq, a, b, v_r, whole, part); n p >= 10 and p <= 1/2 for a real hat.
 
-    Two things differ from his text: the ratio of probabilities (see the top of this file), and the centre n p + 1/2, of
-    which the whole part is added as an integer: at n = 10**15 a double has three bits left behind the point.
+    The centre n p + 1/2 is whole + part: at n = 10**15 a double has three bits left behind the point.
     """
     mean = n * p
     spq = math.sqrt(mean * (1.0 - p))
     b = 1.15 + 2.53 * spq
     a = -0.0873 + 0.0248 * b + 0.01 * p
-    v_r = 0.92 - 4.2 / b
     whole = np.floor(mean + 0.5)
-    part = mean + 0.5 - whole
+    return spq, a, b, 0.92 - 4.2 / b, whole, mean + 0.5 - whole
+
+
+@inlined
+def _try(a: float, b: float, part: float, counter: Any) -> Any:
+    """The next try of BTRS, from two random numbers behind `counter`: (how far from `whole` it lies, us, v)."""
+    u = uniform(mix(counter + GOLDEN)) - 0.5
+    us = 0.5 - abs(u)
+    return np.floor((2.0 * a / us + b) * u + part), us, uniform(mix(counter + TRY))
+
+
+@inlined
+def _fits(us: float, v: float, v_r: float) -> Any:
+    """Whether a try is inside the squeeze, never far from the mean: four of five are, and that settles it."""
+    return (us >= 0.07) & (v <= v_r)
+
+
+@kernel
+def binomial_by_rejection(n: int, p: float, counter: Any) -> Any:
+    """See `binomial`; n > 128, p <= 1/2, n * p >= 10.
+
+    Hörmann's BTRS but for the ratio of probabilities (see the top of this file) and the centre (`_hat`).
+    """
+    spq, a, b, v_r, whole, part = _hat(n, p)
     centre = np.int64(whole)
     while True:
-        u = uniform(mix(counter + GOLDEN)) - 0.5
-        counter += GOLDEN + GOLDEN
-        v = uniform(mix(counter))
-        us = 0.5 - abs(u)
-        step = np.floor((2.0 * a / us + b) * u + part)
-        if us >= 0.07 and v <= v_r:  # inside the squeeze, never far from the mean: four of five numbers end here
+        step, us, v = _try(a, b, part, counter)
+        counter += TRY
+        if _fits(us, v, v_r):
             return centre + np.int64(step), counter
         if step < -whole or step > np.float64(n - centre):  # compared as floats: far out it passes every integer
             continue
         k = centre + np.int64(step)
         mode = np.int64(np.floor((n + 1) * p))
-        if v * (2.83 + 5.1 / b) * spq / (a / (us * us) + b) <= probability_ratio(n, k, mode, mean):
+        if v * (2.83 + 5.1 / b) * spq / (a / (us * us) + b) <= probability_ratio(n, k, mode, n * p):
             return k, counter
+
+
+@inlined
+def first_try(n: Any, p: float, counter: Any) -> Any:
+    """(what `binomial` draws where the first try of BTRS settles it, whether it does); the counter moves by TRY then.
+
+    Without a branch, for loops that are done several at a time (`binomials`).
+    """
+    rare = p if p <= 0.5 else 1.0 - p
+    _, a, b, v_r, whole, part = _hat(n, rare)
+    step, us, v = _try(a, b, part, counter)
+    fits = (n > FEW_TRIALS) & (n * rare >= SMALL_MEAN) & _fits(us, v, v_r)
+    successes = np.int64(whole if fits else 0.0) + np.int64(step if fits else 0.0)
+    return (successes if p <= 0.5 else n - successes), fits
 
 
 @inlined
@@ -188,7 +222,7 @@ def binomial(n: Any, p: float, counter: Any) -> Any:
     """
     # A rare success is as good as a rare failure, and 1 - p is exact from 1/2 on.
     rare = p if p <= 0.5 else 1.0 - p
-    if n <= ONE_BY_ONE:
+    if n <= FEW_TRIALS:
         successes, counter = successes_one_by_one(n, rare, counter)
     elif n * rare < SMALL_MEAN:
         successes, counter = binomial_by_inversion(n, rare, counter)

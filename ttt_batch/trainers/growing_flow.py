@@ -8,6 +8,7 @@ import numpy as np
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.graph import Graph
 from ttt_batch.growth import Grown
+from ttt_batch.play.flow import make_abreast
 from ttt_batch.policy import Policy
 from ttt_batch.schedules import value_at
 from ttt_batch.trainers.growing import Growing
@@ -20,15 +21,15 @@ class GrowingFlow(Growing):
     def _count(self, last: int, seat: int, grown: Grown) -> bool:
         """As in `Growing`; all positions of a batch without room are forgotten."""
         counts = self._counts_at_hand()
-        policy = _scratch_policy(grown.graph)
+        policy, abreast = _scratch_policy(grown.graph), make_abreast()
         epsilon = value_at(self._pace.epsilon, self.games)
         counts.visited[0], counts.arrived[0], counts.n_visited[0] = 0, last - self.games, 1
         before, first, ply = grown.used, 0, 0
         while first < counts.n_visited[0]:
             until = int(counts.n_visited[0])
             rival = seat >= 0 and ply & 1 != seat
-            tables, graph, choice, _, _ = self._knowledge
-            draw_ply(tables, graph, choice, policy, epsilon, rival, self._key, self.games, counts, first, until)
+            known = self._knowledge[:3]
+            draw_ply(*known, policy, epsilon, rival, self._key, self.games, counts, abreast, first, until)
             while (first := arrive(grown.tables, grown.graph, grown.growth, counts, first, until, self.worth)) < until:
                 if not grown.may_grow:
                     self._counts = None
