@@ -199,8 +199,8 @@ def flow_rows(
                 taken[edge, EXPLORING] = 0
         if epsilon > 0.0:
             _draw_exploring(counts, abreast, epsilon, start, n_rows)
-        _spread(graph, policy, counts, abreast, start, n_rows, GREEDY)
-        _spread(graph, policy, counts, abreast, start, n_rows, EXPLORING)
+        for kind in range(2):  # GREEDY, EXPLORING
+            _spread(graph, policy, counts, abreast, start, n_rows, kind)
         for i in range(n_rows):
             lo, hi = edges_of(graph, counts.visited[start + i])
             for edge in range(lo, hi):
