@@ -62,13 +62,13 @@ def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     alone = learnt(name, 600_000, batch=300_000)
     monkeypatch.setattr(walking, "GAMES_PER_THREAD", 10_000)
     walked_by = set()
-    walk = walking.walk
+    walk = walking.walk_claimed
 
     def spying_walk(*arguments: Any) -> None:
         walked_by.add(threading.get_ident())
         walk(*arguments)
 
-    monkeypatch.setattr(walking, "walk", spying_walk)
+    monkeypatch.setattr(walking, "walk_claimed", spying_walk)
     assert_same(alone, learnt(name, 600_000, batch=300_000, threads=2))
     assert len(walked_by) == 2
     fresh = learnt(name, 300_000, batch=300_000)
@@ -80,6 +80,7 @@ def test_neither_threads_nor_pieces_show(threads: int, monkeypatch: pytest.Monke
     alone = learnt("sutton-barto", 200_000, batch=90_001)
     monkeypatch.setattr(walking, "GAMES_PER_THREAD", 1_000)
     monkeypatch.setattr(walking, "PIECE", 7_777)
+    monkeypatch.setattr(walking, "CLAIM", 1_234)
     assert_same(alone, learnt("sutton-barto", 200_000, batch=90_001, threads=threads))
 
 

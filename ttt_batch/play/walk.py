@@ -29,6 +29,7 @@ import numpy as np
 
 from ttt_batch.compile import inlined, kernel
 from ttt_batch.graph import Graph, n_unfinished
+from ttt_batch.play.claims import claim
 from ttt_batch.play.courses import COUNT, EXPLORES, SLOT, Courses
 from ttt_batch.play.explorations import N_SETS, SET_BITS, SET_DRAW, SETS, Explorations, exploring_set
 from ttt_batch.streams import GOLDEN, S32, STRIDE, draw, game_base, mix
@@ -116,3 +117,24 @@ def walk(
                 games[playing] = lower | (np.uint64(courses.decision[entry]) << S32)
                 playing += np.uint64(entry < final)
             bases += GOLDEN
+
+
+@kernel
+def walk_claimed(
+    graph: Graph,
+    courses: Courses,
+    explorations: Explorations,
+    key: Any,
+    next_free: Any,
+    size: int,
+    last_game: int,
+    lane: Lane,
+) -> None:
+    """`walk` games that other threads walk, too: `size` at a time, claimed from `next_free` on, up to `last_game - 1`.
+
+    next_free: int64[1], the first game that nobody has claimed, modified in place.
+    """
+    first = claim(next_free, size)
+    while first < last_game:
+        walk(graph, courses, explorations, key, first, min(first + size, last_game), lane)
+        first = claim(next_free, size)
