@@ -196,6 +196,28 @@ def test_after_a_signal_that_ended_it_none_kills_the_process(number: int) -> Non
 
 
 @pytest.mark.usefixtures("own_signals")
+def test_after_a_request_to_stop_none_kills_the_process_either() -> None:
+    with Interrupt("the end") as interrupt:
+        interrupt.gently = True
+        signal.raise_signal(signal.SIGTERM)
+    assert interrupt.requested()
+    signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_a_signal_on_the_way_out_changes_nothing() -> None:
+    class Late:
+        """Takes the place of the lock, while the block is left."""
+
+        def acquire(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    with pytest.raises(InterruptedTraining, match="the end"), Interrupt("the end") as interrupt:
+        interrupt._over = Late()  # type: ignore[assignment]
+        signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.usefixtures("own_signals")
 def test_signals_are_heeded_as_before_where_none_came() -> None:
     heeded = signal.getsignal(signal.SIGTERM)
     with Interrupt("the end"):

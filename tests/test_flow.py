@@ -29,7 +29,7 @@ from ttt_batch.play.binomials import Binomials, make_binomials, settle, try_firs
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, complete, empty_counts
 from ttt_batch.play.courses import make_courses
 from ttt_batch.play.explorations import make_explorations
-from ttt_batch.play.flow import flow, flow_rows, make_abreast
+from ttt_batch.play.flow import flow, flow_rows, make_rows
 from ttt_batch.play.walk import make_lane, walk
 from ttt_batch.policy import Policy, legal_edges, policy_among
 from ttt_batch.streams import FLOW, GOLDEN, mix, stream_key
@@ -243,9 +243,11 @@ def some_policy(graph: Graph, ties: float) -> Policy:
 class Case:
     """A policy on a board, its exact shares, and batches of it."""
 
-    def __init__(self, epsilon: float, *, ties: float = 0.0, occupied: bool = False, seat: int = -1) -> None:
+    def __init__(
+        self, epsilon: float, *, ties: float = 0.0, occupied: bool = False, seat: int = -1, board: Board | None = None
+    ) -> None:
         self.epsilon, self.seat = epsilon, seat
-        self.graph = enumerate_graph(Board(), occupied)
+        self.graph = enumerate_graph(board or Board(), occupied)
         self.policy = some_policy(self.graph, ties)
 
     def explores(self, row: int) -> float:
@@ -268,7 +270,7 @@ class Case:
         found = []
         for batch in range(batches):
             found.append(empty_counts(self.graph))
-            flow(self.graph, self.policy, self.epsilon, self.seat, key, batch, games, found[-1], make_abreast())
+            flow(self.graph, self.policy, self.epsilon, self.seat, key, batch, games, found[-1], make_rows())
         return found
 
     def walked(self, games: int) -> Counts:
@@ -455,13 +457,13 @@ def test_the_same_batch_again_and_other_batches() -> None:
     first, second = case.flows(games, 2)
     again = empty_counts(case.graph)
     again.taken[:] = -1  # edges of rows not visited may hold anything, and visited ones are written
-    flow(case.graph, case.policy, case.epsilon, case.seat, KEY, 1, games, again, make_abreast())
+    flow(case.graph, case.policy, case.epsilon, case.seat, KEY, 1, games, again, make_rows())
     visited = np.isin(np.arange(case.policy.best.size), again.visited[: again.n_visited[0]])
     edges = visited.repeat(np.diff(case.graph.first_edge))
     assert (again.arrived == second.arrived).all()
     assert (again.taken[edges] == second.taken[edges]).all() and (again.taken[~edges] == -1).all()
     again.arrived[:] = 0
-    flow(case.graph, case.policy, case.epsilon, case.seat, KEY, 0, games, again, make_abreast())
+    flow(case.graph, case.policy, case.epsilon, case.seat, KEY, 0, games, again, make_rows())
     assert (again.arrived == first.arrived).all()
     differing = first.taken != second.taken
     assert differing[np.minimum(first.taken, second.taken) > 1000].mean() > 0.9
@@ -496,15 +498,15 @@ def row_after_row(case: "Case", games: int) -> Counts:
     return counts
 
 
-@pytest.mark.parametrize("occupied", [False, True])
+@pytest.mark.parametrize("kind", [{}, {"occupied": True}, {"board": Board(1, 11, 3)}])
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0])
-def test_rows_drawn_abreast_are_those_drawn_one_after_another(epsilon: float, occupied: bool) -> None:
-    case = Case(epsilon, ties=0.4, occupied=occupied)
+def test_rows_drawn_abreast_are_those_drawn_one_after_another(epsilon: float, kind: dict[str, Any]) -> None:
+    case = Case(epsilon, ties=0.4, **kind)
     for games in (20, 3000, 10**5, 10**9, 10**15):
         expected = row_after_row(case, games)
         for most in (1, 7, 256):
             counts = empty_counts(case.graph)
-            flow(case.graph, case.policy, epsilon, -1, KEY, 0, games, counts, make_abreast(most))
+            flow(case.graph, case.policy, epsilon, -1, KEY, 0, games, counts, make_rows(most))
             assert (counts.taken == expected.taken).all() and (counts.arrived == expected.arrived).all()
 
 
@@ -519,7 +521,7 @@ def test_rows_of_a_ply_can_be_drawn_in_any_order() -> None:
         pieces.visited[n : n + rows.size] = rows
         bounds = [n, n + rows.size // 3, n + rows.size // 2, n + rows.size]
         for first, last in reversed(list(itertools.pairwise(bounds))):
-            flow_rows(graph, case.policy, case.epsilon, base, pieces, make_abreast(), first, last)
+            flow_rows(graph, case.policy, case.epsilon, base, pieces, make_rows(), first, last)
         n += rows.size
     assert (pieces.arrived == whole.arrived).all() and (pieces.taken == whole.taken).all()
 
@@ -569,7 +571,7 @@ def test_other_boards(size: tuple[int, int, int]) -> None:
     policy = some_policy(graph, 0.5)
     for games in (1, 1000, 10**10):
         counts = empty_counts(graph)
-        flow(graph, policy, 0.3, -1, KEY, 0, games, counts, make_abreast())
+        flow(graph, policy, 0.3, -1, KEY, 0, games, counts, make_rows())
         assert_arrivals_add_up(graph, counts, games)
 
 
@@ -590,7 +592,7 @@ def digest() -> str:
     graph = enumerate_graph(Board(2, 2, 2))
     for games in (5, 500, 10**5, 10**12):
         counts = empty_counts(graph)
-        flow(graph, some_policy(graph, 0.5), 0.2, -1, KEY, games, games, counts, make_abreast())
+        flow(graph, some_policy(graph, 0.5), 0.2, -1, KEY, games, games, counts, make_rows())
         found.update(counts.taken.tobytes() + counts.arrived.tobytes())
     return found.hexdigest()
 

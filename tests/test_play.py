@@ -123,6 +123,13 @@ def test_other_boards_are_walked_like_a_plain_walk(size: tuple[int, int, int]) -
         assert (walked(graph, policy, 0.4, 1, 0, 400, block).taken == expected).all()
 
 
+def test_as_many_games_abreast_as_may_be_asked_for() -> None:
+    graph, policy, _ = trained("td")
+    games = (1 << 20) + 1000
+    wide, narrow = (walked(graph, policy, 0.3, 5, 7, games, block) for block in (1 << 20, 1 << 10))
+    assert (wide.taken == narrow.taken).all()
+
+
 def test_pieces_of_a_batch_add_up_to_the_batch() -> None:
     graph, policy, _ = trained("sutton-barto")
     courses, explorations, lane = make_courses(graph, policy), make_explorations(0.1), make_lane(graph, 100)

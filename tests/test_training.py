@@ -61,12 +61,15 @@ def test_each_board_batch_and_engine_has_its_way(board: str) -> None:
 def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = learnt(name, 600_000, batch=300_000)
     monkeypatch.setattr(walking, "GAMES_PER_THREAD", 10_000)
-    walked_by = set()
+    monkeypatch.setattr(walking, "CLAIM", 1_000)
+    walked_by, both = set(), threading.Barrier(2)
     walk = walking.walk_claimed
 
     def spying_walk(*arguments: Any) -> None:
-        walked_by.add(threading.get_ident())
+        both.wait(60)  # or the first might be done before the other begins
         walk(*arguments)
+        if arguments[-1].drawn.any():
+            walked_by.add(threading.get_ident())
 
     monkeypatch.setattr(walking, "walk_claimed", spying_walk)
     assert_same(alone, learnt(name, 600_000, batch=300_000, threads=2))

@@ -20,7 +20,7 @@ from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.graph import Graph, solve
 from ttt_batch.learners import LEARNERS
 from ttt_batch.play.counts import empty_counts
-from ttt_batch.play.flow import flow, make_abreast
+from ttt_batch.play.flow import flow, make_rows
 from ttt_batch.policy import random_policy
 from ttt_batch.streams import stream_key
 from ttt_batch.trainers import make_trainer
@@ -190,7 +190,7 @@ def test_flow_loses_no_game(symmetry: bool) -> None:
     """As many games leave a row as arrive, and all end."""
     graph = enumerate_graph(parse_board("1x11x3"), False, symmetry)
     counts, games = empty_counts(graph), 123_457
-    flow(graph, random_policy(graph), 0.3, -1, stream_key(1), 0, games, counts, make_abreast())
+    flow(graph, random_policy(graph), 0.3, -1, stream_key(1), 0, games, counts, make_rows())
     visited = counts.visited[: counts.n_visited[0]]
     arrived = np.zeros(graph.code.size, np.int64)
     arrived[0] = games

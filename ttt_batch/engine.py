@@ -15,7 +15,7 @@ from ttt_batch.learners.steps import Step, fill_weights
 from ttt_batch.play.counts import Counts, clear, complete, empty_counts
 from ttt_batch.play.courses import Courses, lay_courses, make_courses, pack_row
 from ttt_batch.play.explorations import N_SETS, Explorations, fill_explorations
-from ttt_batch.play.flow import Abreast, flow
+from ttt_batch.play.flow import Rows, flow
 from ttt_batch.play.stride import Strides, pack_stride, stride
 from ttt_batch.play.walk import BLOCK, Lane, make_lane, walk
 from ttt_batch.policy import Choice, Policy, empty_policy, order_row
@@ -227,7 +227,7 @@ def run_flows(
     step: Step,
     pace: Pace,
     work: Workspace,
-    abreast: Abreast,
+    room: Rows,
     key: Any,
     batches: Batches,
     first_game: int,
@@ -236,14 +236,14 @@ def run_flows(
     """Draw the counts of games `first_game` to `last_game - 1` and learn from them batch by batch.
 
     A batch's random numbers go by its first game.  key: uint64, `stream_key(seed, FLOW)`.
-    `tables`, `step` and `work` are modified in place.
+    `tables`, `step` and `work` are modified in place; room: scratch, see `flow`.
     """
     game = first_game
     while game < last_game:
         end = min(last_game, bounds_in_kernels(batches, game)[1])
         now = batch_step(pace, step, game)
         order_stale(tables, graph, choice, work)
-        flow(graph, work.policy, value_at(pace.epsilon, game), work.seat, key, game, end - game, work.counts, abreast)
+        flow(graph, work.policy, value_at(pace.epsilon, game), work.seat, key, game, end - game, work.counts, room)
         fold(tables, graph, work.counts, now, work.stale)
         clear(graph, work.counts, work.ended)
         game = end

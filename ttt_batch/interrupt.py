@@ -13,8 +13,8 @@ class Interrupt:
 
     A second one, or one before any batch was learnt (kernels being compiled), stops at once.  An exception that arises
     while LLVM calls back, or something is finalised, is printed and dropped by Python; so the signal is sent again
-    until it gets through.  After one that ended what was done none is heeded any more: all that is left is to say so,
-    and a second one then killed the process in one of twenty tries.
+    until it gets through.  Once left after one of them, all are ignored for good: what remains is to say how it ended,
+    and in one of twenty tries a further one killed the process before that was said.
     message: what is said in the end.
 
     Raises InterruptedTraining on leaving where one of them came and ended what was done.  Where Ctrl-C is a way to
@@ -23,7 +23,7 @@ class Interrupt:
 
     def __init__(self, message: str) -> None:
         self.gently, self.message = False, message
-        self._requested, self._stopped_by = False, 0
+        self._requested, self._stopped_by, self._leaving = False, 0, False
         self._over = threading.Lock()  # taken for good once nothing may be sent any more
 
     def requested(self) -> bool:
@@ -31,6 +31,8 @@ class Interrupt:
         return self._requested
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
+        if self._leaving:
+            return
         if self._requested or not self.gently:
             self._stopped_by = number
             raise KeyboardInterrupt
@@ -63,6 +65,7 @@ class Interrupt:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._leaving = True  # what comes from now on comes too late
         sys.unraisablehook = self._hook_before
         self._over.acquire()
         told_to = kind is None and self._stopped_by not in (0, signal.SIGINT)

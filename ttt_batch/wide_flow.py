@@ -23,7 +23,7 @@ from ttt_batch.growth import (
     show_code,
 )
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.play.flow import Abreast, batch_base, flow_rows
+from ttt_batch.play.flow import Rows, batch_base, flow_rows
 from ttt_batch.policy import Choice, Policy, list_best
 
 
@@ -49,13 +49,13 @@ def draw_ply(
     key: Any,
     batch: int,
     counts: Counts,
-    abreast: Abreast,
+    room: Rows,
     first: int,
     last: int,
 ) -> None:
     """Draw which moves the games take that arrived at `counts.visited[first:last]`, all of one ply.
 
-    random: the mover plays at random, without exploring.  key, batch: see `play.flow.flow`.  policy, abreast: scratch.
+    random: the mover plays at random, without exploring.  key, batch: see `play.flow.flow`.  policy, room: scratch.
     `counts.taken` of these rows is written, in place.
     """
     for i in range(first, last):
@@ -63,7 +63,7 @@ def draw_ply(
             order_legal(graph, policy, counts.visited[i])
         else:
             list_best(tables, graph, choice, policy, counts.visited[i])
-    flow_rows(graph, policy, 0.0 if random else epsilon, batch_base(key, batch), counts, abreast, first, last)
+    flow_rows(graph, policy, 0.0 if random else epsilon, batch_base(key, batch), counts, room, first, last)
     for i in range(first, last):  # `arrive` adds it up anew, once every row is there
         lo, hi = edges_of(graph, counts.visited[i])
         for edge in range(lo, hi):

@@ -151,9 +151,10 @@ def binomial_by_inversion(n: int, p: float, counter: Any) -> Any:
 
 @inlined
 def _hat(n: Any, p: float) -> Any:
-    """BTRS's constants, with Hörmann's names: (spq, a, b, v_r, whole, part); n p >= 10 and p <= 1/2 for a real hat.
+    """BTRS's constants, with Hörmann's names: (spq, a, b, v_r, whole, part).
 
-    The centre n p + 1/2 is whole + part: at n = 10**15 a double has three bits left behind the point.
+    They make a hat where n p >= 10 and p <= 1/2, and are finite elsewhere.  The centre n p + 1/2 is whole + part: at
+    n = 10**15 a double has three bits left behind the point.
     """
     mean = n * p
     spq = math.sqrt(mean * (1.0 - p))
@@ -173,7 +174,7 @@ def _try(a: float, b: float, part: float, counter: Any) -> Any:
 
 @inlined
 def _fits(us: float, v: float, v_r: float) -> Any:
-    """Whether a try is inside the squeeze, never far from the mean: four of five are, and that settles it."""
+    """Whether a try is inside the squeeze, never far from the mean, which settles it: four of five if n p is large."""
     return (us >= 0.07) & (v <= v_r)
 
 

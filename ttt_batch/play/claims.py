@@ -37,3 +37,4 @@ def _typed(_context: Any, next_free: Any, _n: Any) -> tuple[Any, Callable[..., A
 
 
 claim = _claim if JIT_DISABLED else intrinsic(_typed)
+"""claim(next_free, n): see `_claim`; in kernels an atomic instruction."""

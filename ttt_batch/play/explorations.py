@@ -22,7 +22,7 @@ NEVER = PLIES_AT_ONCE
 
 
 class Explorations(NamedTuple):
-    """The alias table for one epsilon.
+    """The alias table for one epsilon, and the lowest ply of every set.
 
     column: uint64[512]; bits 9-63: the threshold, out of 2**55, below which a column keeps its own set of plies, bit p
     of the column's number being ply p; bits 0-8: the other set.  A column that always keeps its own is one whose

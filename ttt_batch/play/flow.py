@@ -6,7 +6,7 @@ receives the sum.  One sweep in ply order fills the counts with exactly the dist
 a cost that depends on the graph and not on `n`.
 
 Every row of every batch owns a SplitMix64 sequence whose start is hashed from (key, batch, row), so the rows of a ply
-can be drawn in any order and by anyone.  (Threads share nothing yet: a batch takes less than 2 ms, and nine hand-overs
+can be drawn in any order and by anyone.  (Threads share nothing yet: a batch takes about 1 ms, and nine hand-overs
 of 0.1 ms would eat what they gain.)
 
 A multinomial is drawn in two ways.  Few games choose their edges one by one, eight at a time in vector registers, and
@@ -14,7 +14,7 @@ are counted in seven bits an edge of one word: 64 to 127 games over five edges t
 of counts in memory.  More games go edge by edge, each a binomial share of what is left.
 
 Rows are drawn abreast, so that the binomial numbers of a round do not wait for each other (`binomials`): batches of
-10**9 games and more take 0.62 (minimax-q) to 0.82 times as long as row after row, those of 10**6 0.88 to 1.08 times.
+10**9 games and more take 0.62 (minimax-q) to 0.84 times as long as row after row, those of 10**6 0.87 to 1.08 times.
 
 What did not pay: splitting by halves (edges 0, 2, 4, ... from 1, 3, 5, ..., and so on), which shortens the chain of
 binomials that wait for each other from n - 1 to log2(n) (0 to 5 % slower); binomials from 16 games an edge on instead
@@ -39,33 +39,33 @@ PACKED_EDGES, PACKED_GAMES = 9, 127
 ONE_BY_ONE = 64
 """Games an edge up to which each game draws its own."""
 
-ABREAST = 256
-"""Rows drawn together, 20 KB; 16 take 1.1 times as long, 64 1.03 times."""
+AT_ONCE = 256
+"""Rows drawn together, 19 KB; 16 take 1.1 times as long, 64 1.03 times."""
 
 SEVEN, ALL_SEVEN, HALF = (np.uint64(n) for n in (7, 127, 0xFFFFFFFF))
 
 
-class Abreast(NamedTuple):
-    """Rows of one ply that are drawn together; scratch.
+class Rows(NamedTuple):
+    """Rows of one ply that are drawn together, at most N; scratch.
 
-    counter: uint64[ABREAST], where their random numbers have got to.  exploring: int64[ABREAST], games that explore.
+    counter: uint64[N], where their random numbers have got to.  exploring: int64[N], games that explore.
     numbers: the binomial numbers of one round, for so many of the rows as need one.
-    row: int64[ABREAST], whose each of these is.  slot, moves: int64[ABREAST], the first of the moves that its games
-    have yet to choose among, and how many these are.
+    place: int64[N], for which of the rows each of these is.  slot, moves: int64[N], the first of the moves that its
+    games have yet to choose among, and how many these are.
     """
 
     counter: Any
     exploring: Any
     numbers: Binomials
-    row: Any
+    place: Any
     slot: Any
     moves: Any
 
 
-def make_abreast(most: int = ABREAST) -> Abreast:
+def make_rows(most: int = AT_ONCE) -> Rows:
     """Space for `most` rows drawn together."""
-    exploring, row, slot, moves = np.zeros((4, most), np.int64)
-    return Abreast(np.zeros(most, np.uint64), exploring, make_binomials(most), row, slot, moves)
+    exploring, place, slot, moves = np.zeros((4, most), np.int64)
+    return Rows(np.zeros(most, np.uint64), exploring, make_binomials(most), place, slot, moves)
 
 
 @inlined
@@ -100,32 +100,32 @@ def packed_shares(games: Any, n: Any, counter: Any) -> Any:
 
 
 @inlined
-def _draw_exploring(counts: Counts, abreast: Abreast, epsilon: float, start: Any, n_rows: Any) -> None:
+def _draw_exploring(counts: Counts, rows: Rows, epsilon: float, start: Any, n_rows: Any) -> None:
     """Draw how many of the games at the rows `counts.visited[start:start + n_rows]` explore."""
-    numbers, n = abreast.numbers, 0
+    numbers, n = rows.numbers, 0
     for i in range(n_rows):
         games = counts.arrived[counts.visited[start + i]]
         if games <= FEW_TRIALS:
-            abreast.exploring[i], abreast.counter[i] = binomial(games, epsilon, abreast.counter[i])
+            rows.exploring[i], rows.counter[i] = binomial(games, epsilon, rows.counter[i])
         else:
-            abreast.row[n] = i
-            numbers.counter[n], numbers.trials[n], numbers.chance[n] = abreast.counter[i], games, epsilon
+            rows.place[n] = i
+            numbers.counter[n], numbers.trials[n], numbers.chance[n] = rows.counter[i], games, epsilon
             n += 1
     try_first(numbers, n)
     for i in range(n):
-        row = abreast.row[i]
-        abreast.exploring[row], abreast.counter[row] = settle(numbers, i)
+        place = rows.place[i]
+        rows.exploring[place], rows.counter[place] = settle(numbers, i)
 
 
 @inlined
-def _is_few(games: Any, moves: Any) -> Any:
+def _is_quick(games: Any, moves: Any) -> Any:
     """Whether so many games choose among so many moves without a binomial number."""
     return moves == 1 or (moves <= PACKED_EDGES and games <= ONE_BY_ONE * moves) or games == 0
 
 
 @inlined
 def _choose(policy: Policy, taken: Any, kind: Any, slot: Any, moves: Any, games: Any, counter: Any) -> Any:
-    """Let few `games` (see `_is_few`) choose among the `moves` from `slot` on; return the counter."""
+    """Let `games` (see `_is_quick`) choose among the `moves` from `slot` on; return the counter."""
     if moves == 1:
         taken[slot if kind == EXPLORING else policy.ordered[slot], kind] += games
         return counter
@@ -140,67 +140,67 @@ def _choose(policy: Policy, taken: Any, kind: Any, slot: Any, moves: Any, games:
 
 
 @inlined
-def _spread(graph: Graph, policy: Policy, counts: Counts, abreast: Abreast, start: Any, n_rows: Any, kind: Any) -> None:
+def _spread(graph: Graph, policy: Policy, counts: Counts, rows: Rows, start: Any, n_rows: Any, kind: Any) -> None:
     """Let the games of one kind at the rows `counts.visited[start:start + n_rows]` choose their moves, evenly.
 
     Many games choose move by move, each a binomial share of what is left; all rows before the next move, so that the
     numbers of a round do not wait for each other.
     """
-    taken, numbers, n = counts.taken, abreast.numbers, 0
+    taken, numbers, n = counts.taken, rows.numbers, 0
     for i in range(n_rows):
         row = counts.visited[start + i]
         lo, hi = edges_of(graph, row)
-        exploring = abreast.exploring[i]
+        exploring = rows.exploring[i]
         games = exploring if kind == EXPLORING else counts.arrived[row] - exploring
         moves = hi - lo if kind == EXPLORING else np.int64(policy.best[row])
-        if _is_few(games, moves):
-            abreast.counter[i] = _choose(policy, taken, kind, lo, moves, games, abreast.counter[i])
+        if _is_quick(games, moves):
+            rows.counter[i] = _choose(policy, taken, kind, lo, moves, games, rows.counter[i])
         else:
-            abreast.row[n], abreast.slot[n], abreast.moves[n] = i, lo, moves
-            numbers.counter[n], numbers.trials[n] = abreast.counter[i], games
+            rows.place[n], rows.slot[n], rows.moves[n] = i, lo, moves
+            numbers.counter[n], numbers.trials[n] = rows.counter[i], games
             n += 1
     while n > 0:
         for i in range(n):
-            numbers.chance[i] = 1.0 / np.float64(abreast.moves[i])
+            numbers.chance[i] = 1.0 / np.float64(rows.moves[i])
         try_first(numbers, n)
         drawn, n = n, 0
         for i in range(drawn):
             share, counter = settle(numbers, i)
-            row, slot, moves, games = abreast.row[i], abreast.slot[i], abreast.moves[i], numbers.trials[i]
+            place, slot, moves, games = rows.place[i], rows.slot[i], rows.moves[i], numbers.trials[i]
             taken[slot if kind == EXPLORING else policy.ordered[slot], kind] = share
             slot, moves, games = slot + 1, moves - 1, games - share
-            if _is_few(games, moves):
-                abreast.counter[row] = _choose(policy, taken, kind, slot, moves, games, counter)
+            if _is_quick(games, moves):
+                rows.counter[place] = _choose(policy, taken, kind, slot, moves, games, counter)
             else:
-                abreast.row[n], abreast.slot[n], abreast.moves[n] = row, slot, moves
+                rows.place[n], rows.slot[n], rows.moves[n] = place, slot, moves
                 numbers.counter[n], numbers.trials[n] = counter, games
                 n += 1
 
 
 @kernel
 def flow_rows(
-    graph: Graph, policy: Policy, epsilon: float, base: Any, counts: Counts, abreast: Abreast, first: int, last: int
+    graph: Graph, policy: Policy, epsilon: float, base: Any, counts: Counts, rows: Rows, first: int, last: int
 ) -> None:
     """Draw where the games go that arrived at the rows `counts.visited[first:last]`, all of one ply.
 
-    epsilon: the probability that a game explores there, [0, 1].  base: see `batch_base`.  abreast: scratch.
+    epsilon: the probability that a game explores there, [0, 1].  base: see `batch_base`.  rows: scratch.
     `counts.taken` of these rows is written, and `counts.arrived` of their children added to, in place.
     """
     taken, arrived = counts.taken, counts.arrived
-    most = abreast.row.shape[0]
+    most = rows.place.shape[0]
     for start in range(first, last, most):
         n_rows = min(most, last - start)
         for i in range(n_rows):
             row = counts.visited[start + i]
-            abreast.counter[i], abreast.exploring[i] = row_base(base, row), 0
+            rows.counter[i], rows.exploring[i] = row_base(base, row), 0
             lo, hi = edges_of(graph, row)
             for edge in range(lo, hi):
                 taken[edge, GREEDY] = 0
                 taken[edge, EXPLORING] = 0
         if epsilon > 0.0:
-            _draw_exploring(counts, abreast, epsilon, start, n_rows)
+            _draw_exploring(counts, rows, epsilon, start, n_rows)
         for kind in range(2):  # GREEDY, EXPLORING
-            _spread(graph, policy, counts, abreast, start, n_rows, kind)
+            _spread(graph, policy, counts, rows, start, n_rows, kind)
         for i in range(n_rows):
             lo, hi = edges_of(graph, counts.visited[start + i])
             for edge in range(lo, hi):
@@ -217,19 +217,19 @@ def flow(
     batch: int,
     games: int,
     counts: Counts,
-    abreast: Abreast,
+    rows: Rows,
 ) -> None:
     """Fill `counts` (nothing arrived) with `games` games of `policy`, in place; what `walk` and `complete` do.
 
     epsilon: probability of exploring at a ply, [0, 1].
     seat: 0 or 1 where only the player in that seat explores, -1 where both do.
     key: uint64, `stream_key(seed, streams.FLOW)`.  batch: number of the batch, from 0.  games: 1 to 10**15.
-    abreast: scratch; how many rows it has space for does not show in the counts.
+    rows: scratch; how many rows it has space for does not show in the counts.
     """
     base = batch_base(key, batch)
     counts.arrived[0] = games
     n = 0
     for ply in range(graph.ply_start.shape[0] - 1):
         first, n = n, list_visited(graph, counts, ply, n)
-        flow_rows(graph, policy, epsilon if seat < 0 or ply & 1 == seat else 0.0, base, counts, abreast, first, n)
+        flow_rows(graph, policy, epsilon if seat < 0 or ply & 1 == seat else 0.0, base, counts, rows, first, n)
     counts.n_visited[0] = n

@@ -14,13 +14,13 @@ with one loop for both.
 All there is to know about a game is one word: where it stands, which game it is, which plies are still to explore, as
 a set.  With its random numbers, its plies as a list and its decision in arrays of their own, and its first decision
 looked up by the ply of its first exploration, walks took 1.23 (td) to 1.38 times as long (epsilon 0.01): what limits
-a walk is how many instructions a game costs.  A processor shared with somebody else makes that plainer.
+a walk is how many instructions a game costs.
 
 What did not pay: eight at a time in the loop that opens the games (the gathers of its tables take 1.2 to 1.5 times as
 long as loads one by one), counting through a buffer of decisions (+7 % at epsilon 0.1, -8 % elsewhere; nothing once
 counts are narrow), counting in the word that says where a move leads (walks 1.02 to 1.14 times, batches 1.01 to 1.05
-times as fast, for a copy a thread and counts that have to be emptied), blocks of 1,024 or 4,096 games (1 to 3 % slower,
-+-1 %).
+times as fast, for a copy a thread and counts that have to be emptied), blocks of 1,024 games (1 to 3 % slower) or 4,096
+(+-1 %).
 """
 
 from typing import Any, NamedTuple
@@ -35,7 +35,7 @@ from ttt_batch.play.explorations import N_SETS, SET_BITS, SET_DRAW, SETS, Explor
 from ttt_batch.streams import GOLDEN, S32, STRIDE, draw, game_base, mix
 
 BLOCK = 2048
-"""Games abreast: 24 KB of state, inside the first cache.  At most 2**23: the bits of a word that number them."""
+"""Games abreast: 24 KB of state, inside the first cache."""
 
 MAX_WALKED = 1 << 31
 """Games of a batch at most: decisions are counted in 32 bits, which halves the memory they need (walk 1.05 to 1.3
@@ -43,7 +43,7 @@ times as fast)."""
 
 ZERO, TWO = np.uint64(0), np.uint64(2)
 U_COUNT, U_EXPLORES, U_SLOT = (np.uint64(n) for n in (COUNT, EXPLORES, SLOT))
-ONE_IF_EXPLORES = np.uint64(EXPLORES.bit_length() - 1)
+S_EXPLORES = np.uint64(EXPLORES.bit_length() - 1)
 LOWER = np.uint64(0xFFFFFFFF)
 """The half of a word that says which game it is and where it explores; the upper one is its decision."""
 
@@ -54,8 +54,8 @@ class Lane(NamedTuple):
     game: uint64[block], the games abreast: their exploring plies to come, as a set (bits 0-8), their number in the
     block (bits 9-31) and their next decision (bits 32-63, `Courses.decision`).
     slot: uint32[block], the move they have chosen.
-    opening: uint64[512], how a game starts that explores at a set of plies: the set, and its first decision, 0 where it
-    ends without one.
+    opening: uint64[512], scratch: for each set of exploring plies the word of game 0 that begins with it; no decision
+    where it ends without one.
     drawn: uint32[2 * E], how often each slot of `Courses.move` was drawn, added to by `walk`.
     """
 
@@ -66,15 +66,17 @@ class Lane(NamedTuple):
 
 
 def make_lane(graph: Graph, block: int = BLOCK) -> Lane:
-    """A lane for `block` games abreast, nothing drawn."""
+    """A lane for `block` games abreast (at most 2**23: their numbers have 23 bits), nothing drawn."""
     drawn = np.zeros(2 * graph.child.size, np.uint32)
     return Lane(np.zeros(block, np.uint64), np.zeros(block, np.uint32), np.zeros(N_SETS, np.uint64), drawn)
 
 
 @inlined
 def entry_of(courses: Courses, explorations: Explorations, course: Any, exploring: Any) -> Any:
-    """Where a game comes to stand that follows a course (where it begins, uint64) until the next of its exploring plies
-    (a set, uint64): uint64, see `Courses.entry`."""
+    """Where a game stands next: an index of `Courses.decision`, uint64.
+
+    course: where the course begins that it follows.  exploring: its exploring plies to come, a set.  uint64 both.
+    """
     return np.uint64(courses.entry[course + np.uint64(explorations.next_ply[exploring])])
 
 
@@ -108,7 +110,7 @@ def walk(
                 bits = mix(bases + (lower >> SET_BITS) * STRIDE) >> S32
                 slot[i] = (decision >> U_SLOT) + ((bits * (decision & U_COUNT)) >> S32)  # streams.below
                 # Of the set, the lowest bit is dropped where it explores: that is done with.
-                games[i] = lower & (lower - ((decision & U_EXPLORES) >> ONE_IF_EXPLORES))
+                games[i] = lower & (lower - ((decision & U_EXPLORES) >> S_EXPLORES))
             playing = ZERO
             for i in range(n_playing):
                 chosen, lower = np.uint64(slot[i]), games[i]

@@ -8,7 +8,7 @@ import numpy as np
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.graph import Graph
 from ttt_batch.growth import Grown
-from ttt_batch.play.flow import make_abreast
+from ttt_batch.play.flow import make_rows
 from ttt_batch.policy import Policy
 from ttt_batch.schedules import value_at
 from ttt_batch.trainers.growing import Growing
@@ -21,7 +21,7 @@ class GrowingFlow(Growing):
     def _count(self, last: int, seat: int, grown: Grown) -> bool:
         """As in `Growing`; all positions of a batch without room are forgotten."""
         counts = self._counts_at_hand()
-        policy, abreast = _scratch_policy(grown.graph), make_abreast()
+        policy, room = _scratch_policy(grown.graph), make_rows()
         epsilon = value_at(self._pace.epsilon, self.games)
         counts.visited[0], counts.arrived[0], counts.n_visited[0] = 0, last - self.games, 1
         before, first, ply = grown.used, 0, 0
@@ -29,7 +29,7 @@ class GrowingFlow(Growing):
             until = int(counts.n_visited[0])
             rival = seat >= 0 and ply & 1 != seat
             known = self._knowledge[:3]
-            draw_ply(*known, policy, epsilon, rival, self._key, self.games, counts, abreast, first, until)
+            draw_ply(*known, policy, epsilon, rival, self._key, self.games, counts, room, first, until)
             while (first := arrive(grown.tables, grown.graph, grown.growth, counts, first, until, self.worth)) < until:
                 if not grown.may_grow:
                     self._counts = None

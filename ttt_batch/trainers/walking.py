@@ -18,11 +18,11 @@ GAMES_PER_THREAD = 262_144
 """Fewer games a thread, a millisecond of walking, are not worth the hand-over: a batch joins from twice this on.
 
 Binding threads to processors of their own did not pay: between 0.93 and 1.2 times the speed from run to run.  Nor does
-sharing out ordering and folding: 0.1 ms of a batch of a million games, which takes 4 to 12 ms, less nine hand-overs.
+sharing out ordering and folding: 0.1 ms of a batch of a million games, which takes 1 to 13 ms, less nine hand-overs.
 """
 
 PIECE = 1 << 20
-"""Games walked between two looks at `stop` within a batch, by each thread."""
+"""Games walked between two looks at `stop` within a batch, for each thread."""
 
 CLAIM = 1 << 14
 """Games that one of several threads claims at a time.  So two threads come to 0.88 to 0.9 of what two runs at once get
@@ -63,7 +63,6 @@ class Walking(Batched):
 
     def _walk_pieces(self, walker: Walker, first: int, last: int, stop: Callable[[], bool]) -> bool:
         """Walk games `first` to `last - 1`, shared by the threads; return False where `stop()` came first."""
-
         n_lanes = max(1, min(len(self._lanes) + 1, (last - first) // GAMES_PER_THREAD))
         lanes = [walker.lane, *self._lanes[: n_lanes - 1]]
         size, stride, stopped = CLAIM if n_lanes > 1 else PIECE, PIECE * n_lanes, False
@@ -77,7 +76,8 @@ class Walking(Batched):
             others = [self._pool.submit(take_part, lane) for lane in lanes[1:]] if self._pool else []
             take_part(walker.lane)
             for other in others:
-                other.result()
+                if not other.cancel():  # one that has not begun yet comes too late
+                    other.result()
         for lane in lanes[1:]:
             walker.lane.drawn[:] += lane.drawn
             lane.drawn[:] = 0
