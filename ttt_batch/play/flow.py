@@ -118,25 +118,37 @@ def _draw_exploring(counts: Counts, rows: Rows, epsilon: float, start: Any, n_ro
 
 
 @inlined
-def _is_quick(games: Any, moves: Any) -> Any:
-    """Whether so many games choose among so many moves without a binomial number."""
-    return moves == 1 or (moves <= PACKED_EDGES and games <= ONE_BY_ONE * moves) or games == 0
+def _send(graph: Graph, policy: Policy, counts: Counts, kind: Any, slot: Any, games: Any) -> None:
+    """Let `games` take the move in `slot`, and arrive where it leads."""
+    edge = np.int64(slot if kind == EXPLORING else policy.ordered[slot])
+    counts.taken[edge, kind] += games
+    counts.arrived[graph.child[edge]] += games
 
 
 @inlined
-def _choose(policy: Policy, taken: Any, kind: Any, slot: Any, moves: Any, games: Any, counter: Any) -> Any:
-    """Let `games` (see `_is_quick`) choose among the `moves` from `slot` on; return the counter."""
+def _draw_few(
+    graph: Graph, policy: Policy, counts: Counts, kind: Any, slot: Any, moves: Any, games: Any, counter: Any
+) -> Any:
+    """Let `games` choose among the `moves` from `slot` on as far as it takes no binomial number of many trials.
+
+    Returns (slot, moves, games left, counter); no games are left unless they are many.
+    """
+    while moves > PACKED_EDGES and 0 < games <= FEW_TRIALS:
+        share, counter = binomial(games, 1.0 / np.float64(moves), counter)
+        _send(graph, policy, counts, kind, slot, share)
+        slot, moves, games = slot + 1, moves - 1, games - share
     if moves == 1:
-        taken[slot if kind == EXPLORING else policy.ordered[slot], kind] += games
-        return counter
-    while games > 0:
-        now = min(games, PACKED_GAMES)
-        shares, counter = packed_shares(now, moves, counter)
-        games -= now
-        for here in range(slot, slot + moves):
-            taken[here if kind == EXPLORING else policy.ordered[here], kind] += np.int64(shares & ALL_SEVEN)
-            shares >>= SEVEN
-    return counter
+        _send(graph, policy, counts, kind, slot, games)
+        games = np.int64(0)
+    elif moves <= PACKED_EDGES and games <= ONE_BY_ONE * moves:
+        while games > 0:
+            now = min(games, PACKED_GAMES)
+            shares, counter = packed_shares(now, moves, counter)
+            games -= now
+            for here in range(slot, slot + moves):
+                _send(graph, policy, counts, kind, here, np.int64(shares & ALL_SEVEN))
+                shares >>= SEVEN
+    return slot, moves, games, counter
 
 
 @inlined
@@ -146,17 +158,16 @@ def _spread(graph: Graph, policy: Policy, counts: Counts, rows: Rows, start: Any
     Many games choose move by move, each a binomial share of what is left; all rows before the next move, so that the
     numbers of a round do not wait for each other.
     """
-    taken, numbers, n = counts.taken, rows.numbers, 0
+    numbers, n = rows.numbers, 0
     for i in range(n_rows):
         row = counts.visited[start + i]
         lo, hi = edges_of(graph, row)
         exploring = rows.exploring[i]
         games = exploring if kind == EXPLORING else counts.arrived[row] - exploring
         moves = hi - lo if kind == EXPLORING else np.int64(policy.best[row])
-        if _is_quick(games, moves):
-            rows.counter[i] = _choose(policy, taken, kind, lo, moves, games, rows.counter[i])
-        else:
-            rows.place[n], rows.slot[n], rows.moves[n] = i, lo, moves
+        slot, moves, games, rows.counter[i] = _draw_few(graph, policy, counts, kind, lo, moves, games, rows.counter[i])
+        if games > 0:
+            rows.place[n], rows.slot[n], rows.moves[n] = i, slot, moves
             numbers.counter[n], numbers.trials[n] = rows.counter[i], games
             n += 1
     while n > 0:
@@ -167,11 +178,12 @@ def _spread(graph: Graph, policy: Policy, counts: Counts, rows: Rows, start: Any
         for i in range(drawn):
             share, counter = settle(numbers, i)
             place, slot, moves, games = rows.place[i], rows.slot[i], rows.moves[i], numbers.trials[i]
-            taken[slot if kind == EXPLORING else policy.ordered[slot], kind] = share
-            slot, moves, games = slot + 1, moves - 1, games - share
-            if _is_quick(games, moves):
-                rows.counter[place] = _choose(policy, taken, kind, slot, moves, games, counter)
-            else:
+            _send(graph, policy, counts, kind, slot, share)
+            slot, moves, games, counter = _draw_few(
+                graph, policy, counts, kind, slot + 1, moves - 1, games - share, counter
+            )
+            rows.counter[place] = counter
+            if games > 0:
                 rows.place[n], rows.slot[n], rows.moves[n] = place, slot, moves
                 numbers.counter[n], numbers.trials[n] = counter, games
                 n += 1
@@ -186,8 +198,7 @@ def flow_rows(
     epsilon: the probability that a game explores there, [0, 1].  base: see `batch_base`.  rows: scratch.
     `counts.taken` of these rows is written, and `counts.arrived` of their children added to, in place.
     """
-    taken, arrived = counts.taken, counts.arrived
-    most = rows.place.shape[0]
+    taken, most = counts.taken, rows.place.shape[0]
     for start in range(first, last, most):
         n_rows = min(most, last - start)
         for i in range(n_rows):
@@ -201,10 +212,6 @@ def flow_rows(
             _draw_exploring(counts, rows, epsilon, start, n_rows)
         for kind in range(2):  # GREEDY, EXPLORING
             _spread(graph, policy, counts, rows, start, n_rows, kind)
-        for i in range(n_rows):
-            lo, hi = edges_of(graph, counts.visited[start + i])
-            for edge in range(lo, hi):
-                arrived[graph.child[edge]] += taken[edge, GREEDY] + taken[edge, EXPLORING]
 
 
 @kernel
