@@ -65,7 +65,7 @@ def complete(graph: Graph, policy: Policy, drawn: Any, counts: Counts, games: in
     visited, taken, arrived = counts.visited, counts.taken, counts.arrived
     n_edges = np.uint64(graph.child.shape[0])
     arrived[0] = games
-    n = 0
+    n: Any = np.int64(0)
     for ply in range(graph.ply_start.shape[0] - 1):
         first, n = n, list_visited(graph, counts, ply, n)
         for i in range(first, n):

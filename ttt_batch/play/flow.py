@@ -102,7 +102,7 @@ def packed_shares(games: Any, n: Any, counter: Any) -> Any:
 @inlined
 def _draw_exploring(counts: Counts, rows: Rows, epsilon: float, start: Any, n_rows: Any) -> None:
     """Draw how many of the games at the rows `counts.visited[start:start + n_rows]` explore."""
-    numbers, n = rows.numbers, 0
+    numbers, n = rows.numbers, np.int64(0)
     for i in range(n_rows):
         games = counts.arrived[counts.visited[start + i]]
         if games <= FEW_TRIALS:
@@ -126,12 +126,23 @@ def _send(graph: Graph, policy: Policy, counts: Counts, kind: Any, slot: Any, ga
 
 
 @inlined
-def _draw_few(
-    graph: Graph, policy: Policy, counts: Counts, kind: Any, slot: Any, moves: Any, games: Any, counter: Any
+def _choose(
+    graph: Graph,
+    policy: Policy,
+    counts: Counts,
+    rows: Rows,
+    kind: Any,
+    place: Any,
+    slot: Any,
+    moves: Any,
+    games: Any,
+    counter: Any,
+    n: Any,
 ) -> Any:
-    """Let `games` choose among the `moves` from `slot` on as far as it takes no binomial number of many trials.
+    """Let `games` of one row choose among the `moves` from `slot` on, as far as no number of many trials is wanted.
 
-    Returns (slot, moves, games left, counter); no games are left unless they are many.
+    place: the row's among those drawn together.  counter: where its random numbers have got to.
+    Where one is, it becomes number `n` of the round; returns how many are wanted then.
     """
     while moves > PACKED_EDGES and 0 < games <= FEW_TRIALS:
         share, counter = binomial(games, 1.0 / np.float64(moves), counter)
@@ -148,7 +159,12 @@ def _draw_few(
             for here in range(slot, slot + moves):
                 _send(graph, policy, counts, kind, here, np.int64(shares & ALL_SEVEN))
                 shares >>= SEVEN
-    return slot, moves, games, counter
+    rows.counter[place] = counter
+    if games == 0:
+        return n
+    rows.place[n], rows.slot[n], rows.moves[n] = place, slot, moves
+    rows.numbers.counter[n], rows.numbers.trials[n] = counter, games
+    return n + 1
 
 
 @inlined
@@ -158,33 +174,24 @@ def _spread(graph: Graph, policy: Policy, counts: Counts, rows: Rows, start: Any
     Many games choose move by move, each a binomial share of what is left; all rows before the next move, so that the
     numbers of a round do not wait for each other.
     """
-    numbers, n = rows.numbers, 0
+    numbers, n = rows.numbers, np.int64(0)
     for i in range(n_rows):
         row = counts.visited[start + i]
         lo, hi = edges_of(graph, row)
         exploring = rows.exploring[i]
         games = exploring if kind == EXPLORING else counts.arrived[row] - exploring
         moves = hi - lo if kind == EXPLORING else np.int64(policy.best[row])
-        slot, moves, games, rows.counter[i] = _draw_few(graph, policy, counts, kind, lo, moves, games, rows.counter[i])
-        if games > 0:
-            rows.place[n], rows.slot[n], rows.moves[n] = i, slot, moves
-            numbers.counter[n], numbers.trials[n] = rows.counter[i], games
-            n += 1
+        n = _choose(graph, policy, counts, rows, kind, i, lo, moves, games, rows.counter[i], n)
     while n > 0:
         for i in range(n):
             numbers.chance[i] = 1.0 / np.float64(rows.moves[i])
         try_first(numbers, n)
-        drawn, n = n, 0
+        drawn, n = n, np.int64(0)
         for i in range(drawn):
             share, counter = settle(numbers, i)
-            place, slot, moves, games = rows.place[i], rows.slot[i] + 1, rows.moves[i] - 1, numbers.trials[i] - share
-            _send(graph, policy, counts, kind, slot - 1, share)
-            slot, moves, games, counter = _draw_few(graph, policy, counts, kind, slot, moves, games, counter)
-            rows.counter[place] = counter
-            if games > 0:
-                rows.place[n], rows.slot[n], rows.moves[n] = place, slot, moves
-                numbers.counter[n], numbers.trials[n] = counter, games
-                n += 1
+            place, slot, moves, games = rows.place[i], rows.slot[i], rows.moves[i], numbers.trials[i]
+            _send(graph, policy, counts, kind, slot, share)
+            n = _choose(graph, policy, counts, rows, kind, place, slot + 1, moves - 1, games - share, counter, n)
 
 
 @kernel
@@ -233,7 +240,7 @@ def flow(
     """
     base = batch_base(key, batch)
     counts.arrived[0] = games
-    n = 0
+    n: Any = np.int64(0)  # what is called with a mere 0 and with a number is compiled twice, a second longer
     for ply in range(graph.ply_start.shape[0] - 1):
         first, n = n, list_visited(graph, counts, ply, n)
         flow_rows(graph, policy, epsilon if seat < 0 or ply & 1 == seat else 0.0, base, counts, rows, first, n)
