@@ -132,7 +132,9 @@ def test_ordering_again_after_some_changes_is_ordering_from_scratch(name: str) -
         assert listed(policy, graph) == plain_policy(learner, learner.choice, tables, graph)
 
 
-NUMBERS = st.sampled_from([0.0, -0.0, 0.25, 0.5, 0.495, 0.49, math.nextafter(0.49, 1), -1.0, 1e-300, math.nan])
+LARGE = 1e20  # a window of 0.3 is nothing next to it
+TIES = [0.25, 0.5, 0.495, 0.49, math.nextafter(0.49, 1), LARGE, math.nextafter(LARGE, math.inf)]
+NUMBERS = st.sampled_from([0.0, -0.0, -1.0, 1e-300, math.nan, *TIES])
 LINE = Board(1, 3, 2)
 
 

@@ -9,9 +9,9 @@ import pytest
 from naive_streams import below, drawn, drawn_set, plies_of
 
 from ttt_batch.config import make_config
-from ttt_batch.favourites import is_like_3x3, make_favourites
+from ttt_batch.favourites import is_like_3x3, make_favourites, window_decides
 from ttt_batch.games import Games
-from ttt_batch.lanes import _exceeding, exceeding
+from ttt_batch.lanes import _exceeding, _highest, exceeding, highest
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
@@ -34,6 +34,7 @@ CASES: list[dict[str, Any]] = [
     {"learner": "sutton-barto", "symmetry": True, "epsilon": 0.01},
     {"learner": "backward-q", "board": "2x3x2", "epsilon": 0.01},
     {"learner": "backward-q", "symmetry": True, "epsilon": 0.3},
+    {"learner": "backward-q", "draw_worth": (0.5, 1e300), "epsilon": 0.3},
     {"learner": "backward-q", "board": "2x2x2", "epsilon": 0.3},
     {"learner": "backward-q", "board": "3x3x2", "epsilon": 0.3},
     {"learner": "backward-q", "board": "1x9x2", "epsilon": 0.3},
@@ -49,6 +50,12 @@ BOARDS = ("1x1x1", "1x2x2", "2x2x2", "2x3x2", "2x4x3", "3x3x2", "3x3x3", "1x9x1"
 def compared(values: Any, start: int, limit: float) -> Any:
     """`exceeding` as kernels call it."""
     return exceeding(values, np.uint64(start), limit)
+
+
+@numba.njit
+def highest_among(values: Any, start: int, members: int) -> Any:
+    """`highest` as kernels call it."""
+    return highest(values, np.uint64(start), np.uint64(members))
 
 
 class Plain:
@@ -141,6 +148,25 @@ def test_eight_are_compared_as_one_by_one() -> None:
         limit = values[start] if start % 2 else 0.5
         expected = sum(1 << lane for lane in range(8) if values[start + lane] > limit)
         assert compared(values, start, limit) == _exceeding(values, np.uint64(start), limit) == expected
+
+
+def test_the_highest_of_eight() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.choice([-np.inf, -1.0, 0.0, 1e-300, 0.5, np.nextafter(0.5, 1), np.inf], 1_000)
+    for start in range(values.size - 8 + 1):
+        members = int(rng.integers(512))  # the ninth bit means nothing
+        chosen = [values[start + lane] for lane in range(8) if members >> lane & 1]
+        expected = max(chosen, default=-np.inf)
+        assert highest_among(values, start, members) == _highest(values, np.uint64(start), members) == expected
+
+
+@pytest.mark.parametrize(("largest", "decides"), [(1.0, True), (1e12, True), (1e14, False), (1e300, False)])
+def test_a_window_decides_unless_it_is_lost_in_rounding(largest: float, decides: bool) -> None:
+    choice = LEARNERS["backward-q"].choice
+    assert window_decides(choice, np.array([0.0, -largest])) == decides
+    if decides:
+        assert np.nextafter(largest, np.inf) - choice.window < largest
+    assert not window_decides(LEARNERS["td"].choice, np.ones(2))  # no window
 
 
 @pytest.mark.parametrize("name", [name for name, learner in LEARNERS.items() if learner.edge_scores])

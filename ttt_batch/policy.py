@@ -98,7 +98,7 @@ def leads(tables: Any, graph: Graph, choice: Choice, lo: Any, hi: Any, edge: Any
     n = 0
     if choice.window != 0.0:
         for other in range(lo, hi):
-            n += score(tables, graph, np.uint64(other), mover) > leading - choice.window
+            n += ties(choice, score(tables, graph, np.uint64(other), mover), leading)
     elif choice.tie == FIRST_BEST:
         for other in range(lo, hi):
             s = score(tables, graph, np.uint64(other), mover)

@@ -17,13 +17,14 @@ down to epsilon 0): theirs seldom repeat themselves, or are played faster than c
 
 What did not pay: a bound on the second-best move of every row, so that one comparison verifies (1.3 times for
 sutton-barto at epsilon 0.01, 0.57 to 0.93 times for all others: keeping bounds true costs more memory than looking
-again); looking for the best moves eight at a time (0.97 times: what is compared has just been stored in parts, and
-waits for that; storing eight at a time, too, costs what it saves); exploring without a branch (0.9 times, 0.95 at the
-first ply alone: the look-ups of a move nobody makes delay the one that is made); playing a whole game ahead of the
-table and verifying it behind (0.7 times), or 16 of them without branches (0.6 to 1.1 times); nine plies in every game,
-with ends of games that lead to themselves, so that no loop ends early (0.8 times); a lesson for each length of game
-(1.0).  What remains of backward-q is mostly wrong guesses: 2.3 explorations a game that nobody can foresee at some 24
-cycles each, and 0.3 favourites that fail at 130.
+again); looking behind each lesson, so that play need not verify (backward-q 0.73 times: each game then waits for the
+lesson before); storing eight at a time what is looked at eight at a time (0.97 times: looks no longer wait for what was
+stored in parts, at the price of that saving); exploring without a branch (0.9 times, 0.95 at the first ply alone: the
+look-ups of a move nobody makes delay the one that is made); playing a whole game ahead of the table and verifying it
+behind (0.7 times), or 16 of them without branches (0.6 to 1.1 times); nine plies in every game, with ends of games that
+lead to themselves, so that no loop ends early (0.8 times); a lesson for each length of game (1.0).  What remains of
+backward-q is mostly wrong guesses: 2.3 explorations a game that nobody can foresee at some 24 cycles each, and 0.3
+favourites that fail at some 100.
 """
 
 from typing import Any, NamedTuple

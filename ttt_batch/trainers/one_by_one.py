@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.favourites import is_like_3x3, make_favourites
+from ttt_batch.favourites import is_like_3x3, make_favourites, window_decides
 from ttt_batch.learners.base import make_game
 from ttt_batch.play.counts import outcomes_of
 from ttt_batch.play.explorations import make_explorations
@@ -39,7 +39,7 @@ class OneByOne(Trainer):
         self._scored_by: str | None = None
         if self._plain and like_3x3:
             self._favourites = self._favourites._replace(count=None)
-            if self.learner.choice.window > 0.0:
+            if window_decides(self.learner.choice, self.worth):
                 self._scored_by = self.learner.edge_scores
 
     def _played(self) -> NDArray[np.int64]:
