@@ -62,13 +62,18 @@ def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     alone = learnt(name, 600_000, batch=300_000)
     monkeypatch.setattr(walking, "GAMES_PER_THREAD", 10_000)
     monkeypatch.setattr(walking, "CLAIM", 1_000)
-    walked_by, both = set(), threading.Barrier(2)
+    walked_by, both, one_at_a_time = set(), threading.Barrier(2), threading.Lock()
     walk = walking.walk_claimed
 
     def spying_walk(*arguments: Any) -> None:
-        both.wait(60)  # or the first might be done before the other begins
+        *known, next_free, size, _, lane = arguments
+        with one_at_a_time:  # some games for each, or a thread held up would get none; the others are raced for
+            own = int(next_free[0])
+            next_free[0] += size
+        both.wait(60)
+        walk(*known, np.array([own]), size, own + size, lane)
         walk(*arguments)
-        if arguments[-1].drawn.any():
+        if lane.drawn.any():
             walked_by.add(threading.get_ident())
 
     monkeypatch.setattr(walking, "walk_claimed", spying_walk)
