@@ -2,7 +2,7 @@
 
 Tests that run beside each other would compile the same kernels several times over.  On two processors the quick suite
 takes 160 s where everything is compiled, and a minute more where nothing is.  A learner's kernels for larger boards
-take twenty seconds, so in the quick suite two learners stand for all six there; the slow tests have the others.
+take twenty seconds, so in the quick suite one learner stands for all six there; the slow tests have the others.
 """
 
 import os
@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 LARGER = {"test_growth.py", "test_matches.py", "test_search.py", "test_symmetry.py", "test_variants.py", "test_wide.py"}
 """Files about boards of more than nine cells, or of variants."""
 
-QUICK = ("td", "greedy-td")
-"""The learners whose tests there are quick: one of each kind of table of values."""
+QUICK = ("td",)
+"""The learners whose tests there are quick."""
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -1,9 +1,11 @@
 """What several tests share: building tables, folding given games, and carrying tables to and from the naive oracle."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import naive
 import numpy as np
+import pytest
 
 from ttt_batch.board import Board
 from ttt_batch.compile import kernel
@@ -17,6 +19,18 @@ from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, empty_counts
 from ttt_batch.sequential import learn_games
 
 BOARD = Board()
+
+
+def mostly_slow(values: Iterable[Any], *quick: Any) -> list[Any]:
+    """`values` as parameters of a test, of which all but `quick` are slow: what the quick suite takes for the rest."""
+    listed = list(values)
+    assert all(value in listed for value in quick)
+    return [
+        pytest.param(
+            *(value if isinstance(value, tuple) else (value,)), marks=() if value in quick else (pytest.mark.slow,)
+        )
+        for value in listed
+    ]
 
 
 @kernel

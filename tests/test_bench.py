@@ -15,6 +15,7 @@ from typing import Any
 
 import pexpect
 import pytest
+from support import mostly_slow
 
 from ttt_batch import bench as benches
 from ttt_batch.__main__ import run as run_here
@@ -132,7 +133,7 @@ def test_without_the_compiler_there_is_nothing_to_measure() -> None:
     assert len(done.stderr.splitlines()) == 1 and "NUMBA_DISABLE_JIT" in done.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", mostly_slow([signal.SIGINT, signal.SIGTERM], signal.SIGTERM))
 def test_it_can_be_interrupted(number: signal.Signals) -> None:
     process = subprocess.Popen(
         [*PROGRAM, "--seconds", "300"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

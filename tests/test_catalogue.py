@@ -1,14 +1,14 @@
 """The boards that are listed, counted and solved, and what they are said to take."""
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ttt_batch as ttt
+from ttt_batch.__main__ import run as run_here
 from ttt_batch.board import parse_board
 from ttt_batch.catalogue import DRAWN, FIRST_WINS, KNOWN, known_boards, measure
 from ttt_batch.config import make_config
@@ -18,12 +18,19 @@ from ttt_batch.graph import solve
 from ttt_batch.memory import bytes_needed, check_space, parse_memory, rows_within
 from ttt_batch.spaces import choose_space, most_positions
 
-PROGRAM = [sys.executable, "-m", "ttt_batch"]
+Command = Callable[..., tuple[int, str, str]]
 QUICK = ("3x3", "3x3-misere", "3x4x3", "3x4x4")
 
 
-def run(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([*PROGRAM, *words], capture_output=True, text=True, check=False)
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Command:
+    """A command, to be called with its words: exit status, standard output and standard error."""
+
+    def called(*words: str) -> tuple[int, str, str]:
+        status = run_here(list(words))
+        return status, *capsys.readouterr()
+
+    return called
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -100,13 +107,13 @@ def test_a_board_takes_no_more_memory_than_is_said() -> None:
         assert sum(array.nbytes for array in arrays) <= bytes_needed(config)
 
 
-def test_the_command() -> None:
-    listed = run("boards")
-    assert listed.returncode == 0 and all(name in listed.stdout for name in KNOWN)
-    assert all(len(line) <= 100 for line in listed.stdout.splitlines())
-    one = json.loads(run("boards", "3x4x3", "--json").stdout)
+def test_the_command(run: Command) -> None:
+    status, listed, _ = run("boards")
+    assert status == 0 and all(name in listed for name in KNOWN)
+    assert all(len(line) <= 100 for line in listed.splitlines())
+    one = json.loads(run("boards", "3x4x3", "--json")[1])
     assert (one["positions"], one["value"], one["kept"]) == (111_973, "first wins", "enumerated")
-    large = json.loads(run("boards", "5x5x5", "--json").stdout)
+    large = json.loads(run("boards", "5x5x5", "--json")[1])
     assert (large["positions"], large["kept"], large["value"]) == (None, "grown", "draw")
     for words in (
         ["boards", "9x9"],
@@ -114,21 +121,21 @@ def test_the_command() -> None:
         ["boards", "3x3", "--symmetry", "maybe"],
         ["boards", "--solution", "f"],
     ):
-        done = run(*words)
-        assert done.returncode in (1, 2) and len(done.stderr.splitlines()) == 1, done
+        status, _, err = run(*words)
+        assert status in (1, 2) and len(err.splitlines()) == 1, err
 
 
-def test_a_solution_is_a_file(tmp_path: Path) -> None:
+def test_a_solution_is_a_file(tmp_path: Path, run: Command) -> None:
     path = tmp_path / "s.npz"
     words = ["boards", "3x4x3", "--symmetry", "on", "--solution", str(path)]
-    assert run(*words).returncode == 0
+    assert run(*words)[0] == 0
     with np.load(path) as found:
         graph = enumerate_graph(parse_board("3x4x3"), False, True)
         assert found["symmetry"] and np.array_equal(found["code"], graph.code)
         assert np.array_equal(found["value"], solve(graph)) and found["value"][0] == FIRST_WINS != DRAWN
-    again = run(*words)
-    assert again.returncode == 1 and "--overwrite" in again.stderr
-    assert run(*words, "--overwrite").returncode == 0
-    refused = run("boards", "5x5x5", "--solution", str(tmp_path / "t.npz"))
-    assert refused.returncode == 2 and len(refused.stderr.splitlines()) == 1
+    status, _, err = run(*words)
+    assert status == 1 and "--overwrite" in err
+    assert run(*words, "--overwrite")[0] == 0
+    status, _, err = run("boards", "5x5x5", "--solution", str(tmp_path / "t.npz"))
+    assert status == 2 and len(err.splitlines()) == 1
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["s.npz"]

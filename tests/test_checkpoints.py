@@ -16,6 +16,7 @@ from typing import Any
 import killed
 import pexpect
 import pytest
+from support import mostly_slow
 from test_resume import assert_same
 
 import ttt_batch as ttt
@@ -190,8 +191,8 @@ def test_the_command_survives_kill_9(tmp_path: Path) -> None:
 FAILURES = [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.EFBIG, errno.ESTALE]
 
 
-@pytest.mark.parametrize("number", FAILURES, ids=errno.errorcode.get)
 @pytest.mark.parametrize("call", ["write", "fsync", "replace"])
+@pytest.mark.parametrize("number", mostly_slow(FAILURES, errno.ENOSPC), ids=errno.errorcode.get)
 def test_a_failing_checkpoint_is_said_once_and_tried_again(
     number: int, call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,7 +355,7 @@ def test_at_a_terminal_another_file_is_asked_for(tmp_path: Path) -> None:
     assert ttt.load(tmp_path / "other.h5").games > ttt.load(tmp_path / "moved" / "run.h5").games
 
 
-@pytest.mark.parametrize("more", [1, 2, 2000])
+@pytest.mark.parametrize("more", mostly_slow([1, 2, 2000], 2))
 def test_signals_leave_the_last_checkpoint_or_what_was_learnt(more: int, tmp_path: Path) -> None:
     """A second signal does not wait for the batch: then the last checkpoint is what there is, and is said to be.
 

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import pexpect
 import pytest
+from support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch import compile as kernels
@@ -280,7 +281,7 @@ def test_the_first_use_says_that_it_compiles_and_can_be_interrupted(words: str, 
     assert names(work) == []
 
 
-@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}])
+@pytest.mark.parametrize("environment", mostly_slow([{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}], {}))
 def test_a_spinner_turns_at_a_terminal_while_kernels_are_compiled(
     environment: dict[str, str], folder: Path, tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ def test_every_example_is_run_here():
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(re.findall(r'ran\(\s*"(\w+\.py)"', tests))
 
 
+@pytest.mark.slow
 def test_train_and_plot(tmp_path):
     out = ran("train_and_plot.py", "--games", "100000", cwd=tmp_path)
     assert re.search(r"^td loses 0.0000 of its games as first and 0.0000 as second", out, re.MULTILINE)
@@ -39,6 +40,7 @@ def test_train_and_plot(tmp_path):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_two_step_sizes(tmp_path):
     out = ran("compare_step_sizes.py", "--seeds", "4", cwd=tmp_path)
     rows = {line.split()[0]: line.split()[1:] for line in out.splitlines()[2:4]}

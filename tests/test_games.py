@@ -8,6 +8,7 @@ from typing import Any
 import naive
 import numpy as np
 import pytest
+from support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.board import parse_board
@@ -200,7 +201,7 @@ def test_without_marks_every_move_counts_as_greedy() -> None:
 # --- recording --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", mostly_slow(LEARNERS, "td", "minimax-q"))
 def test_recording_changes_nothing(name: str, tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     plain = ttt.train(2_000, learner=name, batch=64, epsilon=0.4, seed=5)

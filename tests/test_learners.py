@@ -7,7 +7,7 @@ from typing import Any
 import naive
 import numpy as np
 import pytest
-from support import Subject
+from support import Subject, mostly_slow
 
 from ttt_batch.learners import LEARNERS
 from ttt_batch.policy import empty_policy, order_rows
@@ -67,7 +67,7 @@ def test_a_batch_of_one_game_is_the_sequential_algorithm(name: str) -> None:
         assert ours.tobytes() == theirs.tobytes()
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", mostly_slow(LEARNERS, "td", "minimax-q"))
 def test_a_fold_reports_every_row_whose_best_moves_change(name: str) -> None:
     subject = Subject(name)
     oracle = subject.oracle()

@@ -1,5 +1,6 @@
 """A run learns from people: the same as from given games, saved after each, undone on demand, never lost."""
 
+import io
 import os
 import random
 import re
@@ -11,8 +12,10 @@ from typing import Any
 import numpy as np
 import pexpect
 import pytest
+from support import mostly_slow
 
 import ttt_batch as ttt
+from ttt_batch.__main__ import run as run_here
 from ttt_batch.board import EMPTY, FIRST, UNFINISHED, Board
 from ttt_batch.checking import check_run
 from ttt_batch.errors import RunFileError, UsageError
@@ -62,7 +65,7 @@ def trained(tmp_path: Path, games: int = 2_000, **options: Any) -> Path:
 
 
 @pytest.mark.parametrize("alpha", [None, "1/n"])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", mostly_slow(LEARNERS, "td", "minimax-q"))
 def test_lesson_by_lesson_equals_learn_from(name: str, alpha: str | None, tmp_path: Path) -> None:
     path = trained(tmp_path, learner=name, alpha=alpha)
     before = ttt.load(path)
@@ -317,7 +320,7 @@ def said(done: "subprocess.CompletedProcess[str]") -> str:
     return re.sub(r"^compiling kernels .*\n", "", done.stderr)
 
 
-@pytest.mark.parametrize(("board", "cells"), [("3x3", 9), ("2x4x3", 8)])
+@pytest.mark.parametrize(("board", "cells"), mostly_slow([("3x3", 9), ("2x4x3", 8)], ("3x3", 9)))
 def test_a_person_teaches_a_run(board: str, cells: int, tmp_path: Path) -> None:
     path = trained(tmp_path, games=20, batch=20, board=board, learner="greedy-td")
     before = ttt.load(path)
@@ -387,12 +390,23 @@ def test_another_file_for_what_is_learnt(tmp_path: Path) -> None:
     assert path.read_bytes() == content and ttt.load(tmp_path / "mine.h5").games == 22
 
 
-def test_misuse_costs_one_line(tmp_path: Path) -> None:
+def test_misuse_costs_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = trained(tmp_path, games=20, batch=20)
     trained_by_games = tmp_path / "falling.h5"
     ttt.train(20, batch=20, alpha="0.3->0.1:linear", out=trained_by_games)
     kept = {name: (tmp_path / name).read_bytes() for name in names(tmp_path)}
     (tmp_path / "empty").mkdir()
+
+    def refused(*words: str, folder: Path = tmp_path) -> tuple[int, str]:
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(sys, "stdin", io.StringIO("0\n"))
+        status = run_here(["play", *words])
+        out, err = capsys.readouterr()
+        assert out == "" and err.count("\n") == 1
+        return status, err
+
     for words, status, expected in (
         (["run.h5", "--out", "x.h5"], 2, "give it with --learn"),
         (["run.h5", "--learn", "--out", "falling.h5"], 1, "falling.h5 exists, and play replaces no other run"),
@@ -401,14 +415,12 @@ def test_misuse_costs_one_line(tmp_path: Path) -> None:
         (["run.h5", "--record", "nowhere/x.txt"], 1, "nowhere/x.txt"),
         (["missing.h5", "--learn"], 1, "missing.h5"),
     ):
-        done = command("play", *words, cwd=tmp_path, stdin="0\n")
-        assert done.returncode == status, done.stderr
-        assert expected in done.stderr and said(done).count("\n") == 1 and done.stdout == ""
+        found, err = refused(*words)
+        assert found == status and expected in err
     with Lock(path.resolve()):
-        done = command("play", "run.h5", "--learn", cwd=tmp_path, stdin="0\n")
-    assert done.returncode == 1 and said(done).count("\n") == 1
-    assert f"process {os.getpid()} has been training into it" in done.stderr
-    done = command("play", "--learn", cwd=tmp_path / "empty")
-    assert done.returncode == 2 and "no run file here that could learn" in done.stderr
+        status, err = refused("run.h5", "--learn")
+    assert status == 1 and f"process {os.getpid()} has been training into it" in err
+    status, err = refused("--learn", folder=tmp_path / "empty")
+    assert status == 2 and "no run file here that could learn" in err
     assert {name: (tmp_path / name).read_bytes() for name in kept} == kept
     assert names(tmp_path) == ["empty", "falling.h5", "run.h5"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.board import EMPTY, Board
@@ -347,7 +348,7 @@ def test_a_picture_is_the_same_bytes_twice(kind: str, suffix: str, td: Run, tmp_
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"one{suffix}", f"two{suffix}"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, "coverage"))
 def test_every_kind_of_run_has_every_kind_of_picture(kind: str, td: Run, grown: Run, tmp_path: Path) -> None:
     runs = [
         ttt.train(games=1, batch=1),

@@ -13,8 +13,10 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from support import mostly_slow
 
 import ttt_batch as ttt
+from ttt_batch.__main__ import run as run_here
 from ttt_batch.errors import RunFileError, UsageError
 from ttt_batch.exchange import export_run, import_tables
 from ttt_batch.learners import LEARNERS
@@ -66,7 +68,10 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("options", CASES, ids=str)
+QUICK = [case for case in CASES if case.get("learner", "td") in ("td", "minimax-q") or case["batch"] == 1]
+
+
+@pytest.mark.parametrize("options", mostly_slow(CASES, *QUICK), ids=str)
 def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Path) -> None:
     """Ended within batches and between them, by the number of games and by `stop`, through files each time."""
     options = {"seed": 3, "batch": 700, **options}
@@ -330,8 +335,13 @@ def test_missing_runs_are_refused(tmp_path: Path) -> None:
 # --- the command ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("options", ["--batch 16384", "--batch 1", "--engine flow --batch 4096"])
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+WAYS = ("--batch 16384", "--batch 1", "--engine flow --batch 4096")
+
+
+@pytest.mark.parametrize(
+    ("number", "options"), mostly_slow(itertools.product(SIGNALS, WAYS), *zip(SIGNALS, WAYS, strict=True))
+)
 def test_an_interrupted_command_goes_on_as_if_nothing_had_been(
     number: signal.Signals, options: str, tmp_path: Path
 ) -> None:
@@ -358,7 +368,10 @@ def test_an_interrupted_command_goes_on_as_if_nothing_had_been(
     assert [found.name for found in tmp_path.iterdir()] == ["run.h5"]
 
 
-def test_what_the_command_refuses_costs_a_line(tmp_path: Path) -> None:
+def test_what_the_command_refuses_costs_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     ttt.train(5_000, batch=700, seed=4, out=tmp_path / "run.h5")
     for words, said in (
         ("--resume run.h5 --seed 5", "all it was asked for"),
@@ -367,14 +380,7 @@ def test_what_the_command_refuses_costs_a_line(tmp_path: Path) -> None:
         ("--more 10", "--resume"),
         ("--games 10 --checkpoint-every often", "'often'"),
     ):
-        done = subprocess.run(
-            [*PROGRAM, "train", *words.split()],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        assert (done.returncode, done.stdout) == (2, ""), done.stderr
-        assert len(done.stderr.splitlines()) == 1 and said in done.stderr
+        assert run_here(["train", *words.split()]) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and len(err.splitlines()) == 1 and said in err
     assert [found.name for found in tmp_path.iterdir()] == ["run.h5"]

@@ -7,7 +7,7 @@ from typing import Any
 import naive
 import numpy as np
 import pytest
-from support import Subject
+from support import Subject, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.config import make_config
@@ -228,7 +228,7 @@ def test_td_by_visits_equals_a_direct_computation(alpha: str, power: float, tmp_
     np.testing.assert_allclose(run.tables.value, expected[:, 0], rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", mostly_slow(LEARNERS, "td", "backward-q"))
 def test_a_batch_of_one_game_by_visits_is_the_sequential_algorithm(name: str, tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     run = ttt.train(300, learner=name, batch=1, seed=4, alpha="1/n^0.8", epsilon=0.4, record=path)

@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pytest
 from naive_boards import VariantBoard, oracle_of, position_values, random_games
+from support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board
@@ -19,7 +20,7 @@ def plain(board: Board) -> VariantBoard:
     return VariantBoard(board.rows, board.cols, board.k, misere=board.misere, exact=board.exact)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", mostly_slow(SMALL, *(name for name in SMALL if name != "3x3x2-exact")))
 def test_outcomes_follow_from_the_lengths_of_runs(name: str) -> None:
     """Of every way to put marks on the board, unless both players have lines."""
     board = parse_board(name)

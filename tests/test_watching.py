@@ -13,6 +13,7 @@ from typing import Any
 import pexpect
 import pytest
 from players import FakeAgent, KnowingAgent, Terminal, best_play
+from support import mostly_slow
 
 import ttt_batch
 from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
@@ -231,7 +232,7 @@ def at_a_terminal(rows: int, columns: int) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize(("rows", "columns"), [(24, 80), (10, 30)])
+@pytest.mark.parametrize(("rows", "columns"), mostly_slow([(24, 80), (10, 30)], (10, 30)))
 def test_a_terminal_is_left_clean(number, rows, columns):
     with at_a_terminal(rows, columns) as child:
         child.expect_exact(ENTER)

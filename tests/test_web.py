@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from pages import DRIVER, Answers, free, program, trained
+from support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch import web
@@ -35,6 +36,9 @@ RUNS: dict[str, dict[str, Any]] = {
     "2x3": {"board": "2x3", "games": 1000},
     "1x1": {"board": "1x1", "games": 10},
 }
+
+
+QUICK = ("td", "minimax-q, forfeits", "symmetry, one best move", "2x3", "1x1")
 
 
 def drive(run: Run, folder: Path, *games: int) -> Any:
@@ -89,7 +93,9 @@ def count_games(run: Run, seat: int) -> Counter[str]:
     return games_from(Game(run.board))
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    "name", mostly_slow(RUNS, "td", "minimax-q, forfeits", "symmetry, one best move", "2x3", "1x1")
+)
 def test_every_game_on_the_page_is_one_of_the_run(name: str, tmp_path: Path) -> None:
     run = trained(**RUNS[name])
     found = drive(run, tmp_path)

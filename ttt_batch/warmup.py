@@ -146,7 +146,8 @@ def warm_up(
     check_cache()
     wanted = larger if isinstance(larger, Collection) else LEARNERS if larger else ()
     beyond = [name + BEYOND for name in wanted]
-    missing = [name for name in (*LEARNERS, *OTHERS, *beyond) if not _is_warm(name)]
+    # The longest first: begun last, one of them would go on alone while the other processors have nothing left to do.
+    missing = [name for name in (*beyond, *LEARNERS, *OTHERS) if not _is_warm(name)]
     if missing:
         _run_jobs(missing, at_once, report or (lambda *_: None))
     sizes = [path.stat().st_size for path in cached_kernels()]
