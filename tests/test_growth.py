@@ -167,6 +167,7 @@ def test_the_edges_of_a_row_are_its_moves_and_lead_where_they_should(grown: Call
                 assert graph.outcome[child] == board.outcome(after)
 
 
+@pytest.mark.slow
 def test_the_recorded_games_on_5x5() -> None:
     with np.load(RECORDED / "greedy-td-5x5.npz") as file:
         arrays = {key: file[key] for key in file.files}
@@ -317,8 +318,8 @@ def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Pat
     ids=str,
 )
 def test_a_run_that_starts_from_another_can_be_read_and_resumed(options: dict[str, Any], tmp_path: Path) -> None:
-    first = ttt.train(200, learner="greedy-td", board=LARGE, seed=1)
-    begin: dict[str, Any] = {"learner": "greedy-td", "board": LARGE, "seed": 2, "start": first, **options}
+    first = ttt.train(200, board=LARGE, seed=1)
+    begin: dict[str, Any] = {"board": LARGE, "seed": 2, "start": first, **options}
     path = tmp_path / "run.h5"
     whole = ttt.train(900, **begin)
     assert whole.positions[0][:100].tolist() == first.positions[0][:100].tolist()
@@ -335,7 +336,7 @@ def test_checkpoints_on_the_way_can_be_resumed(tmp_path: Path) -> None:
         if now.saved and now.saved not in kept:
             kept[now.saved] = path.read_bytes()
 
-    options: dict[str, Any] = {"learner": "value-feed", "board": LARGE, "batch": 100}
+    options: dict[str, Any] = {"board": LARGE, "batch": 100}
     whole = ttt.train(1_050, **options, out=path, checkpoint_every="200games", progress=keep)
     assert len(kept) >= 3
     for saved, content in kept.items():
@@ -399,7 +400,7 @@ def test_damaged_positions_cost_a_line(name: str, tmp_path: Path) -> None:
 def test_positions_that_no_game_comes_to_cost_a_line(text: str, tmp_path: Path) -> None:
     """Too many marks of one player, or a line made."""
     path = tmp_path / "run.h5"
-    run = ttt.train(30, learner="greedy-td", board=LARGE, batch=1, out=path)
+    run = ttt.train(30, board=LARGE, symmetry="off", batch=1, out=path)
     marks = tuple(".XO".index(mark) for mark in text.ljust(25, "."))
     last = int((run.positions[0] < 0).argmax()) - 1
 
@@ -505,7 +506,7 @@ def test_games_recorded_with_a_full_table_are_real(
     monkeypatch.setattr(growth, "FIRST_ROWS", 8)
     monkeypatch.setattr(training, "rows_within", lambda *_: 60)
     path, said = tmp_path / "games.txt", []
-    options: dict[str, Any] = {"learner": "greedy-td", "board": "2x5x3", "batch": batch, "symmetry": "off"}
+    options: dict[str, Any] = {"board": "2x5x3", "batch": batch, "symmetry": "off"}
     run = ttt.train(400, **options, epsilon=0.4, record=path, warn=said.append)
     assert run.grown is not None and run.grown.used.rows == 60 and run.grown.lost > 0
     assert len(said) == 1 and "--max-memory" in said[0]
@@ -520,7 +521,7 @@ def test_a_batch_learns_nothing_from_a_game_that_left_the_table(
     monkeypatch.setattr(growth, "FIRST_ROWS", 8)
     monkeypatch.setattr(training, "rows_within", lambda *_: 200)
     path = tmp_path / "games.txt"
-    options: dict[str, Any] = {"learner": "greedy-td", "board": "2x5x3", "batch": 100, "symmetry": "off"}
+    options: dict[str, Any] = {"board": "2x5x3", "batch": 100, "symmetry": "off"}
     run = ttt.train(600, **options, epsilon=0.2, record=path, warn=lambda _: None)
     assert run.grown is not None and run.grown.used.rows == 200 and run.grown.lost > 0
     kept = set(run.positions[0].tolist())
@@ -621,7 +622,7 @@ def test_flow_teaches_ends_of_games_each_on_its_own(symmetry: str) -> None:
 
 def test_a_file_that_begins_elsewhere_costs_a_line(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
-    ttt.train(30, learner="greedy-td", board=LARGE, batch=1, out=path)
+    ttt.train(30, board=LARGE, batch=1, out=path)
 
     def put(file: Any) -> None:
         code = file["states/code"][:]
@@ -636,7 +637,7 @@ def test_a_file_that_begins_elsewhere_costs_a_line(tmp_path: Path) -> None:
 
 def test_a_batch_of_flow_without_room_leaves_no_trace(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
-    options: dict[str, Any] = {"learner": "greedy-td", "board": LARGE, "engine": "flow", "batch": 500, "seed": 5}
+    options: dict[str, Any] = {"board": LARGE, "symmetry": "off", "engine": "flow", "batch": 500, "seed": 5}
     with pytest.warns(RuntimeWarning, match="table is full"):
         stopped = ttt.train(20_000, **options, max_memory="6MB", out=path)
     assert stopped.full and 0 < stopped.games < 20_000

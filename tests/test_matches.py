@@ -39,7 +39,7 @@ def small_run(learner: str = "td", games: int = 200, board: str = "3x3") -> Run:
 
 @functools.cache
 def large_run() -> Run:
-    return ttt.train(300, learner="greedy-td", board="5x5x5", seed=1)
+    return ttt.train(300, board="5x5x5", seed=1, symmetry="off")
 
 
 def naive_cells(board: VariantBoard, position: naive.Position, player: str) -> list[int]:
@@ -227,7 +227,7 @@ def test_evaluate_searches_and_plays_on_a_large_board(large: Path) -> None:
     done = subprocess.run(words, cwd=large.parent, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0
     assert not re.search(r"[^\n\x20-\x7e]", done.stdout)
-    assert done.stdout.startswith("large.h5: greedy-td on 5x5x5, 300 games\n\n")
+    assert done.stdout.startswith("large.h5: td on 5x5x5, 300 games\n\n")
     expected = evaluate_grown(large_run(), games=1000, seed=2)
     for seat in SEATS:
         line = expected.verdicts[seat].line

@@ -161,13 +161,13 @@ def test_images_of_a_position_are_entered_once() -> None:
 
 
 def test_boards_with_no_line_to_fill_are_proved_at_once() -> None:
-    run = trained("greedy-td", board="1x5x5", games=10)
+    run = trained("td", board="1x5x5", games=10)
     assert [found(run, seat) for seat in SEATS] == [Verdict("proved", 0, None)] * 2
 
 
 @pytest.mark.parametrize(("board", "symmetry"), [("5x5x5", "off"), ("5x5x4", "on"), ("5x5x5-misere", "off")])
 def test_agents_that_know_little_of_a_large_board_are_refuted(board: str, symmetry: str) -> None:
-    run = trained("td" if symmetry == "on" else "greedy-td", board=board, games=300, symmetry=symmetry)
+    run = trained("td", board=board, games=300, symmetry=symmetry)
     assert run.grown is not None
     before = run.grown.used, run.grown.lost, [table.tobytes() for table in run.grown.compact()[1]]
     for number, seat in enumerate(SEATS):
@@ -199,7 +199,7 @@ def test_a_budget_is_enough_or_leaves_the_question_open(monkeypatch: pytest.Monk
     assert short == Verdict("undecided", whole.positions - 1, None) and short.unbeatable is None
     monkeypatch.setattr(searching, "AT_ONCE", 7)  # interrupted and gone on with
     assert found(run, "second") == whole
-    poor = trained("sutton-barto", games=40)
+    poor = trained("td", games=40)
     monkeypatch.setattr(searching, "AT_ONCE", 1)
     pieces = found(poor, "second")
     monkeypatch.undo()

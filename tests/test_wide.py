@@ -255,7 +255,7 @@ def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Pat
 def test_an_opponent_plays_its_own_way(opponent: str, seat: str, batch: int, tmp_path: Path) -> None:
     """In batches, or games, in turn where the learner sits in both seats; a fixed opponent never explores."""
     path = tmp_path / "games.txt"
-    rival = ttt.train(300, learner="greedy-td", board=BOARD, batch=20, seed=9) if opponent == "run" else opponent
+    rival = ttt.train(300, board=BOARD, batch=20, seed=9) if opponent == "run" else opponent
     run = ttt.train(400, board=BOARD, batch=batch, epsilon=0.5, seed=1, opponent=rival, seat=seat, record=path)
     values = naive_values() if opponent == "optimal" else {}
     explored = replied = 0
