@@ -1,8 +1,8 @@
 """Lets tests import the helpers beside them, and compiles all kernels before the whole suite begins.
 
 Tests that run beside each other would compile the same kernels several times over.  On two processors the quick suite
-takes 160 s where everything is compiled, and a minute more where nothing is.  A learner's kernels for larger boards
-take twenty seconds, so in the quick suite one learner stands for all six there; the slow tests have the others.
+takes 130 to 140 s where everything is compiled, and a minute more where nothing is.  A learner's kernels for larger
+boards take twenty seconds, so in the quick suite one learner stands for all six there; the slow tests have the others.
 """
 
 import os

@@ -585,6 +585,7 @@ def test_max_memory_bounds_the_table(tmp_path: Path) -> None:
         ttt.train(10, **options, max_memory="1MB")
 
 
+@pytest.mark.slow
 def test_more_ends_of_games_than_positions_survive_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Where lines are short, most of what is met is final."""
     monkeypatch.setattr(growth, "FIRST_ROWS", 64)

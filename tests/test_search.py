@@ -181,7 +181,7 @@ def test_agents_that_know_little_of_a_large_board_are_refuted(board: str, symmet
 
 
 def test_a_large_board_can_be_searched_through() -> None:
-    run = trained("greedy-td", board="2x9x9", games=300)
+    run = trained("td", board="2x9x9", games=300, symmetry="off")
     assert run.grown is not None
     statuses = [found(run, seat).status for seat in SEATS]
     assert "proved" in statuses
@@ -224,7 +224,7 @@ def test_the_cut_looks_at_fences_and_at_moves_that_are_left() -> None:
     board = parse_board("1x6x3-exact")
     masks = np.array(board.line_masks, np.int64)
     assert masks[:, 1].tolist() == [0b1000, 0b10001, 0b100010, 0b100]
-    run = trained("greedy-td", board="1x6x3-exact", games=200)
+    run = trained("td", board="1x6x3-exact", games=200)
     for number, seat in enumerate(SEATS):
         verdict = found(run, seat)
         assert verdict.unbeatable == (not is_beaten(run, number))
