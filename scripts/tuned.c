@@ -12,7 +12,9 @@
  * its child has for both players: a row that learned writes them to its few parents, and no sweep gathers.
  *
  * What did not pay: laying only courses that changed (gains at epsilon 0.01, loses from 0.1 on), both values of a child
- * in one store, decisions of 32 bits, other sizes of BLOCK.
+ * in one store, decisions of 32 bits, other sizes of BLOCK; and, of what pays in the package, dropping games while their
+ * courses are followed (walks 0.77 to 0.9 times as fast) and opening them from a table of all sets of plies (0.69 to
+ * 0.93): both give up the vectors that drop and open eight games at a time here.
  *
  *     gcc -O3 -march=native -mprefer-vector-width=512 -ffp-contract=off -o tuned tuned.c
  *     ./tuned INPUT OUTPUT BATCH WARM BATCHES
@@ -36,7 +38,7 @@
 #define ROWS BLOCKS(4520 + PLIES * (LANES - 1))  /* unfinished rows, each ply padded to whole blocks */
 #define SLOTS BLOCKS(16167 + 45 * (LANES - 1))   /* their edges */
 #define FINAL (2 * ROWS)              /* stands for all final positions: walking needs to know no more */
-#define BLOCK 1024                    /* games abreast */
+#define BLOCK 2048                    /* games abreast */
 #define PIECE 32768                   /* games before counts of 16 bits could overflow */
 #define MAX_FINALS 1024
 
