@@ -92,6 +92,8 @@ def figures(plan: Plan) -> Iterator[Figure]:
         yield from speed(f"{learner}, sequential", f"{learner} sequential", (">=", least))
     for ours, theirs, settings in (
         ("sutton-barto 0.1", "tuned sutton-barto 0.1", f"sutton-barto, epsilon 0.1, batch {BATCH:,}"),
+        ("sutton-barto 0.3", "tuned sutton-barto 0.3", f"sutton-barto, epsilon 0.3, batch {BATCH:,}"),
+        ("sutton-barto batched", "tuned sutton-barto 0.01", f"sutton-barto, batch {BATCH:,}"),
         ("td batched", "tuned td 0.3", f"td, batch {BATCH:,}"),
     ):
         yield Figure(f"hand-tuned C, {settings}", theirs, "games/s", "games/s")

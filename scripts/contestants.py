@@ -405,7 +405,7 @@ def contestants() -> dict[str, Contestant]:
         **{f"sutton-barto {epsilon}": learning("sutton-barto", BATCH, epsilon) for epsilon in (0.1, 0.3)},
         **{f"{name} batched": learning(name, BATCH) for name in LEARNERS},
         **{f"{name} sequential": learning(name, 1) for name in LEARNERS},
-        "tuned sutton-barto 0.1": hand_tuned("sutton-barto", 0.1),
+        **{f"tuned sutton-barto {epsilon}": hand_tuned("sutton-barto", epsilon) for epsilon in (0.1, 0.3, 0.01)},
         "tuned td 0.3": hand_tuned("td", 0.3),
         "flow sutton-barto 0.1": learning("sutton-barto", LARGE_BATCH, 0.1, "flow"),
         "flow sizes sutton-barto 0.1": flow_sizes("sutton-barto", 0.1),

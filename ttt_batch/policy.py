@@ -123,27 +123,20 @@ def best_but(tables: Any, graph: Graph, lo: Any, hi: Any, edge: Any, mover: Any)
 def is_ordered(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: int) -> Any:
     """Whether the order of a row still is what `order_row` would make it; False where that takes longer to tell.
 
-    Most changed values leave the best move the best.
+    Most changed values leave the best move the best.  Whether it is the only one is no branch of its own, nor is the
+    first difference the end: one in eight rows has ties, and a wrong guess costs as much as a row (it takes 0.93 to 0.97
+    times as long).
     """
     lo, hi = edges_of(graph, row)
-    n_best = policy.best[row]
-    if n_best == 1:
-        return leads(tables, graph, choice, lo, hi, policy.ordered[lo], mover_of(graph, row))
+    mover, n_best, favourite = mover_of(graph, row), policy.best[row], policy.ordered[lo]
     if choice.window != 0.0 or choice.tie != UNIFORM:
-        return False
-    mover = mover_of(graph, row)
-    leading = score(tables, graph, policy.ordered[lo], mover)
-    n = 0
+        return n_best == 1 and leads(tables, graph, choice, lo, hi, favourite, mover)
+    leading, n, equal = score(tables, graph, favourite, mover), 0, 1
     for edge in range(lo, hi):
-        n += score(tables, graph, edge, mover) >= leading
-        if n > n_best:
-            return False
-    if n != n_best:
-        return False
+        n += score(tables, graph, np.uint64(edge), mover) >= leading
     for slot in range(lo + 1, lo + n_best):
-        if score(tables, graph, policy.ordered[slot], mover) != leading:
-            return False
-    return True
+        equal += score(tables, graph, policy.ordered[slot], mover) == leading
+    return (n == n_best) & (equal == n_best)
 
 
 @inlined

@@ -71,11 +71,12 @@ def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, s
             own_visits += greedy
             own_sum += greedy * value[mover, child]
             other_sum += (greedy + exploring) * value[other, child]
-        if own_visits != 0:
-            own = value[mover, row]
-            value[mover, row] = own + share_of(step, np.int64(mover) * n_rows + row, own_visits) * (
-                step.gamma * (own_sum / own_visits) - own
-            )
+        # Nor around rows that were only explored from: without visits the share is 0 (the fold 0.92 times as long at
+        # epsilon 0.3).
+        own = value[mover, row]
+        value[mover, row] = own + share_of(step, np.int64(mover) * n_rows + row, own_visits) * (
+            step.gamma * (own_sum / max(own_visits, 1)) - own
+        )
         visits = counts.arrived[row]
         before = value[other, row]
         value[other, row] = before + share_of(step, np.int64(other) * n_rows + row, visits) * (
