@@ -124,8 +124,8 @@ def is_ordered(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: i
     """Whether the order of a row still is what `order_row` would make it; False where that takes longer to tell.
 
     Most changed values leave the best move the best.  Whether it is the only one is no branch of its own, nor is the
-    first difference the end: one in eight rows has ties, and a wrong guess costs as much as a row (it takes 0.93 to 0.97
-    times as long).
+    first difference the end: one in eight rows has ties, and a wrong guess costs as much as a row (all of it takes 0.93
+    to 0.97 times as long).
     """
     lo, hi = edges_of(graph, row)
     mover, n_best, favourite = mover_of(graph, row), policy.best[row], policy.ordered[lo]
