@@ -2,7 +2,8 @@
 
 Tests that run beside each other would compile the same kernels several times over.  On two processors the quick suite
 takes 130 to 140 s where everything is compiled, and a minute more where nothing is.  A learner's kernels for larger
-boards take twenty seconds, so in the quick suite one learner stands for all six there; the slow tests have the others.
+boards take twenty seconds, so in the quick suite one learner stands for all six in most tests there; the slow ones have
+the others.
 """
 
 import os

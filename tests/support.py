@@ -22,7 +22,7 @@ BOARD = Board()
 
 
 def mostly_slow(values: Iterable[Any], *quick: Any) -> list[Any]:
-    """`values` as parameters of a test, of which all but `quick` are slow: what the quick suite takes for the rest."""
+    """`values` as parameters of a test, of which all but `quick` are marked as slow; a tuple is several arguments."""
     listed = list(values)
     assert all(value in listed for value in quick)
     return [

@@ -166,8 +166,9 @@ def test_boards_with_no_line_to_fill_are_proved_at_once() -> None:
 
 
 @pytest.mark.parametrize(("board", "symmetry"), [("5x5x5", "off"), ("5x5x4", "on"), ("5x5x5-misere", "off")])
-def test_agents_that_know_little_of_a_large_board_are_refuted(board: str, symmetry: str) -> None:
-    run = trained("td", board=board, games=300, symmetry=symmetry)
+@pytest.mark.parametrize("learner", ["td", "greedy-td"])
+def test_agents_that_know_little_of_a_large_board_are_refuted(learner: str, board: str, symmetry: str) -> None:
+    run = trained(learner, board=board, games=300, symmetry=symmetry)
     assert run.grown is not None
     before = run.grown.used, run.grown.lost, [table.tobytes() for table in run.grown.compact()[1]]
     for number, seat in enumerate(SEATS):
@@ -180,8 +181,9 @@ def test_agents_that_know_little_of_a_large_board_are_refuted(board: str, symmet
     assert before == (run.grown.used, run.grown.lost, [table.tobytes() for table in run.grown.compact()[1]])
 
 
-def test_a_large_board_can_be_searched_through() -> None:
-    run = trained("td", board="2x9x9", games=300, symmetry="off")
+@pytest.mark.parametrize("learner", ["td", "greedy-td"])
+def test_a_large_board_can_be_searched_through(learner: str) -> None:
+    run = trained(learner, board="2x9x9", games=300, symmetry="off")
     assert run.grown is not None
     statuses = [found(run, seat).status for seat in SEATS]
     assert "proved" in statuses

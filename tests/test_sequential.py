@@ -1,6 +1,7 @@
 """Games one by one against play without favourites: every move looked up anew, in plain Python, and the same tables."""
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from naive_streams import below, drawn, drawn_set, plies_of
 
+import ttt_batch as ttt
 from ttt_batch.config import make_config
 from ttt_batch.favourites import is_like_3x3, make_favourites, window_decides
 from ttt_batch.games import Games
@@ -17,7 +19,7 @@ from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
 from ttt_batch.plans import rival_policy
 from ttt_batch.play.explorations import SET_DRAW, make_explorations
-from ttt_batch.policy import row_choices, row_scores
+from ttt_batch.policy import FIRST_BEST, LAST_BEST, row_choices, row_scores
 from ttt_batch.sequential import learn_games
 from ttt_batch.streams import stream_key
 from ttt_batch.trainers import make_trainer
@@ -163,10 +165,28 @@ def test_the_highest_of_eight() -> None:
 @pytest.mark.parametrize(("largest", "decides"), [(1.0, True), (1e12, True), (1e14, False), (1e300, False)])
 def test_a_window_decides_unless_it_is_lost_in_rounding(largest: float, decides: bool) -> None:
     choice = LEARNERS["backward-q"].choice
-    assert window_decides(choice, np.array([0.0, -largest])) == decides
+    small, large = np.array([0.0, 1.0]), np.array([0.0, -largest])
+    assert window_decides(choice, large, small) == window_decides(choice, small, large) == decides
     if decides:
         assert np.nextafter(largest, np.inf) - choice.window < largest
-    assert not window_decides(LEARNERS["td"].choice, np.ones(2))  # no window
+
+
+def test_a_window_decides_only_among_numbers_and_where_equals_are_drawn_among() -> None:
+    choice, small = LEARNERS["backward-q"].choice, np.array([0.0, 1.0])
+    assert window_decides(choice, small, small)
+    assert not window_decides(choice._replace(window=0.0), small, small)
+    for tie in (FIRST_BEST, LAST_BEST):
+        assert not window_decides(choice._replace(tie=tie), small, small)
+    for odd in (np.nan, np.inf, -np.inf):
+        assert not window_decides(choice, small, np.array([0.0, odd]))
+
+
+def test_tables_may_begin_far_beyond_the_worths(tmp_path: Path) -> None:
+    """Games that are recorded are played another way."""
+    first = ttt.train(300, learner="backward-q", batch=1, draw_worth=(0.5, 1e18), epsilon=0.3)
+    options: dict[str, Any] = {"learner": "backward-q", "batch": 1, "start": first, "epsilon": 0.3}
+    plain, recorded = ttt.train(3_000, **options), ttt.train(3_000, **options, record=tmp_path / "games.txt")
+    assert plain.tables.q.tobytes() == recorded.tables.q.tobytes() and np.abs(plain.tables.q).max() > 1e14
 
 
 @pytest.mark.parametrize("name", [name for name, learner in LEARNERS.items() if learner.edge_scores])

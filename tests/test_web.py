@@ -93,9 +93,7 @@ def count_games(run: Run, seat: int) -> Counter[str]:
     return games_from(Game(run.board))
 
 
-@pytest.mark.parametrize(
-    "name", mostly_slow(RUNS, "td", "minimax-q, forfeits", "symmetry, one best move", "2x3", "1x1")
-)
+@pytest.mark.parametrize("name", mostly_slow(RUNS, *QUICK))
 def test_every_game_on_the_page_is_one_of_the_run(name: str, tmp_path: Path) -> None:
     run = trained(**RUNS[name])
     found = drive(run, tmp_path)

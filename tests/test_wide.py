@@ -251,11 +251,13 @@ def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Pat
 
 @pytest.mark.parametrize("batch", [1, 100])
 @pytest.mark.parametrize("seat", ["first", "second", "both"])
-@pytest.mark.parametrize("opponent", ["random", "optimal", "run"])
+@pytest.mark.parametrize("opponent", ["random", "optimal", "td", "greedy-td"])
 def test_an_opponent_plays_its_own_way(opponent: str, seat: str, batch: int, tmp_path: Path) -> None:
     """In batches, or games, in turn where the learner sits in both seats; a fixed opponent never explores."""
     path = tmp_path / "games.txt"
-    rival = ttt.train(300, board=BOARD, batch=20, seed=9) if opponent == "run" else opponent
+    rival: ttt.Run | str = opponent
+    if opponent in LEARNERS:
+        rival = ttt.train(300, learner=opponent, board=BOARD, batch=20, seed=9)
     run = ttt.train(400, board=BOARD, batch=batch, epsilon=0.5, seed=1, opponent=rival, seat=seat, record=path)
     values = naive_values() if opponent == "optimal" else {}
     explored = replied = 0
@@ -300,14 +302,13 @@ def test_a_run_may_start_from_another() -> None:
         assert 0.5 < untouched.mean() < 1
 
 
-def test_given_games_go_on_from_a_run(tmp_path: Path) -> None:
-    lines = random_games(PLAIN, 80, 1)
-    for name in ("greedy-td", "backward-q"):
-        whole, _ = ttt.learn_from(lines, learner=name, board=BOARD)
-        path = tmp_path / f"{name}.h5"
-        ttt.learn_from(lines[:33], learner=name, board=BOARD, out=path)
-        parts, _ = ttt.learn_from(lines[33:], run=path)
-        assert bytes_of(parts)[:-2] == bytes_of(whole)[:-2] and parts.games == 80
+@pytest.mark.parametrize("name", ["td", "greedy-td", "backward-q"])
+def test_given_games_go_on_from_a_run(name: str, tmp_path: Path) -> None:
+    lines, path = random_games(PLAIN, 80, 1), tmp_path / "run.h5"
+    whole, _ = ttt.learn_from(lines, learner=name, board=BOARD)
+    ttt.learn_from(lines[:33], learner=name, board=BOARD, out=path)
+    parts, _ = ttt.learn_from(lines[33:], run=path)
+    assert bytes_of(parts)[:-2] == bytes_of(whole)[:-2] and parts.games == 80
 
 
 def test_answers_are_about_the_real_board() -> None:

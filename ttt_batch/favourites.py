@@ -17,7 +17,7 @@ from ttt_batch.compile import inlined
 from ttt_batch.graph import Graph
 from ttt_batch.lanes import LANES, exceeding, highest
 from ttt_batch.learners.base import Game, is_settled
-from ttt_batch.policy import Choice, best_set, leads
+from ttt_batch.policy import UNIFORM, Choice, best_set, leads
 from ttt_batch.streams import below
 
 CELLS = 9
@@ -79,9 +79,16 @@ def is_like_3x3(graph: Graph) -> bool:
     )
 
 
-def window_decides(choice: Choice, worth: NDArray[np.float64]) -> bool:
-    """Whether exactly the moves above `best - window` may be picked: next to values up to `worth` it is not lost."""
-    return bool(choice.window > 2 * np.spacing(np.abs(worth).max()))
+def window_decides(choice: Choice, worth: NDArray[np.float64], scores: NDArray[np.float64]) -> bool:
+    """Whether exactly the moves above `best - window` may be picked, as long as play goes on from here.
+
+    That is where equals are drawn among, no score is NaN, and the window is not lost in rounding next to the largest.
+    worth: of the ends of games.  scores: float64[E], what each edge scores now.
+    """
+    largest = np.maximum(np.abs(worth).max(), np.abs(scores).max())
+    if choice.tie != UNIFORM or not np.isfinite(largest):
+        return False
+    return bool(choice.window > 2 * np.spacing(largest))
 
 
 @inlined
@@ -100,7 +107,7 @@ def may_be_over(count: Any, ply: int) -> Any:
 
 @inlined
 def best_of_eight(scores: Any, choice: Choice, lo: Any, count: Any) -> Any:
-    """What `best_now` is where the scores of a row stand next to each other, none of them NaN; scores: see `move`."""
+    """`best_now` where the scores of a row stand next to each other and `window_decides`."""
     members = (ONE << count) - ONE
     best = highest(scores, lo, members)
     if count > NINTH:
@@ -116,9 +123,10 @@ def best_of_eight(scores: Any, choice: Choice, lo: Any, count: Any) -> Any:
 def is_favourite(
     tables: Any, graph: Graph, choice: Choice, scores: Any, lo: Any, count: Any, slot: Any, mover: int
 ) -> Any:
-    """Whether move `slot` of the row is the only one that a greedy mover may pick, where that is told sooner than all.
+    """Whether move `slot` of the row is the only one that a greedy mover may pick.
 
-    scores: see `move`.  lo, count: uint64, the row's first edge and its number of moves.
+    Not asked (False) where `scores` are given: `best_now` is as quick then.  scores: see `move`.
+    lo, count: uint64, the row's first edge and its number of moves.
     """
     if scores is not None:
         return False
@@ -128,7 +136,7 @@ def is_favourite(
 
 @inlined
 def best_now(tables: Any, graph: Graph, choice: Choice, scores: Any, lo: Any, count: Any, mover: int) -> Any:
-    """The moves of a row that a greedy mover may pick, as a set (uint64, a bit each); else as `is_favourite`."""
+    """The moves of a row that a greedy mover may pick, as a set (uint64, a bit each); arguments: see `is_favourite`."""
     if scores is not None:
         return best_of_eight(scores, choice, lo, count)
     first = np.int64(lo)

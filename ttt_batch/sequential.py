@@ -19,7 +19,7 @@ What did not pay: a bound on the second-best move of every row, so that one comp
 sutton-barto at epsilon 0.01, 0.57 to 0.93 times for all others: keeping bounds true costs more memory than looking
 again); looking behind each lesson, so that play need not verify (backward-q 0.73 times: each game then waits for the
 lesson before); storing eight at a time what is looked at eight at a time (0.97 times: looks no longer wait for what was
-stored in parts, at the price of that saving); exploring without a branch (0.9 times, 0.95 at the first ply alone: the
+stored in parts, but storing costs more); exploring without a branch (0.9 times, 0.95 at the first ply alone: the
 look-ups of a move nobody makes delay the one that is made); playing a whole game ahead of the table and verifying it
 behind (0.7 times), or 16 of them without branches (0.6 to 1.1 times); nine plies in every game, with ends of games that
 lead to themselves, so that no loop ends early (0.8 times); a lesson for each length of game (1.0).  What remains of

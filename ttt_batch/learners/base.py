@@ -138,7 +138,8 @@ class Learner:
     tables: the NamedTuple of its arrays; fields: for each, its axes and meaning.
     start: makes the start tables for a graph, the worths and a seeded generator.
     settles: its `learn` keeps `Game.settled`.
-    edge_scores: the table (float64[E]) whose entry for an edge is what `score` makes of it, if there is one.
+    edge_scores: the table (float64[E]) whose entry for an edge is what `score` makes of it, if there is one, and whose
+    entries no lesson makes NaN or larger than the largest of them and the worths.
     repeats: at its defaults it explores so seldom, and in steps so small, that most of its games are the one before.
     """
 

@@ -39,8 +39,9 @@ class OneByOne(Trainer):
         self._scored_by: str | None = None
         if self._plain and like_3x3:
             self._favourites = self._favourites._replace(count=None)
-            if window_decides(self.learner.choice, self.worth):
-                self._scored_by = self.learner.edge_scores
+            scored_by = self.learner.edge_scores
+            if scored_by and window_decides(self.learner.choice, self.worth, getattr(self.tables, scored_by)):
+                self._scored_by = scored_by
 
     def _played(self) -> NDArray[np.int64]:
         return outcomes_of(self.graph, self._ended)
