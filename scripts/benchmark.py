@@ -90,8 +90,8 @@ def figures(plan: Plan) -> Iterator[Figure]:
     for learner in LEARNERS:
         least = 10 if learner in ("backward-q", "sutton-barto") else 6
         yield from speed(f"{learner}, sequential", f"{learner} sequential", (">=", least))
-    # The headline and the presets are held to a figure.  At epsilon 0.3 `sutton-barto` meets three rows in five, and the
-    # C's sweeps, which go through all rows sixteen at a time, come into their own: told beside them.
+    # The headline and the presets are held to a figure.  At epsilon 0.3 `sutton-barto` meets three rows in five, and
+    # the C's sweeps, which go through all rows sixteen at a time, come into their own: told beside them.
     reached: Target = (">=", 0.75)
     for ours, theirs, settings, target in (
         ("sutton-barto 0.1", "tuned sutton-barto 0.1", f"sutton-barto, epsilon 0.1, batch {BATCH:,}", reached),
