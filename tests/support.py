@@ -7,6 +7,7 @@ import naive
 import numpy as np
 import pytest
 
+from ttt_batch.__main__ import run as run_here
 from ttt_batch.board import Board
 from ttt_batch.compile import kernel
 from ttt_batch.enumeration import enumerate_graph
@@ -19,6 +20,13 @@ from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, empty_counts
 from ttt_batch.sequential import learn_games
 
 BOARD = Board()
+
+
+def command(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str, str]:
+    """Exit status, standard output and standard error of a command, in this process."""
+    status = run_here([str(word) for word in words])
+    out, err = capsys.readouterr()
+    return status, out, err
 
 
 def mostly_slow(values: Iterable[Any], *quick: Any) -> list[Any]:

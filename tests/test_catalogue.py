@@ -1,14 +1,13 @@
 """The boards that are listed, counted and solved, and what they are said to take."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support import command
 
 import ttt_batch as ttt
-from ttt_batch.__main__ import run as run_here
 from ttt_batch.board import parse_board
 from ttt_batch.catalogue import DRAWN, FIRST_WINS, KNOWN, known_boards, measure
 from ttt_batch.config import make_config
@@ -18,19 +17,7 @@ from ttt_batch.graph import solve
 from ttt_batch.memory import bytes_needed, check_space, parse_memory, rows_within
 from ttt_batch.spaces import choose_space, most_positions
 
-Command = Callable[..., tuple[int, str, str]]
 QUICK = ("3x3", "3x3-misere", "3x4x3", "3x4x4")
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Command:
-    """A command, to be called with its words: exit status, standard output and standard error."""
-
-    def called(*words: str) -> tuple[int, str, str]:
-        status = run_here(list(words))
-        return status, *capsys.readouterr()
-
-    return called
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -107,13 +94,13 @@ def test_a_board_takes_no_more_memory_than_is_said() -> None:
         assert sum(array.nbytes for array in arrays) <= bytes_needed(config)
 
 
-def test_the_command(run: Command) -> None:
-    status, listed, _ = run("boards")
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    status, listed, _ = command(capsys, "boards")
     assert status == 0 and all(name in listed for name in KNOWN)
     assert all(len(line) <= 100 for line in listed.splitlines())
-    one = json.loads(run("boards", "3x4x3", "--json")[1])
+    one = json.loads(command(capsys, "boards", "3x4x3", "--json")[1])
     assert (one["positions"], one["value"], one["kept"]) == (111_973, "first wins", "enumerated")
-    large = json.loads(run("boards", "5x5x5", "--json")[1])
+    large = json.loads(command(capsys, "boards", "5x5x5", "--json")[1])
     assert (large["positions"], large["kept"], large["value"]) == (None, "grown", "draw")
     for words in (
         ["boards", "9x9"],
@@ -121,21 +108,21 @@ def test_the_command(run: Command) -> None:
         ["boards", "3x3", "--symmetry", "maybe"],
         ["boards", "--solution", "f"],
     ):
-        status, _, err = run(*words)
+        status, _, err = command(capsys, *words)
         assert status in (1, 2) and len(err.splitlines()) == 1, err
 
 
-def test_a_solution_is_a_file(tmp_path: Path, run: Command) -> None:
+def test_a_solution_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "s.npz"
     words = ["boards", "3x4x3", "--symmetry", "on", "--solution", str(path)]
-    assert run(*words)[0] == 0
+    assert command(capsys, *words)[0] == 0
     with np.load(path) as found:
         graph = enumerate_graph(parse_board("3x4x3"), False, True)
         assert found["symmetry"] and np.array_equal(found["code"], graph.code)
         assert np.array_equal(found["value"], solve(graph)) and found["value"][0] == FIRST_WINS != DRAWN
-    status, _, err = run(*words)
+    status, _, err = command(capsys, *words)
     assert status == 1 and "--overwrite" in err
-    assert run(*words, "--overwrite")[0] == 0
-    status, _, err = run("boards", "5x5x5", "--solution", str(tmp_path / "t.npz"))
+    assert command(capsys, *words, "--overwrite")[0] == 0
+    status, _, err = command(capsys, "boards", "5x5x5", "--solution", str(tmp_path / "t.npz"))
     assert status == 2 and len(err.splitlines()) == 1
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["s.npz"]

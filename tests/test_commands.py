@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import command
 
 import ttt_batch as ttt
-from ttt_batch.__main__ import run as run_here
 from ttt_batch.cli import COMMANDS, app
 
 
@@ -28,13 +28,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(folder)
     return folder
-
-
-def command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    """Exit status, standard output and standard error of a command."""
-    status = run_here([str(word) for word in words])
-    out, err = capsys.readouterr()
-    return status, out, err
 
 
 def test_show(here, capsys):

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pexpect
 import pytest
+from support import command as command_here
 from support import mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.__main__ import run as run_here
 from ttt_batch.board import EMPTY, FIRST, UNFINISHED, Board
 from ttt_batch.checking import check_run
 from ttt_batch.errors import RunFileError, UsageError
@@ -402,8 +402,7 @@ def test_misuse_costs_one_line(
     def refused(*words: str, folder: Path = tmp_path) -> tuple[int, str]:
         monkeypatch.chdir(folder)
         monkeypatch.setattr(sys, "stdin", io.StringIO("0\n"))
-        status = run_here(["play", *words])
-        out, err = capsys.readouterr()
+        status, out, err = command_here(capsys, "play", *words)
         assert out == "" and err.count("\n") == 1
         return status, err
 

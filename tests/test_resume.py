@@ -13,10 +13,9 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from support import mostly_slow
+from support import command, mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.__main__ import run as run_here
 from ttt_batch.errors import RunFileError, UsageError
 from ttt_batch.exchange import export_run, import_tables
 from ttt_batch.learners import LEARNERS
@@ -380,7 +379,6 @@ def test_what_the_command_refuses_costs_a_line(
         ("--more 10", "--resume"),
         ("--games 10 --checkpoint-every often", "'often'"),
     ):
-        assert run_here(["train", *words.split()]) == 2
-        out, err = capsys.readouterr()
-        assert out == "" and len(err.splitlines()) == 1 and said in err
+        status, out, err = command(capsys, "train", *words.split())
+        assert (status, out) == (2, "") and len(err.splitlines()) == 1 and said in err
     assert [found.name for found in tmp_path.iterdir()] == ["run.h5"]
