@@ -1,4 +1,4 @@
-"""What several tests share: building tables, folding given games, and carrying tables to and from the naive oracle."""
+"""What several tests share: commands and slow cases; building tables, folding games, the way to the naive oracle."""
 
 from collections.abc import Iterable
 from typing import Any
