@@ -20,7 +20,7 @@ import numpy as np
 
 from ttt_batch.board import Board
 from ttt_batch.compile import JIT_DISABLED, check_cache
-from ttt_batch.config import DEFAULT_BATCH, make_config, whole
+from ttt_batch.config import make_config, whole
 from ttt_batch.errors import TttBatchError, UsageError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.play.random_play import random_games
@@ -32,10 +32,10 @@ from ttt_batch.warmup import warm_up
 
 ROUNDS = 5
 SECONDS, LEAST_SECONDS, MOST_SECONDS = 15.0, 0.1, 3600.0
-LARGE_BATCH, RANDOM_GAMES = 1_000_000, 100_000
+BATCH, LARGE_BATCH, RANDOM_GAMES = 16_384, 1_000_000, 100_000
 
 COLUMNS = {
-    ("walk", DEFAULT_BATCH): f"walk, by {DEFAULT_BATCH:,}",
+    ("walk", BATCH): f"walk, by {BATCH:,}",
     ("walk", 1): "walk, one by one",
     ("flow", LARGE_BATCH): f"flow, by {LARGE_BATCH:,}",
 }

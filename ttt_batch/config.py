@@ -5,7 +5,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ttt_batch.batches import MAX_GAMES, Batches, make_batches, parse_batch
+from ttt_batch.batches import AUTO, MAX_GAMES, Batches, make_batches, parse_batch
 from ttt_batch.board import Board, parse_board
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import RunFileError, UsageError
@@ -16,8 +16,9 @@ from ttt_batch.play.walk import MAX_WALKED
 from ttt_batch.schedules import Schedule, parse_schedule
 from ttt_batch.spaces import check_enumerable, choose_space, space_of
 
-DEFAULT_BATCH = 16_384
-"""Games a batch; 1 on boards too large to enumerate, where few positions of a batch would be met twice."""
+DEFAULT_BATCH = AUTO
+"""Batches that begin small, so that the curve begins before the learning is over; 1 on boards too large to enumerate,
+where few positions of a batch would be met twice."""
 
 SMALL_CELLS = 9
 """Cells up to which the engine that lays out whole courses plays; larger boards are played ply by ply."""

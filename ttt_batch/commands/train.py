@@ -51,7 +51,7 @@ def train(
         str | None,
         typer.Option(
             metavar="N|auto",
-            help="Games played with the same tables; auto grows with the games played.  [default: 16384; 1 on 5x5]",
+            help="Games played with the same tables; auto grows with the games played.  [default: auto; 1 on 5x5]",
         ),
     ] = None,
     engine: Annotated[
