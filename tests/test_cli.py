@@ -72,15 +72,16 @@ def test_train_prints_a_table_the_file_and_what_to_do_next(tmp_path: Path) -> No
     assert_plain(done.stdout + done.stderr)
     assert names(tmp_path) == ["td-3x3.h5"]
     assert "as first, against random" in done.stdout and "0.9678" in done.stdout
-    verdict = "verdict: unbeatable as first and as second, at every recorded point since game "
+    verdict = "verdict: unbeatable in both seats at every recorded point since game "
     assert re.search(verdict + r"\d+,\d+\n", done.stdout)
     assert "saved:   td-3x3.h5" in done.stdout
     assert "ttt-batch evaluate td-3x3.h5" in done.stdout and "ttt-batch play td-3x3.h5" in done.stdout
     lines = [line for line in done.stderr.splitlines() if " games " in line]
     assert 3 <= len(lines) <= 20
-    line = r" *[\d,]+ games  ([\d.]+ [kMG]?/s  )?X [\d.]+ %  draw [\d.]+ %  O [\d.]+ %  (can|unbeatable) .*"
-    assert all(re.fullmatch(line, text) for text in lines)
-    assert lines[-1].lstrip().startswith("100,000 games") and "unbeatable since game" in lines[-1]
+    line = r" *[\d,]+ games  +([\d.]+ [kMG]?/s)?  X \d+%  draw \d+%  O \d+%  (can|unbeatable) .*"
+    assert all(re.fullmatch(line, text) and len(text) <= 80 for text in lines)
+    assert "can still be beaten" in lines[0]  # the first point comes before the learning is over
+    assert lines[-1].lstrip().startswith("100,000 games") and "unbeatable since " in lines[-1]
     found = ttt.load(tmp_path / "td-3x3.h5")
     assert found.games == 100_000 and found.config.seed == 1
     assert found.provenance["command"] == "ttt-batch train --games 100000 --seed 1"
@@ -159,7 +160,7 @@ def test_interrupted_training_keeps_what_was_learnt(tmp_path: Path, number: sign
     assert "saved:   run.h5" in stdout
     found = ttt.load(tmp_path / "run.h5")
     assert found.games == int(said[1].replace(",", ""))
-    assert 0 < found.games < 2_000_000_000 and found.games % 16_384 == 0
+    assert 0 < found.games < 2_000_000_000 and found.games % 1024 == 0
     assert found.statistics["games"][-1] == found.games
     assert names(tmp_path) == ["run.h5"]
 
@@ -312,10 +313,18 @@ class FakeDisplay:
     """Stands in for rich's display and counts how many are shown."""
 
     shown: ClassVar[list["FakeDisplay"]] = []
+    printed: ClassVar[list[str]] = []
 
     def __init__(self, _renderable: object = None) -> None:
         assert not self.shown, "two displays at once"
         self.shown.append(self)
+
+    @property
+    def console(self) -> "FakeDisplay":
+        return self
+
+    def print(self, text: object, **_: object) -> None:
+        self.printed.append(str(text))
 
     def update(self, _what: object) -> None:
         assert self.shown == [self]
@@ -340,6 +349,33 @@ def test_bar_and_spinner_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
             assert len(FakeDisplay.shown) == 1
         begin()
     assert FakeDisplay.shown == [] and len(kernels._watchers) == watchers
+
+
+def test_recorded_points_stay_above_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moving, "_live_display", FakeDisplay)
+    monkeypatch.setattr(FakeDisplay, "printed", [])
+    with Reporter(live=True) as report:
+        for games, seconds, since, recorded in (
+            (1024, 1.0, None, True),
+            (1500, 1.1, None, False),
+            (1600, 1.2, None, True),  # before the double of the last one shown
+            (2048, 2.0, 2048, True),
+        ):
+            report(ttt.Progress(games, 10_000, seconds, (games, 0, 0), since, recorded))
+    assert [line.split()[0] for line in FakeDisplay.printed] == ["1,024", "2,048"]
+    assert "can still be beaten" in FakeDisplay.printed[0] and "unbeatable since 2,048" in FakeDisplay.printed[1]
+
+
+def test_the_time_left_follows_the_speed_of_the_last_seconds() -> None:
+    report = Reporter(live=False)
+    said = [
+        report._time_left(ttt.Progress(games, 1000, seconds, (0, 0, 0), None, False))
+        for seconds, games in ((0.0, 0), (0.1, 10), (2.0, 200), (14.0, 260), (26.0, 320))
+    ]
+    assert said == ["", "", ", about 8 s left", ", about 2 min left", ", about 2 min left"]
+    assert [moving.duration_text(n) for n in (0.2, 99.4, 100, 5990, 7800, 1e6)] == [
+        *("0 s", "99 s", "2 min", "1 h 40 min", "2 h 10 min", "11 days"),
+    ]
 
 
 def test_off_a_terminal_the_notice_comes_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -386,7 +422,7 @@ def test_info_says_what_a_file_holds(folder: Path, capsys: pytest.CaptureFixture
     assert run_here(["info", str(path)]) == 0
     text = capsys.readouterr().out
     assert_plain(text)
-    for words in ("good.h5", "td", "3x3", "100,000", "16,384", "5,478", "16,167", "unbeatable as first and as second"):
+    for words in ("good.h5", "td", "3x3", "100,000", "16,384", "5,478", "16,167", "unbeatable in both seats"):
         assert words in text
     assert run_here(["info", str(path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -691,7 +727,7 @@ def test_play_takes_the_newest_run_and_without_any_trains_one(folder: Path, tmp_
 
 def test_ctrl_c_at_a_terminal_saves_and_the_bar_is_live(tmp_path: Path) -> None:
     with at_a_terminal(tmp_path, "train", "--games", "2000000000", "-o", "run.h5") as child:
-        child.expect(r"unbeatable since game [\d,]+")
+        child.expect(r"unbeatable since [\d,]+")
         child.sendintr()
         child.expect(r"interrupted; the ([\d,]+) games learnt so far are saved in run\.h5")
         games = int(child.match[1].replace(",", ""))

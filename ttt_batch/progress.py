@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
@@ -19,6 +20,9 @@ COMPILING = "compiling kernels (once, about 10 seconds) ..."
 """Training compiles for 9 s on one processor of 3.7 GHz, and nothing else takes longer."""
 
 
+RECENT_SECONDS, LEAST_SECONDS = 10.0, 0.5
+"""The time left is told from the speed of the last seconds, as soon as that many have passed."""
+
 MEASURING_LINES = 6
 """Lines of progress that `bench` prints off a terminal, but for the last one."""
 
@@ -26,8 +30,9 @@ MEASURING_LINES = 6
 class Reporter:
     """Everything that moves on standard error: progress while training, and the notice that kernels are being compiled.
 
-    On a terminal a live bar and a spinner, of which nothing remains; elsewhere plain lines, at doubling numbers of
-    games and once for the compiler.  To be entered by every command that may compile.
+    On a terminal a live bar and a spinner, of which nothing remains; elsewhere a line once for the compiler.  In both
+    cases the recorded points remain as plain lines, at doubling numbers of games: they tell how learning went.
+    To be entered by every command that may compile.
     live: which of the two; by `is_live` if not given.  quiet: nothing of all that.
     """
 
@@ -36,6 +41,7 @@ class Reporter:
         self._quiet, self._next_line = quiet, 0
         self._display: Any = None
         self._first: Progress | None = None
+        self._recent: deque[Progress] = deque()
         self._compiling_since: float | None = None
 
     @property
@@ -128,13 +134,17 @@ class Reporter:
     def __call__(self, progress: Progress) -> None:
         """Show one `Progress`."""
         self._first = self._first or progress
-        if self._live:
-            self._show(progress)
-        elif progress.recorded and (progress.games >= self._next_line or progress.games == progress.total):
+        point = ""
+        if progress.recorded and (progress.games >= self._next_line or progress.games == progress.total):
             self._next_line = 2 * progress.games
-            self._say(f"{progress.games:>15,} games  {progress_text(progress, self._first)}")
+            point = point_text(progress, self._first)
+        if self._live:
+            self._show(progress, point)
+        elif point:
+            self._say(point)
 
-    def _show(self, progress: Progress) -> None:
+    def _show(self, progress: Progress, point: str) -> None:
+        """Draw the bar anew, and above it a recorded point, if there is one."""
         # Imported here: rich takes a tenth of a second, which only a terminal needs.
         from rich.console import Group
         from rich.padding import Padding
@@ -143,9 +153,22 @@ class Reporter:
 
         if self._display is None:
             self._display = _live_display()
+        if point:
+            self._display.console.print(Text(point), soft_wrap=True)
         bar = Padding(ProgressBar(total=progress.total, completed=progress.games, width=38), 0)
-        games = f"{progress.games:,} of {progress.total:,} games"
+        games = f"{progress.games:,} of {progress.total:,} games{self._time_left(progress)}"
         self._display.update(Group(bar, Text(games), Text(progress_text(progress, self._first or progress))))
+
+    def _time_left(self, progress: Progress) -> str:
+        """How long the rest takes at the speed of the last seconds; empty while that cannot be said."""
+        self._recent.append(progress)
+        while progress.seconds - self._recent[0].seconds > RECENT_SECONDS and len(self._recent) > 2:
+            self._recent.popleft()
+        earlier = self._recent[0]
+        games, seconds = progress.games - earlier.games, progress.seconds - earlier.seconds
+        if games <= 0 or seconds < LEAST_SECONDS:
+            return ""
+        return f", about {duration_text((progress.total - progress.games) * seconds / games)} left"
 
 
 def _live_display(renderable: Callable[[], Any] | None = None, *, moving: bool = True) -> Any:
@@ -169,20 +192,36 @@ def _live_display(renderable: Callable[[], Any] | None = None, *, moving: bool =
     return display
 
 
-def progress_text(progress: Progress, earlier: Progress) -> str:
+def point_text(progress: Progress, first: Progress) -> str:
+    """A recorded point in a line of at most 80 columns, up to ten thousand million games."""
+    return f"{progress.games:>13,} games  {progress_text(progress, first)}"
+
+
+def progress_text(progress: Progress, first: Progress) -> str:
     """Speed since the first report (which waits for the compiler), shares in play and the verdict so far, in a line."""
     played = max(1, sum(progress.outcomes))
-    first, draws, second = (100 * n / played for n in progress.outcomes)
-    seconds = progress.seconds - earlier.seconds
-    speed = (progress.games - earlier.games) / seconds if seconds > 0 else 0.0
+    x_wins, draws, o_wins = (100 * n / played for n in progress.outcomes)
+    seconds = progress.seconds - first.seconds
+    speed = (progress.games - first.games) / seconds if seconds > 0 else 0.0
     if progress.positions is not None:
         verdict = f"{progress.positions:,} positions"
     elif progress.unbeatable_since is None:
         verdict = "can still be beaten"
     else:
-        verdict = f"unbeatable since game {progress.unbeatable_since:,}"
-    pace = f"{_short(speed)}/s  " if speed else ""
-    return f"{pace}X {first:.1f} %  draw {draws:.1f} %  O {second:.1f} %  {verdict}"
+        verdict = f"unbeatable since {progress.unbeatable_since:,}"
+    pace = f"{_short(speed)}/s" if speed else ""
+    return f"{pace:>9}  X {x_wins:.0f}%  draw {draws:.0f}%  O {o_wins:.0f}%  {verdict}"
+
+
+def duration_text(seconds: float) -> str:
+    """A time to wait, as a person says it: `8 s`, `3 min`, `2 h 10 min`."""
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 100 else f"{hours // 24:,} days"
 
 
 def _short(number: float) -> str:

@@ -18,7 +18,7 @@ def verdict_text(run: Run) -> str:
     unbeatable = run.statistics["unbeatable"]
     since = unbeatable_since(run.statistics["games"], unbeatable)
     if since is not None:
-        return f"unbeatable as first and as second, at every recorded point since game {since:,}"
+        return f"unbeatable in both seats at every recorded point since game {since:,}"
     seats = [
         f"{'unbeatable' if good else 'can be beaten'} as {seat}"
         for seat, good in zip(SEATS, unbeatable[-1], strict=True)
