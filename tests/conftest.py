@@ -11,12 +11,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from ttt_batch.errors import TttBatchError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.warmup import warm_up
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+# How long an example takes says more about what else the machine does than about the code.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 LARGER = {"test_growth.py", "test_matches.py", "test_search.py", "test_symmetry.py", "test_variants.py", "test_wide.py"}
 """Files about boards of more than nine cells, or of variants."""

@@ -422,7 +422,7 @@ def test_info_says_what_a_file_holds(folder: Path, capsys: pytest.CaptureFixture
     assert run_here(["info", str(path)]) == 0
     text = capsys.readouterr().out
     assert_plain(text)
-    for words in ("good.h5", "td", "3x3", "100,000", "16,384", "5,478", "16,167", "unbeatable in both seats"):
+    for words in ("good.h5", "td", "3x3", "100,000", "auto", "5,478", "16,167", "unbeatable in both seats"):
         assert words in text
     assert run_here(["info", str(path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -151,7 +151,7 @@ def test_the_notations_named_are_read():
             parse_any(text.split(")")[0], board)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text() | st.text("XO.-_/| 0123456789abcxocde,:="), st.sampled_from([CLASSIC, LARGE, WIDE]))
 def test_nothing_else_is_raised_and_nothing_impossible_read(text, board):
     try:

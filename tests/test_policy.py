@@ -139,7 +139,7 @@ NUMBERS = st.sampled_from([0.0, -0.0, -1.0, 1e-300, math.nan, *TIES])
 LINE = Board(1, 3, 2)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     before=st.lists(NUMBERS, min_size=20, max_size=20),
     after=st.lists(NUMBERS, min_size=20, max_size=20),

@@ -713,7 +713,6 @@ SEEDS = seed_files()
 @pytest.mark.slow
 @settings(
     max_examples=300,
-    deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),
