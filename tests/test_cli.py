@@ -639,7 +639,7 @@ def test_a_whole_game_at_a_terminal(folder: Path) -> None:
             child.expect(r"Your move \(X\): ")
             assert not any(BOARD_LINE.match(line) for line in child.before.split("\r\n"))
 
-        child.sendline("s")  # the centre, by letters
+        child.sendline("b2")  # the centre
         child.expect(r"Your move \(X\): ")
         board = last_board(child.before)
         assert board[4] == "X" and len(free_cells(board)) == 7
@@ -652,7 +652,7 @@ def test_a_whole_game_at_a_terminal(folder: Path) -> None:
 
         child.sendline("1 1")
         for _ in range(5):
-            found = child.expect([r"Your move \(X\): ", r"Another game\? \[Y/n\] "])
+            found = child.expect([r"Your move \(X\): ", r"Another game\? \[Enter/q\] "])
             if found == 1:
                 break
             child.sendline(str(1 + free_cells(last_board(child.before))[0]))

@@ -326,7 +326,7 @@ def test_a_person_teaches_a_run(board: str, cells: int, tmp_path: Path) -> None:
     before = ttt.load(path)
     typed = "\n".join(map(str, range(1, cells + 1)))
     words = ["play", "run.h5", "--learn", "--record", "games.txt", "--seed", "1"]
-    done = command(*words, cwd=tmp_path, stdin=f"{typed}\nn\n")
+    done = command(*words, cwd=tmp_path, stdin=f"{typed}\nq\n")
     assert done.returncode == 0 and said(done).endswith("; --out FILE leaves RUN as it is\n")
     assert done.stdout.count("Another game?") >= 1
     assert re.search(r"^Learnt: (\d+ positions|1 position|nothing) changed \(u: undo\)\.$", done.stdout, re.MULTILINE)
@@ -336,7 +336,7 @@ def test_a_person_teaches_a_run(board: str, cells: int, tmp_path: Path) -> None:
     assert found.games == 21 and bytes_of(found) == bytes_of(whole)
     assert found.provenance["taught_by"] == f"ttt-batch {' '.join(words)}"
     assert command("check", "run.h5", cwd=tmp_path).stdout == "run.h5: nothing is wrong with it\n"
-    again = command(*words, cwd=tmp_path, stdin=f"{typed}\nundo\nu\nn\n")
+    again = command(*words, cwd=tmp_path, stdin=f"{typed}\nundo\nu\nq\n")
     assert again.stdout.count("The last lesson is undone.\n") == again.stdout.count("no lesson to undo.\n") == 1
     assert ttt.load(path).games == 21 and bytes_of(ttt.load(path)) == bytes_of(whole)
     assert len((tmp_path / "games.txt").read_text().splitlines()) == 2  # it was played all the same
@@ -358,7 +358,7 @@ def test_ctrl_c_loses_only_the_game_at_hand(tmp_path: Path) -> None:
         child.expect(r"Your move \(X\): ")
         for cell in range(1, 10):
             child.sendline(str(cell))
-            if child.expect([r"Your move \(X\): ", r"Another game\? \[Y/n\] "]) == 1:
+            if child.expect([r"Your move \(X\): ", r"Another game\? \[Enter/q\] "]) == 1:
                 break
         assert "changed (u: undo)." in child.before and "\x1b" not in child.before
         taught = path.read_bytes()

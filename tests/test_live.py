@@ -328,12 +328,18 @@ def live_command(path: Path, folder: Path) -> Any:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
-@pytest.mark.parametrize(("name", "status"), [("SIGINT", 0), ("SIGTERM", 130), ("SIGHUP", 130)])
+@pytest.mark.parametrize(
+    ("name", "status"), [("q", 0), ("quit\r", 0), ("SIGINT", 0), ("SIGTERM", 130), ("SIGHUP", 130)]
+)
 def test_however_it_is_ended_the_terminal_is_as_it_was(name: str, status: int, partial: Run, tmp_path: Path) -> None:
     child = live_command(partial.save(tmp_path / "run.h5"), tmp_path)
     child.expect_exact("\x1b[?1049h", timeout=60)
     child.expect("of 65,536 games", timeout=20)
-    child.kill(getattr(signal, name))
+    child.expect_exact("q leave", timeout=20)
+    if name.startswith("SIG"):
+        child.kill(getattr(signal, name))
+    else:
+        child.send(name)
     child.expect(pexpect.EOF, timeout=20)
     child.close()
     _, left, after = child.before.rpartition("\x1b[?1049l")

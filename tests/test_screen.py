@@ -21,8 +21,8 @@ from prompt_toolkit.output import DummyOutput
 
 import ttt_batch
 from ttt_batch.board import EMPTY, Board
+from ttt_batch.keyboard import Place, commands_in
 from ttt_batch.terminal import Command, Score, draw_board, draw_help, play_games
-from ttt_batch.terminal.keys import LETTERS
 from ttt_batch.terminal.screen import _run, has_screen
 from ttt_batch.terminal.view import STEPS, View
 
@@ -87,7 +87,7 @@ def test_the_screen_at_80_columns():
         "Board 3x3: 3 in a line win. ? = keys.",
         "You are X and move first.",
         *[""] * 11,
-        "arrows, Enter move   h hints   u undo   r replay   n new   ? keys   0 leave",
+        "arrows, Enter move   h hints   u undo   r replay   n new   ? keys   q leave",
     ]
 
 
@@ -122,13 +122,13 @@ def test_a_whole_game_by_arrows(board):
     seated = Seated(FakeAgent(board)).press(*steps(board, centre, cells))
     assert seated.view.game.moves[::2] == tuple(cells)
     assert "You win." in seated.text and "You 1, agent 0, draws 0" in seated.text
-    seated.press("n")
+    seated.press("q")
     assert seated.score == Score(wins=1)
     assert seated.view.news[-1] == "Goodbye. You 1, agent 0, draws 0."
 
 
 def test_cells_by_single_keys():
-    assert Seated().press("5", "c").view.game.moves == (4, 0, 8, 1)
+    assert Seated().press("5", "c", "3").view.game.moves == (4, 0, 8, 1)
     seated = Seated(FakeAgent(SIX)).press("c")
     assert seated.view.game.moves == () and "Your move (X): c_" in seated.text
     seated.press("backspace", "b", "4", "6", " ", "6", "enter")
@@ -173,12 +173,22 @@ def test_undo_and_new():
 
 def test_keys_are_explained():
     text = Seated().press("?").text
-    assert "arrows  choose a cell; Enter moves\n" in text and "q w e / a s d / z x c" in text
+    assert "arrows  choose a cell; Enter moves\n" in text and "or a1 to c3: letter, then number" in text
     text = Seated().press(*"537", "?").text
-    assert "another game, as O" in text and "choose a cell" not in text
+    assert "a new game, as O" in text and "choose a cell" not in text
     wide = Seated(FakeAgent(Board(4, 8, 4)))
     assert "arrows, Enter move   h Enter hints   u undo" in wide.text
     assert "+0.10" not in wide.press("h").text and "+0.10" in wide.press("enter").text
+
+
+def test_the_key_that_shows_the_keys_takes_them_away():
+    """It did not, and what had been said before was lost."""
+    for before in ((), ("5",), ("5", "h"), tuple("537")):
+        seated = Seated().press(*before)
+        lines = seated.lines()
+        assert seated.press("?").lines() != lines and "? close" in seated.text and "these keys" in seated.text
+        assert seated.press("?").lines() == lines
+        assert seated.press("?", "escape").lines() == lines
 
 
 def offered(line: str, board: Board) -> dict[str, int | Command | None]:
@@ -191,13 +201,15 @@ def offered(line: str, board: Board) -> dict[str, int | Command | None]:
     if keys not in ("", "a cell"):
         command = next(command for command in Command if command.meaning == meaning)
         return dict.fromkeys(keys.removesuffix(" Enter").split(", "), command)
+    if found := re.fullmatch(r"or a1 to (\w+): letter, then number", meaning):
+        row, col = divmod(last, board.cols)
+        assert found[1] == f"{'abcdefghi'[col]}{row + 1}"
+        return {f"{'abcdefghi'[cell % board.cols]}{cell // board.cols + 1}": cell for cell in range(board.cells)}
     if found := re.fullmatch(r"(\w+) to (\w+)(, as drawn on the board|: letter, then number)", meaning):
         assert found[1] == board.cell_name(0) and found[2] == board.cell_name(last)
         return cells
     if found := re.fullmatch(r"or row and column, Enter: (\d+ \d+)", meaning):
         return {found[1]: last, "1 1": 0}
-    if meaning == "or q w e / a s d / z x c":
-        return dict(zip(LETTERS, range(9), strict=True))
     return {meaning.rpartition(": ")[2]: last}  # any other example names the last cell
 
 
@@ -206,8 +218,8 @@ SHAPES = [(3, 3, 3), (2, 4, 3), (1, 9, 3), (9, 1, 3), (4, 4, 4), (4, 8, 4), (12,
 
 @pytest.mark.parametrize("board", [Board(*shape) for shape in SHAPES], ids=lambda b: b.name)
 def test_what_help_offers_can_be_pressed_key_by_key_and_does_nothing_else(board):
-    lines = Seated(FakeAgent(board)).press("?").view.news
-    assert lines == draw_help(board, single_keys=True) and len(lines) >= 2 + len(Command)
+    lines = Seated(FakeAgent(board)).press("?").view._help
+    assert lines == draw_help(board, single_keys=True) and len(lines) >= 2 + len(commands_in(Place.GAME))
     for line in lines:
         for text, meant in offered(line, board).items():
             view, answers = Seated(FakeAgent(board)).view, []
@@ -229,7 +241,7 @@ def test_a_space_chooses_nothing():
     assert over.view.game.moves == (4, 0, 2, 1, 6) and "Another game?" in over.text
 
 
-@pytest.mark.parametrize(("board", "typed"), [(BOARD, "3"), (BOARD, "c"), (FOUR, "b3"), (FOUR, "3 2")])
+@pytest.mark.parametrize(("board", "typed"), [(BOARD, "3"), (BOARD, "c1"), (FOUR, "b3"), (FOUR, "3 2")])
 def test_enter_behind_a_cell_takes_no_other(board, typed):
     agent = FakeAgent(board)
     once, twice = Seated(agent).press(*typed, "enter"), Seated(agent).press(*typed, "enter", "enter")
@@ -241,12 +253,14 @@ def test_a_replay_goes_step_by_step_and_back():
     seated = Seated().press("5", "3", "r")
     empty = [f"  {line}" for line in draw_board(type(seated.view.game)(BOARD))]
     assert seated.lines()[2:7] == empty and "Replay: the start" in seated.text
+    assert "The game so far, 4 moves: right is the next one" in seated.text and "The agent plays" not in seated.text
     seated.press("left", "right", "right")
     assert "  [O]| 2 | 3" in seated.lines() and "Replay: 2. O 1" in seated.text
     assert "Replay: 4. O 2" in seated.press("end", "down").text
     assert "Replay: the start" in seated.press("home").text
     seated.press("enter")
     assert "Your move (X): _" in seated.text and seated.view.game.moves == (4, 0, 2, 1)
+    assert "The agent plays 2." in seated.text and "The game so far" not in seated.text
     seated.press("r", "7")  # another key goes on where the game stands
     assert "You win." in seated.text
     seated.press("r", "right", "escape")
@@ -255,9 +269,9 @@ def test_a_replay_goes_step_by_step_and_back():
 
 def test_after_a_game():
     seated = Seated(person=None).press(*"537")
-    assert "Enter as O   s as X   r replay   ? keys   n leave" in seated.text
+    assert "r replay   Enter as O   s as X   ? keys   q leave" in seated.text
     seated.press("5")
-    assert "'5': type y, n or ? for the keys" in seated.text and "You win." in seated.text
+    assert "'5': no key here; ? shows them" in seated.text and "You win." in seated.text
     assert "You are O and move second." in seated.press("enter").text
     assert seated.press("0").score == Score(wins=1)
 
@@ -325,7 +339,7 @@ def test_colour_moves_nothing():
 
 def test_random_keys_never_break_a_session():
     rng = random.Random(3)
-    keys = [*"123456789qweasdzxchurn?yp ", *STEPS, "enter", "escape", "backspace", "home", "end", "pageup", "pagedown"]
+    keys = [*"123456789weasdzxchurn?yp ", *STEPS, "enter", "escape", "backspace", "home", "end", "pageup", "pagedown"]
     for trial in range(40):
         board = (BOARD, FOUR)[trial % 2]
         agent = FakeAgent(board, lambda position: [cell for cell, mark in enumerate(position) if mark == EMPTY])
@@ -354,7 +368,7 @@ def played(sent: str, agent: Any = None, person: int = 0) -> tuple[View, Score, 
 UP, DOWN, RIGHT, LEFT = (f"\x1b[{letter}" for letter in "ABCD")
 
 
-@pytest.mark.parametrize("leave", ["n", "0", "\x03", "\x04"])
+@pytest.mark.parametrize("leave", ["q", "exit", "0", "\x03", "\x04"])
 def test_a_game_by_the_keys_of_a_terminal(leave):
     view, score, ended_by = played(f"\r{UP}{RIGHT}\r{DOWN}{DOWN}{LEFT}{LEFT}\r{leave}")
     assert view.game.moves == (4, 0, 2, 1, 6)
@@ -362,7 +376,7 @@ def test_a_game_by_the_keys_of_a_terminal(leave):
     assert view.news[-1] == "Goodbye. You 1, agent 0, draws 0."
 
 
-@pytest.mark.parametrize("leave", ["0", "\x03", "\x04"])
+@pytest.mark.parametrize("leave", ["q", "quit", "exit", "0", "\x03", "\x04"])
 @pytest.mark.parametrize("before", ["", "5", "5h", "5r", "?", "537r"])
 def test_leaving_at_any_point(leave, before):
     assert played(before + leave)[1] == Score(wins=int(before == "537r"))
@@ -412,12 +426,25 @@ print(repr(terminal.play(KnowingAgent(), person=0, stdin=sys.stdin, stdout=sys.s
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
 
 
+AFTER_LOADING = """
+import select, sys
+from players import KnowingAgent
+from ttt_batch import terminal
+from ttt_batch.keyboard import Keyboard
+with Keyboard(sys.stdin):
+    print("reading it", flush=True)
+    select.select([sys.stdin], [], [])  # until the person types
+    terminal.play(KnowingAgent(), person=0, stdin=sys.stdin, stdout=sys.stdout, seed=1)
+print("left for the shell:", select.select([sys.stdin], [], [], 0)[0])
+"""
+
+
 @contextmanager
-def at_a_terminal(rows: int = 24, columns: int = 80, **environment: str) -> Iterator[Any]:
+def at_a_terminal(rows: int = 24, columns: int = 80, program: str = PROGRAM, **environment: str) -> Iterator[Any]:
     paths = os.pathsep.join([str(Path(__file__).parent), str(Path(ttt_batch.__file__).parents[1])])
     child = pexpect.spawn(
         sys.executable,
-        ["-c", PROGRAM],
+        ["-c", program],
         env=os.environ | {"TERM": "xterm", "PYTHONPATH": paths} | environment,
         encoding="utf-8",
         timeout=SECONDS,
@@ -465,6 +492,19 @@ def test_the_terminal_is_left_clean_with_the_last_board_on_it(how):
         assert child.exitstatus == 0 and "Score(wins=0, losses=0, draws=0)" in rest
 
 
+def test_what_is_typed_before_the_screen_is_there_is_played_and_nothing_is_left_for_the_shell():
+    with at_a_terminal(NO_COLOR="1", program=AFTER_LOADING) as child:
+        child.expect_exact("reading it\r\n")
+        child.send("5")
+        child.expect_exact(ENTER)
+        assert re.sub("\x1b\\[\\?[0-9]+[hl]", "", child.before) == ""
+        child.expect_exact("The agent plays")
+        child.send("quit\r")
+        child.expect_exact(LEAVE)
+        child.expect_exact("left for the shell: []")
+        assert "uit" not in child.before
+
+
 def test_a_terminal_may_change_its_size_while_playing():
     with at_a_terminal() as child:
         child.expect_exact("Your move (X): _")
@@ -482,7 +522,7 @@ def test_a_terminal_may_change_its_size_while_playing():
 def test_a_key_redraws_only_what_changed():
     with at_a_terminal(NO_COLOR="1") as child:
         child.expect_exact("Your move (X): _")
-        child.expect_exact("0 leave")
+        child.expect_exact("q leave")
         child.expect(pexpect.TIMEOUT, timeout=0.3)
         child.send("\x1b[D")
         child.expect_exact(">")

@@ -14,7 +14,7 @@ from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.console import wants_colour
 from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.game import Game
-from ttt_batch.terminal import Result, Score
+from ttt_batch.terminal import Command, Result, Score
 
 BOARD = Board()
 FOUR = Board(4, 4, 4)
@@ -84,7 +84,7 @@ def test_taking_back():
 
 
 def test_a_game_as_first_from_start_to_goodbye():
-    score, text = session("5;3;7;n")
+    score, text = session("5;3;7;q")
     assert score == Score(wins=1)
     assert text == (
         "Board 3x3: 3 in a line win. ? = keys.\n"
@@ -100,13 +100,13 @@ def test_a_game_as_first_from_start_to_goodbye():
         "\n O | O |[X]\n---+---+---\n 4 |[X]| 6\n---+---+---\n[X]| 8 | 9\n\n"
         "You win.\n"
         "Score: You 1, agent 0, draws 0.\n"
-        "Another game? [Y/n] n\n"
+        "Another game? [Enter/q] q\n"
         "Goodbye. You 1, agent 0, draws 0.\n"
     )
 
 
 def test_a_loss_as_second():
-    score, text = session("s;2 3;n", person=1)
+    score, text = session("5;2 3;q", person=1)
     assert score == Score(losses=1)
     assert "You are O and move second.\nThe agent plays 1.\n" in text
     assert "[X]|[X]|[X]" in text
@@ -117,21 +117,21 @@ def test_a_draw():
     # 1 X, 5 O, 9 X, 2 O, 8 X, 7 O, 3 X, 6 O, 4 X
     replies = {1: 4, 3: 1, 5: 6, 7: 5}
     agent = FakeAgent(choose=lambda position: [replies[9 - position.count(EMPTY)]])
-    score, text = session("1;9;8;3;4;n", agent)
+    score, text = session("1;9;8;3;4;q", agent)
     assert Game(BOARD, (0, 4, 8, 1, 7, 6, 2, 5, 3)).outcome == DRAW
     assert score == Score(draws=1)
     assert "\nDraw.\nScore: You 0, agent 0, draws 1.\n" in text
 
 
 def test_several_games_keep_the_score():
-    score, text = session("5;3;7;;5;3;7;y;4;9;8;n")
+    score, text = session("5;3;7;;5;3;7;y;4;9;8;q")
     assert score == Score(wins=2, losses=1)
     assert text.count("Another game?") == 3
     assert text.endswith("Goodbye. You 2, agent 1, draws 0.\n")
 
 
 def test_a_larger_board_in_a_session():
-    score, text = session("a4;b4;c4;4 4;n", FakeAgent(FOUR))
+    score, text = session("a4;b4;c4;4 4;q", FakeAgent(FOUR))
     assert score == Score(wins=1)
     assert "The agent plays a1." in text
     assert "\n4 [X] [X] [X] [X]\n" in text
@@ -139,25 +139,25 @@ def test_a_larger_board_in_a_session():
 
 def test_bad_moves_on_a_larger_board_cost_a_line_each():
     slips = ["e1", "a5", "5 1", "1 5", "5", "a1", "a4", "b 4 4", "4b"]
-    typed = ["a4", *slips, "b4", "c4", "d4", "n"]
+    typed = ["a4", *slips, "b4", "c4", "d4", "q"]
     score, text = session(";".join(typed), FakeAgent(FOUR))
     assert score == Score(wins=1)
     assert "cell a1 is taken by O\n" in text and "cell a4 is taken by X\n" in text
     assert text.count("no cell") == 5 and text.count("is outside 4x4") == 2
-    assert text.count("   a   b   c   d\n") == session("a4;b4;c4;d4;n", FakeAgent(FOUR))[1].count("   a   b   c   d\n")
+    assert text.count("   a   b   c   d\n") == session("a4;b4;c4;d4;q", FakeAgent(FOUR))[1].count("   a   b   c   d\n")
 
 
 @pytest.mark.parametrize("board", [Board(1, 36, 5), Board(36, 1, 3)], ids=lambda b: b.name)
 def test_the_longest_boards_in_a_session(board):
     names = [board.cell_name(35 - i) for i in range(board.k)]
-    score, text = session(";".join(["h", "?", *names, "n"]), FakeAgent(board), wide=True)
+    score, text = session(";".join(["h", "?", *names, "q"]), FakeAgent(board), wide=True)
     assert score == Score(wins=1)
     assert "You win." in text
 
 
 def test_who_makes_a_line_may_lose():
     board = Board(3, 3, 3, misere=True)
-    score, text = session("5;3;7;n", FakeAgent(board), wide=True)
+    score, text = session("5;3;7;q", FakeAgent(board), wide=True)
     assert score == Score(losses=1)
     assert "3 in a line lose." in text
     assert "exactly 3 in a line win." in session("0", FakeAgent(Board(5, 5, 3, exact=True)), wide=True)[1]
@@ -214,17 +214,17 @@ def test_a_pupil_is_taught_every_finished_game():
 
 def test_a_game_that_an_agent_forfeits_is_taught_with_that_move():
     pupil = FakePupil([1])
-    session("1;n", FakeAgent(choose=lambda position: [4]), 1, pupil=pupil)
+    session("1;q", FakeAgent(choose=lambda position: [4]), 1, pupil=pupil)
     assert pupil.lessons == [(4, 0, 4)]
 
 
 def test_undoing_lessons():
     pupil = FakePupil([5, 5])
-    _, text = session("5;3;7;u;undo;y;5;3;7;n", pupil=pupil)
+    _, text = session("5;3;7;u;undo;y;5;3;7;q", pupil=pupil)
     assert text.count("The last lesson is undone.\n") == 1
     assert text.count("There is no lesson to undo.\n") == 1
     assert pupil.lessons == [WON]
-    assert "'u': type y, n or ? for the keys" in session("5;3;7;u")[1]
+    assert "'u': no key here; ? shows them" in session("5;3;7;u")[1]
 
 
 @pytest.mark.parametrize("stream", [io.StringIO, Interrupted])
@@ -246,7 +246,7 @@ def test_a_lesson_or_record_that_fails_costs_two_lines_and_the_session_goes_on()
     def record(cells: Sequence[int]) -> None:
         raise ttt.TttBatchError("cannot append games")
 
-    score, text = session("5;3;7;u;;5;3;7;n", pupil=FakePupil(fails=True), record=record)
+    score, text = session("5;3;7;u;;5;3;7;q", pupil=FakePupil(fails=True), record=record)
     assert score == Score(wins=2)
     assert text.count("cannot append games\n") == 2
     assert text.count("the disk is full\nThis game was not learnt.\n") == 2
@@ -254,7 +254,7 @@ def test_a_lesson_or_record_that_fails_costs_two_lines_and_the_session_goes_on()
 
 
 def test_bad_answers_cost_a_line_and_nothing_else():
-    score, text = session("5;1;5;10;4 1;foo;;\x1b[A;\xff;3;7;maybe;5;n")
+    score, text = session("5;1;5;10;4 1;foo;;\x1b[A;\xff;3;7;maybe;5;q")
     assert score == Score(wins=1)
     for line in (
         "cell 1 is taken by O",
@@ -263,12 +263,12 @@ def test_bad_answers_cost_a_line_and_nothing_else():
         "row 4, column 1 is outside 3x3",
         "'foo' is no cell; ? shows the keys",
         "type a cell, or ? for the keys",
-        "'maybe': type y, n or ? for the keys",
-        "'5': type y, n or ? for the keys",
+        "'maybe': no key here; ? shows them",
+        "'5': no key here; ? shows them",
     ):
         assert text.count(f"{line}\n") == 1
     # As many boards as without the slips.
-    assert text.count("---+---+---") == session("5;3;7;n")[1].count("---+---+---")
+    assert text.count("---+---+---") == session("5;3;7;q")[1].count("---+---+---")
 
 
 def test_bytes_that_are_no_text_do_not_end_the_game():
@@ -279,7 +279,7 @@ def test_bytes_that_are_no_text_do_not_end_the_game():
 
 
 def test_undo_takes_back_the_persons_move_and_the_reply():
-    score, text = session("u;5;4;u;u;u;5;3;7;n")
+    score, text = session("u;5;4;u;u;u;5;3;7;q")
     assert score == Score(wins=1)
     assert text.count("You have no move to take back.") == 2
     assert text.count("Your last move is taken back.") == 2
@@ -294,7 +294,7 @@ def test_undo_as_second_leaves_the_agents_opening():
 
 
 def test_hints_and_help_in_a_session():
-    score, text = session("h;?;5;h;3;7;n")
+    score, text = session("h;?;5;h;3;7;q")
     assert score == Score(wins=1)
     assert "for X:\n\n -0.40 | -0.30 | -0.20\n" in text
     assert "Highest: 9\n? = never seen\n" in text
@@ -302,21 +302,29 @@ def test_hints_and_help_in_a_session():
     assert "take your last move back" in text
 
 
+def test_a_key_means_the_same_in_a_game_and_after_it():
+    """`n` was a new game in a game and left after it."""
+    score, text = session("n;5;3;7;n;5;3;7;q;5")
+    assert score == Score(wins=2)
+    assert text.count("You are X and move first.") == 3 and text.count("does not count") == 1
+    assert text.endswith("Another game? [Enter/q] q\nGoodbye. You 2, agent 0, draws 0.\n")
+
+
 def test_a_new_game_does_not_count():
-    score, text = session("5;n;5;3;7;n")
+    score, text = session("5;n;5;3;7;q")
     assert score == Score(wins=1)
     assert text.count("You are X and move first.") == 2
     assert text.count("does not count") == 1
 
 
 @pytest.mark.parametrize("person", [0, 1])
-@pytest.mark.parametrize("word", ["0", "exit"])
+@pytest.mark.parametrize("word", Command.LEAVE.keys)
 def test_leaving(person, word):
     score, text = session(f"{word};5;3;7", person=person)
     assert score == Score()
     assert text.endswith(f": {word}\nGoodbye. You 0, agent 0, draws 0.\n")
     score, text = session(f"5;3;7;{word}")
-    assert text.endswith(f"[Y/n] {word}\nGoodbye. You 1, agent 0, draws 0.\n")
+    assert text.endswith(f"[Enter/q] {word}\nGoodbye. You 1, agent 0, draws 0.\n")
 
 
 @pytest.mark.parametrize("stream", [io.StringIO, Interrupted])
@@ -326,7 +334,7 @@ def test_the_end_of_input_and_an_interrupt_at_every_prompt(stream, read):
     stdout = io.StringIO()
     score = terminal.play(FakeAgent(), person=0, stdin=stream("".join(answers)), stdout=stdout, seed=1)
     assert score == Score(wins=int(read >= 4))
-    prompt = "Another game? [Y/n] " if read == 4 else "Your move (X): "
+    prompt = "Another game? [Enter/q] " if read == 4 else "Your move (X): "
     assert stdout.getvalue().endswith(f"{prompt}\nGoodbye. {score}\n")
 
 
@@ -339,7 +347,7 @@ def test_the_last_line_needs_no_newline():
 @pytest.mark.parametrize("person", [0, 1])
 def test_an_agent_that_chooses_an_occupied_cell_loses(person):
     # As first the agent opens on 5 and then insists on it.
-    score, text = session("5;n" if person == 0 else "1;n", FakeAgent(choose=lambda position: [4]), person)
+    score, text = session("5;q" if person == 0 else "1;q", FakeAgent(choose=lambda position: [4]), person)
     assert score == Score(wins=1)
     assert "The agent plays 5.\n" in text
     assert "Agent chose an occupied cell and loses.\nYou win.\nScore: You 1, agent 0, draws 0.\n" in text
@@ -387,10 +395,10 @@ def test_switching_sides_between_games():
 
 
 def test_the_keys_between_games_say_which_side_is_next():
-    _, text = session("5;3;7;?;n")
-    assert "\nEnter, y  another game, as X\ns         another game, as O\n" in text
-    _, text = session("5;3;7;?;n", person=None)
-    assert "\nEnter, y  another game, as O\ns         another game, as X\n" in text
+    _, text = session("5;3;7;?;q")
+    assert "\nEnter, n  a new game, as X\ns         a new game, as O\n" in text
+    _, text = session("5;3;7;?;q", person=None)
+    assert "\nEnter, n  a new game, as O\ns         a new game, as X\n" in text
 
 
 # --- truth, review, replay
@@ -404,25 +412,25 @@ def test_hints_show_the_truth_where_it_is_known():
 
 
 def test_a_finished_game_is_reviewed():
-    _, text = session("5;3;7;n", KnowingAgent())
+    _, text = session("5;3;7;q", KnowingAgent())
     assert text.split("Score: You 1, agent 0, draws 0.\n")[1].startswith(
         "What was given away:\n4. O 2 (agent): draw -> loss in 2\n   better: 7 (draw)\nAnother game?"
     )
     replies = {1: 4, 3: 1, 5: 6, 7: 5}
     agent = KnowingAgent(choose=lambda position: [replies[9 - position.count(EMPTY)]])
-    assert "draws 1.\nNobody gave anything away.\nAnother" in session("1;9;8;3;4;n", agent)[1]
-    _, text = session("6;5;n", KnowingAgent(choose=lambda position: [position.index(EMPTY)]), person=1)
+    assert "draws 1.\nNobody gave anything away.\nAnother" in session("1;9;8;3;4;q", agent)[1]
+    _, text = session("6;5;q", KnowingAgent(choose=lambda position: [position.index(EMPTY)]), person=1)
     assert "2. O 6 (you): draw -> loss in " in text
     for unknown in ("given", "gave", "Review"):
-        assert unknown not in session("5;3;7;n")[1]
+        assert unknown not in session("5;3;7;q")[1]
 
 
 def test_the_game_so_far_is_replayed():
-    _, text = session("5;r;3;7;r;n")
+    _, text = session("5;r;3;7;r;q")
     first = "start    1. X 5   2. O 1\n . . .    . . .   [O]. .\n . . .    .[X].    . X .\n . . .    . . .    . . .\n"
     assert f"r\n\n{first}\nYour move" in text
     assert "r\n\nstart    1. X 5   2. O 1   3. X 3\n" in text and "\n4. O 2   5. X 7\n" in text
-    assert text.endswith("[Y/n] n\nGoodbye. You 1, agent 0, draws 0.\n")
+    assert text.endswith("[Enter/q] q\nGoodbye. You 1, agent 0, draws 0.\n")
 
 
 # --- strength
@@ -477,7 +485,7 @@ def test_colour_only_where_it_is_wanted():
 
 def test_random_typing_never_breaks_a_session():
     rng = random.Random(5)
-    words = [*"123456789qweasdzxchun?", "1 1", "3 3", "4 4", "b2", "", "y", "help", "\t", "\x07", "é"]
+    words = [*"123456789weasdzxchun?", "1 1", "3 3", "4 4", "b2", "", "y", "help", "\t", "\x07", "é"]
     for trial in range(60):
         agent = FakeAgent(choose=lambda position: [cell for cell in range(9) if position[cell] == EMPTY])
         score, text = session(";".join(rng.choices(words, k=60)), agent, trial % 2)

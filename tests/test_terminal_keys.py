@@ -5,7 +5,8 @@ import pytest
 from ttt_batch import terminal
 from ttt_batch.board import Board
 from ttt_batch.errors import UsageError
-from ttt_batch.terminal import Again, Command
+from ttt_batch.keyboard import Place, commands_in
+from ttt_batch.terminal import Command
 from ttt_batch.terminal.keys import draw_again_help, is_complete
 
 BOARD = Board()
@@ -18,7 +19,6 @@ def test_every_cell_in_every_notation():
             str(cell + 1),
             f"{cell // 3 + 1} {cell % 3 + 1}",
             f"{cell // 3 + 1},{cell % 3 + 1}",
-            "qweasdzxc"[cell],
             f"{'abc'[cell % 3]}{cell // 3 + 1}",
             f"{'abc'[cell % 3]} {cell // 3 + 1}",
         ]
@@ -62,6 +62,8 @@ def test_every_board_takes_column_letter_and_row_number(board):
         ("r", Command.REPLAY),
         ("n", Command.NEW),
         ("0", Command.LEAVE),
+        ("q", Command.LEAVE),
+        ("Quit", Command.LEAVE),
         (" Exit\n", Command.LEAVE),
     ],
 )
@@ -69,9 +71,17 @@ def test_commands(board, text, command):
     assert terminal.read_entry(text, board) is command
 
 
-def test_x_is_a_cell():
-    assert terminal.read_entry("x", BOARD) == 7
-    assert terminal.read_entry("q", BOARD) == 0
+def test_every_key_has_one_meaning_wherever_it_is_of_use():
+    keys = [key for command in Command for key in command.keys]
+    assert len(keys) == len(set(keys))
+    for command in Command:
+        assert command.places
+        for key in command.keys:
+            if Place.GAME in command.places:
+                assert terminal.read_entry(key, BOARD) is terminal.read_entry(f" {key.upper()}\n", FOUR) is command
+            if command.places & (Place.AFTER | Place.LESSON):
+                assert terminal.read_again(key, lessons=True) is command
+    assert commands_in(Place.SHOW) == [Command.LEAVE]
 
 
 @pytest.mark.parametrize(
@@ -89,6 +99,7 @@ def test_x_is_a_cell():
         (BOARD, "b4", "no cell b4; there are a1 to c3"),
         (BOARD, "d1", "no cell d1; there are a1 to c3"),
         (BOARD, "qw", "'qw' is no cell"),
+        (BOARD, "x", "'x' is no cell"),
         (BOARD, "1.0", "'1.0' is no cell"),
         (BOARD, "٣", "is no cell"),
         (BOARD, "²", "is no cell"),
@@ -119,32 +130,33 @@ def test_anything_else_is_refused_in_one_short_line(board, text, message):
 @pytest.mark.parametrize(
     ("text", "again"),
     [
-        ("", Again.YES),
-        ("\n", Again.YES),
-        (" Y", Again.YES),
-        ("yes", Again.YES),
-        ("n", Again.NO),
-        ("NO", Again.NO),
-        ("0", Again.NO),
-        ("exit", Again.NO),
-        ("S", Again.SWITCH),
-        ("r", Again.REPLAY),
-        ("?", Again.HELP),
-        ("help", Again.HELP),
+        ("", Command.NEW),
+        ("\n", Command.NEW),
+        (" Y", Command.NEW),
+        ("yes", Command.NEW),
+        ("n", Command.NEW),
+        ("q", Command.LEAVE),
+        ("QUIT", Command.LEAVE),
+        ("0", Command.LEAVE),
+        ("exit", Command.LEAVE),
+        ("S", Command.SWITCH),
+        ("r", Command.REPLAY),
+        ("?", Command.HELP),
+        ("help", Command.HELP),
     ],
 )
 def test_another_game(text, again):
     for lessons in (False, True):
         assert terminal.read_again(text, lessons=lessons) is again
-        with pytest.raises(UsageError, match=r"type y, n or \? for the keys") as caught:
+        with pytest.raises(UsageError, match=r": no key here; \? shows them") as caught:
             terminal.read_again(f"{text}5", lessons=lessons)
         assert len(str(caught.value)) <= 40
 
 
 @pytest.mark.parametrize("text", ["u", " UNDO\n"])
 def test_only_a_lesson_can_be_undone_between_games(text):
-    assert terminal.read_again(text, lessons=True) is Again.UNDO
-    with pytest.raises(UsageError, match="type y, n or"):
+    assert terminal.read_again(text, lessons=True) is Command.UNDO
+    with pytest.raises(UsageError, match="no key here"):
         terminal.read_again(text)
 
 
@@ -175,18 +187,24 @@ def test_single_keys_name_every_cell_by_letter_and_number_or_wait_for_enter(boar
 @pytest.mark.parametrize("board", BOARDS, ids=lambda b: b.name)
 def test_commands_are_single_keys_unless_a_column_has_their_letter(board):
     columns = {board.cell_name(cell).rstrip("0123456789") for cell in range(board.cells)}
-    for command in Command:
+    for command in commands_in(Place.GAME):
         key = command.keys[0]
         assert is_complete(key, board) == (key not in columns)
 
 
 def test_every_key_of_a_small_board_is_an_entry():
-    for key in "123456789qweasdzxchurn?0":
+    for key in "123456789hurnq?0":
         assert is_complete(key, BOARD)
         terminal.read_entry(key, BOARD)
     assert typed("b4", FOUR) == "b4" and typed("b", FOUR) is None
+    assert typed("b2", BOARD) == "b2" and typed("b", BOARD) is None
     assert typed("3 2", FOUR) is None and not is_complete("12", FOUR)
     assert is_complete("b9", FOUR) and is_complete("g", FOUR)  # there is nothing that these could become
+
+
+@pytest.mark.parametrize("board", [BOARD, FOUR, Board(5, 5, 5), None], ids=str)
+def test_words_that_leave_can_be_typed_key_by_key(board):
+    assert typed("quit", board) == "q" and typed("exit", board) == "exit" and typed("exam", board) == "exa"
 
 
 # --- help
@@ -197,26 +215,24 @@ def test_help_names_every_command():
     for key in (
         "1 to 9",
         "row and column: 3 3",
-        "q w e / a s d / z x c",
-        *(key for c in Command for key in c.keys),
+        *(key for c in commands_in(Place.GAME) for key in c.keys),
     ):
         assert key in text
-    assert "column letter and row: c3" in text
+    assert "or a1 to c3: letter, then number" in text
     assert "a1 to d4" in terminal.draw_help(FOUR)[0]
-    assert "q w e" not in "\n".join(terminal.draw_help(FOUR))
 
 
 def test_help_for_single_keys_names_no_words_and_asks_for_enter_where_it_is_needed():
     assert terminal.draw_help(BOARD, single_keys=True) == [
         "arrows  choose a cell; Enter moves",
         "a cell  1 to 9, as drawn on the board",
-        "        or q w e / a s d / z x c",
+        "        or a1 to c3: letter, then number",
         "h       what each cell is worth",
         "u       take your last move back",
         "r       the game so far, move by move",
         "n       a new game",
-        "0       leave",
         "?       these keys",
+        "q       leave",
     ]
     assert terminal.draw_help(Board(4, 8, 4), single_keys=True)[1:5] == [
         "a cell  a1 to h4: letter, then number",
@@ -228,6 +244,6 @@ def test_help_for_single_keys_names_no_words_and_asks_for_enter_where_it_is_need
 
 def test_help_after_a_game_names_the_sides():
     text = "\n".join(draw_again_help(("O", "X"), lessons=True))
-    assert "Enter, y  another game, as O\ns         another game, as X\n" in text
+    assert "Enter, n  a new game, as O\ns         a new game, as X\n" in text
     assert "forgets" in text and "forgets" not in "\n".join(draw_again_help(("O", "X")))
     assert max(map(len, text.split("\n"))) <= 40

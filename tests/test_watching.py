@@ -210,7 +210,7 @@ from ttt_batch.commands.shared import working
 from ttt_batch.watching import watch
 agent = KnowingAgent()
 with working():
-    watch(agent, agent, names=("one", "two"), stdout=sys.stdout, pace=30)
+    watch(agent, agent, names=("one", "two"), stdin=sys.stdin, stdout=sys.stdout, pace=30)
 """
 
 
@@ -229,6 +229,19 @@ def at_a_terminal(rows: int, columns: int) -> Iterator[Any]:
         yield child
     finally:
         child.close(force=True)
+
+
+@pytest.mark.parametrize("typed", ["q", "0", "exit\r"])
+def test_a_key_leaves_as_ctrl_c_does_and_the_screen_says_so(typed):
+    with at_a_terminal(24, 80) as child:
+        child.expect_exact(ENTER)
+        child.expect_exact("1. X 1")
+        child.expect_exact("q leave")
+        child.send(f"x\x1b[20~{typed}")  # neither another letter nor a function key is a way to leave
+        child.expect_exact(LEAVE)
+        rest = child.read()
+        child.wait()
+    assert rest.endswith("Stopped before the end.\r\n") and child.exitstatus == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ttt_batch.compile import on_compile
-from ttt_batch.console import is_live
+from ttt_batch.console import Notice, is_live
 from ttt_batch.training import Progress
 
 COMPILING = "compiling kernels (once, about 10 seconds) ..."
@@ -33,12 +33,12 @@ class Reporter:
     On a terminal a live bar and a spinner, of which nothing remains; elsewhere a line once for the compiler.  In both
     cases the recorded points remain as plain lines, at doubling numbers of games: they tell how learning went.
     To be entered by every command that may compile.
-    live: which of the two; by `is_live` if not given.  quiet: nothing of all that.
+    live: which of the two; by `is_live` if not given.  quiet: nothing of all that.  notice: wiped by the first report.
     """
 
-    def __init__(self, *, live: bool | None = None, quiet: bool = False) -> None:
+    def __init__(self, *, live: bool | None = None, quiet: bool = False, notice: Notice | None = None) -> None:
         self._live = not quiet and (is_live(sys.stderr) if live is None else live)
-        self._quiet, self._next_line = quiet, 0
+        self._quiet, self._next_line, self._notice = quiet, 0, notice
         self._display: Any = None
         self._first: Progress | None = None
         self._recent: deque[Progress] = deque()
@@ -69,7 +69,9 @@ class Reporter:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
     def clear(self) -> None:
-        """Take the bar or the spinner away; the next report brings it back."""
+        """Take the notice, the bar or the spinner away; the next report brings the last two back."""
+        if self._notice is not None:
+            self._notice.wipe()
         if self._display is not None:
             self._display.stop()
             self._display = None

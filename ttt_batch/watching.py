@@ -6,7 +6,6 @@ printed one below the other.
 
 import contextlib
 import random
-import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TextIO
 
@@ -14,6 +13,7 @@ from ttt_batch.board import DRAW, FIRST, FIRST_WINS, MARKS, UNFINISHED
 from ttt_batch.console import is_live, wants_colour
 from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.game import Game
+from ttt_batch.keyboard import Keyboard
 from ttt_batch.review import review, review_text
 from ttt_batch.strength import Playing, Weakened
 from ttt_batch.terminal.drawing import WIDTH, draw_board, move_name
@@ -45,19 +45,21 @@ def watch(
     *,
     names: tuple[str, str],
     stdout: TextIO,
+    stdin: TextIO | None = None,
     pace: float | None = None,
     seed: int | None = None,
     level: float = 1.0,
     epsilon: float = 0.0,
-    pause: Callable[[float], object] = time.sleep,
+    pause: Callable[[float], object] | None = None,
 ) -> int:
-    """Let two agents of one board play a game; return its outcome, UNFINISHED if Ctrl-C ended it.
+    """Let two agents of one board play a game; return its outcome, UNFINISHED if the person left before.
 
     names: what the agents are called, first and second.
     pace: seconds a move, 0 and more; PACE on a terminal and 0 elsewhere if not given.  Without a pace, positions are
     printed one below the other on a terminal, too.
     seed: fixes everything that is drawn.
-    level, epsilon: both agents' strength, see `Weakened`.  pause: waits.
+    stdin: where the person may type what leaves; Ctrl-C leaves, too.
+    level, epsilon: both agents' strength, see `Weakened`.  pause: waits; by the keyboard if not given.
 
     Raises UsageError for a number outside its range, and BoardError for agents of different boards.
     """
@@ -75,7 +77,11 @@ def watch(
     outcome = UNFINISHED
     for agent in (first, second):
         prepare(agent)
-    with contextlib.suppress(KeyboardInterrupt), _stage(stdout, title, pace, pause, live=live and pace > 0) as show:
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        Keyboard(stdin if live else None) as keyboard,
+        _stage(stdout, title, pace, pause or keyboard.wait, keyboard.how_to_leave if live and pace > 0 else "") as show,
+    ):
         outcome = _play(agents, names, rng, show, wants_colour(stdout)).outcome
     if outcome == UNFINISHED:
         stdout.write("Stopped before the end.\n")
@@ -129,10 +135,10 @@ def _reviewed(agent: Playing, game: Game, names: tuple[str, str]) -> list[str]:
 
 @contextlib.contextmanager
 def _stage(
-    stdout: TextIO, title: list[str], pace: float, pause: Callable[[float], object], *, live: bool
+    stdout: TextIO, title: list[str], pace: float, pause: Callable[[float], object], leaving: str
 ) -> Iterator[Show]:
-    """Where scenes are shown under a title."""
-    if not live:
+    """Where scenes are shown under a title: in place, with a line that says how to leave, or printed without one."""
+    if not leaving:
         stdout.write("\n".join([*title, ""]))
         yield _Printer(stdout, pace, pause).show
         return
@@ -148,9 +154,15 @@ def _stage(
             def show(scene: Scene) -> None:
                 board, said, legend = scene
                 last[:] = [*title, *board, "", *said]
-                lines = [*last, *([""] if legend else []), *legend]
-                if len(lines) > console.size.height:  # what is always the same goes first
-                    lines = last if len(last) <= console.size.height else [*said, *board]
+                room = console.size.height
+                for lines in (  # what is always the same goes first
+                    [*last, *([""] if legend else []), *legend, "", leaving],
+                    [*last, leaving],
+                    last,
+                    [*said, *board],
+                ):
+                    if len(lines) <= room:
+                        break
                 shown.update(Text.from_ansi("\n".join(lines), no_wrap=True, overflow="crop"), refresh=True)
                 pause(pace if scene.legend else 3 * pace)  # the end of a game has more to read
 

@@ -43,7 +43,7 @@ def plot(
             raise UsageError(f"--live draws the curve of one run on the terminal; leave {extra} out")
         # Ctrl-C and signals that end programs leave the live screen as it was found; nothing there compiles.
         with working(quiet=quiet):
-            watch_curve(paths[0], sys.stdout, trust=trust)
+            watch_curve(paths[0], sys.stdout, stdin=sys.stdin, trust=trust)
         return
     if out is None:
         raise UsageError("name a picture with --out FILE.png or FILE.svg, or ask for --live")

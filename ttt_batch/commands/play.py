@@ -22,6 +22,7 @@ from ttt_batch.commands.shared import (
 )
 
 if TYPE_CHECKING:
+    from ttt_batch.progress import Reporter
     from ttt_batch.run import Run
 
 Level = Annotated[
@@ -68,27 +69,31 @@ def play(
     quiet: Quiet = False,
 ) -> None:
     """Play against an agent in the terminal; after each game it says which moves gave something away."""
-    from ttt_batch import terminal
     from ttt_batch.errors import RunFileError, UsageError
-    from ttt_batch.run import SEATS
-    from ttt_batch.runfile import check_target, find_newest_run
 
     persons = {**{name: number for number, name in enumerate(SEATS)}, "alternate": None}
     if seat not in persons:
         raise UsageError(f"unknown seat {seat!r}; choose first, second or alternate")
     if out is not None and not learn:
         raise UsageError("--out is for what a run learns; give it with --learn")
-    if out is not None:
-        if out.exists():
-            raise RunFileError(f"{run_name(out)} exists, and play replaces no other run; choose another file")
-        check_target(out, overwrite=False)
-    elif learn and path is None:
-        path = find_newest_run(Path())
-        if path is None:
-            raise UsageError("no run file here that could learn; train one first, or name a file for one with --out")
-        typer.echo(f"teaching {path}, the newest run here", err=True)
-    with working(quiet=quiet):
-        agent = _agent(path, trust)
+    if out is not None and out.exists():
+        raise RunFileError(f"{run_name(out)} exists, and play replaces no other run; choose another file")
+    with working(quiet=quiet, doing=_reading(path), keys=not plain and _at_a_terminal()) as report:
+        from ttt_batch import terminal
+        from ttt_batch.runfile import check_target, find_newest_run
+
+        if out is not None:
+            check_target(out, overwrite=False)
+        elif learn and path is None:
+            path = find_newest_run(Path())
+            if path is None:
+                raise UsageError(
+                    "no run file here that could learn; train one first, or name a file for one with --out"
+                )
+            report.clear()
+            typer.echo(f"teaching {path}, the newest run here", err=True)
+        agent = _agent(path, trust, report)
+        report.clear()
         keeper = pupil = None
         if record is not None or learn:
             from ttt_batch.lessons import GameRecord, Lessons
@@ -143,9 +148,10 @@ def watch(
         given = {"--pace": pace is not None, "--level": level != 1.0, "--epsilon": epsilon != 0.0}
         if extra := first_given(given):
             raise UsageError(f"{extra} is for a game to watch; leave it out, or leave --games {games} out")
-    with working(quiet=quiet):
-        first = load_run(path, trust)
-        second = first if other is None else load_run(other, trust)
+    with working(quiet=quiet, doing=_reading(path), keys=games is None and _at_a_terminal()) as report:
+        first = load_run(path, trust, report)
+        second = first if other is None else load_run(other, trust, report)
+        report.clear()
         names = (run_name(path), run_name(other or path))
         if games is None:
             from ttt_batch.watching import watch as show
@@ -154,6 +160,7 @@ def watch(
                 first,
                 second,
                 names=names,
+                stdin=sys.stdin,
                 stdout=sys.stdout,
                 pace=pace,
                 seed=seed or 0,
@@ -168,11 +175,25 @@ def watch(
     answer(json, found.as_dict, lambda: series_text(found))
 
 
-def _agent(path: Path | None, trust: bool) -> "Run":
+def _at_a_terminal() -> bool:
+    """Whether a person types and sees what is shown."""
+    from ttt_batch.console import is_live
+
+    return is_live(sys.stdin) and is_live(sys.stdout)
+
+
+def _reading(path: Path | None) -> str:
+    """What is done first."""
+    return "looking for the newest run here" if path is None else f"reading {run_name(path)}"
+
+
+def _agent(path: Path | None, trust: bool, report: "Reporter") -> "Run":
     """The run to play against: the one named, else the newest here, else one trained on the spot."""
     from ttt_batch.runfile import find_newest_run
 
     newest = path if path is not None else find_newest_run(Path())
+    if path is None:
+        report.clear()
     if newest is None:
         from ttt_batch.training import train as train_run
 
@@ -180,4 +201,4 @@ def _agent(path: Path | None, trust: bool) -> "Run":
         return train_run(100_000)
     if path is None:
         typer.echo(f"playing {newest}, the newest run here", err=True)
-    return load_run(newest, trust)
+    return load_run(newest, trust, report)

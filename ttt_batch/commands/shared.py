@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,11 +25,13 @@ Trust = Annotated[
 ]
 
 
-def load_run(path: Path, trust: bool) -> "Run":
-    """Read a run file, with notes about it on standard error."""
+def load_run(path: Path, trust: bool, report: "Reporter | None" = None) -> "Run":
+    """Read a run file, with notes about it on standard error, where a notice of `report` may stand."""
     from ttt_batch.run import load
 
     run = load(path, trust=trust)
+    if report is not None and run.notes:
+        report.clear()
     say(path, run.notes)
     return run
 
@@ -60,13 +62,27 @@ def say(path: Path, notes: tuple[str, ...]) -> None:
 
 
 @contextmanager
-def working(message: str = "interrupted", *, quiet: bool = False) -> "Iterator[Reporter]":
-    """What every command does that may compile: say so unless `quiet`, and end with `message` if it is interrupted."""
-    from ttt_batch.interrupt import Interrupt
-    from ttt_batch.progress import Reporter
+def working(
+    message: str = "interrupted", *, quiet: bool = False, doing: str = "", keys: bool = False
+) -> "Iterator[Reporter]":
+    """What every command does that may compile: say so unless `quiet`, and end with `message` if it is interrupted.
 
-    with Interrupt(message), Reporter(quiet=quiet) as report:
-        yield report
+    doing: what takes its time before there is anything to show; said on a terminal until the reporter is cleared.
+    keys: a terminal's keys are kept for the command from now on, and are neither shown nor left for the shell.
+    """
+    from ttt_batch.console import Notice
+    from ttt_batch.interrupt import Interrupt
+
+    notice = Notice("" if quiet else doing, sys.stderr)
+    with Interrupt(message), ExitStack() as stack:
+        stack.callback(notice.wipe)
+        if keys:
+            from ttt_batch.keyboard import Keyboard
+
+            stack.enter_context(Keyboard(sys.stdin))
+        from ttt_batch.progress import Reporter  # with the compiler, which takes up to a second
+
+        yield stack.enter_context(Reporter(quiet=quiet, notice=notice))
 
 
 def new_name(stem: str) -> Path:

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 from ttt_batch.console import is_live
 from ttt_batch.errors import RunFileError, TttBatchError
 from ttt_batch.files import identity, reason, shown
+from ttt_batch.keyboard import Keyboard
 from ttt_batch.plots.series import PLAYED, after_games, shares_in_play
 from ttt_batch.plots.text_chart import Chart, Series, make_chart
 from ttt_batch.recorder import unbeatable_since
@@ -107,8 +108,13 @@ def _ago(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def picture(snapshot: Snapshot, width: int, height: int, *, ascii: bool, now: float | None = None) -> Chart:
-    """Title, chart and status as at most `height` lines of at most `width` characters."""
+def picture(
+    snapshot: Snapshot, width: int, height: int, *, ascii: bool, now: float | None = None, leaving: str = ""
+) -> Chart:
+    """Title, chart and status as at most `height` lines of at most `width` characters; then how to leave, if given."""
+    if leaving and height > 1:
+        chart = picture(snapshot, width, height - 1, ascii=ascii, now=now)
+        return Chart([*chart.lines, leaving[:width]], [*chart.owner, []])
     name = snapshot.path.name if snapshot.path.name.isprintable() else repr(snapshot.path.name)
     if snapshot.data is None:
         lines = [f"waiting for {name}", "It is written when training saves it:", "train --checkpoint-every 5s"]
@@ -148,6 +154,7 @@ def watch_curve(
     path: str | Path,
     stream: TextIO,
     *,
+    stdin: TextIO | None = None,
     every: float = 1.0,
     once: bool = False,
     trust: bool = False,
@@ -156,8 +163,8 @@ def watch_curve(
     """Draw the learning curve of the run file `path` on `stream` while it is trained; return whether it is at its goal.
 
     On a terminal the picture is drawn anew every `every` seconds until the run is at its goal, `stop` returns True or
-    the person presses Ctrl-C (any KeyboardInterrupt); the last picture stays.  A file that is not there yet is waited
-    for.  Elsewhere, or with `once`, one plain picture is printed.
+    the person leaves: by a key, where `stdin` is a terminal, or by Ctrl-C (any KeyboardInterrupt); the last picture
+    stays.  A file that is not there yet is waited for.  Elsewhere, or with `once`, one plain picture is printed.
     trust: draw a file that another program changed, though its digest is wrong.
     Raises RunFileError for what is no run file, and elsewhere for a file that is not there; TttBatchError where the
     terminal is closed meanwhile.
@@ -165,8 +172,8 @@ def watch_curve(
     snapshot, ascii = Snapshot(Path(path), trust=trust), not can_show(stream)
     if is_live(stream) and not once:
         try:
-            with suppress(KeyboardInterrupt):
-                _watch(snapshot, stream, every, stop, ascii=ascii)
+            with suppress(KeyboardInterrupt), Keyboard(stdin) as keyboard:
+                _watch(snapshot, stream, keyboard, every, stop, ascii=ascii)
             _print(snapshot, stream, ascii=ascii)
         except OSError as error:
             raise TttBatchError(
@@ -200,14 +207,16 @@ def _size(stream: TextIO) -> tuple[int, int]:
     return size.columns, max(1, size.lines - 1)
 
 
-def _watch(snapshot: Snapshot, stream: TextIO, every: float, stop: Callable[[], bool], *, ascii: bool) -> None:
+def _watch(
+    snapshot: Snapshot, stream: TextIO, keyboard: Keyboard, every: float, stop: Callable[[], bool], *, ascii: bool
+) -> None:
     """Draw on a screen of its own, which leaves the person's lines as they were."""
     # Imported here: rich takes a tenth of a second, which only a terminal needs.
     from rich.console import Console
 
     def draw() -> None:
         width, height = _size(stream)
-        show(_coloured(picture(snapshot, width, height, ascii=ascii)))
+        show(_coloured(picture(snapshot, width, height, ascii=ascii, leaving=keyboard.how_to_leave)))
 
     console = Console(file=stream, highlight=False)
     snapshot.refresh()
@@ -217,7 +226,7 @@ def _watch(snapshot: Snapshot, stream: TextIO, every: float, stop: Callable[[], 
         console.show_cursor(False)
         while not snapshot.done and not stop():
             draw()
-            time.sleep(every)
+            keyboard.wait(every)
             snapshot.refresh()
         draw()
     finally:

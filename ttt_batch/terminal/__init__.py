@@ -10,19 +10,18 @@
 Cells and lines go by the board alone, so an agent may know as few positions as it likes.
 """
 
+from ttt_batch.keyboard import Command
 from ttt_batch.terminal.drawing import WIDEST, WIDTH, draw_board, draw_grid, draw_replay
 from ttt_batch.terminal.faces import Face, Question, Result, Score
 from ttt_batch.terminal.hints import Hints, draw_hints, hints_of
-from ttt_batch.terminal.keys import LETTERS, MAX_DIGIT_CELLS, Again, Command, draw_help, read_again, read_entry
+from ttt_batch.terminal.keys import MAX_DIGIT_CELLS, draw_help, read_again, read_entry
 from ttt_batch.terminal.loop import Agent, Pupil, play_game, play_games
 from ttt_batch.terminal.playing import play
 
 __all__ = [
-    "LETTERS",
     "MAX_DIGIT_CELLS",
     "WIDEST",
     "WIDTH",
-    "Again",
     "Agent",
     "Command",
     "Face",

@@ -11,10 +11,10 @@ from typing import Protocol
 
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.game import Game
+from ttt_batch.keyboard import Command
 from ttt_batch.terminal.hints import Hints
-from ttt_batch.terminal.keys import Again, Command
 
-Answer = int | Command | Again
+Answer = int | Command
 """What a person answered: a cell, a command during a game, or what to do after it."""
 
 
@@ -47,7 +47,7 @@ class Face(Protocol):
         """Say something, in lines."""
 
     def explain(self, lines: Sequence[str]) -> None:
-        """Show the keys."""
+        """Show the keys; where they are shown already, take them away."""
 
     def show(self, game: Game) -> None:
         """Show the board, without hints."""

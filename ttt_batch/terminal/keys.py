@@ -1,47 +1,18 @@
-"""The keys: what a person typed, as a cell or a command.
+"""What a person typed, as a cell or a command of the table in `keyboard`, and the help that offers it.
 
 A line of text is read whole (`read_entry`, `read_again`); where single keys are read, `is_complete` says whether what
 was typed so far is to be read at once or may go on.
 """
 
-import enum
 import re
 
 from ttt_batch.board import Board
 from ttt_batch.errors import BoardError, UsageError
+from ttt_batch.keyboard import YES, Command, Place, after_game, commands_in
 
 MAX_DIGIT_CELLS = 9
 """Boards of up to so many cells are drawn with a digit in each free cell; larger ones with letters and numbers at
 their edges."""
-
-LETTERS = "qweasdzxc"
-"""Keys of the 3x3 cells in cell order: the left hand's nine letters lie like the board."""
-
-
-class Command(enum.Enum):
-    """What a person can ask for besides a cell: its keys, and its line of help."""
-
-    HINTS = (("h",), "what each cell is worth")
-    UNDO = (("u", "undo"), "take your last move back")
-    REPLAY = (("r",), "the game so far, move by move")
-    NEW = (("n",), "a new game")
-    LEAVE = (("0", "exit"), "leave")
-    HELP = (("?", "help"), "these keys")
-
-    def __init__(self, keys: tuple[str, ...], meaning: str) -> None:
-        self.keys = keys
-        self.meaning = meaning
-
-
-class Again(enum.Enum):
-    """What a person can answer to "another game?": its keys.  UNDO is for those who teach."""
-
-    YES = ("", "y", "yes")
-    SWITCH = ("s",)
-    REPLAY = Command.REPLAY.keys
-    UNDO = Command.UNDO.keys
-    NO = ("n", "no", *Command.LEAVE.keys)
-    HELP = Command.HELP.keys
 
 
 def column_name(col: int) -> str:
@@ -53,19 +24,17 @@ def read_entry(text: str, board: Board) -> int | Command:
     """Read what a person typed: the cell it names, free or not, or a command.
 
     Cells: column letter and row number (`b3`), row and column number (`3 2`), both from the top left; the digits drawn
-    on boards of up to MAX_DIGIT_CELLS cells, and on 3x3 the LETTERS.  Raises UsageError, with a message of at most
-    40 columns, for anything else and for a cell outside.
+    on boards of up to MAX_DIGIT_CELLS cells.  Raises UsageError, with a message of at most 40 columns, for anything
+    else and for a cell outside.
     """
-    entry = " ".join(text.lower().split())
-    for command in Command:
+    entry = _entry(text)
+    for command in commands_in(Place.GAME):
         if entry in command.keys:
             return command
     if board.cells <= MAX_DIGIT_CELLS and re.fullmatch(r"\d{1,3}", entry, re.ASCII):
         if len(entry) == 1 and 1 <= int(entry) <= board.cells:
             return int(entry) - 1
         raise BoardError(f"no cell {entry}; there are 1 to {board.cells}")
-    if (board.rows, board.cols) == (3, 3) and len(entry) == 1 and entry in LETTERS:
-        return LETTERS.index(entry)
     if pair := re.fullmatch(r"(\d{1,3}) ?[ ,] ?(\d{1,3})", entry, re.ASCII):
         row, col = int(pair[1]), int(pair[2])
         if 1 <= row <= board.rows and 1 <= col <= board.cols:
@@ -82,16 +51,23 @@ def read_entry(text: str, board: Board) -> int | Command:
     raise UsageError(f"{quote(entry)} is no cell; ? shows the keys")
 
 
-def read_again(text: str, *, lessons: bool = False) -> Again:
-    """Read the answer to "another game?": Enter and y say yes, n and the keys that leave say no.
+def read_again(text: str, *, lessons: bool = False) -> Command:
+    """Read the answer to "another game?": a command that is of use then, or one of the ways to say YES.
 
     lessons: the agent learns, and the keys for taking back undo its last lesson.  Raises UsageError for anything else.
     """
-    answer = " ".join(text.lower().split())
-    for meaning in Again:
-        if answer in meaning.value and (lessons or meaning is not Again.UNDO):
-            return meaning
-    raise UsageError(f"{quote(answer)}: type y, n or ? for the keys")
+    entry = _entry(text)
+    for command in commands_in(after_game(lessons=lessons)):
+        if entry in command.keys:
+            return command
+    if entry in YES:
+        return Command.NEW
+    raise UsageError(f"{quote(entry)}: no key here; ? shows them")
+
+
+def _entry(text: str) -> str:
+    """What was typed, in small letters and with single spaces."""
+    return " ".join(text.lower().split())
 
 
 def quote(text: str, width: int = 11) -> str:
@@ -100,21 +76,24 @@ def quote(text: str, width: int = 11) -> str:
     return quoted if len(quoted) <= width else quoted[: width - 3] + "..."
 
 
-def is_complete(text: str, board: Board) -> bool:
+def is_complete(text: str, board: Board | None) -> bool:
     """Whether keys typed so far are an entry to be read at once, without Enter.
 
-    On boards with a digit in each cell every key is.  On larger ones a letter and a number are, unless one more digit
-    would name another cell, and so is the key of a command that is no column's letter.
+    The key of a command is, unless a column has its letter; a column's letter and a row's number are, unless one more
+    digit would name another cell; so is the digit of a cell on boards that are drawn with digits, and everything
+    that can become nothing else.  board: None where no cell is asked for.
     """
     entry = text.lower()
-    if board.cells <= MAX_DIGIT_CELLS:
-        return True
-    columns = {column_name(col) for col in range(board.cols)}
+    words = [*(key for command in Command for key in command.keys), *YES]
+    if board is None:
+        return entry in words or not any(word.startswith(entry) for word in words)
+    columns = [column_name(col) for col in range(board.cols)]
     if pair := re.fullmatch(r"([a-z]+)(\d+)", entry, re.ASCII):
         return int(pair[2]) * 10 > board.rows or pair[2] == "0" or pair[1] not in columns
     if re.fullmatch(r"[a-z]+", entry, re.ASCII):
-        return not any(name.startswith(entry) for name in columns)
-    return not re.match(r"[1-9a-z]", entry, re.ASCII)
+        longer = [name for name in [*columns, *words] if name.startswith(entry)]
+        return not longer or (entry in words and not any(name in columns for name in longer))
+    return board.cells <= MAX_DIGIT_CELLS or not re.match(r"[1-9a-z]", entry, re.ASCII)
 
 
 def draw_help(board: Board, *, single_keys: bool = False) -> list[str]:
@@ -124,18 +103,14 @@ def draw_help(board: Board, *, single_keys: bool = False) -> list[str]:
     neither can what takes two keys; else whole lines are read.
     """
     last = f"{column_name(board.cols - 1)}{board.rows}"
-    ways = [
-        f"a1 to {last}: letter, then number",
-        f"or row and column{', Enter' if single_keys else ''}: {board.rows} {board.cols}",
-    ]
-    if board.cells <= MAX_DIGIT_CELLS:
-        longer = [] if single_keys else [f"or column letter and row: {last}", ways[1]]
-        ways = [f"1 to {board.cells}, as drawn on the board", *longer]
-    if (board.rows, board.cols) == (3, 3):
-        ways += [f"or {' / '.join(' '.join(LETTERS[i : i + 3]) for i in (0, 3, 6))}"]
+    names = f"a1 to {last}: letter, then number"
+    pairs = f"or row and column{', Enter' if single_keys else ''}: {board.rows} {board.cols}"
+    ways = [names, pairs]
+    if board.cells <= MAX_DIGIT_CELLS:  # where a digit is a cell, a second one comes too late on the screen
+        ways = [f"1 to {board.cells}, as drawn on the board", f"or {names}", *([] if single_keys else [pairs])]
     lines = ["arrows  choose a cell; Enter moves"] if single_keys else []
     lines += [f"{'a cell' if not line else '':8}{way}" for line, way in enumerate(ways)]
-    for command in Command:
+    for command in commands_in(Place.GAME):
         keys = [single_key(command.keys[0], board)] if single_keys else command.keys
         lines.append(f"{', '.join(keys):8}{command.meaning}")
     return lines
@@ -148,7 +123,14 @@ def single_key(key: str, board: Board) -> str:
 
 def draw_again_help(sides: tuple[str, str], *, lessons: bool = False) -> list[str]:
     """Draw the keys after a game; `sides` are the person's marks in the next game, usually and after a switch."""
-    lines = [("Enter, y", f"another game, as {sides[0]}"), ("s", f"another game, as {sides[1]}")]
-    lines += [("r", "this game, move by move"), ("u", "the agent forgets this game")][: 2 if lessons else 1]
-    lines += [("n, 0", "leave"), ("?", "these keys")]
-    return [f"{keys:10}{meaning}" for keys, meaning in lines]
+    meanings = {
+        Command.UNDO: "the agent forgets this game",
+        Command.REPLAY: "this game, move by move",
+        Command.NEW: f"a new game, as {sides[0]}",
+        Command.SWITCH: f"a new game, as {sides[1]}",
+    }
+    return [
+        f"{f'Enter, {command.keys[0]}' if command is Command.NEW else command.keys[0]:10}"
+        f"{meanings.get(command, command.meaning)}"
+        for command in commands_in(after_game(lessons=lessons))
+    ]

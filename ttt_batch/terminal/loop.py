@@ -13,12 +13,13 @@ from typing import Protocol
 from ttt_batch.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED
 from ttt_batch.errors import BoardError, TttBatchError
 from ttt_batch.game import Game
+from ttt_batch.keyboard import Command, Place, after_game, commands_in
 from ttt_batch.review import review, review_text
 from ttt_batch.strength import Playing
 from ttt_batch.terminal.drawing import WIDTH
 from ttt_batch.terminal.faces import Answer, Face, Question, Result, Score, Session, result_of, rule
 from ttt_batch.terminal.hints import hints_of
-from ttt_batch.terminal.keys import Again, Command, draw_again_help, draw_help, read_again, read_entry
+from ttt_batch.terminal.keys import draw_again_help, draw_help, read_again, read_entry
 
 Agent = Playing
 """What a game needs of an agent."""
@@ -78,9 +79,9 @@ def play_games(
                 _teach(pupil, game, face)
             usual = seat if person is not None else 1 - seat
             answer = yield from _ask_again(face, game, usual, pupil)
-            if answer is Again.NO:
+            if answer is Command.LEAVE:
                 break
-            seat = usual if answer is Again.YES else 1 - usual
+            seat = usual if answer is Command.NEW else 1 - usual
     except KeyboardInterrupt:
         pass  # an ordinary way to leave a game
     face.tell(f"Goodbye. {score}")
@@ -145,36 +146,37 @@ def _move_question(game: Game) -> Question:
             raise BoardError(f"cell {game.board.cell_name(entry)} is taken by {MARKS[game.position[entry]]}")
         return entry
 
-    keys = [("h", "hints"), ("u", "undo"), ("r", "replay"), ("n", "new"), ("?", "keys"), ("0", "leave")]
+    keys = [(command.keys[0], command.label) for command in commands_in(Place.GAME)]
     return Question(f"Your move ({MARKS[game.mover]}): ", read, Command.LEAVE, keys, game)
 
 
-def _ask_again(face: Face, game: Game, usual: int, pupil: Pupil | None) -> Generator[Question, Answer, Again]:
-    """Ask whether to play another game until that is decided: Again.YES, Again.SWITCH or Again.NO.
+def _ask_again(face: Face, game: Game, usual: int, pupil: Pupil | None) -> Generator[Question, Answer, Command]:
+    """Ask whether to play another game until that is decided: Command.NEW, Command.SWITCH or Command.LEAVE.
 
     usual: the person's seat in the next game unless it asks to switch.
     """
     sides = MARKS[FIRST + usual], MARKS[SECOND - usual]
-    keys = [("Enter", f"as {sides[0]}"), ("s", f"as {sides[1]}"), ("r", "replay"), ("?", "keys"), ("n", "leave")]
-    if pupil is not None:
-        keys.insert(2, ("u", "unlearn"))
     lessons = pupil is not None
-    question = Question("Another game? [Y/n] ", lambda text: read_again(text, lessons=lessons), Again.NO, keys)
+    labels = {Command.NEW: f"as {sides[0]}", Command.SWITCH: f"as {sides[1]}", Command.UNDO: "unlearn"}
+    keys = [
+        ("Enter" if command is Command.NEW else command.keys[0], labels.get(command, command.label))
+        for command in commands_in(after_game(lessons=lessons))
+    ]
+    prompt = f"Another game? [Enter/{Command.LEAVE.keys[0]}] "
+    question = Question(prompt, lambda text: read_again(text, lessons=lessons), Command.LEAVE, keys)
     while True:
         match (yield question):
-            case Again.UNDO if pupil is not None:
+            case Command.UNDO if pupil is not None:
                 with _telling(face, "The last lesson stays."):
                     face.tell("The last lesson is undone." if pupil.undo() else "There is no lesson to undo.")
-            case Again.REPLAY:
+            case Command.REPLAY:
                 face.replay(game)
-            case Again.HELP:
+            case Command.HELP:
                 face.explain(draw_again_help(sides, lessons=lessons))
-            case Again.YES:
-                return Again.YES
-            case Again.SWITCH:
-                return Again.SWITCH
+            case Command.NEW | Command.SWITCH as chosen:
+                return chosen
             case _:
-                return Again.NO
+                return Command.LEAVE
 
 
 def _review(agent: Agent, game: Game, face: Face, person: int) -> None:

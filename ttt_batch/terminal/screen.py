@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, TextIO
 
 from ttt_batch.console import is_live
+from ttt_batch.keyboard import Command, Keyboard
 from ttt_batch.terminal.drawing import draw_board
 from ttt_batch.terminal.faces import Answer, Score, Session
 from ttt_batch.terminal.view import View
@@ -34,18 +35,21 @@ def has_screen(stdin: TextIO, stdout: TextIO, environ: Mapping[str, str] = os.en
 def play_on_screen(view: View, session: Session, stdin: TextIO, stdout: TextIO, *, colour: bool = False) -> Score:
     """Play a session whose face is `view` until it ends; return its score.
 
-    Ctrl-C, Ctrl-D and the end of input are ways to leave.  On SIGTERM and SIGHUP the terminal is restored before the
-    signal takes its course.
+    The keys that leave, Ctrl-C, Ctrl-D and the end of input are ways to leave.  On SIGTERM and SIGHUP the terminal is
+    restored before the signal takes its course.
     """
     from prompt_toolkit.input import create_input
     from prompt_toolkit.output import create_output
 
-    score, ended_by = _run(view, session, create_input(stdin), create_output(stdout))
-    with contextlib.suppress(OSError):  # the terminal may be gone
-        if view.game.moves:
-            stdout.write("\n".join([*draw_board(view.game, colour), "", ""]))
-        stdout.write(f"{view.news[-1]}\n")
-        stdout.flush()
+    with Keyboard(stdin) as keyboard:
+        score, ended_by = _run(view, session, create_input(stdin), create_output(stdout))
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            if view.game.moves:
+                stdout.write("\n".join([*draw_board(view.game, colour), "", ""]))
+            stdout.write(f"{view.news[-1]}\n")
+            stdout.flush()
+        if ended_by is None and view.entry in Command.LEAVE.keys:
+            keyboard.finish(view.entry)
     if ended_by is not None:
         os.kill(os.getpid(), ended_by)
     return score

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from ttt_batch.board import Board
 from ttt_batch.errors import UsageError
 from ttt_batch.game import Game
+from ttt_batch.keyboard import Command
 from ttt_batch.terminal.drawing import draw_board, move_name, styled
 from ttt_batch.terminal.faces import Answer, Question, Score, rule
 from ttt_batch.terminal.hints import Hints, draw_highest, draw_legend, draw_values
-from ttt_batch.terminal.keys import Again, Command, is_complete, single_key
+from ttt_batch.terminal.keys import is_complete, single_key
+from ttt_batch.wording import counted
 
 STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 """Rows and columns that an arrow key moves the cursor."""
@@ -20,7 +22,7 @@ STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 LONGEST = 16
 """Characters that are kept of what is typed."""
 
-LOOKS = (Command.HINTS, Command.REPLAY, Again.REPLAY)
+LOOKS = (Command.HINTS, Command.REPLAY, Command.HELP)
 """Answers that only look at something else; the news stay."""
 
 MARGIN = "  "
@@ -39,6 +41,7 @@ class View:
     def __init__(self, board: Board, *, colour: bool = False) -> None:
         self.game = Game(board)
         self.news: list[str] = []
+        self.entry = ""  # the last that was read whole
         self._board, self._colour = board, colour
         self._score = ""
         self._hints: Hints | None = None
@@ -46,6 +49,7 @@ class View:
         self._cursor = board.rows // 2 * board.cols + board.cols // 2
         self._typed = self._slip = ""
         self._scroll = 0
+        self._help: list[str] = []
         self._replayed: Game | None = None
         self._ply = 0
 
@@ -56,8 +60,8 @@ class View:
         self.news += lines
 
     def explain(self, lines: Sequence[str]) -> None:
-        """Show the keys in place of the news."""
-        self.news = list(lines)
+        """Show the keys in place of the news, until they are asked for again or something else is."""
+        self._help = [] if self._help else list(lines)
 
     def show(self, game: Game) -> None:
         """Show the board, without hints."""
@@ -101,14 +105,14 @@ class View:
         elif key in STEPS:
             self._move_cursor(*STEPS[key])
         elif key == "escape":
-            self._typed = self._slip = ""
+            self._typed, self._slip, self._help = "", "", []
         elif key == "backspace":
             self._typed = self._typed[:-1]
         elif key == "enter":
             return self._read(self._question, self._typed or self._chosen(self._question))
         elif len(key) == 1 and (key != " " or self._typed):  # a space belongs to `3 2`, and chooses nothing
             self._typed = (self._typed + key)[:LONGEST]
-            if self._question.game is None or is_complete(self._typed, self._board):
+            if is_complete(self._typed, self._board if self._question.game is not None else None):
                 return self._read(self._question, self._typed)
         return None
 
@@ -120,7 +124,7 @@ class View:
             self._ply = min(max(goes[key], 0), len(game.moves))
             return True
         self._replayed = None
-        return key in ("enter", "escape", " ", "r")
+        return key in ("enter", "escape", " ", Command.REPLAY.keys[0])
 
     def _move_cursor(self, down: int, right: int) -> None:
         row, col = divmod(self._cursor, self._board.cols)
@@ -134,12 +138,14 @@ class View:
         return "" if question.game is None else self._board.cell_name(self._cursor)
 
     def _read(self, question: Question, text: str) -> Answer | None:
-        self._typed, self._slip, self._scroll = "", "", 0
+        self._typed, self._slip, self._scroll, self.entry = "", "", 0, text
         try:
             answer = question.read(text)
         except UsageError as error:
             self._slip = str(error)
             return None
+        if answer is not Command.HELP:
+            self._help = []
         if answer not in LOOKS:
             self.news = []
         if isinstance(answer, int):
@@ -209,10 +215,15 @@ class View:
         return f"{left}{' ' * gap}{self._score}" if gap >= 3 else self._score[:columns]
 
     def _news(self, columns: int) -> list[str]:
-        """Why the last answer was none, the news, and what the hints mean."""
-        said = [*([self._slip] if self._slip else []), *self.news]
-        looks = said
-        if self._hints is not None and self._replayed is None:
+        """Why the last answer was none; then the keys or what is replayed, or else the news and what the hints mean."""
+        slip = [self._slip] if self._slip else []
+        if self._replayed is not None:
+            said = looks = [*slip, _replay_said(len(self._replayed.moves))]
+        elif self._help:
+            said = looks = [*slip, *self._help]
+        else:
+            said = looks = [*slip, *self.news]
+        if self._hints is not None and self._replayed is None and not self._help:
             highest = draw_highest(self.game, self._hints)
             said = [*said, *highest, *draw_legend(self.game, self._hints)]
             looks = [*looks, *highest, *draw_legend(self.game, self._hints, self._colour)]
@@ -234,11 +245,14 @@ class View:
     def _keys(self, columns: int) -> list[str]:
         """The keys that are of use now, in as few lines as they take."""
         if self._replayed is not None:
-            keys: Sequence[tuple[str, str]] = [("left, right", "step"), ("Enter", "back")]
+            keys: Sequence[tuple[str, str]] = [("left, right", "step"), ("Home, End", "first, last"), ("Enter", "back")]
+            keys = [*keys, (Command.LEAVE.keys[0], Command.LEAVE.label)]
         elif self._question is None:
             keys = []
         else:
             keys = self._question.keys
+            if self._help:
+                keys = [(key, "close" if key in Command.HELP.keys else label) for key, label in keys]
             if self._question.game is not None:
                 keys = [("arrows, Enter", "move"), *((single_key(key, self._board), meaning) for key, meaning in keys)]
         lines = [""]
@@ -251,3 +265,10 @@ class View:
 
     def _dimmed(self, text: str) -> str:
         return styled(text, "key") if self._colour else text
+
+
+def _replay_said(moves: int) -> str:
+    """What a replay says, from its beginning to its end."""
+    if not moves:
+        return "Nobody has moved yet; Enter goes back."
+    return f"The game so far, {counted(moves, 'move')}: right is the next one, Enter goes back to the game."
