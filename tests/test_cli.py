@@ -629,7 +629,7 @@ def test_a_whole_game_at_a_terminal(folder: Path) -> None:
 
         child.sendline("?")
         child.expect(r"Your move \(X\): ")
-        for words in ("row and column", "q w e / a s d / z x c", "take your last move back", "leave"):
+        for words in ("row and column", "or a1 to c3: column and row", "take your last move back", "leave"):
             assert words in child.before
         child.sendline("h")
         child.expect(r"Your move \(X\): ")

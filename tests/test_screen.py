@@ -173,7 +173,7 @@ def test_undo_and_new():
 
 def test_keys_are_explained():
     text = Seated().press("?").text
-    assert "arrows  choose a cell; Enter moves\n" in text and "or a1 to c3: letter, then number" in text
+    assert "arrows  choose a cell; Enter moves\n" in text and "or a1 to c3: column and row" in text
     text = Seated().press(*"537", "?").text
     assert "a new game, as O" in text and "choose a cell" not in text
     wide = Seated(FakeAgent(Board(4, 8, 4)))
@@ -201,11 +201,11 @@ def offered(line: str, board: Board) -> dict[str, int | Command | None]:
     if keys not in ("", "a cell"):
         command = next(command for command in Command if command.meaning == meaning)
         return dict.fromkeys(keys.removesuffix(" Enter").split(", "), command)
-    if found := re.fullmatch(r"or a1 to (\w+): letter, then number", meaning):
+    if found := re.fullmatch(r"or a1 to (\w+): column and row", meaning):
         row, col = divmod(last, board.cols)
         assert found[1] == f"{'abcdefghi'[col]}{row + 1}"
         return {f"{'abcdefghi'[cell % board.cols]}{cell // board.cols + 1}": cell for cell in range(board.cells)}
-    if found := re.fullmatch(r"(\w+) to (\w+)(, as drawn on the board|: letter, then number)", meaning):
+    if found := re.fullmatch(r"(\w+) to (\w+)(, as drawn on the board|: column and row)", meaning):
         assert found[1] == board.cell_name(0) and found[2] == board.cell_name(last)
         return cells
     if found := re.fullmatch(r"or row and column, Enter: (\d+ \d+)", meaning):

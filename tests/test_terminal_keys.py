@@ -218,15 +218,29 @@ def test_help_names_every_command():
         *(key for c in commands_in(Place.GAME) for key in c.keys),
     ):
         assert key in text
-    assert "or a1 to c3: letter, then number" in text
+    assert "or a1 to c3: column and row" in text
     assert "a1 to d4" in terminal.draw_help(FOUR)[0]
+
+
+def test_help_of_lines_stands_in_two_columns():
+    assert terminal.draw_help(BOARD) == [
+        "a cell     1 to 9, as drawn on the board",
+        "           or a1 to c3: column and row",
+        "           or row and column: 3 3",
+        "h, hints   what each cell is worth",
+        "u, undo    take your last move back",
+        "r, replay  the game so far, move by move",
+        "n, new     a new game",
+        "?, help    these keys",
+        "q, quit    leave (exit and 0 do, too)",
+    ]
 
 
 def test_help_for_single_keys_names_no_words_and_asks_for_enter_where_it_is_needed():
     assert terminal.draw_help(BOARD, single_keys=True) == [
         "arrows  choose a cell; Enter moves",
         "a cell  1 to 9, as drawn on the board",
-        "        or a1 to c3: letter, then number",
+        "        or a1 to c3: column and row",
         "h       what each cell is worth",
         "u       take your last move back",
         "r       the game so far, move by move",
@@ -235,7 +249,7 @@ def test_help_for_single_keys_names_no_words_and_asks_for_enter_where_it_is_need
         "q       leave",
     ]
     assert terminal.draw_help(Board(4, 8, 4), single_keys=True)[1:5] == [
-        "a cell  a1 to h4: letter, then number",
+        "a cell  a1 to h4: column and row",
         "        or row and column, Enter: 4 8",
         "h Enter what each cell is worth",
         "u       take your last move back",

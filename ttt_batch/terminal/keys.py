@@ -103,17 +103,22 @@ def draw_help(board: Board, *, single_keys: bool = False) -> list[str]:
     neither can what takes two keys; else whole lines are read.
     """
     last = f"{column_name(board.cols - 1)}{board.rows}"
-    names = f"a1 to {last}: letter, then number"
+    names = f"a1 to {last}: column and row"
     pairs = f"or row and column{', Enter' if single_keys else ''}: {board.rows} {board.cols}"
     ways = [names, pairs]
     if board.cells <= MAX_DIGIT_CELLS:  # where a digit is a cell, a second one comes too late on the screen
         ways = [f"1 to {board.cells}, as drawn on the board", f"or {names}", *([] if single_keys else [pairs])]
-    lines = ["arrows  choose a cell; Enter moves"] if single_keys else []
-    lines += [f"{'a cell' if not line else '':8}{way}" for line, way in enumerate(ways)]
+    rows = [("arrows", "choose a cell; Enter moves")] if single_keys else []
+    rows += [("" if line else "a cell", way) for line, way in enumerate(ways)]
     for command in commands_in(Place.GAME):
-        keys = [single_key(command.keys[0], board)] if single_keys else command.keys
-        lines.append(f"{', '.join(keys):8}{command.meaning}")
-    return lines
+        if single_keys:
+            rows.append((single_key(command.keys[0], board), command.meaning))
+        else:
+            others = command.keys[2:]
+            also = f" ({' and '.join(others)} do, too)" if others else ""
+            rows.append((", ".join(command.keys[:2]), f"{command.meaning}{also}"))
+    width = 8 if single_keys else max(len(keys) for keys, _ in rows) + 2
+    return [f"{keys:{width}}{meaning}" for keys, meaning in rows]
 
 
 def single_key(key: str, board: Board) -> str:
