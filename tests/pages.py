@@ -12,6 +12,7 @@ import ttt_batch as ttt
 from ttt_batch.board import EMPTY, Position
 from ttt_batch.game import Game
 from ttt_batch.run import Run
+from ttt_batch.ties import Ties
 
 DRIVER = Path(__file__).parent / "drive_page.mjs"
 
@@ -33,10 +34,10 @@ def trained(learner: str = "td", games: int = 100_000, board: str = "3x3", seed:
 
 
 class Answers:
-    """What a run says of positions, asked once each."""
+    """What a run says of positions, asked once each; it plays by the ties that a page has unless it is told others."""
 
-    def __init__(self, run: Run) -> None:
-        self.candidates = functools.cache(run.candidates)
+    def __init__(self, run: Run, ties: Ties = "soonest") -> None:
+        self.candidates = functools.cache(lambda position: run.candidates(position, ties))
         self.move_values = functools.cache(run.move_values)
         self.true_moves = functools.cache(run.true_moves)
 

@@ -16,6 +16,7 @@ from ttt_batch.learners import LEARNERS
 from ttt_batch.plots import KINDS
 from ttt_batch.run import SEATS
 from ttt_batch.scripted import PLAYERS
+from ttt_batch.ties import TIES
 
 
 def test_what_is_offered_is_what_there_is():
@@ -23,6 +24,7 @@ def test_what_is_offered_is_what_there_is():
     assert set(completion.FORMATS) >= set(FORMATS)
     assert set(completion.ENGINES) == set(ENGINES) - {"given"}
     assert completion.SEATS == SEATS
+    assert completion.TIES == TIES
     assert tuple(KINDS) == completion.PLOTS
     assert set(completion.OPPONENTS) == {*PLAYERS, "optimal", "self"}
     assert list(completion.BOARDS) == [entry.board.name for entry in known_boards()]

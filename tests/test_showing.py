@@ -21,7 +21,7 @@ from ttt_batch.truth import RESULTS
 
 KEYS = {
     *("board", "learner", "position", "code", "to_move", "winner", "value", "truth", "moves", "forfeits", "keeps"),
-    *("best", "line", "images"),
+    *("best", "line", "images", "ties"),
 }
 MOVE_KEYS = {"cell", "name", "value", "probability", "visits", "result", "plies", "keeps", "best"}
 
@@ -312,6 +312,7 @@ position      agent's values            truth, in plies
 
 value   0.0000 for O (a win 1, a draw 0, a loss -1)
 truth   a draw in 6 plies with best play
+ties    any move that its rule may pick (--ties any)
 agent   plays 9: keeps the draw
 best    9
 """

@@ -1,6 +1,7 @@
 """The page: its file, and its own rules, table and match under Node against the run that it was made from."""
 
 import base64
+import dataclasses
 import hashlib
 import html
 import json
@@ -11,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pages import DRIVER, Answers, free, program, trained
 from support import mostly_slow
@@ -21,6 +23,7 @@ from ttt_batch.board import DRAW, UNFINISHED, Position
 from ttt_batch.errors import BoardError, TttBatchError
 from ttt_batch.game import Game
 from ttt_batch.run import SEATS, Run
+from ttt_batch.ties import Ties
 from ttt_batch.truth import QUICKEST
 
 RUNS: dict[str, dict[str, Any]] = {
@@ -41,18 +44,18 @@ RUNS: dict[str, dict[str, Any]] = {
 QUICK = ("td", "minimax-q, forfeits", "symmetry, one best move", "2x3", "1x1")
 
 
-def drive(run: Run, folder: Path, *games: int) -> Any:
-    """What the page's own script makes of every game, or of some, in both seats."""
-    page = web.export_page(run, folder / "page.html")
+def drive(run: Run, folder: Path, *games: int, **options: Any) -> Any:
+    """What the page's own script makes of every game, or of some, in both seats; options: of the page."""
+    page = web.export_page(run, folder / "page.html", **options)
     command = [program("node", "nodejs"), str(DRIVER), str(page), *map(str, games)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def check_positions(run: Run, found: Any) -> None:
+def check_positions(run: Run, found: Any, ties: Ties = "soonest") -> None:
     """The page says of every position that it met what the run says."""
-    answers = Answers(run)
+    answers = Answers(run, ties)
     for text, said in found["positions"].items():
         position = run.board.parse_position(text)
         mover = 1 + sum(mark > 0 for mark in position) % 2
@@ -98,11 +101,24 @@ def test_every_game_on_the_page_is_one_of_the_run(name: str, tmp_path: Path) -> 
     run = trained(**RUNS[name])
     found = drive(run, tmp_path)
     check_positions(run, found)
-    unbeatable = run.evaluation("random").unbeatable
+    unbeatable = run.evaluation("random", "soonest").unbeatable
     for number, seat in enumerate(SEATS):
         tally = found["tallies"][seat]
         assert Counter(tally) == count_games(run, number) + Counter(), seat
         assert (tally["you"] == 0) == unbeatable[seat]
+
+
+def test_a_page_may_play_any_of_its_rules_moves(tmp_path: Path) -> None:
+    learned = trained(board="2x3", games=1000)
+    # Every move is as good as any other.
+    run = dataclasses.replace(learned, tables=learned.tables._replace(value=np.zeros_like(learned.tables.value)))
+    folders = [tmp_path / "any", tmp_path / "soonest"]
+    for folder in folders:
+        folder.mkdir()
+    found = drive(run, folders[0], ties="any")
+    check_positions(run, found, "any")
+    assert found["positions"] != drive(run, folders[1])["positions"]
+    assert web.about(run, "any")["results"] == {seat: list(getattr(run.evaluation("random"), seat)) for seat in SEATS}
 
 
 def test_the_runs_are_of_every_kind() -> None:
@@ -173,12 +189,14 @@ def test_the_policy_allows_its_own_scripts_and_nothing_else() -> None:
 def test_what_is_told_of_the_run() -> None:
     run = trained("minimax-q", games=2000)
     about = web.about(run)
-    evaluation = run.evaluation("random")
+    evaluation = run.evaluation("random", "soonest")
     assert about["verdict"] == "can be beaten as first, can be beaten as second"
     assert about["results"] == {"first": list(evaluation.first), "second": list(evaluation.second)}
     assert about["losing_line"] == evaluation.losing_line
     facts = dict(about["facts"])
     assert facts["Learner"] == "minimax-q"
+    assert facts["Among several"].startswith("the quickest true win")
+    assert dict(web.about(run, "any")["facts"])["Among several"] == "any with equal chance"
     assert facts["Games"].startswith("2,000 in ")
     assert facts["Seed"] == "1"
     assert facts["Date"] == run.provenance["created"][:10]

@@ -34,6 +34,7 @@ from ttt_batch.scripted import (
 )
 from ttt_batch.search import BUDGET, Verdict, search
 from ttt_batch.streams import MATCHES, below, draw, game_base, stream_key
+from ttt_batch.ties import Ties
 from ttt_batch.truth import RESULTS
 
 GAMES = 10_000
@@ -109,17 +110,27 @@ class Tally:
         }
 
 
-def play(run: Run, player: str, seat: str, *, games: int = GAMES, seed: int = 0, agent: Agent | None = None) -> Tally:
+def play(
+    run: Run,
+    player: str,
+    seat: str,
+    *,
+    games: int = GAMES,
+    seed: int = 0,
+    ties: Ties = "any",
+    agent: Agent | None = None,
+) -> Tally:
     """A run's agent in a seat, `first` or `second`, against a scripted player.
 
-    games: 1 to 10**9.  seed: any integer of 64 bits.  agent: what `make_agent` makes of the run, if it is at hand.
+    games: 1 to 10**9.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.
+    agent: what `make_agent` makes of the run with these ties, if it is at hand.
     Raises UsageError.  The run does not change.
     """
     games, seed = _checked(games, seed)
     plies, number = player_number(player), seat_number(seat)
     key = stream_key(seed, MATCHES[2 * plies + number])
     if agent is None:
-        agent = make_agent(run)
+        agent = make_agent(run, ties)
     outcomes = np.zeros(4, np.int64)
     for first in range(0, games, AT_ONCE):
         play_match(agent, plies, number, key, first, min(games, first + AT_ONCE), outcomes)
@@ -136,7 +147,7 @@ class GrownEvaluation:
     """What can be said of an agent on a board too large to enumerate.
 
     verdicts: of the search, by seat.  matches: by scripted player, then by seat.
-    budget, games, seed: what they were made with.
+    budget, games, seed, ties: what they were made with.
     """
 
     verdicts: dict[str, Verdict]
@@ -144,10 +155,12 @@ class GrownEvaluation:
     budget: int
     games: int
     seed: int
+    ties: Ties = "any"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them; those of exact evaluations mean the same here."""
         return {
+            "ties": self.ties,
             "unbeatable": {seat: verdict.unbeatable for seat, verdict in self.verdicts.items()},
             "losing_line": {seat: verdict.line for seat, verdict in self.verdicts.items()},
             "verdict": {seat: verdict.status for seat, verdict in self.verdicts.items()},
@@ -164,26 +177,34 @@ class GrownEvaluation:
 
 
 def evaluate_grown(
-    run: Run, players: Sequence[str] = PLAYERS, *, games: int = GAMES, seed: int = 0, budget: int = BUDGET
+    run: Run,
+    players: Sequence[str] = PLAYERS,
+    *,
+    games: int = GAMES,
+    seed: int = 0,
+    budget: int = BUDGET,
+    ties: Ties = "any",
 ) -> GrownEvaluation:
     """Search for losses in both seats, and play matches against scripted players in both.  Raises UsageError.
+
+    ties: as for `Run.candidates`.
 
     It works on enumerated boards, too, where `Run.evaluation` is exact in everything.
     """
     games, seed = _checked(games, seed)  # before a search that may take minutes
-    agent = make_agent(run)
+    agent = make_agent(run, ties)
     verdicts = {seat: search(run, seat, budget=budget, agent=agent) for seat in SEATS}
     matches = {
         player: {seat: play(run, player, seat, games=games, seed=seed, agent=agent) for seat in SEATS}
         for player in players
     }
-    return GrownEvaluation(verdicts, matches, budget, games, seed)
+    return GrownEvaluation(verdicts, matches, budget, games, seed, ties)
 
 
-def scripted_evaluation(run: Run, player: str) -> Evaluation:
+def scripted_evaluation(run: Run, player: str, ties: Ties = "any") -> Evaluation:
     """Exact results of a run on an enumerated board against a scripted player.  Raises UsageError and BoardError."""
-    opponent, agent = scripted_policy(run, player), run.policy
+    opponent, agent = scripted_policy(run, player), run.policy_on(run.graph, ties)
     second = match(run.graph, opponent, agent)
     return dataclasses.replace(
-        run.evaluation(), against=player, first=match(run.graph, agent, opponent), second=second[::-1]
+        run.evaluation(ties=ties), against=player, first=match(run.graph, agent, opponent), second=second[::-1]
     )

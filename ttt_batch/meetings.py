@@ -29,6 +29,7 @@ from ttt_batch.policy import Policy
 from ttt_batch.run import Run
 from ttt_batch.scripted import Agent, agent_cells, make_agent, n_bits, nth_cell
 from ttt_batch.streams import MEETINGS, below, draw, game_base, stream_key
+from ttt_batch.ties import Ties, check_ties
 from ttt_batch.truth import RESULTS
 
 WALKS_AT_ONCE = 1 << 18
@@ -208,8 +209,8 @@ class Field:
     exact: whether exact results can be had: all keep one enumerated board in the same way.
     """
 
-    def __init__(self, runs: Sequence[Run]) -> None:
-        self._runs = runs
+    def __init__(self, runs: Sequence[Run], ties: Ties = "any") -> None:
+        self._runs, self._ties = runs, ties
         self.exact = all(run.grown is None and run.config.symmetry == runs[0].config.symmetry for run in runs)
         if self.exact:
             # With occupied cells among the edges whoever chooses one has forfeited; without, there is no such edge.
@@ -220,12 +221,12 @@ class Field:
 
     def _policy(self, run: int) -> Policy:
         if run not in self._policies:
-            self._policies[run] = self._runs[run].policy_on(self._graph)
+            self._policies[run] = self._runs[run].policy_on(self._graph, self._ties)
         return self._policies[run]
 
     def _agent(self, run: int) -> Agent:
         if run not in self._agents:
-            self._agents[run] = make_agent(self._runs[run])
+            self._agents[run] = make_agent(self._runs[run], self._ties)
         return self._agents[run]
 
     def meet(self, first: int, second: int, games: int | None, seed: int) -> Meeting:
@@ -242,12 +243,13 @@ class Field:
         return Meeting(first, second, tally, exact)
 
 
-def make_field(runs: Sequence[Run], names: Sequence[str]) -> Field:
-    """Who takes part.  Raises UsageError and BoardError."""
+def make_field(runs: Sequence[Run], names: Sequence[str], ties: Ties = "any") -> Field:
+    """Who takes part; ties: as for `Run.candidates`.  Raises UsageError and BoardError."""
+    check_ties(ties)
     if len(runs) != len(names):
         raise UsageError(f"{len(runs)} runs, but {len(names)} names; give one for each")
     for run, name in zip(runs, names, strict=True):
         if run.board != runs[0].board:
             one, other = runs[0].board.name, run.board.name
             raise BoardError(f"{names[0]} plays {one}, {name} plays {other}; choose runs of one board")
-    return Field(runs)
+    return Field(runs, ties)

@@ -34,6 +34,7 @@ from ttt_batch.policy import (
 from ttt_batch.runfile import FORMAT, RunData, load_run, save_run
 from ttt_batch.spaces import Space, check_enumerable
 from ttt_batch.state import State
+from ttt_batch.ties import Ties, check_ties, soonest_cells, soonest_policy
 from ttt_batch.truth import RESULTS, Truth, truth_of
 
 SEATS = ("first", "second")
@@ -47,6 +48,7 @@ class Evaluation:
     first, second: probabilities (win, draw, loss) of the agent in that seat.
     unbeatable: whether no opponent and no tie-break beats the agent in a seat, whoever `against` is.
     losing_line: a shortest game that the agent can lose in a seat, as cells; None where it cannot.
+    ties: which of the moves that their rules may pick runs play, see `ties`.
     """
 
     against: str
@@ -54,11 +56,13 @@ class Evaluation:
     second: tuple[float, float, float]
     unbeatable: dict[str, bool]
     losing_line: dict[str, list[int] | None]
+    ties: Ties = "any"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them."""
         return {
             "against": self.against,
+            "ties": self.ties,
             "first": dict(zip(RESULTS, self.first, strict=True)),
             "second": dict(zip(RESULTS, self.second, strict=True)),
             "unbeatable": self.unbeatable,
@@ -152,6 +156,11 @@ class Run:
         order_rows(self.tables, self.graph, self.learner.choice, policy)
         return policy
 
+    @functools.cached_property
+    def soonest(self) -> Policy:
+        """Of that the soonest wins and latest losses, see `ties`.  Raises BoardError on a growing board."""
+        return soonest_policy(self.graph, self.policy, self.solution_in_plies)
+
     def position(self, position: str | int | Position) -> Position:
         """Read a position given as text (`"XO. .X. ..."`), code or marks.  Raises BoardError."""
         if isinstance(position, str):
@@ -219,12 +228,38 @@ class Run:
         values = [value for value in self.move_values(marks).values() if value == value]
         return max(values) if values else float("nan")
 
-    def candidates(self, position: str | int | Position) -> list[int]:
-        """Cells that the agent's rule may pick, each equally likely; `minimax-q` may name occupied ones."""
+    def candidates(self, position: str | int | Position, ties: Ties = "any") -> list[int]:
+        """Cells that the agent may pick, each equally likely; `minimax-q` may name occupied ones.
+
+        ties: `any` of the moves that its rule may pick, or the `soonest` wins and latest losses of them, see `ties`.
+        Raises BoardError, and UsageError for other ties.
+        """
+        check_ties(ties)
         asked = self._asked(position)
         chosen = np.zeros(len(asked.edges), np.bool_)
         row_choices(asked.tables, asked.graph, self.learner.choice, asked.row, chosen)
-        return sorted(cell for cell, good in zip(asked.cells, chosen, strict=True) if good)
+        cells = sorted(cell for cell, good in zip(asked.cells, chosen, strict=True) if good)
+        return cells if ties == "any" else soonest_cells(self, self.position(position), cells)
+
+    def leaves(self, line: list[int], seat: int) -> int | None:
+        """Where an agent in `seat` (0 or 1) that may play a game by its rule leaves it with the soonest of its moves.
+
+        line: the game's cells.  Return how many of them it follows before; None where it may follow all.
+        """
+        marks: Position = (EMPTY,) * self.board.cells
+        for ply, cell in enumerate(line):
+            if ply % 2 == seat:
+                cells = self._cells_of_policy(marks) if self.grown is None else self.candidates(marks)
+                if cell not in soonest_cells(self, marks, cells):
+                    return ply
+            marks = self.board.after(marks, cell)  # the last one may be occupied
+        return None
+
+    def _cells_of_policy(self, marks: Position) -> list[int]:
+        """What `candidates` gives, by the whole policy: for those who have it, and no kernel for a single row."""
+        row, image = self._located(marks)
+        first, n = int(self.graph.first_edge[row]), int(self.policy.best[row])
+        return [image[int(self.graph.cell[edge])] for edge in self.policy.ordered[first : first + n]]
 
     def _real(self, line: list[int] | None) -> list[int] | None:
         """A game given as cells of the images that rows stand for, as cells of one board."""
@@ -285,15 +320,17 @@ class Run:
             )
         return enumerate_graph(self.board, self.learner.occupied or other.learner.occupied, self.config.symmetry)
 
-    def policy_on(self, graph: Graph) -> Policy:
-        """The agent's policy over the edges of another graph of the same board.
+    def policy_on(self, graph: Graph, ties: Ties = "any") -> Policy:
+        """The agent's policy over the edges of this or another graph of the same board; ties: as for `candidates`.
 
-        Raises UsageError where it may choose an occupied cell and `graph` has no such moves.
+        Raises UsageError where it may choose an occupied cell and `graph` has no such moves, and for other ties.
         """
+        check_ties(ties)
+        policy = self.policy if ties == "any" else self.soonest
         if graph is self.graph:
-            return self.policy
+            return policy
         own = self.graph
-        picked = chosen_edges(own, self.policy)
+        picked = chosen_edges(own, policy)
         # Edges go by row, and by cell within a row.
         sought = rows_of_edges(own)[picked] * MAX_CELLS + own.cell[picked]
         known = rows_of_edges(graph) * MAX_CELLS + graph.cell
@@ -327,26 +364,28 @@ class Run:
         judge(self.tables, self.graph, self.learner.choice, bench, verdict)
         return verdict
 
-    def evaluation(self, against: "Opponent | Run" = "random") -> Evaluation:
+    def evaluation(self, against: "Opponent | Run" = "random", ties: Ties = "any") -> Evaluation:
         """Exact results against `random` moves, `optimal` ones (uniform among the best), `self`, or another run.
 
-        Raises UsageError for any other opponent and BoardError for a run of another board, or on a growing board.
+        ties: as for `candidates`, for both where the opponent is a run, too.
+        Raises UsageError for any other opponent or ties and BoardError for a run of another board, or on a growing
+        board.
         """
         self._needs_all("an exact evaluation")
         graph = self.graph
         if isinstance(against, Run):
             graph = self.common_graph(against)
-            name, opponent = against.config.learner, against.policy_on(graph)
+            name, opponent = against.config.learner, against.policy_on(graph, ties)
         elif against == "random":
             name, opponent = against, random_policy(graph)
         elif against == "optimal":
             name, opponent = against, optimal_policy(graph, self.solution)
         elif against == "self":
-            name, opponent = against, self.policy
+            name, opponent = against, self.policy_on(graph, ties)
         else:
             raise UsageError(f"unknown opponent {against!r}; choose random, optimal, self or a run file")
-        agent = self.policy_on(graph)
-        lines = {seat: self._real(losing_line(self.graph, self.policy, number)) for number, seat in enumerate(SEATS)}
+        own, agent = self.policy_on(self.graph, ties), self.policy_on(graph, ties)
+        lines = {seat: self._real(losing_line(self.graph, own, number)) for number, seat in enumerate(SEATS)}
         second = match(graph, opponent, agent)
         return Evaluation(
             against=name,
@@ -354,6 +393,7 @@ class Run:
             second=(second[2], second[1], second[0]),
             unbeatable={seat: line is None for seat, line in lines.items()},
             losing_line=lines,
+            ties=ties,
         )
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:

@@ -20,6 +20,7 @@ from ttt_batch.growth import N_SHARED, SHARED_CODES, SHARED_OUTCOMES, Grown, Gro
 from ttt_batch.policy import Choice, Policy, policy_among, row_choices
 from ttt_batch.run import SEATS, Run
 from ttt_batch.spaces import Space, check_enumerable
+from ttt_batch.ties import Ties, check_ties, ends_alone, keep_soonest
 
 PLAYERS = ("random", "one-ply", "two-ply")
 """The scripted players; in kernels by their number, which is how many plies they look ahead."""
@@ -34,6 +35,7 @@ class Agent(NamedTuple):
 
     tables, graph, growth: of a `Grown`; its borrowed rows are written to, and nothing that it holds.
     choice: the learner's rule.  worth: float64[P, 4].  chosen: bool[cells], scratch.
+    solution: int8[S], by which the soonest of its moves are kept (see `ties`); empty where all are.
     """
 
     tables: Any
@@ -42,6 +44,7 @@ class Agent(NamedTuple):
     choice: Choice
     worth: Any
     chosen: Any
+    solution: Any
 
 
 @inlined
@@ -91,13 +94,15 @@ def scripted_cells(places: Places, own: Any, other: Any, plies: Any) -> Any:
 
 @kernel
 def agent_cells(agent: Agent, code: Any, ply: Any) -> Any:
-    """Cells (int64, bits) that an agent's rule may pick in an unfinished position; `minimax-q` may name occupied ones.
+    """Cells (int64, bits) that an agent may pick in an unfinished position; `minimax-q` may name occupied ones.
 
     Compiled by itself: what differs from learner to learner is here, and every kernel that asks an agent shares it.
     """
     graph = agent.graph
     row, image = row_at(agent.tables, graph, agent.growth, code, ply, agent.worth)
     row_choices(agent.tables, graph, agent.choice, row, agent.chosen)
+    if agent.solution.shape[0] != 0:
+        keep_soonest(graph, agent.solution, row, agent.chosen)
     lo, hi = edges_of(graph, row)
     cells = np.int64(0)
     for edge in range(lo, hi):
@@ -146,11 +151,17 @@ def scripted_policy(run: Run, player: str) -> Policy:
     return policy_among(run.graph, allowed)
 
 
-def make_agent(run: Run) -> Agent:
-    """What kernels ask for the moves of a run; on an enumerated board its tables are copied."""
+def make_agent(run: Run, ties: Ties = "any") -> Agent:
+    """What kernels ask for the moves of a run; on an enumerated board its tables are copied.  Raises UsageError."""
+    check_ties(ties)
     grown = run.grown if run.grown is not None else _as_grown(run)
-    chosen = np.zeros(run.board.cells, np.bool_)
-    return Agent(grown.tables, grown.graph, grown.growth, run.learner.choice, run.worth, chosen)
+    chosen, solution = np.zeros(run.board.cells, np.bool_), np.zeros(0, np.int8)
+    if ties == "soonest":
+        solution = ends_alone(grown.graph.outcome)
+        if run.grown is None:
+            n_open = run.graph.first_edge.size - 1  # the same rows in both graphs, and behind them the ends of games
+            solution[:n_open] = run.solution_in_plies[:n_open]
+    return Agent(grown.tables, grown.graph, grown.growth, run.learner.choice, run.worth, chosen, solution)
 
 
 def _as_grown(run: Run) -> Grown:

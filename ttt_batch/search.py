@@ -25,6 +25,7 @@ from ttt_batch.growth import hash_of
 from ttt_batch.memory import free_memory
 from ttt_batch.run import Run
 from ttt_batch.scripted import Agent, agent_cells, make_agent, n_bits, nth_cell, seat_number
+from ttt_batch.ties import Ties
 
 PROVED, REFUTED, PAUSED = range(3)
 STATUS = ("proved", "refuted", "undecided")
@@ -202,11 +203,11 @@ class Verdict:
         return None if self.status == STATUS[PAUSED] else self.status == STATUS[PROVED]
 
 
-def search(run: Run, seat: str, *, budget: int = BUDGET, agent: Agent | None = None) -> Verdict:
+def search(run: Run, seat: str, *, budget: int = BUDGET, ties: Ties = "any", agent: Agent | None = None) -> Verdict:
     """Look for a game that a run's agent can lose in a seat, `first` or `second`.
 
     budget: positions to enter at most, 1 to 500,000,000; each takes 16 to 32 bytes.
-    agent: what `make_agent` makes of the run, if it is at hand.
+    ties: as for `Run.candidates`.  agent: what `make_agent` makes of the run with these ties, if it is at hand.
     Raises UsageError.  The run does not change.
     """
     budget, number = whole("budget", budget, 1, MAX_BUDGET), seat_number(seat)
@@ -217,7 +218,7 @@ def search(run: Run, seat: str, *, budget: int = BUDGET, agent: Agent | None = N
             "give a smaller one"
         )
     if agent is None:
-        agent = make_agent(run)
+        agent = make_agent(run, ties)
     cells = run.board.cells
     masks = np.array(run.board.line_masks, np.int64).reshape(-1, 2)
     hunt = Hunt(

@@ -12,6 +12,7 @@ import numpy as np
 from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.notation import check_possible, parse_any, rows_text
 from ttt_batch.run import SEATS, Run
+from ttt_batch.ties import Ties, check_ties
 from ttt_batch.truth import Truth
 
 
@@ -20,7 +21,7 @@ class Move:
     """One free cell of a position, for the player to move.
 
     cell: from 0.  name: as `Board.cell_name` has it.  value: the agent's, nan where never seen.
-    probability: that the agent moves there, by its rule.
+    probability: that the agent moves there.
     visits: updates so far of the entry that `value` stands in; None where they are not counted.
     truth: of best play after the move, its plies counted from the position before it; None on a growing board.
     keeps: whether the move keeps the result of best play.  best: whether it also wins as soon or loses as late as can
@@ -78,6 +79,7 @@ class Shown:
     line: cells of best play for both from here on, the lowest of equals each time; None on a growing board.
     images: the distinct ones by code, where they were asked for.
     learner, worth: the learner's name, and what a win, a draw and a loss are worth to `player` on its scale.
+    ties: which of the moves that its rule may pick the agent plays, see `ties`.
     """
 
     board: Board
@@ -93,6 +95,7 @@ class Shown:
     keeps: float | None
     line: tuple[int, ...] | None
     images: tuple[Image, ...] | None
+    ties: Ties = "any"
 
     @property
     def code(self) -> int:
@@ -109,6 +112,7 @@ class Shown:
         return {
             "board": self.board.name,
             "learner": self.learner,
+            "ties": self.ties,
             "position": rows_text(self.board, self.position),
             "code": self.code,
             "to_move": None if self.player is None else SEATS[self.player],
@@ -136,19 +140,21 @@ class Shown:
         }
 
 
-def show(run: Run, position: str | int | Position, *, symmetric: bool = False) -> Shown:
+def show(run: Run, position: str | int | Position, *, symmetric: bool = False, ties: Ties = "any") -> Shown:
     """Gather everything about a position, given as `notation.parse_any` reads it, as a code or as marks.
 
-    symmetric: its images, too.  Raises BoardError for a position that no game reaches.  The run does not change.
+    symmetric: its images, too.  ties: as for `Run.candidates`.
+    Raises BoardError for a position that no game reaches, and UsageError for other ties.  The run does not change.
     """
     board = run.board
     marks = parse_any(position, board) if isinstance(position, str) else check_possible(run.position(position), board)
+    check_ties(ties)
     outcome, mover = board.outcome(marks), (board.cells - marks.count(EMPTY)) % 2
     value = run.value(marks) + 0.0  # which is 0 where it was -0
     truth, chosen = run.truth(marks), list[int]()
     moves: tuple[Move, ...] = ()
     if outcome == UNFINISHED:
-        chosen = run.candidates(marks)
+        chosen = run.candidates(marks, ties)
         moves = _moves(run, marks, mover, chosen, truth)
     return Shown(
         board=board,
@@ -164,6 +170,7 @@ def show(run: Run, position: str | int | Position, *, symmetric: bool = False) -
         keeps=None if truth is None or not moves else sum(move.probability for move in moves if move.keeps),
         line=None if truth is None else best_play(run, marks),
         images=_images(run, marks) if symmetric else None,
+        ties=ties,
     )
 
 

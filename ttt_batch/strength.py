@@ -1,8 +1,9 @@
 """An agent made weaker on purpose, so that people of any strength have a game.
 
 Each move is decided anew: with probability `epsilon` it goes to any free cell, each equally likely, as in training;
-else with probability `1 - level` it is drawn by softmax over the agent's values; else the agent's own rule picks.
-At level 1 and epsilon 0 nothing is drawn here, and the agent plays exactly as it is.
+else with probability `1 - level` it is drawn by softmax over the agent's values; else the agent's own rule picks, and
+`ties` says among which of the moves that it may pick.
+At level 1 and epsilon 0 nothing is drawn here, and with ties `any` the agent plays exactly as it is.
 """
 
 import math
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import EMPTY, UNFINISHED, Board, Position
 from ttt_batch.errors import UsageError
+from ttt_batch.ties import Ties, check_ties, soonest_cells
 from ttt_batch.truth import Truth
 
 TEMPERATURE = 0.25
@@ -65,18 +67,27 @@ class Weakened:
     level: share of moves by its own rule, 0 to 1; the others are drawn by softmax over its values.
     epsilon: share of moves to any free cell, 0 to 1; it comes first.
     rng: what these are drawn with; the caller draws among `candidates` as ever, and may use the same.
+    ties: `any` of the moves that its own rule may pick, or the `soonest` wins and latest losses of them, see `ties`.
 
-    Raises UsageError for a level or an epsilon outside 0 to 1.
+    Raises UsageError for a level or an epsilon outside 0 to 1, and for other ties.
     """
 
-    def __init__(self, agent: Playing, level: float = 1.0, epsilon: float = 0.0, rng: random.Random | None = None):
+    def __init__(
+        self,
+        agent: Playing,
+        level: float = 1.0,
+        epsilon: float = 0.0,
+        rng: random.Random | None = None,
+        ties: Ties = "any",
+    ):
+        check_ties(ties)
         for name, value, meaning in (
             ("level", level, "1 plays its best, 0 draws every move by softmax"),
             ("epsilon", epsilon, "it is the share of random moves"),
         ):
             if not 0 <= value <= 1:  # refuses NaN, too
                 raise UsageError(f"{name} {value:g} is outside 0 to 1; {meaning}")
-        self._agent, self._level, self._epsilon = agent, level, epsilon
+        self._agent, self._level, self._epsilon, self._ties = agent, level, epsilon, ties
         self._rng = random.Random() if rng is None else rng
 
     @property
@@ -100,7 +111,8 @@ class Weakened:
         if self._level < 1 and self._rng.random() >= self._level:
             shares = softmax_shares(self.move_values(position), TEMPERATURE * span_of(self._agent, position))
             return self._rng.choices(list(shares), list(shares.values()))
-        return self._agent.candidates(position)
+        cells = self._agent.candidates(position)
+        return cells if self._ties == "any" else soonest_cells(self._agent, position, cells)
 
     def move_values(self, position: Position) -> dict[int, float]:
         """The agent's own value of each free cell."""

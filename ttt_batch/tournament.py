@@ -10,6 +10,7 @@ from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.matches import CONFIDENCE, DEVIATIONS, MAX_GAMES, Tally
 from ttt_batch.meetings import Meeting, Shares, make_field
 from ttt_batch.run import Run
+from ttt_batch.ties import Ties
 from ttt_batch.truth import RESULTS
 
 GAMES = 1_000
@@ -53,6 +54,7 @@ class Tournament:
     meetings: `[first][second]`, every run also against itself, which counts for no points.
     exact: whether the results are exact.  games: played in each meeting where they are not, with this seed.
     standings: best first, runs of equal points in the order given.
+    ties: how all of them play, as for `Run.candidates`.
     """
 
     board: str
@@ -62,12 +64,14 @@ class Tournament:
     games: int | None
     seed: int
     standings: tuple[Standing, ...]
+    ties: Ties = "any"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them; `run` counts from 0 in the order given."""
         return {
             "board": self.board,
             "runs": list(self.names),
+            "ties": self.ties,
             "exact": self.exact,
             "games": self.games,
             "seed": None if self.exact else self.seed,
@@ -89,18 +93,20 @@ class Tournament:
         }
 
 
-def tournament(runs: Sequence[Run], names: Sequence[str], *, games: int | None = None, seed: int = 0) -> Tournament:
+def tournament(
+    runs: Sequence[Run], names: Sequence[str], *, games: int | None = None, seed: int = 0, ties: Ties = "any"
+) -> Tournament:
     """Let every run meet every run in both seats, itself included.
 
     games: played in each meeting, 1 to 10**9.  If not given, results are exact on enumerated boards, and GAMES are
-    played elsewhere.  seed: any integer of 64 bits.
+    played elsewhere.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.
 
     Raises UsageError for fewer than two runs, BoardError for runs of different boards, and without `games` for runs of
     which only some take all images of a position for one.
     """
     if len(runs) < 2:
         raise UsageError("a tournament takes two runs or more; evaluate judges one alone")
-    field, seed = make_field(runs, names), _seed(seed)
+    field, seed = make_field(runs, names, ties), _seed(seed)
     if games is not None:
         games = _games(games)
     elif not field.exact:
@@ -113,7 +119,9 @@ def tournament(runs: Sequence[Run], names: Sequence[str], *, games: int | None =
         games = GAMES
     n = len(runs)
     meetings = tuple(tuple(field.meet(i, j, games, seed) for j in range(n)) for i in range(n))
-    return Tournament(runs[0].board.name, tuple(names), meetings, games is None, games, seed, _standings(meetings))
+    return Tournament(
+        runs[0].board.name, tuple(names), meetings, games is None, games, seed, _standings(meetings), ties
+    )
 
 
 def _standings(meetings: Sequence[Sequence[Meeting]]) -> tuple[Standing, ...]:
@@ -141,6 +149,7 @@ class Series:
 
     names: the two.  games: played in all, every other one with the second of them moving first.
     meetings: those in which the first of them moves first, then the others; one alone against itself.
+    ties: how both play, as for `Run.candidates`.
     """
 
     board: str
@@ -148,6 +157,7 @@ class Series:
     games: int
     seed: int
     meetings: tuple[Meeting, ...]
+    ties: Ties = "any"
 
     @property
     def itself(self) -> bool:
@@ -181,6 +191,7 @@ class Series:
         return {
             "board": self.board,
             "runs": list(self.names),
+            "ties": self.ties,
             "games": self.games,
             "seed": self.seed,
             "confidence": CONFIDENCE,
@@ -193,15 +204,18 @@ class Series:
         }
 
 
-def series(first_run: Run, second_run: Run, names: Sequence[str], *, games: int, seed: int = 0) -> Series:
+def series(
+    first_run: Run, second_run: Run, names: Sequence[str], *, games: int, seed: int = 0, ties: Ties = "any"
+) -> Series:
     """Play games between two agents, the first of them moving first in every other game, beginning with the first.
 
     Of a run against itself all games are one meeting.  Beside the sample stands what is expected exactly, where the
     board is enumerated and both runs keep it alike.
-    games: 1 to 10**9.  seed: any integer of 64 bits.  Raises UsageError, and BoardError for runs of different boards.
+    games: 1 to 10**9.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.
+    Raises UsageError, and BoardError for runs of different boards.
     """
-    field, games, seed = make_field([first_run, second_run], names), _games(games), _seed(seed)
+    field, games, seed = make_field([first_run, second_run], names, ties), _games(games), _seed(seed)
     itself = first_run is second_run
     seats = [(0, 0, games)] if itself else [(0, 1, (games + 1) // 2), (1, 0, games // 2)]
     meetings = tuple(field.meet(one, other, number, seed) for one, other, number in seats if number)
-    return Series(first_run.board.name, (names[0], names[1]), games, seed, meetings)
+    return Series(first_run.board.name, (names[0], names[1]), games, seed, meetings, ties)

@@ -19,6 +19,7 @@ from ttt_batch.strength import Playing, Weakened
 from ttt_batch.terminal.drawing import WIDTH, draw_board, move_name
 from ttt_batch.terminal.faces import rule
 from ttt_batch.terminal.hints import Hints, draw_legend, draw_values, hints_of, prepare, shown_value
+from ttt_batch.ties import MEANING, Ties
 
 PACE = 1.0
 """Seconds a move on a terminal, unless another pace is asked for."""
@@ -50,6 +51,7 @@ def watch(
     seed: int | None = None,
     level: float = 1.0,
     epsilon: float = 0.0,
+    ties: Ties = "any",
     pause: Callable[[float], object] | None = None,
 ) -> int:
     """Let two agents of one board play a game; return its outcome, UNFINISHED if the person left before.
@@ -59,9 +61,9 @@ def watch(
     printed one below the other on a terminal, too.
     seed: fixes everything that is drawn.
     stdin: where the person may type what leaves; Ctrl-C leaves, too.
-    level, epsilon: both agents' strength, see `Weakened`.  pause: waits; by the keyboard if not given.
+    level, epsilon, ties: how both agents play, see `Weakened`.  pause: waits; by the keyboard if not given.
 
-    Raises UsageError for a number outside its range, and BoardError for agents of different boards.
+    Raises UsageError for a number outside its range or other ties, and BoardError for agents of different boards.
     """
     live = is_live(stdout)
     pace = (PACE if live else 0.0) if pace is None else pace
@@ -72,8 +74,10 @@ def watch(
             f"one run plays {first.board.name}, the other {second.board.name}; choose two runs of one board"
         )
     rng = random.Random(seed)
-    agents = tuple(Weakened(agent, level, epsilon, rng) for agent in (first, second))
+    agents = tuple(Weakened(agent, level, epsilon, rng, ties) for agent in (first, second))
     title = [f"{first.board.name}: {rule(first.board)}", f"X: {names[0]}", f"O: {names[1]}", ""]
+    if ties != "any":
+        title.insert(-1, f"ties: {MEANING[ties]}")
     outcome = UNFINISHED
     for agent in (first, second):
         prepare(agent)

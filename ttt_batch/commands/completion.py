@@ -5,6 +5,7 @@ A test compares them with the registries.
 """
 
 from collections.abc import Callable
+from typing import Literal
 
 LEARNERS = ("td", "sutton-barto", "value-feed", "minimax-q", "backward-q", "greedy-td")
 BOARDS = (
@@ -16,6 +17,7 @@ FORMATS = ("html", "csv", "raw", "pickle", "pickle-text", "npz", "json", "parque
 SEATS = ("first", "second")
 OPPONENTS = ("random", "one-ply", "two-ply", "optimal", "self")
 PLOTS = ("curves", "opening", "coverage")
+TIES: tuple[Literal["soonest", "any"], ...] = ("soonest", "any")
 SWITCH = ("on", "off", "auto")
 
 

@@ -19,6 +19,7 @@ from ttt_batch.commands.shared import (
     load_run,
     player_named,
     say,
+    ties_named,
     two_numbers,
     working,
 )
@@ -80,6 +81,14 @@ def export_(
         str | None,
         typer.Option(metavar="first|second", help="Whose values go into one file.", autocompletion=offering(*SEATS)),
     ] = None,
+    ties: Annotated[
+        str | None,
+        typer.Option(
+            metavar="soonest|any",
+            help="How the agent plays on a page, as for play.  [default: soonest]",
+            autocompletion=offering(*completion.TIES),
+        ),
+    ] = None,
     overwrite: Overwrite = False,
     trust: Trust = False,
     quiet: Quiet = False,
@@ -94,12 +103,15 @@ def export_(
         raise UsageError(f"unknown format {to!r}; choose one of: html, {', '.join(FORMATS)}")
     if to == "html" and (len(out) != 1 or player is not None):
         raise UsageError("a page is one file for both players; give one --out FILE and no --player")
+    if to != "html" and ties is not None:
+        raise UsageError(f"--ties {ties} is for a page to play on; {to} holds the table as it is: leave it out")
+    rule = ties_named(ties or "soonest")
     with working(quiet=quiet):
         run = load_run(path, trust)
         if to == "html":
             from ttt_batch.web import export_page
 
-            files = [export_page(run, out[0], overwrite=overwrite)]
+            files = [export_page(run, out[0], ties=rule, overwrite=overwrite)]
         else:
             files = export_run(run, to, out, player=player_named(player), overwrite=overwrite)
     answer(json, lambda: {"files": [str(written) for written in files]}, lambda: _written(files))
@@ -146,10 +158,11 @@ def import_(
             draw_worth=two_numbers(draw_worth),
         )
     run.save(out, overwrite=overwrite)
+    judged = " (--ties any)" if run.grown is None else ""
     answer(
         json,
         lambda: training_summary(run, str(out)),
-        lambda: f"saved {out}: {run.config.learner} on {run.config.board}, {verdict_text(run)}",
+        lambda: f"saved {out}: {run.config.learner} on {run.config.board}, {verdict_text(run)}{judged}",
     )
 
 

@@ -6,7 +6,18 @@ from typing import Annotated
 import typer
 
 from ttt_batch.commands.completion import OPPONENTS, offering
-from ttt_batch.commands.shared import Json, Quiet, RunPath, Trust, answer, load_run, run_name, working
+from ttt_batch.commands.shared import (
+    Json,
+    Quiet,
+    RunPath,
+    TiesRule,
+    Trust,
+    answer,
+    load_run,
+    run_name,
+    ties_named,
+    working,
+)
 
 
 def evaluate(
@@ -32,6 +43,7 @@ def evaluate(
             help="Positions to search per seat for a way to beat it, on such boards only.  [default: 2000000]",
         ),
     ] = None,
+    ties: TiesRule = "any",
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -41,7 +53,7 @@ def evaluate(
     from ttt_batch.reports.evaluation import evaluation_text, grown_evaluation_text
     from ttt_batch.scripted import PLAYERS
 
-    run = load_run(path, trust)
+    rule, run = ties_named(ties), load_run(path, trust)
     sampling = {"games": games, "seed": seed, "budget": budget}
     given = {name: value for name, value in sampling.items() if value is not None}
     if run.grown is not None:
@@ -53,7 +65,7 @@ def evaluate(
                 f"choose one of: {', '.join(PLAYERS)}"
             )
         with working(quiet=quiet):
-            sampled = evaluate_grown(run, PLAYERS if against is None else [against], **given)
+            sampled = evaluate_grown(run, PLAYERS if against is None else [against], ties=rule, **given)
         answer(json, sampled.as_dict, lambda: grown_evaluation_text(run, sampled, run_name(path)))
         return
     if given:
@@ -63,13 +75,13 @@ def evaluate(
         )
     with working(quiet=quiet):
         if against in (None, "random", "optimal", "self"):
-            evaluation = run.evaluation(against or "random")  # type: ignore[arg-type]
+            evaluation = run.evaluation(against or "random", rule)  # type: ignore[arg-type]
         elif against in PLAYERS:
             from ttt_batch.matches import scripted_evaluation
 
-            evaluation = scripted_evaluation(run, against)
+            evaluation = scripted_evaluation(run, against, rule)
         elif Path(against).exists():
-            evaluation = run.evaluation(load_run(Path(against), trust))
+            evaluation = run.evaluation(load_run(Path(against), trust), rule)
         else:
             raise UsageError(
                 f"unknown opponent {against!r}: neither {', '.join(PLAYERS)}, optimal or self nor an existing run file"
@@ -105,6 +117,7 @@ def show(
     symmetric: Annotated[
         bool, typer.Option("--symmetric", help="Its images under the board's rotations and reflections, too.")
     ] = False,
+    ties: TiesRule = "any",
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -113,8 +126,9 @@ def show(
     from ttt_batch.reports.position import show_text
     from ttt_batch.showing import show as look_up
 
+    rule = ties_named(ties)
     with working(quiet=quiet):
-        shown = look_up(load_run(path, trust), position.strip() or 0, symmetric=symmetric)
+        shown = look_up(load_run(path, trust), position.strip() or 0, symmetric=symmetric, ties=rule)
     answer(json, shown.as_dict, lambda: show_text(shown, run_name(path)))
 
 
@@ -125,6 +139,7 @@ def tournament(
         typer.Option(metavar="N", help="Play so many games a meeting.  [default: exact results; 1000 on large boards]"),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of these games.  [default: 0]")] = None,
+    ties: TiesRule = "any",
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -134,9 +149,10 @@ def tournament(
     from ttt_batch.reports.tournament import tournament_text
     from ttt_batch.tournament import tournament as hold
 
+    rule = ties_named(ties)
     with working(quiet=quiet):
         runs = [load_run(path, trust) for path in paths]
         if seed is not None and games is None and runs[0].grown is None:
             raise UsageError(f"--seed {seed} is for games that are played; results here are exact: leave it out")
-        found = hold(runs, [run_name(path) for path in paths], games=games, seed=seed or 0)
+        found = hold(runs, [run_name(path) for path in paths], games=games, seed=seed or 0, ties=rule)
     answer(json, found.as_dict, lambda: tournament_text(found))

@@ -12,12 +12,14 @@ from ttt_batch.commands.shared import (
     Json,
     Quiet,
     RunPath,
+    TiesRule,
     Trust,
     answer,
     command_line,
     first_given,
     load_run,
     run_name,
+    ties_named,
     working,
 )
 
@@ -51,6 +53,7 @@ def play(
     ] = "first",
     level: Level = 1.0,
     epsilon: Epsilon = 0.0,
+    ties: TiesRule = "soonest",
     plain: Annotated[
         bool, typer.Option("--plain", help="Prompts and lines also on a terminal that could show a screen.")
     ] = False,
@@ -68,12 +71,16 @@ def play(
     trust: Trust = False,
     quiet: Quiet = False,
 ) -> None:
-    """Play against an agent in the terminal; after each game it says which moves gave something away."""
+    """Play against an agent in the terminal; after each game it says which moves gave something away.
+
+    With --ties soonest the agent may leave a line in which evaluate, whose ties are any, beats it.
+    """
     from ttt_batch.errors import RunFileError, UsageError
 
     persons = {**{name: number for number, name in enumerate(SEATS)}, "alternate": None}
     if seat not in persons:
         raise UsageError(f"unknown seat {seat!r}; choose first, second or alternate")
+    rule = ties_named(ties)
     if out is not None and not learn:
         raise UsageError("--out is for what a run learns; give it with --learn")
     if out is not None and out.exists():
@@ -116,6 +123,7 @@ def play(
             record=keeper,
             level=level,
             epsilon=epsilon,
+            ties=rule,
             plain=plain,
         )
 
@@ -134,6 +142,7 @@ def watch(
     ] = None,
     level: Level = 1.0,
     epsilon: Epsilon = 0.0,
+    ties: TiesRule = "any",
     seed: Annotated[int | None, typer.Option(help="Seed of the games.  [default: 0]")] = None,
     trust: Trust = False,
     quiet: Quiet = False,
@@ -142,6 +151,7 @@ def watch(
     """Watch two agents play a game move by move, or count the results of many."""
     from ttt_batch.errors import UsageError
 
+    rule = ties_named(ties)
     if json and games is None:
         raise UsageError("--json is for results; give it with --games N")
     if games is not None:
@@ -166,12 +176,13 @@ def watch(
                 seed=seed or 0,
                 level=level,
                 epsilon=epsilon,
+                ties=rule,
             )
             return
         from ttt_batch.reports.tournament import series_text
         from ttt_batch.tournament import series
 
-        found = series(first, second, names, games=games, seed=seed or 0)
+        found = series(first, second, names, games=games, seed=seed or 0, ties=rule)
     answer(json, found.as_dict, lambda: series_text(found))
 
 

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ttt_batch.commands.completion import TIES, offering
+
 if TYPE_CHECKING:
     from ttt_batch.progress import Reporter
     from ttt_batch.run import Run
+    from ttt_batch.ties import Ties
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")]
@@ -23,6 +26,26 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stand
 Trust = Annotated[
     bool, typer.Option("--trust", help="Open a run file that another program changed, though its digest is wrong.")
 ]
+
+TiesRule = Annotated[
+    str,
+    typer.Option(
+        metavar="soonest|any",
+        help="What the agent plays of the moves that its rule may pick: soonest takes the quickest true win or the "
+        "longest true loss (wins in one only, where a board is too large to enumerate); any takes any of them.",
+        autocompletion=offering(*TIES),
+    ),
+]
+
+
+def ties_named(name: str) -> "Ties":
+    """Check a rule of play's name, without loading numba for it."""
+    from ttt_batch.errors import UsageError
+
+    for ties in TIES:
+        if name == ties:
+            return ties
+    raise UsageError(f"unknown ties {name!r}; choose {' or '.join(TIES)}")
 
 
 def load_run(path: Path, trust: bool, report: "Reporter | None" = None) -> "Run":

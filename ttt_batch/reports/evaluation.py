@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ttt_batch.notation import moves_text
 from ttt_batch.reports.layout import line_of_play, row
 from ttt_batch.run import SEATS, Evaluation, Run
+from ttt_batch.ties import MEANING, Ties
 from ttt_batch.truth import RESULTS
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ def evaluation_text(run: Run, evaluation: Evaluation, name: str) -> str:
     """What `evaluate` prints: exact results per seat, the verdicts, and where it can be beaten, how."""
     lines = [
         f"{name}: {run.config.learner} on {run.config.board}, {run.games:,} games",
+        f"ties: {MEANING[evaluation.ties]}",
         "",
         row(f"against {evaluation.against}, exactly", *RESULTS),
         row("as first", *evaluation.first),
@@ -26,17 +29,21 @@ def evaluation_text(run: Run, evaluation: Evaluation, name: str) -> str:
         if line is None:
             lines.append(f"unbeatable as {seat}: no opponent and no tie-break beats it")
         else:
-            lines += [f"can be beaten as {seat}:", *line_of_play(run.board, line)]
+            lines += _beaten(run, seat, line, evaluation.ties)
     return "\n".join(lines)
 
 
 def grown_evaluation_text(run: Run, evaluation: "GrownEvaluation", name: str) -> str:
     """What `evaluate` prints on a board too large to enumerate: verdicts of the search, then sampled matches."""
-    lines = [f"{name}: {run.config.learner} on {run.config.board}, {run.games:,} games", ""]
+    lines = [
+        f"{name}: {run.config.learner} on {run.config.board}, {run.games:,} games",
+        f"ties: {MEANING[evaluation.ties]}",
+        "",
+    ]
     for seat, verdict in evaluation.verdicts.items():
         found = f"{verdict.positions:,} position{'s' * (verdict.positions != 1)}"
         if verdict.line is not None:
-            lines += [f"can be beaten as {seat}:", *line_of_play(run.board, verdict.line)]
+            lines += _beaten(run, seat, verdict.line, evaluation.ties)
         elif verdict.unbeatable:
             lines += [f"unbeatable as {seat}: no opponent and no tie-break beats it ({found} searched)", ""]
         else:
@@ -49,6 +56,17 @@ def grown_evaluation_text(run: Run, evaluation: "GrownEvaluation", name: str) ->
             shares = ("{:.4f} ({:.4f}-{:.4f})".format(*tally.share(result)) for result in RESULTS)
             lines.append(_wide_row(f"as {seat}", shares))
     return "\n".join(lines)
+
+
+def _beaten(run: Run, seat: str, line: list[int], ties: Ties) -> list[str]:
+    """That an agent can be beaten in a seat, how, and where `play`, whose ties are others, does not go that way."""
+    lines = [f"can be beaten as {seat}:", *line_of_play(run.board, line)]
+    followed = run.leaves(line, SEATS.index(seat)) if ties == "any" else None
+    if followed is not None:
+        left = moves_text(run.board, line[: followed + 1]).split()[-1]
+        why = "it takes the soonest win or the latest loss"
+        lines += [f"  play leaves this line before {left}: {why};", "  --ties soonest judges that", ""]
+    return lines
 
 
 def _wide_row(label: str, cells: Iterable[str]) -> str:

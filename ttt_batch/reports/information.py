@@ -5,6 +5,7 @@ from typing import Any
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.reports.training import verdict_text
 from ttt_batch.run import SEATS, Run
+from ttt_batch.ties import MEANING
 
 
 def run_information(run: Run, path: str, size: int) -> dict[str, Any]:
@@ -59,6 +60,7 @@ def information_text(information: dict[str, Any], run: Run) -> str:
         ("numbers", ", ".join(f"{key} {config[key]}" for key in ("epsilon", "alpha", "gamma", "draw_worth"))),
         ("seed", str(config["seed"])),
         ("verdict", verdict_text(run)),
+        ("ties", MEANING["any"] if run.grown is None else ""),
         *(
             (f"tables/{name}", f"{table['dtype']} [{table['axes']}] {table['shape']}: {table['meaning']}")
             for name, table in information["tables"].items()

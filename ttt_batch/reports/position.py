@@ -11,6 +11,7 @@ from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
 from ttt_batch.notation import moves_text, rows_text
 from ttt_batch.reports.layout import WIDTH, draw, pictures, plain, side_by_side
 from ttt_batch.showing import Move, Shown
+from ttt_batch.ties import MEANING
 
 
 def show_text(shown: Shown, name: str) -> str:
@@ -88,7 +89,7 @@ def _summary(shown: Shown) -> list[str]:
     elif shown.outcome == UNFINISHED:
         rows.append(("truth", f"{shown.truth} with best play"))
     if shown.outcome == UNFINISHED:
-        rows.append(("agent", _choice(shown)))
+        rows += [("ties", MEANING[shown.ties]), ("agent", _choice(shown))]
         best = [move.name for move in shown.moves if move.best]
         if best:
             why = {"win": " (win soonest)", "draw": "", "loss": " (lose latest)"}

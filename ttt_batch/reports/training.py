@@ -5,25 +5,30 @@ from typing import Any
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.reports.layout import row
 from ttt_batch.run import SEATS, Run
+from ttt_batch.ties import MEANING
 from ttt_batch.truth import RESULTS
 
 
 def verdict_text(run: Run) -> str:
-    """The verdict on the tables as they are, with the game since which it holds where it is good in both seats."""
+    """The verdict on the tables as they are, with any ties, and the game since which it is good in both seats."""
     if run.grown is not None:
         return (
             f"{int(run.statistics['positions'][-1]):,} positions in the table; "
             "whether it can be beaten is for evaluate to search"
         )
-    unbeatable = run.statistics["unbeatable"]
-    since = unbeatable_since(run.statistics["games"], unbeatable)
+    last = run.statistics["unbeatable"][-1].tolist()
+    return proof_text(run, dict(zip(SEATS, last, strict=True)))
+
+
+def proof_text(run: Run, unbeatable: dict[str, bool]) -> str:
+    """A verdict by seat, with the game since which it holds; which ties were judged the caller says.
+
+    What training records is judged with any ties; where that is unbeatable the soonest are.
+    """
+    since = unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
     if since is not None:
         return f"unbeatable in both seats at every recorded point since game {since:,}"
-    seats = [
-        f"{'unbeatable' if good else 'can be beaten'} as {seat}"
-        for seat, good in zip(SEATS, unbeatable[-1], strict=True)
-    ]
-    return ", ".join(seats)
+    return ", ".join(f"{'unbeatable' if good else 'can be beaten'} as {seat}" for seat, good in unbeatable.items())
 
 
 def training_summary(run: Run, path: str | None) -> dict[str, Any]:
@@ -86,6 +91,7 @@ def training_text(run: Run, path: str, *, compiled: bool = False) -> str:
         row("games played, as first", *played),
         "",
         f"verdict: {verdict_text(run)}",
+        *([f"ties:    {MEANING['any']}"] if run.grown is None else []),
         f"saved:   {path}",
         "",
         f"next:    ttt-batch evaluate {path}",

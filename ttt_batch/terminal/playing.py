@@ -13,6 +13,7 @@ from ttt_batch.terminal.loop import Agent, Pupil, play_games
 from ttt_batch.terminal.plain import Plain
 from ttt_batch.terminal.screen import has_screen, play_on_screen
 from ttt_batch.terminal.view import View
+from ttt_batch.ties import Ties
 
 
 def play(
@@ -26,21 +27,22 @@ def play(
     record: Callable[[Sequence[int]], None] | None = None,
     level: float = 1.0,
     epsilon: float = 0.0,
+    ties: Ties = "soonest",
     plain: bool = False,
 ) -> Score:
     """Play games on a pair of text streams until the person leaves; return the score.
 
     person: the person's seat, 0 (moves first) or 1; None alternates, beginning with 0.
     seed: fixes everything that the agent draws.  pupil, record: as for `play_games`.
-    level, epsilon: the agent's strength, see `Weakened`.
+    level, epsilon, ties: how the agent plays, see `Weakened`.
     plain: lines of text also on a real terminal; elsewhere there is nothing else.
 
-    Raises UsageError for another seat, and for a level or an epsilon outside 0 to 1.
+    Raises UsageError for another seat, other ties, and for a level or an epsilon outside 0 to 1.
     """
     if person not in (0, 1, None):
         raise UsageError(f"person {person!r} is no seat; 0 moves first, 1 second, None alternates")
     rng = random.Random(seed)
-    player = Weakened(agent, level, epsilon, rng)
+    player = Weakened(agent, level, epsilon, rng, ties)
     strength = [f"Agent: level {level:g}, epsilon {epsilon:g}."] if level < 1 or epsilon > 0 else []
 
     def session(face: Face) -> Session:

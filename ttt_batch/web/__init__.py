@@ -17,6 +17,7 @@ from ttt_batch.errors import BoardError
 from ttt_batch.formats.files import check_targets, write_files
 from ttt_batch.run import Run
 from ttt_batch.spaces import check_enumerable, space_of
+from ttt_batch.ties import Ties
 from ttt_batch.truth import QUICKEST
 from ttt_batch.web.about import about, title
 from ttt_batch.web.packing import Packed, pack
@@ -30,27 +31,28 @@ MAX_BYTES = 5_000_000
 """Bytes of the largest page, so that it can be sent around and opens at once."""
 
 
-def export_page(run: Run, path: str | Path, *, overwrite: bool = False) -> Path:
+def export_page(run: Run, path: str | Path, *, ties: Ties = "soonest", overwrite: bool = False) -> Path:
     """Write the page of a run to `path`, whole or not at all, and return the path.
 
+    ties: which of the moves that its rule may pick the agent plays there, as for `Run.candidates`.
     Raises BoardError for a board that is not enumerated or whose page would have more than `MAX_BYTES`, and
     FormatError where the file cannot be written or exists already (unless `overwrite`).
     """
     path = Path(path)
     check_targets([path], overwrite=overwrite)
-    write_files([path], [page_text(run).encode()], overwrite=overwrite)
+    write_files([path], [page_text(run, ties).encode()], overwrite=overwrite)
     return path
 
 
-def page_text(run: Run) -> str:
-    """The page of a run as HTML.  Raises BoardError as `export_page` does."""
+def page_text(run: Run, ties: Ties = "soonest") -> str:
+    """The page of a run as HTML.  Raises BoardError as `export_page` does, and UsageError for other ties."""
     check_enumerable(run.board, space_of(run.board, run.config.symmetry), "a page")
     style, scripts = _source("page.css"), [_source(name) for name in SCRIPTS]
     parts = {
         "title": html.escape(title(run)),
         "policy": _policy(style, *scripts),
         "style": style,
-        "data": _data(run, pack(run)),
+        "data": _data(run, pack(run, ties), ties),
         "scripts": "\n".join(f"<script>\n{script}\n</script>" for script in scripts),
     }
     # One pass, so that nothing within a part is taken for the name of another.
@@ -82,7 +84,7 @@ def _policy(style: str, *scripts: str) -> str:
     )
 
 
-def _data(run: Run, packed: Packed) -> str:
+def _data(run: Run, packed: Packed, ties: Ties) -> str:
     """Everything about this run, as JSON that may stand in HTML."""
     board = run.board
     data: dict[str, Any] = {
@@ -94,7 +96,7 @@ def _data(run: Run, packed: Packed) -> str:
             "lines": board.line_masks,
             "images": board.images(run.config.symmetry),
         },
-        "about": about(run),
+        "about": about(run, ties),
         "scale": {"low": -1 if run.learner.zero_sum else 0, "high": 1},
         "table": {
             "sizes": packed.sizes,

@@ -1,11 +1,16 @@
-"""What the page says about its agent: the verdict, exact results against random play, and how it was trained."""
+"""What the page says about its agent: the verdict, exact results against random play, and how it was trained.
+
+The agent there may play by other ties than those that training judges (see `ties`); verdict, results and losing lines
+are those of the agent on the page.
+"""
 
 from typing import Any
 
 from ttt_batch.board import Board
 from ttt_batch.reports.learners import choice_text
-from ttt_batch.reports.training import verdict_text
+from ttt_batch.reports.training import proof_text
 from ttt_batch.run import SEATS, Run
+from ttt_batch.ties import Ties
 
 AGAINST = {"": "itself", "random": "random moves", "optimal": "best play"}
 """What an agent learned against, by the configuration's opponent; others are digests of a run's table."""
@@ -16,22 +21,29 @@ def title(run: Run) -> str:
     return f"{run.board.name} tic-tac-toe against {run.config.learner}"
 
 
-def about(run: Run) -> dict[str, Any]:
+EQUALS = {
+    "soonest": "the quickest true win or the longest true loss, else any with equal chance",
+    "any": "any with equal chance",
+}
+"""How the agent chooses among the moves that its rule may pick."""
+
+
+def about(run: Run, ties: Ties = "soonest") -> dict[str, Any]:
     """Plain values for the page; every text is a text for people.
 
     results: by seat the probabilities of win, draw and loss against random play.
     losing_line: by seat the cells of a shortest game that the agent can lose, None where it cannot.
     facts: label and text pairs.
     """
-    evaluation = run.evaluation("random")
+    evaluation = run.evaluation("random", ties)
     return {
         "learner": run.config.learner,
         "introduction": _introduction(run),
         "rules": _rules(run.board),
-        "verdict": verdict_text(run),
+        "verdict": proof_text(run, evaluation.unbeatable),
         "results": {seat: list(getattr(evaluation, seat)) for seat in SEATS},
         "losing_line": evaluation.losing_line,
-        "facts": _facts(run),
+        "facts": _facts(run, ties),
     }
 
 
@@ -67,7 +79,7 @@ def _rules(board: Board) -> str:
     return f"Whoever gets {row}{kinds} {'loses' if board.misere else 'wins'}{exact}."
 
 
-def _facts(run: Run) -> list[tuple[str, str]]:
+def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
     """How the agent was trained, as label and text; what is not known is left out."""
     config, origin = run.config, run.provenance
     batch = f"{config.batch:,} games" if isinstance(config.batch, int) else config.batch
@@ -81,6 +93,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("Source", run.learner.source),
         ("Update", run.learner.rule),
         ("Greedy moves", choice_text(run.learner)),
+        ("Among several", EQUALS[ties]),
         ("Games", f"{run.games:,}{duration}"),
         ("Opponent", f"{opponent}{seat}" or "itself"),
         ("Seed", str(config.seed)),

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ttt_batch.graph import rows_of_edges
 from ttt_batch.policy import chosen_edges, legal_edges, row_scores
 from ttt_batch.run import Run
+from ttt_batch.ties import Ties
 
 VALUED_CELLS = 12
 """Cells up to which values are packed: 3x4x3 has 391,062 moves, 4x4x4 has 6,460,008 (6 MB and more)."""
@@ -40,8 +41,11 @@ class Packed(NamedTuple):
     deflated: bytes
 
 
-def pack(run: Run) -> Packed:
-    """Pack the table of a run whose board is enumerated; no such board has more than 16 cells."""
+def pack(run: Run, ties: Ties = "soonest") -> Packed:
+    """Pack the table of a run whose board is enumerated; no such board has more than 16 cells.
+
+    ties: which of the moves that its rule may pick the agent plays, as for `Run.candidates`.
+    """
     graph = run.graph
     n_open = graph.first_edge.size - 1
     codes = graph.code[:n_open]
@@ -49,7 +53,7 @@ def pack(run: Run) -> Packed:
     values, step = _values(run, by_code) if run.board.cells <= VALUED_CELLS else (np.zeros(0, "<i2"), 0.0)
     sections: dict[str, NDArray[Any]] = {
         "rows": _bits(codes, 3**run.board.cells),
-        "candidates": _candidates(run)[by_code].astype("<u2"),
+        "candidates": _candidates(run, ties)[by_code].astype("<u2"),
         "truths": run.solution_in_plies[by_code].astype("i1"),
         "values": values,
     }
@@ -64,10 +68,10 @@ def _bits(codes: NDArray[np.int64], size: int) -> NDArray[np.uint8]:
     return np.packbits(present, bitorder="little")
 
 
-def _candidates(run: Run) -> NDArray[np.int64]:
-    """int64[U]: a bit for each cell that the agent's rule may pick, occupied ones included."""
+def _candidates(run: Run, ties: Ties) -> NDArray[np.int64]:
+    """int64[U]: a bit for each cell that the agent may pick, occupied ones included."""
     graph = run.graph
-    chosen = chosen_edges(graph, run.policy)
+    chosen = chosen_edges(graph, run.policy_on(graph, ties))
     # A sum of different powers of two is their union; 2**16 is far within what a float64 counts exactly.
     bits = 2.0 ** graph.cell[chosen].astype(np.int64)
     return np.bincount(rows_of_edges(graph)[chosen], bits, graph.first_edge.size - 1).astype(np.int64)
