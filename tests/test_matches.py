@@ -227,7 +227,9 @@ def test_evaluate_searches_and_plays_on_a_large_board(large: Path) -> None:
     done = subprocess.run(words, cwd=large.parent, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0
     assert not re.search(r"[^\n\x20-\x7e]", done.stdout)
-    assert done.stdout.startswith("large.h5: td on 5x5x5, 300 games\n\n")
+    assert done.stdout.startswith(
+        "large.h5: td on 5x5x5, 300 games\nties: any move that its rule may pick (--ties any)\n\n"
+    )
     expected = evaluate_grown(large_run(), games=1000, seed=2)
     for seat in SEATS:
         line = expected.verdicts[seat].line

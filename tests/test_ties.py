@@ -17,18 +17,22 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch import terminal, ties
-from ttt_batch.board import EMPTY, UNFINISHED, Board, Position
+from ttt_batch.board import EMPTY, FIRST_WINS, UNFINISHED, Board, Position
 from ttt_batch.errors import UsageError
 from ttt_batch.evaluation import match
 from ttt_batch.learners import LEARNERS
+from ttt_batch.lessons import Lessons
+from ttt_batch.matches import evaluate_grown
 from ttt_batch.notation import parse_any
 from ttt_batch.policy import Policy
 from ttt_batch.reports.evaluation import evaluation_text
 from ttt_batch.run import SEATS, Run
 from ttt_batch.scripted import agent_cells, make_agent
+from ttt_batch.search import search
 from ttt_batch.showing import show
 from ttt_batch.strength import Weakened
 from ttt_batch.tournament import series, tournament
+from ttt_batch.watching import watch
 
 PASSED_UP = "1 5 2 3 9"
 """A position of 3x3 in which O wins with 7 at once, and with 4 or 6 two moves later."""
@@ -232,6 +236,19 @@ def test_results_are_those_of_the_oracle() -> None:
     assert found.second == pytest.approx([float(Fraction(x)) for x in naive.result(board, anything, agent)[::-1]])
 
 
+def test_the_search_and_sampled_matches_judge_the_same() -> None:
+    run = indifferent("2x3x2")
+    exact = run.evaluation("random", "soonest")
+    found = evaluate_grown(run, ["random"], games=2000, ties="soonest")
+    assert found.as_dict()["ties"] == "soonest"
+    for number, seat in enumerate(SEATS):
+        verdict, share = found.verdicts[seat], getattr(exact, seat)[0]
+        assert verdict.unbeatable == exact.unbeatable[seat]
+        check_lost(run, number, verdict.line)
+        assert found.matches["random"][seat].win / 2000 == pytest.approx(share, abs=0.05)
+    assert search(run, "first").unbeatable is False and search(run, "first", ties="soonest").unbeatable
+
+
 @pytest.mark.parametrize(("board", "seat"), [("2x3x2", "first"), ("3x3x2-misere", "second")])
 def test_who_can_be_beaten_with_any_ties_may_be_unbeatable_with_the_soonest(board: str, seat: str) -> None:
     run = indifferent(board)
@@ -292,7 +309,27 @@ def test_play_takes_the_soonest_unless_told_otherwise() -> None:
             answers = "".join(f"{cell}\n" for cell in "123456789") + "0\n0\n"
             score = terminal.play(everywhere, person=0, stdin=io.StringIO(answers), stdout=out, seed=seed, **options)
             wins[name] += score.losses
+            assert ("Agent: ties any." in out.getvalue()) == (name == "any")
     assert wins["soonest"] > wins["any"]
+
+
+def test_a_pupil_plays_the_soonest_of_what_it_knows_now() -> None:
+    lessons = Lessons(trained(games=50))
+    player = Weakened(lessons, ties="soonest")
+    for cells in ([4, 0, 2, 1, 6], [0, 4, 1, 2, 8, 6]):
+        for position in some_positions(lessons.board, 5):
+            assert player.candidates(position) == soonest(lessons.board, position, lessons.run.candidates(position))
+        assert lessons.teach(cells)
+
+
+def test_agents_to_watch_take_the_soonest_where_they_are_told() -> None:
+    run, won = indifferent("2x3x2"), dict.fromkeys(ties.TIES, 0)
+    for name in ties.TIES:
+        for seed in range(20):
+            out = io.StringIO()
+            won[name] += watch(run, run, names=("one", "other"), stdout=out, seed=seed, ties=name) == FIRST_WINS
+            assert ("--ties soonest" in out.getvalue()) == (name == "soonest")
+    assert won["soonest"] == 20 > won["any"]
 
 
 def test_every_command_says_which_policy_it_judged(tmp_path: Any, monkeypatch: Any, capsys: Any) -> None:

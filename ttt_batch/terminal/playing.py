@@ -43,7 +43,9 @@ def play(
         raise UsageError(f"person {person!r} is no seat; 0 moves first, 1 second, None alternates")
     rng = random.Random(seed)
     player = Weakened(agent, level, epsilon, rng, ties)
-    strength = [f"Agent: level {level:g}, epsilon {epsilon:g}."] if level < 1 or epsilon > 0 else []
+    said = [f"level {level:g}, epsilon {epsilon:g}"] if level < 1 or epsilon > 0 else []
+    said += ["ties any"] if ties == "any" else []
+    strength = [f"Agent: {', '.join(said)}."] if said else []
 
     def session(face: Face) -> Session:
         return play_games(player, face, person=person, rng=rng, pupil=pupil, record=record, notes=strength)
