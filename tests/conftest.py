@@ -7,7 +7,9 @@ the others.
 """
 
 import os
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.name in LARGER and any(name in item.name for name in others):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture
+def own_signals() -> Iterator[None]:
+    """Signals are heeded again afterwards as they were before."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)

@@ -11,12 +11,17 @@ from ttt_batch.__main__ import run as run_here
 from ttt_batch.board import Board
 from ttt_batch.compile import kernel
 from ttt_batch.enumeration import enumerate_graph
-from ttt_batch.games import Games, parse_games
+from ttt_batch.game_reader import GameReader
+from ttt_batch.game_source import GameLines
+from ttt_batch.games import CellGames, Games, on_graph
+from ttt_batch.given import given_config, make_pupil
 from ttt_batch.graph import Graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner, Settings, fold, make_game
 from ttt_batch.learners.steps import make_step
 from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, empty_counts
+from ttt_batch.provenance import Clock
+from ttt_batch.run import Run
 from ttt_batch.sequential import learn_games
 
 BOARD = Board()
@@ -41,6 +46,23 @@ def mostly_slow(values: Iterable[Any], *quick: Any) -> list[Any]:
     ]
 
 
+def cells_of(lines: Iterable[str], board: Board = BOARD, *, occupied: bool = False) -> CellGames:
+    """Games as cells; a bad line is an error."""
+    pieces = list(GameReader(board, occupied=occupied).read(GameLines(lines)))
+    assert len(pieces) <= 1, "few enough to be read at once"
+    return pieces[0] if pieces else CellGames(np.zeros(1, np.int64), np.zeros(0, np.int8), np.zeros(0, np.bool_))
+
+
+def games_of(lines: Iterable[str], graph: Graph, board: Board = BOARD) -> Games:
+    """Games on the rows of `graph`, of all positions of `board`; a bad line is an error."""
+    return on_graph(cells_of(lines, board, occupied=bool((graph.code < 0).any())), graph, board, False)
+
+
+def untaught(learner: str | None = None, run: Run | None = None, **options: Any) -> Run:
+    """What `ttt.learn_from` would begin with."""
+    return make_pupil(given_config(learner, run, **options), run).result(Clock())
+
+
 @kernel
 def run_fold(tables: Any, graph: Graph, counts: Counts, step: Any, stale: Any) -> None:
     """The fold of a learner as a kernel that can be called from here."""
@@ -62,7 +84,7 @@ class Subject:
         self.tables = self.learner.start(self.graph, self.worth, np.random.default_rng(seed))
 
     def parse(self, lines: list[str]) -> Games:
-        return parse_games(lines, self.graph).games
+        return games_of(lines, self.graph, self.board)
 
     def learn(self, lines: list[str]) -> None:
         game = make_game(int(self.graph.ply.max()))

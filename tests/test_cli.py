@@ -178,15 +178,6 @@ def test_ctrl_c_before_the_first_batch_says_so_and_writes_nothing(tmp_path: Path
     assert "interrupted" in stderr and "Traceback" not in stderr
 
 
-@pytest.fixture
-def own_signals() -> Iterator[None]:
-    """Signals are heeded again afterwards as they were before."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
-
-
 @pytest.mark.usefixtures("own_signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_after_a_signal_that_ended_it_none_kills_the_process(number: int) -> None:
@@ -369,7 +360,7 @@ def test_recorded_points_stay_above_the_bar(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_time_left_follows_the_speed_of_the_last_seconds() -> None:
     report = Reporter(live=False)
     said = [
-        report._time_left(ttt.Progress(games, 1000, seconds, (0, 0, 0), None, False))
+        report._time_left(games, 1000, seconds)
         for seconds, games in ((0.0, 0), (0.1, 10), (2.0, 200), (14.0, 260), (26.0, 320))
     ]
     assert said == ["", "", ", about 8 s left", ", about 2 min left", ", about 2 min left"]

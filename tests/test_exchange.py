@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import untaught
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
@@ -147,7 +148,7 @@ def test_sutton_barto_reads_and_writes_two_pickles(tmp_path: Path) -> None:
     assert np.array_equal(fresh[0], run.tables.value[0])
     only_second = import_tables([theirs[1]], "sutton-barto", player="second").tables.value
     assert np.array_equal(only_second[1], run.tables.value[1])
-    start = ttt.learn_from([], learner="sutton-barto")[0].tables.value
+    start = untaught("sutton-barto").tables.value
     assert np.array_equal(only_second[0], start[0]) and np.array_equal(fresh[1], start[1])
     one = tmp_path / "one.bin"
     export_run(run, "pickle", [one], player="second")
@@ -228,7 +229,7 @@ def test_a_run_equals_itself(name: str, runs: dict[str, Run]) -> None:
 
 def test_what_differs_is_counted_and_shown(runs: dict[str, Run]) -> None:
     one = runs["greedy-td"]
-    other = ttt.learn_from([], run=one)[0]
+    other = untaught(run=one)
     child = int(one.graph.child[4])
     other.tables.value[0, child] = 5.0
     found = compare_runs(one, other)
@@ -253,11 +254,11 @@ def test_learners_of_different_kinds_compare_by_policy(runs: dict[str, Run]) -> 
         (e["first"], e["second"]) for e in found["examples"]
     ]
     with pytest.raises(BoardError, match="compare runs of one board"):
-        compare_runs(runs["td"], ttt.learn_from([], learner="td", board="2x2")[0])
+        compare_runs(runs["td"], untaught("td", board="2x2"))
 
 
 def test_unseen_states_compare_as_equal(runs: dict[str, Run]) -> None:
-    fresh = ttt.learn_from([], learner="value-feed")[0]
+    fresh = untaught("value-feed")
     found = compare_runs(fresh, runs["value-feed"])["tables"]
     assert found["differing"] == np.count_nonzero(~np.isnan(runs["value-feed"].tables.value))
     assert found["largest_difference"] == 0.0

@@ -8,13 +8,15 @@ from typing import Any
 import naive
 import numpy as np
 import pytest
-from support import mostly_slow
+from support import games_of, mostly_slow
 
 import ttt_batch as ttt
+from ttt_batch import game_source
 from ttt_batch.board import parse_board
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import RunFileError, UsageError
-from ttt_batch.games import GamesError, GamesWriter, format_games, parse_games
+from ttt_batch.games import GamesError, GamesWriter, format_games
+from ttt_batch.given import Learnt
 from ttt_batch.graph import Graph
 from ttt_batch.learners import LEARNERS
 
@@ -35,7 +37,7 @@ def assert_same_statistics(one: ttt.Run, other: ttt.Run) -> None:
 
 def outcomes_of(lines: list[str], graph: Graph) -> list[int]:
     """First wins, draws and second wins among games."""
-    games = parse_games(lines, graph).games
+    games = games_of(lines, graph)
     final = graph.outcome[graph.child[games.edge[games.start[1:] - 1]]]
     return [int((final == outcome).sum()) for outcome in (naive.FIRST, naive.DRAW, naive.SECOND)]
 
@@ -54,69 +56,20 @@ def test_games_survive_the_round_trip(board: str) -> None:
             moves.append((rng.choice(cells), rng.random() < 0.3))
             position = oracle.place(position, moves[-1][0])
         lines.append(naive.format_game(moves))
-    games = parse_games(lines, graph).games
+    games = games_of(lines, graph, shape)
     assert format_games(games, graph) == lines
     assert games.start[0] == 0 and games.start.size == 201
     assert games.exploring.sum() == sum(line.count("!") for line in lines)
 
 
-def test_comments_blank_lines_and_spaces() -> None:
-    lines = ["# mine", "", "   ", "0 3 1 4 2 # won", "\t0\t3! 1  4 2!\n", "#0 0 0", "  8 0 7 1 6#x#y"]
-    parsed = parse_games(lines, GRAPH)
-    assert format_games(parsed.games, GRAPH) == ["0 3 1 4 2", "0 3! 1 4 2!", "8 0 7 1 6"]
-    assert parsed.skipped == []
-    empty = parse_games([], GRAPH).games
-    assert empty.start.tolist() == [0] and empty.edge.size == 0 and format_games(empty, GRAPH) == []
-
-
-BAD = [
-    ("0 0", "move 2, '0', is not a free cell of the board"),
-    ("0 3 1 4 3", "move 5, '3', is not a free cell of the board"),
-    ("9", "move 1, '9', is not a free cell of the board"),
-    ("0 3 999", "move 3, '999', is not a free cell of the board"),
-    ("0 3 1000", "move 3, '1000', is not a cell number"),
-    ("0 -1", "move 2, '-1', is not a cell number"),
-    ("0 1.0", "move 2, '1.0', is not a cell number"),
-    ("0,3,1,4,2", "move 1, '0,3,1,4,2', is not a cell number"),
-    ("0 x!", "move 2, 'x!', is not a cell number"),
-    ("0 !", "move 2, '!', is not a cell number"),
-    ("0 3!!", "move 2, '3!!', is not a cell number"),
-    ("0 ³", "move 2, '³', is not a cell number"),
-    ("0 \u0663", "is not a cell number"),
-    ("0", "the game is not finished after 1 moves"),
-    ("0 3 1 4", "the game is not finished after 4 moves"),
-    ("0 3 1 4 2 5", "the game is over after 5 moves, but '5' follows"),
-    ("0 1 2 4 3 5 7 6 8 8", "the game is over after 9 moves, but '8' follows"),
-]
-
-
-@pytest.mark.parametrize(("line", "reason"), BAD)
-def test_a_bad_line_is_named_with_its_reason(line: str, reason: str) -> None:
-    with pytest.raises(GamesError) as raised:
-        parse_games(["# first", "", "0 3 1 4 2", line, "0 0"], GRAPH, name="my.txt")
-    message = str(raised.value)
-    assert message.startswith("my.txt, line 4: ") and reason in message
-    assert "--skip-bad" in message and "\n" not in message
-
-
-def test_bad_lines_can_be_skipped_and_are_all_reported() -> None:
-    good = ["0 3 1 4 2", "8 0! 7 1 6"]
-    lines = [good[0], *(line for line, _ in BAD), good[1]]
-    parsed = parse_games(lines, GRAPH, name="my.txt", skip_bad=True)
-    assert format_games(parsed.games, GRAPH) == good
-    assert len(parsed.skipped) == len(BAD)
-    for number, (message, (_, reason)) in enumerate(zip(parsed.skipped, BAD, strict=True), 2):
-        assert message.startswith(f"my.txt, line {number}: ") and reason in message and "--skip-bad" not in message
-
-
 def test_only_minimax_q_may_end_on_an_occupied_cell() -> None:
     lines = ["0 0", "0! 3 1 4 3!"]
-    assert format_games(parse_games(lines, OCCUPIED).games, OCCUPIED) == lines
+    assert format_games(games_of(lines, OCCUPIED), OCCUPIED) == lines
     assert outcomes_of(lines, OCCUPIED) == [1, 0, 1]  # whoever names an occupied cell loses
     assert outcomes_of(["0 0"], OCCUPIED) == [1, 0, 0]
     assert outcomes_of(["0 3 0"], OCCUPIED) == [0, 0, 1]
     with pytest.raises(GamesError, match="line 1: the game is over after 2 moves, but '1' follows"):
-        parse_games(["0 0 1"], OCCUPIED)
+        games_of(["0 0 1"], OCCUPIED)
     for name in LEARNERS:
         if name != "minimax-q":
             with pytest.raises(GamesError, match="games, line 1: move 2"):
@@ -160,13 +113,35 @@ def test_learning_in_two_parts_equals_one(name: str, tmp_path: Path) -> None:
     assert bytes_of(half.tables) == before != bytes_of(whole.tables)
 
 
-def test_nothing_is_learnt_or_written_when_a_game_is_bad(tmp_path: Path) -> None:
+@pytest.mark.parametrize("piece", [1 << 20, 1])
+def test_nothing_is_learnt_or_written_when_a_game_is_bad(
+    piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(game_source, "PIECE", piece)
     run, _ = ttt.learn_from(["0 3 1 4 2"], learner="td")
     before = bytes_of(run.tables)
     with pytest.raises(GamesError, match="mine, line 2"):
         ttt.learn_from(["0 3 1 4 2", "0 0"], run=run, name="mine", out=tmp_path / "x.h5")
     assert bytes_of(run.tables) == before
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("alpha", [None, "1/n"])
+@pytest.mark.parametrize("name", mostly_slow(LEARNERS, "td", "minimax-q"))
+def test_pieces_do_not_show(name: str, alpha: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "games.txt"
+    ttt.train(300, learner=name, batch=1, epsilon=0.5, seed=3, record=path)
+    whole, _ = ttt.learn_from(path, learner=name, alpha=alpha)
+    for piece in (1, 50, 777):
+        monkeypatch.setattr(game_source, "PIECE", piece)
+        for games in (path, str(path), path.read_text().splitlines()):
+            reports: list[Learnt] = []
+            run, _ = ttt.learn_from(games, learner=name, alpha=alpha, progress=reports.append)
+            told = [now.games for now in reports]
+            assert bytes_of(run.tables) == bytes_of(whole.tables)
+            assert run.visits.tobytes() == whole.visits.tobytes()
+            assert_same_statistics(run, whole)
+            assert len(told) > 2 and told == sorted(told) and told[-1] == 300
 
 
 def test_misuse_of_learn_from(tmp_path: Path) -> None:
@@ -183,9 +158,13 @@ def test_misuse_of_learn_from(tmp_path: Path) -> None:
         ttt.learn_from(["0 3 1 4 2"], run=run, symmetry="on")
 
 
-def test_a_run_of_no_games_at_all() -> None:
-    run, skipped = ttt.learn_from(["# none", "0 0"], learner="td", skip_bad=True)
-    assert run.games == 0 and len(skipped) == 1
+@pytest.mark.parametrize("lines", [[], ["# none", "", "  "], ["0 0", "# none", "0"]], ids=str)
+def test_no_games_at_all_are_an_error(lines: list[str], tmp_path: Path) -> None:
+    with pytest.raises(GamesError, match="mine: no games") as raised:
+        ttt.learn_from(lines, learner="td", skip_bad=True, name="mine", out=tmp_path / "x.h5")
+    bad = ", only bad lines (2); the first: mine, line 1: move 2, '0', is not a free cell of the board"
+    assert (bad in str(raised.value)) == ("0 0" in lines)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_marks_every_move_counts_as_greedy() -> None:
@@ -244,7 +223,7 @@ def test_an_existing_record_is_kept_unless_overwritten(tmp_path: Path) -> None:
 def test_a_failure_leaves_no_record(tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     with pytest.raises(KeyError), GamesWriter(path) as writer:
-        writer.write(parse_games(["0 3 1 4 2"], GRAPH).games, GRAPH)
+        writer.write(games_of(["0 3 1 4 2"], GRAPH), GRAPH)
         raise KeyError
     assert list(tmp_path.iterdir()) == []
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from naive_boards import ImageBoard, VariantBoard, assert_same, oracle_of, position_values, random_games, start_tables
 from runfiles import changed, sealed
+from support import cells_of
 
 import ttt_batch as ttt
 from ttt_batch import config, growth, spaces, training
@@ -17,7 +18,6 @@ from ttt_batch.board import EMPTY, Position, parse_board
 from ttt_batch.checking import check_run
 from ttt_batch.config import make_config
 from ttt_batch.errors import RunFileError
-from ttt_batch.games import parse_cells
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
@@ -438,7 +438,7 @@ def taught_within(max_rows: int, lines: list[str], **options: Any) -> ttt.Run:
     settings = make_config(batch=1, engine="given", **options)
     board = growth.grow(settings)
     board.max_rows = max_rows
-    games = parse_cells(lines, settings.shape, occupied=board.learner.occupied).games
+    games = cells_of(lines, settings.shape, occupied=board.learner.occupied)
     learnt, game, outcomes = 0, make_game(settings.shape.cells), np.zeros(4, np.int64)
     while True:
         step = make_step(settings.alpha_schedule.start, settings.gamma, board.worth)

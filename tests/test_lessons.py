@@ -13,7 +13,7 @@ import numpy as np
 import pexpect
 import pytest
 from support import command as command_here
-from support import mostly_slow
+from support import mostly_slow, untaught
 
 import ttt_batch as ttt
 from ttt_batch.board import EMPTY, FIRST, UNFINISHED, Board
@@ -88,7 +88,7 @@ def test_lesson_by_lesson_equals_learn_from(name: str, alpha: str | None, tmp_pa
 )
 def test_what_it_learns_changes_how_it_plays(board: str, lost: list[int]) -> None:
     """A learner that loses again and again with its favourite opening leaves it."""
-    run, _ = ttt.learn_from([], learner="greedy-td", board=board)
+    run = untaught("greedy-td", board=board)
     lessons = Lessons(run)
     empty = (EMPTY,) * lessons.board.cells
     assert lessons.candidates(empty) == [0] and lessons.move_values(empty)[0] == 0.5

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import games_of
 
 import ttt_batch as ttt
 from ttt_batch.config import make_config
 from ttt_batch.errors import BoardError, RunFileError, UsageError
-from ttt_batch.games import Games, parse_games
+from ttt_batch.games import Games
 from ttt_batch.graph import Graph, solve
 from ttt_batch.learners import LEARNERS
 from ttt_batch.policy import chosen_edges, optimal_policy, random_policy
@@ -76,7 +77,7 @@ def test_only_the_learner_learns_to_choose(
         total, learner=name, batch=batch, epsilon=0.3, seed=4, opponent=fixed, seat=seat, record=path, block=50
     )
     assert run.config.seat == seat
-    games = parse_games(path.read_text().splitlines(), run.graph).games
+    games = games_of(path.read_text().splitlines(), run.graph)
     number, ply = plies_of(games)
     learners = np.array(SEATS[seat])[number // batch % 2]  # the learner's seat in each game
     own = ply % 2 == learners

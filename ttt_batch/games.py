@@ -1,20 +1,20 @@
 """Games as text: a line of cell numbers per game, `!` behind an exploratory move, `#` before a comment.
 
-Checked against the rules, with file and line, before anything is learnt from them.
+Written here.  `game_reader` reads them, and `game_notation` knows what a line may say.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ttt_batch.board import EMPTY, UNFINISHED, Board
+from ttt_batch.board import EMPTY, Board
+from ttt_batch.compile import kernel
+from ttt_batch.enumeration import Places, make_places
 from ttt_batch.errors import TttBatchError
 from ttt_batch.files import temporary_name
-from ttt_batch.graph import Graph
+from ttt_batch.graph import Graph, edges_of
 
 
 class GamesError(TttBatchError):
@@ -33,64 +33,11 @@ class Games(NamedTuple):
     exploring: Any
 
 
-@dataclass(frozen=True)
-class ParsedGames:
-    """games: the good ones.  skipped: file, line and reason of the others."""
-
-    games: Games
-    skipped: list[str]
-
-
-def parse_games(
-    lines: Iterable[str], graph: Graph, board: Board | None = None, *, name: str = "games", skip_bad: bool = False
-) -> ParsedGames:
-    """Read games, a line each; `name` is what messages call the source.
-
-    board: given where a row of `graph` stands for all images of a position.
-
-    Raises GamesError for the first illegal, unfinished or overlong game, unless `skip_bad`.
-    """
-    start, edges, exploring, skipped = _parse_lines(lines, lambda text: _parse_game(text, graph, board), name, skip_bad)
-    return ParsedGames(Games(start, np.array(edges, np.uint32), exploring), skipped)
-
-
-def _parse_lines(
-    lines: Iterable[str], parse: Callable[[str], list[tuple[int, bool]]], name: str, skip_bad: bool
-) -> tuple[Any, list[int], Any, list[str]]:
-    """Where games start, their moves, which of them explored, and the lines left out."""
-    starts, edges, exploring, skipped = [0], [], [], []
-    for number, line in enumerate(lines, 1):
-        text = line.split("#", 1)[0].strip()
-        if not text:
-            continue
-        try:
-            moves = parse(text)
-        except GamesError as error:
-            message = f"{name}, line {number}: {error}"
-            if not skip_bad:
-                raise GamesError(f"{message}; mend the line, or leave such lines out with --skip-bad") from None
-            skipped.append(message)
-            continue
-        edges += [edge for edge, _ in moves]
-        exploring += [explores for _, explores in moves]
-        starts.append(len(edges))
-    return np.array(starts, np.int64), edges, np.array(exploring, np.bool_), skipped
-
-
-def _words(text: str) -> Iterator[tuple[str, int, bool]]:
-    """The moves of a line: the word, the cell that it names, whether it explored."""
-    for number, word in enumerate(text.split(), 1):
-        digits, explores = (word[:-1], True) if word.endswith("!") else (word, False)
-        if not (digits.isascii() and digits.isdigit() and len(digits) < 4):
-            raise GamesError(f"move {number}, {word!r}, is not a cell number")
-        yield word, int(digits), explores
-
-
 class CellGames(NamedTuple):
     """Played games as cells of the board.
 
     start: int64[B + 1]; the moves of game g are start[g] to start[g + 1] - 1.
-    cell: int64, the moves.  exploring: bool, which of them were exploratory.
+    cell: int8, the moves.  exploring: bool, which of them were exploratory.
     """
 
     start: Any
@@ -98,61 +45,40 @@ class CellGames(NamedTuple):
     exploring: Any
 
 
-@dataclass(frozen=True)
-class ParsedCells:
-    """games: the good ones.  skipped: file, line and reason of the others."""
+@kernel
+def find_edges(graph: Graph, places: Places, origin: Any, codes: Any, games: CellGames, edge: Any) -> None:
+    """Write the edges of games that the rules allow into `edge` (uint32), in place.
 
-    games: CellGames
-    skipped: list[str]
-
-
-def parse_cells(
-    lines: Iterable[str], board: Board, *, occupied: bool, name: str = "games", skip_bad: bool = False
-) -> ParsedCells:
-    """`parse_games` by the rules of `board` alone, where its positions are not enumerated.
-
-    occupied: choosing an occupied cell is a move, too, and loses.
+    places, origin: the images of which a row stands for one, see `make_places`, and `Board.images` as int64 array.
+    codes: int64[images], scratch.
     """
+    images = places.power.shape[1]
+    for number in range(games.start.shape[0] - 1):
+        row, image, player = np.int64(0), 0, 1
+        codes[:] = 0
+        for move in range(games.start[number], games.start[number + 1]):
+            cell = np.int64(games.cell[move])
+            lo, hi = edges_of(graph, row)
+            found = lo
+            for other in range(lo, hi):
+                if origin[image, graph.cell[other]] == cell:
+                    found = other
+            edge[move] = found
+            row = np.int64(graph.child[found])
+            if images > 1:  # which of them the row stands for: the one of lowest code
+                image = 0
+                for i in range(images):
+                    codes[i] += player * places.power[cell, i]
+                    image = i if codes[i] < codes[image] else image
+                player = 3 - player
 
-    def parse(text: str) -> list[tuple[int, bool]]:
-        marks, over = [EMPTY] * board.cells, False
-        moves: list[tuple[int, bool]] = []
-        for word, cell, explores in _words(text):
-            if over:
-                raise GamesError(f"the game is over after {len(moves)} moves, but {word!r} follows")
-            if cell >= board.cells or (marks[cell] != EMPTY and not occupied):
-                raise GamesError(f"move {len(moves) + 1}, {word!r}, is not a free cell of the board")
-            over = marks[cell] != EMPTY
-            if not over:
-                marks[cell] = 1 + len(moves) % 2
-                over = board.outcome(tuple(marks)) != UNFINISHED
-            moves.append((cell, explores))
-        if not over:
-            raise GamesError(f"the game is not finished after {len(moves)} moves")
-        return moves
 
-    start, cells, exploring, skipped = _parse_lines(lines, parse, name, skip_bad)
-    return ParsedCells(CellGames(start, np.array(cells, np.int64), exploring), skipped)
-
-
-def _parse_game(text: str, graph: Graph, board: Board | None) -> list[tuple[int, bool]]:
-    row, n_open = 0, graph.first_edge.size - 1
-    moves: list[tuple[int, bool]] = []
-    shown = Shown(board)
-    for word, cell, explores in _words(text):
-        if row >= n_open:
-            raise GamesError(f"the game is over after {len(moves)} moves, but {word!r} follows")
-        lo, hi = int(graph.first_edge[row]), int(graph.first_edge[row + 1])
-        found = np.flatnonzero(graph.cell[lo:hi] == shown.in_image(cell))
-        if found.size == 0:
-            raise GamesError(f"move {len(moves) + 1}, {word!r}, is not a free cell of the board")
-        edge = lo + int(found[0])
-        moves.append((edge, explores))
-        shown.mark(cell)
-        row = int(graph.child[edge])
-    if row < n_open:
-        raise GamesError(f"the game is not finished after {len(moves)} moves")
-    return moves
+def on_graph(games: CellGames, graph: Graph, board: Board, symmetry: bool) -> Games:
+    """Games on the rows of `graph`, whose rows stand for all images of a position with `symmetry`."""
+    edge, images = np.empty(games.cell.size, np.uint32), board.images(symmetry)
+    places, codes = make_places(board, symmetry), np.zeros(len(images), np.int64)
+    find_edges(graph, places, np.array(images, np.int64), codes, games, edge)
+    return Games(games.start, edge, games.exploring)
 
 
 class Shown:
@@ -163,10 +89,6 @@ class Shown:
         self._marks = [EMPTY] * (board.cells if board else 0)
         self._image = tuple(range(len(self._marks)))
         self._plies = 0
-
-    def in_image(self, cell: int) -> int:
-        """The cell of the image that shows a cell of the game; one that is no cell stays one."""
-        return self._image.index(cell) if cell in self._image else cell
 
     def in_game(self, cell: int) -> int:
         """The cell of the game that a cell of the image shows."""

@@ -1,15 +1,17 @@
 """Learning from given games, whoever played them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.config import Config, make_config
 from ttt_batch.errors import UsageError
-from ttt_batch.games import parse_cells, parse_games
+from ttt_batch.game_reader import GameReader, Skipped
+from ttt_batch.game_source import GameFile, GameLines
+from ttt_batch.games import CellGames, GamesError, on_graph
 from ttt_batch.growth import grow
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import make_game
@@ -26,27 +28,90 @@ from ttt_batch.sequential import learn_games
 from ttt_batch.wide import learn_wide
 
 
+class Learnt(NamedTuple):
+    """How far learning from given games has come.
+
+    games: learnt from.  read, size: bytes read and to read; size is 0 if nobody knows.  seconds: since the start.
+    """
+
+    games: int
+    read: int
+    size: int
+    seconds: float
+
+
 def learn_from(
-    lines: Iterable[str],
+    games: str | Path | Iterable[str],
     *,
     learner: str | None = None,
     run: Run | str | Path | None = None,
-    name: str = "games",
+    name: str = "",
     skip_bad: bool = False,
+    cells_from: int | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
+    progress: Callable[[Learnt], None] | None = None,
+    warn: Callable[[str], None] | None = None,
     command: str = "",
     **options: Any,
-) -> tuple[Run, list[str]]:
-    """Learn from given games one after the other, a line each (see `games`); return the run and the lines skipped.
+) -> tuple[Run, Skipped]:
+    """Learn from given games one after the other, a line each (see `game_notation`); return the run and the bad lines.
 
+    games: the file that they are in, `-` for standard input, or the lines themselves.
     learner: needed unless `run` is given, a run (or its file) to go on from, with its learner and options.
-    name: what messages call the source of the lines.  skip_bad: leave out games that the rules do not allow.
+    name: what messages call the source of the games.
+    skip_bad: leave out lines that are no game under the rules.  Of those the first thousand are returned with the
+    reason of each; the list's `total` says how many there were.
+    cells_from: the number of the first cell, 0 (if not given) or 1.
+    progress: called after every piece of about a megabyte.
+    warn: called with a line if the numbers seem to count from 1 although `cells_from` is not given.
     options: those of `Config`, over the learner's defaults or the run's.
 
-    Raises GamesError before anything is learnt, UsageError, BoardError and RunFileError.
+    What is read is never more than a piece at a time.  Nothing is kept of what was learnt before an error.
+
+    Raises GamesError, also if there is no game at all, UsageError, BoardError and RunFileError.
     """
     origin = load(run) if isinstance(run, str | Path) else run
+    config = given_config(learner, origin, **options)
+    if out is not None:
+        check_target(Path(out), overwrite=overwrite)
+    clock = Clock()
+    source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
+    name = name or source.name
+    pupil = make_pupil(config, origin)
+    reader = GameReader(
+        config.shape,
+        occupied=learner_named(config.learner).occupied,
+        cells_from=cells_from or 0,
+        name=name,
+        skip_bad=skip_bad,
+    )
+    for some in reader.read(source):
+        pupil.learn(some)
+        if progress is not None:
+            progress(Learnt(reader.games, source.read, source.size, clock.seconds))
+    if reader.games == 0:
+        raise GamesError(_no_games(name, reader.skipped))
+    if warn is not None and cells_from is None and 0 < reader.lowest < config.shape.cells:
+        warn(f"no game in {name} uses cell 0: cells count from 0 in game files; choose --cells-from 1 if these do not")
+    result = pupil.result(clock)
+    result.provenance = clock.provenance(command)
+    if out is not None:
+        result.save(out, overwrite=overwrite)
+    return result, reader.skipped
+
+
+def _no_games(name: str, skipped: Skipped) -> str:
+    if not skipped:
+        return f"{name}: no games; give a line of cells per game, such as 4 0 2 1 6"
+    return f"{name}: no games, only bad lines ({skipped.total:,}); the first: {skipped[0]}"
+
+
+def given_config(learner: str | None, origin: Run | None, **options: Any) -> Config:
+    """The configuration of a run of given games, begun by `learner` or going on from `origin`; see `learn_from`.
+
+    Raises UsageError and BoardError.
+    """
     if origin is None and learner is None:
         raise UsageError("name a learner, or a run to go on from")
     given = {key: value for key, value in options.items() if value is not None}
@@ -70,60 +135,74 @@ def learn_from(
         check_origin(origin, config.learner, config.board, config.symmetry)
     if config.alpha_schedule.by_games:
         raise UsageError(f"alpha {config.alpha} goes by the games of a run; give a number or 1/n for given games")
-    if out is not None:
-        check_target(Path(out), overwrite=overwrite)
-    clock = Clock()
-    learn = _learn_grown if config.grown else _learn_enumerated
-    result, skipped = learn(config, origin, lines, name, skip_bad, clock)
-    result.provenance = clock.provenance(command)
-    if out is not None:
-        result.save(out, overwrite=overwrite)
-    return result, skipped
+    return config
 
 
-def _learn_enumerated(
-    config: Config, origin: Run | None, lines: Iterable[str], name: str, skip_bad: bool, clock: Clock
-) -> tuple[Run, list[str]]:
-    """Learn from games on an enumerated board."""
-    graph, learner = config.graph, learner_named(config.learner)
-    parsed = parse_games(lines, graph, config.shape if config.symmetry else None, name=name, skip_bad=skip_bad)
-    worth = learner.worth(config.settings)
-    begin = learner.start(graph, worth, np.random.default_rng(config.seed % 2**64)) if origin is None else origin.tables
-    tables = learner.tables(*(array.copy() for array in begin))
-    alpha = config.alpha_schedule
-    visits = np.zeros(tables[0].size if alpha.power else 0)
-    if origin is not None and alpha.power:
-        visits = origin.visits_or_zeros().copy()
-    ended = np.zeros(graph.code.size - graph.first_edge.size + 1, np.int64)
-    step = make_step(alpha.start, config.gamma, worth, alpha.power, visits)
-    learn_games(tables, graph, step, parsed.games, make_game(int(graph.ply.max())), ended)
-    games = parsed.games.start.size - 1 + (0 if origin is None else origin.games)
-    result = Run(config, tables, games, {}, visits=visits)
-    result.statistics = record_once(result, clock.seconds, outcomes_of(graph, ended))
-    return result, parsed.skipped
+def make_pupil(config: Config, origin: Run | None) -> "Pupil":
+    """Who learns from given games: from the tables of `origin`, or from the start."""
+    return GrowingPupil(config, origin) if config.grown else EnumeratedPupil(config, origin)
 
 
-def _learn_grown(
-    config: Config, origin: Run | None, lines: Iterable[str], name: str, skip_bad: bool, clock: Clock
-) -> tuple[Run, list[str]]:
-    """Learn from games on a board that grows by their positions."""
-    learner = learner_named(config.learner)
-    parsed = parse_cells(lines, config.shape, occupied=learner.occupied, name=name, skip_bad=skip_bad)
-    grown, alpha = grow(config), config.alpha_schedule
-    if origin is not None:
-        visits = origin.visits_or_zeros() if alpha.power else np.zeros(0)
-        grown.restore(*origin.positions, origin.tables, visits)
-    grown.limit(rows_within(config, parse_memory(None)))
-    game, outcomes, learnt = make_game(config.shape.cells), np.zeros(4, np.int64), 0
-    while True:
-        step = make_step(alpha.start, config.gamma, grown.worth, alpha.power, grown.visits)
-        at = grown.tables, grown.graph, step, grown.growth
-        learnt = learn_wide(*at, *parsed.games, game, outcomes, learnt, grown.may_grow)
-        if learnt == parsed.games.start.size - 1:
-            break
-        grown.enlarge()
-    _, tables, visits = grown.compact()
-    games = learnt + (0 if origin is None else origin.games)
-    result = Run(config, tables, games, {}, visits=visits, grown=grown)
-    result.statistics = record_once(result, clock.seconds, outcomes[[FIRST_WINS, DRAW, SECOND_WINS]])
-    return result, parsed.skipped
+class EnumeratedPupil:
+    """Learns on an enumerated board, from the tables of `origin` or new ones."""
+
+    def __init__(self, config: Config, origin: Run | None) -> None:
+        self.config, self._games = config, 0 if origin is None else origin.games
+        self._graph, learner = config.graph, learner_named(config.learner)
+        worth, alpha = learner.worth(config.settings), config.alpha_schedule
+        rng = np.random.default_rng(config.seed % 2**64)
+        begin = learner.start(self._graph, worth, rng) if origin is None else origin.tables
+        self._tables = learner.tables(*(array.copy() for array in begin))
+        self._visits = np.zeros(self._tables[0].size if alpha.power else 0)
+        if origin is not None and alpha.power:
+            self._visits = origin.visits_or_zeros().copy()
+        self._ended = np.zeros(self._graph.code.size - self._graph.first_edge.size + 1, np.int64)
+        self._step = make_step(alpha.start, config.gamma, worth, alpha.power, self._visits)
+        self._game = make_game(int(self._graph.ply.max()))
+
+    def learn(self, games: CellGames) -> None:
+        """Learn from games one after the other."""
+        found = on_graph(games, self._graph, self.config.shape, self.config.symmetry)
+        learn_games(self._tables, self._graph, self._step, found, self._game, self._ended)
+        self._games += games.start.size - 1
+
+    def result(self, clock: Clock) -> Run:
+        """The run that it has become."""
+        run = Run(self.config, self._tables, self._games, {}, visits=self._visits)
+        run.statistics = record_once(run, clock.seconds, outcomes_of(self._graph, self._ended))
+        return run
+
+
+class GrowingPupil:
+    """Learns on a board that grows by the positions of the games, from the tables of `origin` or new ones."""
+
+    def __init__(self, config: Config, origin: Run | None) -> None:
+        self.config, self._games = config, 0 if origin is None else origin.games
+        self._grown, self._alpha = grow(config), config.alpha_schedule
+        if origin is not None:
+            visits = origin.visits_or_zeros() if self._alpha.power else np.zeros(0)
+            self._grown.restore(*origin.positions, origin.tables, visits)
+        self._grown.limit(rows_within(config, parse_memory(None)))
+        self._game, self._outcomes = make_game(config.shape.cells), np.zeros(4, np.int64)
+
+    def learn(self, games: CellGames) -> None:
+        """Learn from games one after the other."""
+        grown, alpha, learnt = self._grown, self._alpha, 0
+        while True:
+            step = make_step(alpha.start, self.config.gamma, grown.worth, alpha.power, grown.visits)
+            at = grown.tables, grown.graph, step, grown.growth
+            learnt = learn_wide(*at, *games, self._game, self._outcomes, learnt, grown.may_grow)
+            if learnt == games.start.size - 1:
+                break
+            grown.enlarge()
+        self._games += learnt
+
+    def result(self, clock: Clock) -> Run:
+        """The run that it has become."""
+        _, tables, visits = self._grown.compact()
+        run = Run(self.config, tables, self._games, {}, visits=visits, grown=self._grown)
+        run.statistics = record_once(run, clock.seconds, self._outcomes[[FIRST_WINS, DRAW, SECOND_WINS]])
+        return run
+
+
+Pupil = EnumeratedPupil | GrowingPupil

@@ -16,8 +16,9 @@ from ttt_batch import files
 from ttt_batch.board import EMPTY, FIRST, Board, Position
 from ttt_batch.errors import RunFileError
 from ttt_batch.files import shown
+from ttt_batch.game_notation import parse_line
 from ttt_batch.games import GamesError
-from ttt_batch.given import learn_from
+from ttt_batch.given import given_config, learn_from
 from ttt_batch.lock import Lock
 from ttt_batch.run import Run
 from ttt_batch.runfile import check_target
@@ -47,8 +48,7 @@ class Lessons:
             with Lock(self._path.resolve()):
                 check_target(self._path, overwrite=True)
                 self._known = files.identity(self._path)
-        # A lesson without games refuses what cannot be taught, and says how the result is configured.
-        self._config = learn_from([], run=run)[0].config
+        self._config = given_config(None, run)
 
     @property
     def board(self) -> Board:
@@ -79,9 +79,12 @@ class Lessons:
         and RunFileError where the run could not be saved; nothing is learnt then.
         """
         line = " ".join(map(str, cells))
-        run, skipped = learn_from([line], run=self.run, name="the game", skip_bad=True)
-        if skipped or run.games == self.run.games:
-            raise GamesError(f"{skipped[0] if skipped else 'a game needs a move'}; nothing was learnt")
+        try:
+            if not parse_line(line, self.board, occupied=self.run.learner.occupied):
+                raise GamesError("a game needs a move")
+        except GamesError as error:
+            raise GamesError(f"the game: {error}; nothing was learnt") from None
+        run, _ = learn_from([line], run=self.run)
         run.config = self._config
         run.background = self.run.background
         self._describe(run)

@@ -19,6 +19,9 @@ from ttt_batch.errors import BoardError
 LONGEST = 60
 """Characters of what was given that a message repeats."""
 
+NO_CELL = -1
+"""What a name stands for that no cell of the board has."""
+
 
 def parse_any(text: str, board: Board) -> Position:
     """Read a position that is written as rows, as moves or as a code (see the module's description).
@@ -83,11 +86,17 @@ def _cell_of(name: str, board: Board) -> int | None:
     """The cell of a name: its digit on boards of up to nine cells, column letter and row number on any."""
     if re.fullmatch("[1-9]", name) and int(name) <= board.cells <= 9:
         return int(name) - 1
+    cell = named_cell(name, board)
+    return None if cell == NO_CELL else cell
+
+
+def named_cell(name: str, board: Board) -> int | None:
+    """The cell of a column letter and a row number; NO_CELL if the board is smaller, None for anything else."""
     pair = re.fullmatch("(a?)([a-z])([1-9][0-9]?)", name.lower())
     if pair is None:
         return None
     col, row = 26 * len(pair[1]) + ord(pair[2]) - ord("a"), int(pair[3]) - 1
-    return row * board.cols + col if row < board.rows and col < board.cols else None
+    return row * board.cols + col if row < board.rows and col < board.cols else NO_CELL
 
 
 def position_after(cells: Iterable[int], board: Board) -> Position:

@@ -1,4 +1,4 @@
-"""Everything that moves on standard error: progress of training and measuring, and the notice that kernels compile.
+"""Everything that moves on standard error: how far training, reading and measuring are, and that kernels compile.
 
 On a terminal a live bar or a spinner, elsewhere plain lines.
 """
@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from ttt_batch.compile import on_compile
 from ttt_batch.console import Notice, is_live
+from ttt_batch.given import Learnt
 from ttt_batch.training import Progress
 
 COMPILING = "compiling kernels (once, about 10 seconds) ..."
@@ -41,7 +42,8 @@ class Reporter:
         self._quiet, self._next_line, self._notice = quiet, 0, notice
         self._display: Any = None
         self._first: Progress | None = None
-        self._recent: deque[Progress] = deque()
+        self._first_read: Learnt | None = None
+        self._recent: deque[tuple[int, float]] = deque()
         self._compiling_since: float | None = None
 
     @property
@@ -58,6 +60,11 @@ class Reporter:
     ) -> None:
         self._forget()
         self.clear()
+
+    def note(self, line: str) -> None:
+        """Say something on a line of its own, which stays."""
+        self.clear()
+        self._say(line)
 
     def _say(self, line: str) -> None:
         """A line of progress.  Whoever read it may have gone (`train 2>&1 | head`): the work goes on unseen."""
@@ -133,6 +140,27 @@ class Reporter:
             self._display = _live_display(moving=False)
         self._display.update(ProgressBar(total=total, completed=done, width=38), refresh=True)
 
+    def reading(self, now: Learnt) -> None:
+        """Show how far learning from given games has come: a bar, or a line at doubling numbers of games."""
+        first = self._first_read = self._first_read or now
+        seconds = now.seconds - first.seconds
+        pace = f"{_short((now.games - first.games) / seconds)}/s" if seconds > 0 else ""
+        if not self._live:
+            if now.games >= self._next_line and (now.size == 0 or now.read < now.size):
+                self._next_line = 2 * now.games
+                done = f"  {100 * now.read // now.size}% of the file" if now.size else ""
+                self._say(f"{now.games:>13,} games  {pace:>9}{done}".rstrip())
+            return
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.text import Text
+
+        if self._display is None:
+            self._display = _live_display()
+        bar = [ProgressBar(total=now.size, completed=now.read, width=38)] if now.size else []
+        left = self._time_left(now.read, now.size, now.seconds) if now.size else ""
+        self._display.update(Group(*bar, Text(f"{now.games:,} games{left}"), Text(pace)))
+
     def __call__(self, progress: Progress) -> None:
         """Show one `Progress`."""
         self._first = self._first or progress
@@ -158,19 +186,19 @@ class Reporter:
         if point:
             self._display.console.print(Text(point), soft_wrap=True)
         bar = Padding(ProgressBar(total=progress.total, completed=progress.games, width=38), 0)
-        games = f"{progress.games:,} of {progress.total:,} games{self._time_left(progress)}"
+        left = self._time_left(progress.games, progress.total, progress.seconds)
+        games = f"{progress.games:,} of {progress.total:,} games{left}"
         self._display.update(Group(bar, Text(games), Text(progress_text(progress, self._first or progress))))
 
-    def _time_left(self, progress: Progress) -> str:
+    def _time_left(self, done: int, total: int, seconds: float) -> str:
         """How long the rest takes at the speed of the last seconds; empty while that cannot be said."""
-        self._recent.append(progress)
-        while progress.seconds - self._recent[0].seconds > RECENT_SECONDS and len(self._recent) > 2:
+        self._recent.append((done, seconds))
+        while seconds - self._recent[0][1] > RECENT_SECONDS and len(self._recent) > 2:
             self._recent.popleft()
-        earlier = self._recent[0]
-        games, seconds = progress.games - earlier.games, progress.seconds - earlier.seconds
-        if games <= 0 or seconds < LEAST_SECONDS:
+        earlier, since = self._recent[0]
+        if done <= earlier or seconds - since < LEAST_SECONDS:
             return ""
-        return f", about {duration_text((progress.total - progress.games) * seconds / games)} left"
+        return f", about {duration_text((total - done) * (seconds - since) / (done - earlier))} left"
 
 
 def _live_display(renderable: Callable[[], Any] | None = None, *, moving: bool = True) -> Any:

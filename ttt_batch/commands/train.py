@@ -212,26 +212,35 @@ def learn_from(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the start table.")] = None,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that are no legal game.")] = False,
+    cells_from: Annotated[
+        int | None, typer.Option(metavar="0|1", help="The number of the first cell in GAMES.  [default: 0]")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Run file to write.")] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Learn from given games: cells from 0 separated by spaces, ! behind an exploratory move, # before a comment."""
+    """Learn from given games: cells from 0 or names such as b2, ! behind an exploratory move, # before a comment."""
     from ttt_batch import given
+    from ttt_batch.game_source import GameFile
     from ttt_batch.reports.training import training_summary, training_text
+    from ttt_batch.wording import counted
 
     target = out if out is not None else new_name("given-games")
-    lines = _read_lines(games)
-    with working(quiet=quiet):
+    notes: list[str] = []
+    with working("interrupted; nothing was written", quiet=quiet) as report:
+        if (source := GameFile(games)).waits():
+            report.note(f"waiting for games from {source.name} ...")
         result, skipped = given.learn_from(
-            lines,
+            games,
             learner=learner,
             run=run,
-            name=str(games),
             skip_bad=skip_bad,
+            cells_from=cells_from,
             out=target,
             overwrite=overwrite,
+            progress=None if source.typed() else report.reading,
+            warn=notes.append,
             command=command_line(),
             alpha=alpha,
             gamma=gamma,
@@ -239,13 +248,17 @@ def learn_from(
             board=board,
             seed=seed,
         )
+    for line in notes:
+        typer.echo(f"ttt-batch: {line}", err=True)
     for line in skipped:
         typer.echo(f"skipped {line}", err=True)
-    counted = f"\nskipped: {len(skipped)} bad lines" if skipped else ""
+    if skipped.total > len(skipped):
+        typer.echo(f"skipped {counted(skipped.total - len(skipped), 'more line')}", err=True)
+    left_out = f"\nskipped: {counted(skipped.total, 'bad line')}" if skipped else ""
     answer(
         json,
-        lambda: {**training_summary(result, str(target)), "skipped": len(skipped)},
-        lambda: training_text(result, str(target)) + counted,
+        lambda: {**training_summary(result, str(target)), "skipped": skipped.total},
+        lambda: training_text(result, str(target)) + left_out,
     )
 
 
@@ -268,14 +281,3 @@ def _ask_for_file(failure: Exception) -> Path | None:
     typer.echo("write it to another file (nothing to give up): ", err=True, nl=False)
     name = sys.stdin.readline().strip()
     return Path(name).expanduser() if name else None
-
-
-def _read_lines(path: Path) -> list[str]:
-    """The lines of a text file, or of standard input for `-`."""
-    from ttt_batch.errors import TttBatchError
-
-    try:
-        return (sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")).splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise TttBatchError(f"cannot read games from {path}: {reason}; name a text file with a game per line") from None
