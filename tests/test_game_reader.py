@@ -1,6 +1,7 @@
 """Reading games from text: the kernel beside the parser of one line, any cut of the text, and what is no text."""
 
 import io
+import json
 import os
 import random
 import signal
@@ -368,8 +369,9 @@ def test_games_from_standard_input(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"0 3 1 4 2\r\n\r\n0 0\r\n")))
-    status, out, err = command(capsys, "learn-from", "-", "--learner", "td", "-o", "x.h5", "--skip-bad", "--quiet")
-    assert status == 0 and "1 game in" in out and "skipped: 1 bad line\n" in out
+    words = ["learn-from", "-", "--learner", "td", "-o", "x.h5", "--skip-bad", "--quiet", "--json"]
+    status, out, err = command(capsys, *words)
+    assert (status, json.loads(out)["games"], json.loads(out)["skipped"]) == (0, 1, 1)
     assert err == "skipped standard input, line 3: move 2, '0', is not a free cell of the board\n"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"0 0")))
     assert "standard input, line 1: move 2" in command(capsys, "learn-from", "-", "--learner", "td")[2]
