@@ -13,7 +13,7 @@ from runfiles import changed, sealed
 from support import cells_of
 
 import ttt_batch as ttt
-from ttt_batch import config, growth, spaces, training
+from ttt_batch import config, game_source, growth, spaces, training
 from ttt_batch.board import EMPTY, Position, parse_board
 from ttt_batch.checking import check_run
 from ttt_batch.config import make_config
@@ -428,6 +428,16 @@ def test_ends_of_games_that_are_none_cost_a_line(change: str, tmp_path: Path) ->
     with pytest.raises(RunFileError) as caught:
         ttt.load(path)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_pieces_of_given_games_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growth, "FIRST_ROWS", 64)
+    lines = random_games(naive.Board(5, 5, 5), 40, "pieces")
+    whole, _ = ttt.learn_from(lines, learner="td", board=LARGE, alpha="1/n")
+    for piece in (1, 500):
+        monkeypatch.setattr(game_source, "PIECE", piece)
+        run, _ = ttt.learn_from(lines, learner="td", board=LARGE, alpha="1/n")
+        assert bytes_of(run) == bytes_of(whole)
 
 
 # --- the bound on memory ------------------------------------------------------------------------------------------
