@@ -1,11 +1,12 @@
 """The cache of compiled kernels: used, never stale, safe between processes, and nothing that a run depends on."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -283,17 +284,51 @@ def test_an_edit_of_a_callee_in_another_file_is_seen(cache: Cache, package: Path
     assert undone == before._replace(kernels="cached")
 
 
-@pytest.mark.slow
-def test_a_damaged_cache_is_compiled_anew(cache: Cache, package: Path, tmp_path: Path) -> None:
-    root = tmp_path / "cache"
-    shutil.copytree(cache.root, root)
-    files = sorted(root.rglob("ttt_batch.policy.order_rows*.kernel"))
-    assert files
+def tear(files: list[Path]) -> None:
     for file in files:
         file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def flip(files: list[Path]) -> None:
+    for file in files:
+        content = bytearray(file.read_bytes())
+        content[-1000] ^= 1
+        file.write_bytes(content)
+
+
+def swap(files: list[Path]) -> None:
+    one, other = (file.read_bytes() for file in files)
+    files[0].write_bytes(other)
+    files[1].write_bytes(one)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", [tear, flip, swap])
+def test_a_damaged_cache_is_compiled_anew(
+    damage: Callable[[list[Path]], None], cache: Cache, package: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "cache"
+    shutil.copytree(cache.root, root)
+    damage(sorted(root.rglob("*.kernel")))
     for kernels in ("compiled", "cached"):
         found = report(started(ORDER, package=package, TTT_BATCH_CACHE_DIR=str(root)))
         assert found == cache.report._replace(kernels=kernels)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["", "--batch 1", "--engine flow"])
+def test_as_many_kernels_are_compiled_as_were_announced(words: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ttt_batch", "train", "--games", "1000", "--out", str(tmp_path / "run"), *words.split()],
+        env=os.environ | {"TTT_BATCH_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=3 * SECONDS,
+        check=True,
+    )
+    (needed,) = re.findall(r"^compiling kernels \(once\): 0 of (\d+) \.\.\.$", done.stderr, re.MULTILINE)
+    (compiled,) = re.findall(r"^compiling kernels \(once\): (\d+) done in \d+ s$", done.stderr, re.MULTILINE)
+    assert needed == compiled
 
 
 @pytest.mark.slow

@@ -12,6 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+LEAST, LEAST_TO_COMPILE = 350_000_000, 500_000_000
+"""Bytes of address space that training on 3x3 takes with all kernels compiled, and with none."""
+
 
 def main() -> None:
     """Run `ttt-batch` with the arguments of the process.
@@ -42,6 +45,7 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit status."""
+    from ttt_batch import address_space  # noqa: F401 - while there is memory to load it
     from ttt_batch.errors import TttBatchError
 
     try:
@@ -62,8 +66,8 @@ def run(arguments: list[str]) -> int:
         # Whoever read our output has gone; nothing is wrong.  Keep the interpreter from flushing into the closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
-    except MemoryError:
-        return _fail("not enough memory for this board or batch; choose a smaller one", 1)
+    except MemoryError as error:
+        return _fail(_starved(error) or "not enough memory for this board or batch; choose a smaller one", 1)
     except Exception as error:
         # typer's own usage errors; it carries click under different names in different versions.
         if hasattr(error, "format_message"):
@@ -74,7 +78,23 @@ def run(arguments: list[str]) -> int:
             status = int(getattr(error, "exit_code", 0))
             interrupted = status == 130 and isinstance(error.__cause__, KeyboardInterrupt)
             return _fail("interrupted", 130) if interrupted else status
+        if line := _starved(error):
+            return _fail(line, 1)
         raise
+
+
+def _starved(error: Exception) -> str:
+    """What to say where `ulimit -v` allows too little for the libraries, which then fail in many ways; else nothing."""
+    from ttt_batch.address_space import address_limit
+
+    limit = address_limit()
+    if limit is None or limit >= LEAST_TO_COMPILE:
+        return ""
+    cause = f"{type(error).__name__}: {error}".strip(": ").splitlines()[0]
+    return (
+        f"not enough memory: {limit / 1e6:,.0f} MB are allowed (ulimit -v); allow {LEAST_TO_COMPILE / 1e6:.0f} MB at "
+        f"least, or {LEAST / 1e6:.0f} MB where all kernels are compiled ({cause:.100})"
+    )
 
 
 def _usage_message(error: Any, arguments: list[str]) -> str:

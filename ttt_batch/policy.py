@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compile import generic, inlined, kernel
+from ttt_batch.compile import inlined, kernel
+from ttt_batch.generic import generic
 from ttt_batch.graph import Graph, edges_of, mover_of, n_unfinished, rows_of_edges
 from ttt_batch.streams import below
 

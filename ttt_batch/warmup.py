@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ttt_batch.board import Board
 from ttt_batch.children import module_command, module_environment
-from ttt_batch.compile import cache_folder, cached_kernels, check_cache, on_compile
+from ttt_batch.compile import cached_kernels, check_cache, on_compile
 from ttt_batch.config import whole
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import TttBatchError
@@ -143,7 +143,7 @@ def warm_up(
     """
     started = time.perf_counter()
     at_once = available_threads() if processes is None else whole("processes", processes, 1, 1024)
-    check_cache()
+    folder = check_cache()
     wanted = larger if isinstance(larger, Collection) else LEARNERS if larger else ()
     beyond = [name + BEYOND for name in wanted]
     # The longest first: begun last, one of them would go on alone while the other processors have nothing left to do.
@@ -151,7 +151,7 @@ def warm_up(
     if missing:
         _run_jobs(missing, at_once, report or (lambda *_: None))
     sizes = [path.stat().st_size for path in cached_kernels()]
-    return Warmth(missing, time.perf_counter() - started, len(sizes), sum(sizes), cache_folder())
+    return Warmth(missing, time.perf_counter() - started, len(sizes), sum(sizes), folder)
 
 
 class _MissingKernel(Exception):

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
-from ttt_batch.compile import generic, inlined
+from ttt_batch.compile import inlined
+from ttt_batch.generic import generic
 from ttt_batch.graph import Graph, n_unfinished
 from ttt_batch.play.explorations import explores_at
 from ttt_batch.policy import Choice
