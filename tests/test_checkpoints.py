@@ -381,8 +381,6 @@ def test_signals_leave_the_last_checkpoint_or_what_was_learnt(more: int, tmp_pat
 
 
 def test_a_closed_terminal_loses_nothing(tmp_path: Path) -> None:
-    if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
-        pytest.skip("whoever runs the tests ignores closed terminals, and so do the programs that they start")
     words = ["-m", "ttt_batch", "train", "--games", "3000000000", "--checkpoint-every", "never", "-o", "run.h5"]
     child = pexpect.spawn(sys.executable, words, cwd=str(tmp_path), encoding="utf-8", timeout=SECONDS)
     try:

@@ -2,14 +2,19 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
+from conftest import pytest_configure
 from support import mostly_slow
 
 import ttt_batch as ttt
+from ttt_batch import address_space
+from ttt_batch.errors import TttBatchError
 
 PROGRAM = f"{sys.executable} -m ttt_batch"
 
@@ -85,3 +90,46 @@ def test_odd_surroundings(folder: Path, environment: dict[str, str]) -> None:
 def test_no_home_at_all(folder: Path) -> None:
     done = shell("unset HOME XDG_CACHE_HOME TTT_BATCH_CACHE_DIR; T learners td", folder)
     assert (done.returncode, done.stderr) == (0, "") and done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems hold no process to ulimit -v")
+@pytest.mark.parametrize(
+    ("kilobytes", "said"),
+    [
+        (250_000, r"256 MB are allowed \(ulimit -v\); allow 500 MB at least, or 350 MB where all kernels are compiled"),
+        (380_000, r"compiling kernels needs 160 MB beside \d+ MB in use, and 389 MB are allowed .*; allow \d+ MB at"),
+    ],
+)
+def test_too_little_memory_costs_one_line(kilobytes: int, said: str, folder: Path, tmp_path: Path) -> None:
+    """LLVM would abort the process."""
+    kernels = {"TTT_BATCH_CACHE_DIR": str(tmp_path / "none")}
+    done = shell(f"ulimit -v {kilobytes}; T train --games 1000 --out little.h5", folder, **kernels)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(rf"ttt-batch: not enough memory: {said}.*\n", done.stderr), done.stderr
+    assert not (folder / "little.h5").exists()
+
+
+def test_room_is_what_the_system_would_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert address_space.has_room(1 << 20) and not address_space.has_room(1 << 62)
+    address_space.check_room(1 << 20, "this")
+    monkeypatch.setattr(address_space, "address_limit", lambda: None)
+    with pytest.raises(TttBatchError, match=r"not enough memory: this needs 4,611,686,018,427 MB .*; free some"):
+        address_space.check_room(1 << 62, "this")
+
+
+DISPOSITIONS = "import signal; print(*(signal.getsignal(n) == signal.SIG_IGN for n in (signal.SIGINT, signal.SIGHUP)))"
+
+
+def test_tests_may_run_where_signals_are_ignored() -> None:
+    """Programs that they start heed them nevertheless: `nohup pytest &`."""
+    numbers = (signal.SIGINT, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    try:
+        pytest_configure(cast(pytest.Config, object()))
+        for number in numbers:
+            signal.raise_signal(number)  # as little as before
+        words = [sys.executable, "-S", "-c", DISPOSITIONS]
+        assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "False False\n"
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
