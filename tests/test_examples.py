@@ -12,8 +12,8 @@ import ttt_batch as ttt
 EXAMPLES = Path(__file__).parent.parent / "scripts" / "examples"
 
 
-def ran(name: str, *options: str, cwd: Path) -> str:
-    """What an example prints."""
+def ran(name: str, *options: str, cwd: Path, saying: str) -> str:
+    """What an example prints; on standard error it says what it is doing, line by line as in `saying`."""
     done = subprocess.run(
         [sys.executable, "-W", "error", str(EXAMPLES / name), *options],
         cwd=cwd,
@@ -23,6 +23,7 @@ def ran(name: str, *options: str, cwd: Path) -> str:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert re.fullmatch(saying, done.stderr), done.stderr
     return done.stdout
 
 
@@ -33,16 +34,19 @@ def test_every_example_is_run_here():
 
 @pytest.mark.slow
 def test_train_and_plot(tmp_path):
-    out = ran("train_and_plot.py", "--games", "100000", cwd=tmp_path)
+    out = ran(
+        "train_and_plot.py", "--games", "100000", cwd=tmp_path, saying=r"(training .* on 100,000 .*\n){2}drawing .*\n"
+    )
     assert re.search(r"^td loses 0.0000 of its games as first and 0.0000 as second", out, re.MULTILINE)
     assert re.search(r"^sutton-barto loses 0.\d{4} of its games as first", out, re.MULTILINE)
+    assert re.search(r"^wrote learning.png .* and losses.png", out, re.MULTILINE)
     for name in ("learning.png", "losses.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.slow
 def test_two_step_sizes(tmp_path):
-    out = ran("compare_step_sizes.py", "--seeds", "4", cwd=tmp_path)
+    out = ran("compare_step_sizes.py", "--seeds", "4", cwd=tmp_path, saying=r"(training 4 seeds with alpha .*\n){2}")
     rows = {line.split()[0]: line.split()[1:] for line in out.splitlines()[2:4]}
     assert rows.keys() == {"0.1", "0.01"}
     assert rows["0.01"][0] == "4/4"
@@ -53,7 +57,9 @@ def test_a_table_in_another_program(tmp_path):
     source = (EXAMPLES / "table_elsewhere.py").read_text(encoding="utf-8")
     assert "ttt_batch" not in source.replace("ttt-batch", "")
     run = ttt.train(100_000, out=tmp_path / "td.h5")
-    out = ran("table_elsewhere.py", "td.h5", "--games", "2000", cwd=tmp_path)
+    out = ran(
+        "table_elsewhere.py", "td.h5", "--games", "2000", cwd=tmp_path, saying=r"read .* 5,478 .* from td.h5; .*\n"
+    )
     for line, exact in zip(out.splitlines(), (run.evaluation().first, run.evaluation().second), strict=True):
         won, drawn, lost = (int(number.replace(",", "")) for number in re.findall(r"(?:won|drawn|lost) ([\d,]+)", line))
         assert (won + drawn, lost) == (2000, 0)
@@ -68,7 +74,7 @@ def test_a_table_in_another_program(tmp_path):
 
 @pytest.mark.slow  # its kernels are compiled anew every time
 def test_a_learner_of_ones_own(tmp_path):
-    lines = ran("own_learner.py", cwd=tmp_path).splitlines()
+    lines = ran("own_learner.py", cwd=tmp_path, saying=r"(training .* on 1,000,000 games .*\n){2}").splitlines()
     errors = {line.split()[0]: float(re.findall(r"values ([\d.]+)", line)[0]) for line in lines}
     assert errors["monte-carlo"] > 0.1 > 0.001 > errors["td"]
     assert all(line.endswith("unbeatable as first, unbeatable as second") for line in lines)

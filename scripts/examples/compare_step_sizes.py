@@ -9,6 +9,7 @@ to the end is unbeatable in both seats.  (Try it with `--learner td`: there the 
 
 import argparse
 import statistics
+import sys
 
 import numpy as np
 
@@ -35,6 +36,7 @@ def main() -> None:
 
     found: dict[str, list[int | None]] = {}
     for alpha in options.alpha:
+        print(f"training {options.seeds} seeds with alpha {alpha} (the first time compiles it) ...", file=sys.stderr)
         runs = (
             ttt.train(options.games, learner=options.learner, alpha=alpha, batch=1, seed=seed)
             for seed in range(options.seeds)

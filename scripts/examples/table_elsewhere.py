@@ -11,6 +11,7 @@ position is worth most to it; it plays random opponents in both seats, and an un
 import argparse
 import json
 import random
+import sys
 
 import h5py
 
@@ -57,6 +58,7 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=10_000)
     options = parser.parse_args()
     table, rng = read_table(options.run), random.Random(0)
+    print(f"read the values of {len(table):,} positions from {options.run}; playing ...", file=sys.stderr)
     for seat, name in ((1, "first"), (2, "second")):
         results = [play(table, seat, rng) for _ in range(options.games)]
         counts = ", ".join(f"{result} {results.count(result):,}" for result in ("won", "drawn", "lost"))

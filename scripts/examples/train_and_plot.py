@@ -7,6 +7,7 @@ table at every recorded point, and no games are sampled.
 """
 
 import argparse
+import sys
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -34,12 +35,18 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=300_000)
     parser.add_argument("--out", type=Path, default=Path())
     options = parser.parse_args()
-    runs = {name: ttt.train(options.games, learner=name, batch=1024, seed=1) for name in ("td", "sutton-barto")}
-    ttt.plot(list(runs.values()), list(runs), options.out / "learning.png", overwrite=True)
-    draw_losses(runs, options.out / "losses.png")
+    runs = {}
+    for name in ("td", "sutton-barto"):
+        print(f"training {name} on {options.games:,} games (the first time compiles it) ...", file=sys.stderr)
+        runs[name] = ttt.train(options.games, learner=name, batch=1024, seed=1)
+    print("drawing ...", file=sys.stderr)
+    learning, losses = options.out / "learning.png", options.out / "losses.png"
+    ttt.plot(list(runs.values()), list(runs), learning, overwrite=True)
+    draw_losses(runs, losses)
     for name, run in runs.items():
         first, second = run.statistics["versus_random"][-1, :, 2]
         print(f"{name} loses {first:.4f} of its games as first and {second:.4f} as second against random moves")
+    print(f"wrote {learning} (what is judged at every recorded point) and {losses} (how often they lose)")
 
 
 if __name__ == "__main__":
