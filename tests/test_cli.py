@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import io
+import itertools
 import json
 import os
 import random
@@ -14,6 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pexpect
@@ -24,10 +26,11 @@ import ttt_batch as ttt
 from ttt_batch import compile as kernels
 from ttt_batch import progress as moving
 from ttt_batch.__main__ import run as run_here
+from ttt_batch.compiling import COMPILING
 from ttt_batch.errors import InterruptedTraining
 from ttt_batch.interrupt import Interrupt
 from ttt_batch.learners.base import Settings
-from ttt_batch.progress import COMPILING, Reporter
+from ttt_batch.progress import Reporter
 from ttt_batch.runfile import USER_BLOCK
 
 # pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
@@ -249,8 +252,13 @@ def test_a_dropped_sigterm_is_still_no_persons_way_to_leave(seconds: float) -> N
 # --- compiling ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("words", ["train", "evaluate {folder}/good.h5", "learn-from {folder}/games.txt --learner td"])
-def test_the_first_use_says_that_it_compiles_and_can_be_interrupted(words: str, folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [("train", ": 0 of 18"), ("evaluate {folder}/good.h5", ""), ("learn-from {folder}/games.txt --learner td", "")],
+)
+def test_the_first_use_says_that_it_compiles_and_can_be_interrupted(
+    words: str, count: str, folder: Path, tmp_path: Path
+) -> None:
     (folder / "games.txt").write_text("1 2 4 3 7\n")
     kernels = {"TTT_BATCH_CACHE_DIR": str(tmp_path / "kernels")}
     work = tmp_path / "work"
@@ -265,7 +273,7 @@ def test_the_first_use_says_that_it_compiles_and_can_be_interrupted(words: str, 
     )
     assert process.stderr is not None
     said = process.stderr.readline()
-    assert re.fullmatch(r"compiling kernels \(once, about \d+ seconds\) \.\.\.\n", said)
+    assert said == f"compiling kernels (once){count} ...\n"
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=SECONDS)
     assert (process.returncode, out) == (130, "")
@@ -329,7 +337,7 @@ def test_bar_and_spinner_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     progress = ttt.Progress(10, 20, 1.0, (4, 3, 3), None, False)
     watchers = len(kernels._watchers)
     with Reporter(live=True) as report:
-        begin, end = kernels._watchers[-1]
+        begin, end, _ = kernels._watchers[-1]
         for _ in range(2):
             begin()
             assert len(FakeDisplay.shown) == 1
@@ -369,12 +377,86 @@ def test_the_time_left_follows_the_speed_of_the_last_seconds() -> None:
     ]
 
 
-def test_off_a_terminal_the_notice_comes_once(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first kernel is begun at 0 s, and later it is 7 s."""
+    times = itertools.chain([0.0], itertools.repeat(7.0))
+    monkeypatch.setattr("ttt_batch.compiling.time", SimpleNamespace(perf_counter=lambda: next(times)))
+
+
+def compile_some(report: Reporter, number: int) -> None:
+    """Stands in for the compiler: one kernel after another."""
+    for _ in range(number):
+        report.compiling()
+        report.compiled_one()
+        report.clear()
+
+
+@pytest.mark.usefixtures("still_clock")
+@pytest.mark.parametrize(
+    ("needed", "done", "said"),
+    [
+        (18, 18, [": 0 of 18 ...", ": 5 of 18 ...", ": 10 of 18 ...", ": 15 of 18 ...", ": 18 done in 7 s"]),
+        (18, 7, [": 0 of 18 ...", ": 5 of 18 ...", ": 7 done in 7 s"]),
+        (2, 3, [": 0 of 2 ...", ": 1 of 2 ...", ": 3 done in 7 s"]),
+        (0, 40, [" ...", ": 8 done ...", ": 16 done ...", ": 32 done ...", ": 40 done in 7 s"]),
+        (0, 1, [" ...", ": 1 done in 7 s"]),
+    ],
+)
+def test_off_a_terminal_a_few_lines_count_the_kernels(
+    needed: int, done: int, said: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moving, "kernels_to_compile", lambda: needed)
+    progress = ttt.Progress(10, 20, 1.0, (4, 3, 3), None, recorded=True)
     with Reporter() as report:
-        for _ in range(3):
-            report.compiling()
-            report.clear()
-    assert capsys.readouterr() == ("", f"{COMPILING}\n")
+        compile_some(report, done)
+        report(progress)
+        compile_some(report, 50)  # what comes later is not announced again
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:-1] == [f"{COMPILING}{text}" for text in said] and "10 games" in lines[-1]
+
+
+def test_a_command_that_ends_without_progress_says_how_many_kernels_it_compiled(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moving, "kernels_to_compile", lambda: 0)
+    with Reporter() as report:
+        compile_some(report, 2)
+    assert re.fullmatch(
+        rf"{re.escape(COMPILING)} \.\.\.\n{re.escape(COMPILING)}: 2 done in \d+ s\n", capsys.readouterr().err
+    )
+    with pytest.raises(InterruptedTraining), Reporter() as report:
+        compile_some(report, 2)
+        raise InterruptedTraining("the end")
+    assert capsys.readouterr().err == f"{COMPILING} ...\n"
+    with Reporter(quiet=True) as report:
+        compile_some(report, 2)
+    with Reporter():
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_the_spinner_counts_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(moving, "_live_display", lambda draw: drawn.append(draw) or FakeDisplay())
+    monkeypatch.setattr(moving, "kernels_to_compile", lambda: 18)
+    with Reporter(live=True) as report:
+        report.compiling()
+        assert re.fullmatch(r"compiling kernels \(once\): 0 of 18, \d+ s", drawn[-1]().text.plain)
+        report.compiled_one()
+        assert re.fullmatch(r"compiling kernels \(once\): 1 of 18, \d+ s", drawn[-1]().text.plain)
+
+
+def test_how_many_kernels_there_will_be_is_known_only_where_there_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels, "cached_kernels", lambda: sorted(tmp_path.iterdir()))
+    monkeypatch.setattr(kernels, "_announced", [0])
+    assert kernels.kernels_to_compile() == 0
+    ttt.train(20, batch=20)
+    assert kernels.kernels_to_compile() == 18
+    (tmp_path / "one.kernel").touch()
+    assert kernels.kernels_to_compile() == 0
 
 
 # --- evaluate and info ----------------------------------------------------------------------------------

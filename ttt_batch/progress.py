@@ -12,14 +12,12 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
-from ttt_batch.compile import on_compile
+from ttt_batch.compile import cached_kernels, kernels_to_compile, on_compile
+from ttt_batch.compiling import COMPILING_ALL, CompiledKernels
 from ttt_batch.console import Notice, is_live
 from ttt_batch.given import Learnt
 from ttt_batch.training import Progress
-
-COMPILING = "compiling kernels (once, about 10 seconds) ..."
-"""Training compiles for 9 s on one processor of 3.7 GHz, and nothing else takes longer."""
-
+from ttt_batch.wording import counted
 
 RECENT_SECONDS, LEAST_SECONDS = 10.0, 0.5
 """The time left is told from the speed of the last seconds, as soon as that many have passed."""
@@ -31,7 +29,7 @@ MEASURING_LINES = 6
 class Reporter:
     """Everything that moves on standard error: progress while training, and the notice that kernels are being compiled.
 
-    On a terminal a live bar and a spinner, of which nothing remains; elsewhere a line once for the compiler.  In both
+    On a terminal a live bar and a spinner, of which nothing remains; elsewhere a few lines for the compiler.  In both
     cases the recorded points remain as plain lines, at doubling numbers of games: they tell how learning went.
     To be entered by every command that may compile.
     live: which of the two; by `is_live` if not given.  quiet: nothing of all that.  notice: wiped by the first report.
@@ -44,15 +42,15 @@ class Reporter:
         self._first: Progress | None = None
         self._first_read: Learnt | None = None
         self._recent: deque[tuple[int, float]] = deque()
-        self._compiling_since: float | None = None
+        self._kernels, self._warming_since = CompiledKernels(), 0.0
 
     @property
     def compiled(self) -> bool:
         """Whether kernels had to be compiled meanwhile."""
-        return self._compiling_since is not None
+        return self._kernels.since is not None
 
     def __enter__(self) -> Self:
-        self._forget = on_compile(self.compiling, self.clear)
+        self._forget = on_compile(self.compiling, self.clear, self.compiled_one)
         return self
 
     def __exit__(
@@ -60,6 +58,8 @@ class Reporter:
     ) -> None:
         self._forget()
         self.clear()
+        if kind is None and not self._live and (end := self._kernels.end()):
+            self._print(end)
 
     def note(self, line: str) -> None:
         """Say something on a line of its own, which stays."""
@@ -67,7 +67,13 @@ class Reporter:
         self._say(line)
 
     def _say(self, line: str) -> None:
-        """A line of progress.  Whoever read it may have gone (`train 2>&1 | head`): the work goes on unseen."""
+        """A line of progress, after the one that ends the compiling if that is over."""
+        if not self._live and (end := self._kernels.end()):
+            self._print(end)
+        self._print(line)
+
+    def _print(self, line: str) -> None:
+        """Print a line.  Whoever read it may have gone (`train 2>&1 | head`): the work goes on unseen."""
         if self._quiet:
             return
         try:
@@ -85,25 +91,34 @@ class Reporter:
 
     def compiling(self) -> None:
         """Say that kernels are being compiled, until `clear`: the first one is compiled now, or one more."""
-        first = self._compiling_since is None
+        first = self._kernels.since is None
         if first:
-            self._compiling_since = time.perf_counter()
+            self._kernels.begin(kernels_to_compile())
             # The program postpones collections to start faster; the compiler leaves cycles, 25 MB in the end.
             gc.set_threshold(200, 5, 5)
         if self._live:
-            self.spin(COMPILING, self._compiling_since)
+            self.spin(self._kernels.text, self._kernels.since)
         elif first:
-            self._say(COMPILING)
+            self._print(f"{self._kernels.text()} ...")
 
-    def spin(self, text: str, since: float | None = None) -> None:
-        """Show a spinner, `text` and the seconds since then (or since now) until `clear`, in place of what is shown."""
+    def compiled_one(self) -> None:
+        """Count one more kernel, and say so off a terminal now and then."""
+        due = self._kernels.count()
+        if due and not self._live:
+            self._print(f"{self._kernels.text()} ...")
+
+    def spin(self, text: Callable[[], str], since: float | None = None) -> None:
+        """Show a spinner, `text` and the seconds since then (or since now) until `clear`, in place of what is shown.
+
+        text: asked again whenever the spinner is drawn.
+        """
         from rich.spinner import Spinner
 
         # Only ASCII: not every terminal has the signs of the prettier ones.
         spinner, began = Spinner("line"), time.perf_counter() if since is None else since
 
         def now() -> Any:
-            spinner.update(text=f"{text} {time.perf_counter() - began:.0f} s")
+            spinner.update(text=f"{text()}, {time.perf_counter() - began:.0f} s")
             return spinner
 
         self.clear()
@@ -113,13 +128,14 @@ class Reporter:
         """Show that one more job of `warmup.warm_up` is done; an empty name says that they begin."""
         self.clear()
         if name:
-            self._say(f"{name:<14}{seconds:6.1f} s   {done} of {total}")
+            self._print(f"{name:<14}{seconds:6.1f} s   {done} of {total}")
         else:
-            self._compiling_since = time.perf_counter()
+            self._warming_since = time.perf_counter()
             if not self._live:
-                self._say("compiling all kernels (once, about two minutes) ...")
+                self._print(f"{COMPILING_ALL}: {counted(total, 'job')} ...")
         if self._live and done < total:
-            self.spin(f"compiling all kernels (once, about two minutes) ... {done} of {total},", self._compiling_since)
+            jobs = f"{COMPILING_ALL}: {done} of {total} jobs"
+            self.spin(lambda: f"{jobs}, {len(cached_kernels())} kernels", self._warming_since)
 
     def measuring(self, done: int, total: int) -> None:
         """Show how many measurements of `bench.bench` are done.

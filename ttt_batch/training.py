@@ -15,6 +15,7 @@ from typing import Any
 
 from ttt_batch.batches import MAX_GAMES, batch_bounds, recorded_points
 from ttt_batch.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every
+from ttt_batch.compile import announce_kernels
 from ttt_batch.config import whole
 from ttt_batch.errors import RunFileError, UsageError
 from ttt_batch.games import GamesWriter
@@ -26,7 +27,7 @@ from ttt_batch.provenance import Clock
 from ttt_batch.recorder import Recorder, counting_judge, exact_judge
 from ttt_batch.run import Run
 from ttt_batch.state import State
-from ttt_batch.trainers import Trainer, make_trainer
+from ttt_batch.trainers import Trainer, kernels_needed, make_trainer
 
 SLICE_SECONDS = 0.05
 """How long the kernels run between two looks at `stop` and two reports of progress."""
@@ -155,6 +156,8 @@ def train(
             raise UsageError("--engine flow draws counts and plays no games to record; choose --engine walk")
         limit = parse_memory(max_memory)
         check_space(config, limit)
+        if plan.rival is None and record is None:
+            announce_kernels(kernels_needed(config))
         if files is None and out is not None:
             files = stack.enter_context(Checkpoints(target, overwrite=overwrite, every=every, warn=say))
         clock = Clock(float(plan.provenance.get("seconds", 0.0)))

@@ -17,7 +17,7 @@ from ttt_batch.trainers.ply_by_ply import PlyByPly
 from ttt_batch.trainers.striding import Striding
 from ttt_batch.trainers.walking import Walking
 
-__all__ = ["Trainer", "make_trainer", "way_to_learn"]
+__all__ = ["Trainer", "kernels_needed", "make_trainer", "way_to_learn"]
 
 WAYS: dict[str, dict[str, type[Trainer]]] = {
     "small": {"games": OneByOne, "walk": Walking, "flow": Flowing},
@@ -32,6 +32,15 @@ def way_to_learn(config: Config) -> type[Trainer]:
     board = "grown" if config.grown else "small" if config.small else "large"
     batches = "flow" if config.engine == "flow" else "walk"
     return WAYS[board]["games" if config.batch == 1 else batches]
+
+
+KERNELS: dict[type[Trainer], int] = {OneByOne: 10, Walking: 18, Flowing: 15}
+"""How many kernels self-play and its judgement compile where none are cached: of small boards."""
+
+
+def kernels_needed(config: Config) -> int:
+    """How many kernels a training by self-play compiles where none are cached; 0 if that is not known."""
+    return KERNELS.get(way_to_learn(config), 0) if config.small else 0
 
 
 def make_trainer(
