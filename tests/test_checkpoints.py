@@ -1,6 +1,7 @@
 """Checkpoints: what is on disk whatever happens, and what a training makes of a disk that fails."""
 
 import errno
+import json
 import os
 import random
 import resource
@@ -16,11 +17,11 @@ from typing import Any
 import killed
 import pexpect
 import pytest
-from support import mostly_slow
+from support import command, mostly_slow
 from test_resume import assert_same
 
 import ttt_batch as ttt
-from ttt_batch.checkpoints import Every, parse_every
+from ttt_batch.checkpoints import Checkpoints, Every, parse_every
 from ttt_batch.errors import RunFileError, UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")
@@ -76,6 +77,7 @@ def test_only_our_leftovers_are_cleaned_up(tmp_path: Path) -> None:
     (tmp_path / ".run.h5.00000000000e.tmp").symlink_to(tmp_path / ".run.h5.tmp")
     (tmp_path / ".run.h5.00000000000b.tmp").write_bytes(b"ttt-batch run, format 1.0\nsha")
     (tmp_path / ".run.h5.00000000000c.tmp").write_bytes(b"")
+    (tmp_path / ".run.h5.ttt-batch.00000000000b.tmp").write_bytes(b"of any kind")
     ttt.train(1_000, batch=500, out=tmp_path / "run.h5")
     assert names(tmp_path) == sorted([*kept, ".run.h5.00000000000d.tmp", ".run.h5.00000000000e.tmp", "run.h5"])
 
@@ -283,9 +285,44 @@ def test_a_removed_folder(tmp_path: Path) -> None:
     assert names(folder) == ["run.h5"]
 
 
-@pytest.mark.parametrize("how", ["replace", "change", "remove", "folder"])
-def test_a_file_that_another_program_replaces_is_left_alone(how: str, tmp_path: Path) -> None:
+def interfered(path: Path, interfere: Any, said: list[str]) -> ttt.Run:
+    """20,000 games into `path`, with `interfere` called after 6,000."""
+    return ttt.train(
+        20_000, batch=500, out=path, checkpoint_every="2000games", warn=said.append, progress=during(6_000, interfere)
+    )
+
+
+@pytest.mark.parametrize("how", ["touch", "copy", "remove"])
+def test_a_file_that_holds_our_last_checkpoint_is_ours(how: str, tmp_path: Path) -> None:
     path, said = tmp_path / "run.h5", list[str]()
+
+    def interfere() -> None:
+        if how == "touch":
+            os.utime(path, ns=(0, 0))
+            return
+        content = path.read_bytes()
+        path.unlink()
+        if how == "copy":
+            path.write_bytes(content)
+
+    run = interfered(path, interfere, said)
+    assert said == [] and names(tmp_path) == ["run.h5"] and run.file == path
+    assert_same(run, ttt.load(path))
+
+
+def test_a_file_that_is_there_from_before_is_ours_too(tmp_path: Path) -> None:
+    path, said = tmp_path / "run.h5", list[str]()
+    ttt.train(1_000, batch=500, out=path)
+    touch = during(500, lambda: os.utime(path, ns=(0, 0)))
+    ttt.train(resume=path, more=20_000, progress=touch, warn=said.append)
+    assert said == [] and ttt.load(path).games == 21_000
+
+
+@pytest.mark.parametrize("how", ["replace", "change", "flip", "folder", "another run"])
+def test_a_file_that_another_program_replaces_is_left_alone(how: str, tmp_path: Path) -> None:
+    """What comes then goes into a new file beside it."""
+    path, said, theirs = tmp_path / "run.h5", list[str](), list[bytes]()
+    (tmp_path / "run-2.h5").write_text("there before")
 
     def interfere() -> None:
         if how == "replace":
@@ -293,25 +330,73 @@ def test_a_file_that_another_program_replaces_is_left_alone(how: str, tmp_path: 
             (tmp_path / "new").replace(path)
         elif how == "change":
             path.write_text("somebody else's")
+        elif how == "flip":
+            content = bytearray(path.read_bytes())
+            content[-100] ^= 1
+            path.write_bytes(content)
+        elif how == "another run":
+            ttt.train(500, batch=500, seed=9, out=tmp_path / "other.h5").file.replace(path)  # type: ignore[union-attr]
         else:
             path.unlink()
-            if how == "folder":
-                path.mkdir()
+            path.mkdir()
+        theirs.append(b"" if how == "folder" else path.read_bytes())
 
-    def go() -> ttt.Run:
-        every = {"checkpoint_every": "2000games", "warn": said.append, "progress": during(6_000, interfere)}
-        return ttt.train(20_000, batch=500, out=path, **every)  # type: ignore[arg-type]
+    run = interfered(path, interfere, said)
+    assert len(said) == 1 and f"is saved in {tmp_path / 'run-3.h5'} from now on" in said[0]
+    assert "\n" not in said[0] and str(path) in said[0]
+    assert run.file == tmp_path / "run-3.h5"
+    assert_same(run, ttt.load(run.file))
+    assert path.is_dir() if how == "folder" else [path.read_bytes()] == theirs
+    assert names(tmp_path) == ["run-2.h5", "run-3.h5", "run.h5"]
+    ttt.train(resume=run.file, more=500)
 
-    if how == "remove":
-        go()
-        assert said == [] and ttt.load(path).games == 20_000
-        return
-    with pytest.raises(RunFileError, match=r"holds [\d,]+ of the 20,000 games learnt|is a folder|replaced"):
-        go()
-    assert len(said) == 1
-    if how != "folder":
-        assert path.read_text() == "somebody else's"
-    assert names(tmp_path) == ["run.h5"]
+
+def test_the_command_says_where_the_run_went(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    attempt = Checkpoints.attempt
+
+    def interfere(self: Checkpoints, run: ttt.Run) -> None:
+        attempt(self, run)
+        Path("run.h5").write_text("somebody else's")
+
+    monkeypatch.setattr(Checkpoints, "attempt", interfere)
+    words = "train --games 6000 --batch 500 --checkpoint-every 5000games -o run.h5 --quiet"
+    status, out, err = command(capsys, *words.split(), "--json")
+    assert status == 0 and json.loads(out)["run"] == "run-2.h5"
+    assert err.count("\n") == 1 and "run.h5, which is left as it is" in err
+    assert ttt.load("run-2.h5").games == 6_000
+
+
+@pytest.mark.parametrize(
+    ("become", "said"), [("gone", "is gone, and nothing"), ("theirs", "was replaced"), ("ours", r"holds 6,000 of the")]
+)
+def test_the_last_checkpoint_is_named_only_where_it_is(
+    become: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, told = tmp_path / "run.h5", list[str]()
+
+    def fail(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def interfere() -> None:
+        if become == "gone":
+            path.unlink()
+        elif become == "theirs":
+            path.write_text("somebody else's")
+        monkeypatch.setattr(os, "fsync", fail)
+
+    def progress(now: ttt.Progress) -> None:
+        act(now)
+        if now.games >= 6_000:
+            told.append(now.saved_in())
+
+    act = during(6_000, interfere)
+    with pytest.raises(RunFileError, match=said):
+        ttt.train(20_000, batch=500, out=path, checkpoint_every="2000games", warn=str, progress=progress)
+    wanted = said if become != "ours" else "holds 6,000 games"
+    assert told and all(wanted in line for line in told)
 
 
 def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:

@@ -250,17 +250,24 @@ def test_a_training_that_holds_the_run_comes_first(tmp_path: Path) -> None:
 
 
 def test_what_a_training_wrote_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
-    path = trained(tmp_path)
-    lessons = Lessons(ttt.load(path), path)
+    """Lessons go on in a new file beside it."""
+    path, said = trained(tmp_path), list[str]()
+    lessons = Lessons(ttt.load(path), path, warn=said.append)
     lessons.teach([4, 0, 2, 1, 6])
+    os.utime(path, ns=(0, 0))
+    lessons.teach([4, 0, 2, 1, 6])
+    assert said == [] and ttt.load(path).games == 2_002
     ttt.train(3_000, out=path, overwrite=True)
-    for call in (lambda: lessons.teach([4, 0, 2, 1, 6]), lessons.undo):
-        with pytest.raises(RunFileError, match="changed or replaced it meanwhile"):
-            call()
-    assert ttt.load(path).games == 3_000 and lessons.run.games == 2_001
-    path.unlink()  # nothing is in the way of a file that is gone
     lessons.teach([4, 0, 2, 1, 6])
-    assert ttt.load(path).games == 2_002
+    assert len(said) == 1 and f"saved in {tmp_path / 'run-2.h5'} from now on" in said[0]
+    assert ttt.load(path).games == 3_000 and ttt.load(tmp_path / "run-2.h5").games == 2_003
+    assert lessons.undo() and ttt.load(tmp_path / "run-2.h5").games == 2_002
+    path.unlink()  # from now on the other one is the file
+    lessons.teach([4, 0, 2, 1, 6])
+    assert len(said) == 1 and names(tmp_path) == ["run-2.h5"]
+    (tmp_path / "run-2.h5").unlink()  # nothing is in the way of a file that is gone
+    lessons.teach([4, 0, 2, 1, 6])
+    assert ttt.load(tmp_path / "run-2.h5").games == 2_004
 
 
 @pytest.mark.parametrize("place", ["nowhere/run.h5", "."])
@@ -299,7 +306,7 @@ def test_only_a_text_file_is_appended_to(tmp_path: Path) -> None:
         with pytest.raises(GamesError, match=r"cannot append games to .*: it is not a text file"):
             GameRecord(target)
     os.mkfifo(tmp_path / "fifo")
-    for target, why in ((tmp_path, "ordinary"), (tmp_path / "fifo", "ordinary"), (tmp_path / "no" / "x", "No such")):
+    for target, why in ((tmp_path, "ordinary"), (tmp_path / "fifo", "ordinary"), (tmp_path / "no" / "x", "no folder")):
         with pytest.raises(GamesError, match=why):
             GameRecord(target)
     assert path.read_bytes() == content
@@ -410,7 +417,7 @@ def test_misuse_costs_one_line(
         (["run.h5", "--out", "x.h5"], 2, "give it with --learn"),
         (["run.h5", "--learn", "--out", "falling.h5"], 1, "falling.h5 exists, and play replaces no other run"),
         (["falling.h5", "--learn"], 2, "goes by the games of a run"),
-        (["run.h5", "--record", "run.h5"], 1, "it is not a text file"),
+        (["run.h5", "--record", "run.h5"], 2, "--record run.h5 is read, too"),
         (["run.h5", "--record", "nowhere/x.txt"], 1, "nowhere/x.txt"),
         (["missing.h5", "--learn"], 1, "missing.h5"),
     ):

@@ -5,7 +5,6 @@ board that can be enumerated.
 """
 
 import io
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,12 +14,16 @@ from ttt_batch.board import Board, parse_board
 from ttt_batch.config import Config, make_config
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import TttBatchError, UsageError
-from ttt_batch.files import reason, shown, temporary_name, write_new
+from ttt_batch.files import shown
 from ttt_batch.graph import solve
 from ttt_batch.memory import bytes_needed, check_space, free_memory
+from ttt_batch.outputs import Kind
 from ttt_batch.spaces import Space, check_enumerable, choose_space, most_positions
 
 FIRST_WINS, DRAWN, SECOND_WINS = 1, 0, -1
+
+_SOLUTION = Kind(TttBatchError, "--solution")
+"""A solution's file, as `outputs` speaks of it."""
 
 
 @dataclass(frozen=True)
@@ -82,20 +85,24 @@ def measure(board: Board, symmetry: str = "auto") -> Entry:
     return _entry(board, graph.code.size, graph.child.size, value, space=Space(False, config.symmetry))
 
 
+def check_solution(path: Path, *, overwrite: bool) -> None:
+    """Make sure, before anything is counted, that `path` may be written.  Raises UsageError and TttBatchError."""
+    if path.suffix != ".npz":
+        raise UsageError(f"cannot write a solution into {shown(path)}: it is an .npz file; name one")
+    _SOLUTION.check(path, overwrite=overwrite)
+
+
 def write_solution(board: Board, path: Path, symmetry: str = "auto", *, overwrite: bool = False) -> int:
     """Write every position of a board with its result under best play; return how many they are.
 
     An `.npz` of `code` (int64), `outcome` (int8: 0 unfinished, 1 first wins, 2 second wins, 3 draw), `ply` (int8) and
     `value` (int8: 1 first wins, 0 draw, -1 second wins), and whether they are classes: `symmetry` (bool).
-    Raises BoardError where the board cannot be enumerated, and TttBatchError for what the disk refuses.
+    Raises BoardError where the board cannot be enumerated, UsageError and TttBatchError as `check_solution` does.
     """
     config = make_config(board=board.name, symmetry=symmetry)
     check_enumerable(board, Space(config.grown, config.symmetry), "a solution")
     check_space(config, free_memory())
-    if path.suffix != ".npz":
-        raise UsageError(f"cannot write a solution into {shown(path)}: it is an .npz file; name one")
-    if path.exists() and not overwrite:
-        raise TttBatchError(f"{path} exists; choose another file for the solution, or replace it with --overwrite")
+    check_solution(path, overwrite=overwrite)
     graph = enumerate_graph(board, False, config.symmetry)
     content = io.BytesIO()
     np.savez_compressed(
@@ -106,15 +113,7 @@ def write_solution(board: Board, path: Path, symmetry: str = "auto", *, overwrit
         value=solve(graph),
         symmetry=np.array(config.symmetry),
     )
-    temporary = temporary_name(path)
-    try:
-        write_new(temporary, content.getbuffer())
-        temporary.replace(path)
-    except OSError as error:
-        raise TttBatchError(f"cannot write {shown(path)}: {reason(error)}; choose another file") from None
-    finally:
-        with suppress(OSError):  # where nothing can be written, nothing can be removed
-            temporary.unlink(missing_ok=True)
+    _SOLUTION.write([path], [content.getbuffer()], overwrite=overwrite)
     return int(graph.code.size)
 
 

@@ -1,23 +1,21 @@
 """Checkpoints: a training's run file, written again and again while nobody else may write it.
 
-A checkpoint that fails never stops a training: it is said once, and tried again when the next one is due.
+A checkpoint that fails never stops a training: it is said once, and tried again when the next one is due.  `rewriting`
+knows whether the file is still that of the training.
 """
 
 import math
 import re
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from ttt_batch import files
 from ttt_batch.batches import MAX_GAMES
 from ttt_batch.errors import RunFileError, UsageError
 from ttt_batch.files import shown
-from ttt_batch.lock import Lock
+from ttt_batch.rewriting import RewrittenRun
 from ttt_batch.run import Run
-from ttt_batch.runfile import check_target, save_run
 
 DEFAULT_EVERY = "30s"
 
@@ -44,33 +42,23 @@ def parse_every(text: str) -> Every:
 
 
 class Checkpoints:
-    """The run file of one training; locked while entered, and then cleared of what a killed training left beside it.
+    """The run file of one training; nobody else can write it while it is entered.
 
     path: the run file.  overwrite: whether it may exist.  every: when a checkpoint is due.
-    warn: called with a line where one fails, or succeeds again.
-    saved: games in the last one; 0 before the first.
+    warn: called with a line where one fails, or succeeds again, or goes into another file.
     """
 
     def __init__(self, path: Path, *, overwrite: bool, every: Every, warn: Callable[[str], None]) -> None:
-        self.path, self.saved = path, 0
-        self._overwrite, self._every, self._warn = overwrite, every, warn
+        self._first, self._overwrite, self._every, self._warn = path, overwrite, every, warn
         self._failing = False
 
     def __enter__(self) -> "Checkpoints":
-        with ExitStack() as stack:
-            _check_place(self.path)
-            target = self.path.resolve()
-            stack.enter_context(Lock(target))
-            check_target(self.path, overwrite=self._overwrite)
-            files.remove_left(target, (b"ttt-batch run, format ", b"pid "))
-            self._known = files.identity(target) if self._overwrite else None
-            self._target = target
-            self._last_time, self._last_games = time.perf_counter(), 0
-            self._stack = stack.pop_all()
+        self.file = RewrittenRun(self._first, overwrite=self._overwrite, hold=True, say=self._warn)
+        self._last_time, self._last_games = time.perf_counter(), 0
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        self.file.close()
 
     def begin(self, games: int) -> None:
         """Count from here, where the run has so many games."""
@@ -94,33 +82,19 @@ class Checkpoints:
             self._failing = True
         else:
             if self._failing:
-                self._warn(f"checkpoints are written to {shown(self.path)} again")
+                self._warn(f"checkpoints are written to {shown(self.file.path)} again")
             self._failing = False
         self.begin(run.games)  # from now on, so that a slow disk does not take all the time
 
     def write(self, run: Run) -> None:
-        """Write the run.  Raises RunFileError where it cannot be, or somebody else has changed the file."""
-        try:
-            now = files.identity(self._target)
-        except OSError as exc:
-            raise RunFileError(f"cannot write {shown(self.path)}: {files.reason(exc)}; name another --out") from exc
-        if now is not None and now != self._known:
-            raise RunFileError(
-                f"cannot write {shown(self.path)}: another program has changed or replaced it meanwhile, and it is "
-                "left as it is; move it away, or name another --out"
-            )
-        save_run(self._target, run.data(), overwrite=now is not None)
-        self.saved = run.games
-        try:
-            self._known = files.identity(self._target)
-        except OSError:
-            self._known = None  # gone again already, with its folder
+        """Write the run.  Raises RunFileError if it cannot be written."""
+        self.file.write(run)
 
     def finish(self, run: Run, elsewhere: Callable[[RunFileError], Path | None] | None = None) -> None:
-        """Write the run in the end.
+        """Write the run in the end, and note in it where.
 
         elsewhere: asked for another, new file where that fails, until it succeeds or None is returned.
-        Raises RunFileError where it was not written; `saved` says what the file holds.
+        Raises RunFileError if it was not written, with what has become of the last checkpoint.
         """
         try:
             self.write(run)
@@ -129,18 +103,8 @@ class Checkpoints:
             failure = error
         while other := elsewhere(failure) if elsewhere is not None else None:
             try:
-                run.save(other)
+                run.file = run.save(other)
                 return
             except RunFileError as error:
                 failure = error
-        if self.saved:
-            held = f"the last checkpoint in {shown(self.path)} holds {self.saved:,} of the {run.games:,} games learnt"
-        else:
-            held = f"the {run.games:,} games learnt are not saved"
-        raise RunFileError(f"{failure}; {held}")
-
-
-def _check_place(path: Path) -> None:
-    """Refuse at once what can never be a run file, before a lock file is made beside it."""
-    if not path.is_file():
-        check_target(path, overwrite=True)
+        raise RunFileError(f"{failure}; {self.file.where(run.games)}")

@@ -25,3 +25,7 @@ class BoardError(UsageError):
 
 class RunFileError(TttBatchError):
     """A run file is damaged, foreign, too new, or cannot be written."""
+
+
+class TakenError(RunFileError):
+    """The name is in use, by a file or by a process that is about to write one; another name is free."""

@@ -3,8 +3,9 @@
 Written here.  `game_reader` reads them, and `game_notation` knows what a line may say.
 """
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,13 +13,21 @@ import numpy as np
 from ttt_batch.board import EMPTY, Board
 from ttt_batch.compile import kernel
 from ttt_batch.enumeration import Places, make_places
-from ttt_batch.errors import TttBatchError
-from ttt_batch.files import temporary_name
+from ttt_batch.errors import RunFileError, TttBatchError
 from ttt_batch.graph import Graph, edges_of
+from ttt_batch.lock import Lock
+from ttt_batch.outputs import Kind
 
 
 class GamesError(TttBatchError):
     """A game that the rules do not allow, or a line that is no game."""
+
+
+GAMES_FILE = Kind(GamesError, "--record", "write games to")
+"""Files of games, as `outputs` speaks of them."""
+
+_AT_ONCE = 1 << 16
+"""Bytes of games that are written at once."""
 
 
 class Games(NamedTuple):
@@ -105,46 +114,49 @@ class Shown:
 class GamesWriter:
     """Writes games to a file as they are played; the file appears whole, when the `with` block ends without an error.
 
-    Raises GamesError for an existing file (unless `overwrite`) and for what the disk refuses.
+    Nobody else may write the file meanwhile.
+    Raises GamesError for an existing file (unless `overwrite`), for what is no ordinary file, and for what the disk
+    refuses.
     """
 
     def __init__(self, path: Path, board: Board | None = None, *, overwrite: bool = False) -> None:
         """board: given where a row stands for all images of a position."""
-        self._path, self._board = path, board
-        if path.exists() and not overwrite:
-            raise GamesError(f"{path} exists; choose another file for the games, or replace it with --overwrite")
-        self._temporary = temporary_name(path)
+        self._path, self._board, self._overwrite = path, board, overwrite
+        self._pending = bytearray()
+        GAMES_FILE.place(path, overwrite=overwrite)
 
     def __enter__(self) -> Self:
-        try:
-            self._file = self._temporary.open("w", encoding="ascii")
-        except OSError as error:
-            raise self._refused(error) from None
+        self._context = self._opened()
+        self._context.__enter__()
         return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._context.__exit__(*error)
 
     def write(self, games: Games, graph: Graph | None) -> None:
         """Append `games`, played on `graph`; without one their moves are cells of the board."""
-        try:
-            lines = _joined(games.edge, games) if graph is None else format_games(games, graph, self._board)
-            self._file.write("".join(f"{line}\n" for line in lines))
-        except OSError as error:
-            raise self._refused(error) from None
+        lines = _joined(games.edge, games) if graph is None else format_games(games, graph, self._board)
+        self._pending += "".join(f"{line}\n" for line in lines).encode("ascii")
+        if len(self._pending) >= _AT_ONCE:
+            self._write_pending()
 
-    def _refused(self, error: OSError) -> GamesError:
-        return GamesError(f"cannot write games to {self._path}: {error.strerror}; choose another file")
+    def _write_pending(self) -> None:
+        with GAMES_FILE.refusing(self._path):
+            self._draft.write(self._pending)
+        self._pending = bytearray()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self._file.close()  # what is still buffered may not fit on the disk
-            if error is None:
-                self._temporary.replace(self._path)
-        except OSError as refusal:
-            if error is None:
-                raise self._refused(refusal) from None
-        finally:
-            self._temporary.unlink(missing_ok=True)
+    @contextmanager
+    def _opened(self) -> Iterator[None]:
+        """The file as long as it is written."""
+        target = GAMES_FILE.place(self._path, overwrite=self._overwrite)
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(Lock(target))
+            except RunFileError as error:
+                raise GamesError(str(error)) from None
+            [self._draft] = stack.enter_context(GAMES_FILE.drafts([self._path], overwrite=self._overwrite))
+            yield
+            self._write_pending()
 
 
 def format_games(games: Games, graph: Graph, board: Board | None = None) -> list[str]:

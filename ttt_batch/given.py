@@ -1,6 +1,7 @@
 """Learning from given games, whoever played them."""
 
 from collections.abc import Callable, Iterable
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,20 +11,21 @@ from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.config import Config, make_config
 from ttt_batch.errors import UsageError
 from ttt_batch.game_reader import GameReader, Skipped
-from ttt_batch.game_source import GameFile, GameLines
+from ttt_batch.game_source import STANDARD_INPUT, GameFile, GameLines
 from ttt_batch.games import CellGames, GamesError, on_graph
 from ttt_batch.growth import grow
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
 from ttt_batch.memory import parse_memory, rows_within
+from ttt_batch.outputs import check_distinct
 from ttt_batch.plans import check_origin
 from ttt_batch.play.counts import outcomes_of
 from ttt_batch.provenance import Clock
 from ttt_batch.recorder import record_once
 from ttt_batch.resuming import table_digest
+from ttt_batch.rewriting import RewrittenRun, warn_python
 from ttt_batch.run import Run, load
-from ttt_batch.runfile import check_target
 from ttt_batch.sequential import learn_games
 from ttt_batch.wide import learn_wide
 
@@ -64,40 +66,48 @@ def learn_from(
     reason of each; the list's `total` says how many there were.
     cells_from: the number of the first cell, 0 (if not given) or 1.
     progress: called after every piece of about a megabyte.
-    warn: called with a line if the numbers seem to count from 1 although `cells_from` is not given.
+    out: the run file to write, which nobody else can write meanwhile; it may be that of `run`, with `overwrite`.
+    warn: called with a line if the numbers seem to count from 1 although `cells_from` is not given, or another program
+    replaces the run's file all the same, and the run goes into a new one beside it.
     options: those of `Config`, over the learner's defaults or the run's.
 
     What is read is never more than a piece at a time.  Nothing is kept of what was learnt before an error.
 
     Raises GamesError, also if there is no game at all, UsageError, BoardError and RunFileError.
     """
-    origin = load(run) if isinstance(run, str | Path) else run
-    config = given_config(learner, origin, **options)
-    if out is not None:
-        check_target(Path(out), overwrite=overwrite)
-    clock = Clock()
-    source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
-    name = name or source.name
-    pupil = make_pupil(config, origin)
-    reader = GameReader(
-        config.shape,
-        occupied=learner_named(config.learner).occupied,
-        cells_from=cells_from or 0,
-        name=name,
-        skip_bad=skip_bad,
-    )
-    for some in reader.read(source):
-        pupil.learn(some)
-        if progress is not None:
-            progress(Learnt(reader.games, source.read, source.size, clock.seconds))
-    if reader.games == 0:
-        raise GamesError(_no_games(name, reader.skipped))
-    if warn is not None and cells_from is None and 0 < reader.lowest < config.shape.cells:
-        warn(f"no game in {name} uses cell 0: cells count from 0 in game files; choose --cells-from 1 if these do not")
-    result = pupil.result(clock)
-    result.provenance = clock.provenance(command)
-    if out is not None:
-        result.save(out, overwrite=overwrite)
+    if out is not None and isinstance(games, str | Path) and str(games) != STANDARD_INPUT:
+        check_distinct([("--out", Path(out))], [("GAMES", Path(games))])
+    # Held before the run is read: it may be the file of `out`, and another process may write that until then.
+    held = None if out is None else RewrittenRun(Path(out), overwrite=overwrite, hold=True, say=warn or warn_python)
+    with nullcontext() if held is None else closing(held):
+        origin = load(run) if isinstance(run, str | Path) else run
+        config = given_config(learner, origin, **options)
+        clock = Clock()
+        source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
+        name = name or source.name
+        pupil = make_pupil(config, origin)
+        reader = GameReader(
+            config.shape,
+            occupied=learner_named(config.learner).occupied,
+            cells_from=cells_from or 0,
+            name=name,
+            skip_bad=skip_bad,
+        )
+        for some in reader.read(source):
+            pupil.learn(some)
+            if progress is not None:
+                progress(Learnt(reader.games, source.read, source.size, clock.seconds))
+        if reader.games == 0:
+            raise GamesError(_no_games(name, reader.skipped))
+        if warn is not None and cells_from is None and 0 < reader.lowest < config.shape.cells:
+            warn(
+                f"no game in {name} uses cell 0: cells count from 0 in game files; "
+                "choose --cells-from 1 if these do not"
+            )
+        result = pupil.result(clock)
+        result.provenance = clock.provenance(command)
+        if held is not None:
+            held.write(result)
     return result, reader.skipped
 
 

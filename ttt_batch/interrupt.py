@@ -4,6 +4,7 @@ import _thread
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -15,13 +16,13 @@ class Interrupt:
     while LLVM calls back, or something is finalised, is printed and dropped by Python; so the signal is sent again
     until it gets through.  Once left after one of them, all are ignored for good: what remains is to say how it ended,
     and in one of twenty tries a further one killed the process before that was said.
-    message: what is said in the end.
+    message: what is said in the end, or what gives it then.
 
     Raises InterruptedTraining on leaving where one of them came and ended what was done.  Where Ctrl-C is a way to
     leave (a game, a curve) and was taken as such, all is well; SIGTERM and SIGHUP are no person's way to leave.
     """
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str | Callable[[], str]) -> None:
         self.gently, self.message = False, message
         self._requested, self._stopped_by, self._leaving = False, 0, False
         self._over = threading.Lock()  # taken for good once nothing may be sent any more
@@ -75,4 +76,5 @@ class Interrupt:
         if ended:
             from ttt_batch.errors import InterruptedTraining
 
-            raise InterruptedTraining(self.message) from None
+            said = self.message if isinstance(self.message, str) else self.message()
+            raise InterruptedTraining(said) from None

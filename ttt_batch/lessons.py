@@ -6,23 +6,22 @@ these games.  A person's moves count as greedy, like the agent's, and both seats
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch import files
 from ttt_batch.board import EMPTY, FIRST, Board, Position
-from ttt_batch.errors import RunFileError
-from ttt_batch.files import shown
 from ttt_batch.game_notation import parse_line
 from ttt_batch.games import GamesError
 from ttt_batch.given import given_config, learn_from
-from ttt_batch.lock import Lock
+from ttt_batch.outputs import Kind
+from ttt_batch.rewriting import RewrittenRun, warn_python
 from ttt_batch.run import Run
-from ttt_batch.runfile import check_target
 from ttt_batch.truth import Truth
+
+_RECORD = Kind(GamesError, "--record", "append games to")
 
 
 class Lessons:
@@ -33,21 +32,26 @@ class Lessons:
 
     path: the run's file, or a new one, written after every lesson; None keeps the lessons in memory.
     command: what the file says it was taught by.
+    warn: called with a line if another program has replaced the file, and lessons are kept in a new one beside it; a
+    Python warning if not given.
 
     Raises UsageError where the step size goes by the games of a training, and RunFileError where `path` cannot be
     written or a training is writing it.
     """
 
-    def __init__(self, run: Run, path: str | Path | None = None, *, command: str = "") -> None:
+    def __init__(
+        self,
+        run: Run,
+        path: str | Path | None = None,
+        *,
+        command: str = "",
+        warn: Callable[[str], None] = warn_python,
+    ) -> None:
         self.run, self._start = run, run
         self._before: Run | None = None  # as it was before the last lesson, unless that was undone
-        self._path = None if path is None else Path(path)
         self._command, self._began = command, time.perf_counter()
-        self._known: tuple[int, ...] | None = None
-        if self._path is not None:
-            with Lock(self._path.resolve()):
-                check_target(self._path, overwrite=True)
-                self._known = files.identity(self._path)
+        # A training may come and go while the person is thinking; what it learns must not be lost.
+        self._file = None if path is None else RewrittenRun(Path(path), overwrite=True, hold=False, say=warn)
         self._config = given_config(None, run)
 
     @property
@@ -120,22 +124,8 @@ class Lessons:
             run.provenance["taught_by"] = self._command
 
     def _save(self, run: Run) -> None:
-        if self._path is None:
-            return
-        try:
-            now = files.identity(self._path)
-        except OSError as exc:
-            raise RunFileError(
-                f"cannot write {shown(self._path)}: {files.reason(exc)}; name another file with --out"
-            ) from exc
-        # A training may have come and gone while the person was thinking; what it learnt must not be lost.
-        if now is not None and now != self._known:
-            raise RunFileError(
-                f"cannot write {shown(self._path)}: another program has changed or replaced it meanwhile, and it is "
-                "left as it is; name another file with --out"
-            )
-        run.save(self._path, overwrite=True)
-        self._known = files.identity(self._path)
+        if self._file is not None:
+            self._file.write(run)
 
 
 def _changed_positions(before: Run, after: Run, cells: Sequence[int]) -> int:
@@ -167,34 +157,8 @@ class GameRecord:
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
-        try:
-            existed = self._path.exists()
-            if existed and not self._path.is_file():
-                raise self._refused("it is not an ordinary file")
-            if existed:
-                content = self._path.read_bytes()
-                content.decode("utf-8")
-                if b"\0" in content:
-                    raise self._refused("it is not a text file")
-            self._path.open("ab").close()
-            if not existed:
-                self._path.unlink()
-        except UnicodeDecodeError:
-            raise self._refused("it is not a text file") from None
-        except OSError as error:
-            raise self._refused(files.reason(error)) from None
+        _RECORD.check_text(self._path)
 
     def __call__(self, cells: Sequence[int]) -> None:
         """Append a game.  Raises GamesError for what the disk refuses."""
-        line = f"{' '.join(map(str, cells))}\n".encode()
-        try:
-            with self._path.open("a+b") as file:
-                if file.tell():  # a last line without an end must not run into the game
-                    file.seek(-1, 2)
-                    line = line if file.read(1) == b"\n" else b"\n" + line
-                file.write(line)
-        except OSError as error:
-            raise self._refused(files.reason(error)) from None
-
-    def _refused(self, why: str) -> GamesError:
-        return GamesError(f"cannot append games to {shown(self._path)}: {why}; choose another file")
+        _RECORD.append_line(self._path, " ".join(map(str, cells)).encode())

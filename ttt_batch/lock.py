@@ -12,13 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from ttt_batch import files
-from ttt_batch.errors import RunFileError
+from ttt_batch.errors import RunFileError, TakenError
+from ttt_batch.files import is_same as _same
+from ttt_batch.files import locked as _locked
 from ttt_batch.files import reason, shown
-
-if sys.platform == "win32":
-    fcntl = None
-else:
-    import fcntl
 
 _TRIES = 20
 """How often to look again, 10 ms apart, where a lock is in the way whose process is gone: another removes it too."""
@@ -30,7 +27,7 @@ class Lock:
     def __init__(self, target: Path) -> None:
         """target: the run file, links followed; nothing happens yet."""
         self._target = target
-        self.path = target.with_name(f".{target.name}.lock")
+        self.path = files.hidden(target, "lock")
         self._descriptor: int | None = None
 
     def __enter__(self) -> "Lock":
@@ -45,16 +42,14 @@ class Lock:
             raise
 
     def acquire(self) -> None:
-        """Take the lock.  Raises RunFileError at once where another process has it, with its number and since when."""
+        """Take the lock.  Raises TakenError at once where another process has it, with its number and since when."""
         try:
             for again in range(_TRIES):
                 if self._take() or self._remove_left(last=again == _TRIES - 1):
                     break
                 time.sleep(0.01)
         except (OSError, ValueError) as exc:
-            raise RunFileError(
-                f"cannot lock {shown(self._target)}: {reason(exc)}; name a file elsewhere with --out"
-            ) from exc
+            raise RunFileError(f"cannot lock {shown(self._target)}: {reason(exc)}; name a file elsewhere") from exc
 
     def release(self) -> None:
         """Give it back and remove the lock file; a lock file that is not ours stays."""
@@ -121,31 +116,10 @@ class Lock:
             if self.path.read_text(errors="replace") == content:
                 self.path.unlink()
 
-    def _held(self, content: str) -> RunFileError:
+    def _held(self, content: str) -> TakenError:
         found = re.match(r"pid (\d+)\nbirth [^\n]*\nsince ([^\n]+)\n", content)
         who = f"process {found[1]} has been training into it since {found[2]}" if found else "another process trains"
-        return RunFileError(f"{shown(self._target)} is being written: {who}; wait for it, or name another --out")
-
-
-def _locked(descriptor: int) -> bool | None:
-    """Lock an open file: True, or False where another process has it; None where the system has no such locks."""
-    if fcntl is None:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True
-
-
-def _same(descriptor: int, path: Path) -> bool:
-    """Whether `path` still names the open file."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.lstat())
-    except FileNotFoundError:
-        return False
+        return TakenError(f"{shown(self._target)} is being written: {who}; wait for it, or name another file")
 
 
 def _lives(content: str) -> bool:

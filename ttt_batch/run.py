@@ -31,7 +31,7 @@ from ttt_batch.policy import (
     row_choices,
     row_scores,
 )
-from ttt_batch.runfile import FORMAT, RunData, load_run, save_run
+from ttt_batch.runfile import FORMAT, RUN_FILE, RunData, load_run, save_run
 from ttt_batch.spaces import Space, check_enumerable
 from ttt_batch.state import State
 from ttt_batch.ties import Ties, check_ties, soonest_cells, soonest_policy
@@ -93,6 +93,7 @@ class Run:
     batch_start: where the run stood before the batch within which it ends; None where it ends with a batch.
     statistics: recorded points, an array per column (see `runfile`).  provenance: where the run comes from.
     notes: lines for the person about the file that it was read from.  version: that file's format, major and minor.
+    file: where training or learning has saved it; None where it has not.
     """
 
     config: Config
@@ -109,6 +110,7 @@ class Run:
     batch_start: State | None = None
     notes: tuple[str, ...] = ()
     version: tuple[int, int] = FORMAT
+    file: Path | None = None
 
     def __repr__(self) -> str:
         """In a line, without its arrays."""
@@ -401,10 +403,10 @@ class Run:
 
         Raises RunFileError, also where a training is writing it.
         """
-        target = Path(path)
-        with Lock(target.resolve()):
-            save_run(target, self.data(), overwrite=overwrite)
-        return target
+        path = Path(path)
+        with Lock(RUN_FILE.place(path, overwrite=overwrite)):
+            save_run(path, self.data(), overwrite=overwrite)
+        return path
 
     def data(self) -> RunData:
         """What the run file holds."""

@@ -6,7 +6,6 @@ result, knows where the loop looks up to report progress or to stop.
 
 import functools
 import math
-import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -20,11 +19,13 @@ from ttt_batch.config import whole
 from ttt_batch.errors import RunFileError, UsageError
 from ttt_batch.games import GamesWriter
 from ttt_batch.memory import check_space, parse_memory, rows_within
-from ttt_batch.plans import fresh_plan, opponent_of, resumed_plan, rival_policy
+from ttt_batch.outputs import check_distinct
+from ttt_batch.plans import NAMED_OPPONENTS, fresh_plan, opponent_of, resumed_plan, rival_policy
 from ttt_batch.play.walk import BLOCK
 from ttt_batch.processors import available_threads
 from ttt_batch.provenance import Clock
 from ttt_batch.recorder import Recorder, counting_judge, exact_judge
+from ttt_batch.rewriting import warn_python
 from ttt_batch.run import Run
 from ttt_batch.state import State
 from ttt_batch.trainers import Trainer, kernels_needed, make_trainer
@@ -42,6 +43,7 @@ class Progress:
     unbeatable_since: games at the first recorded point since which every one was unbeatable in both seats, or None.
     recorded: whether a point has just been recorded.
     saved: games in the last checkpoint of this training; 0 before the first.
+    saved_in: called, it says in words where the last checkpoint is now.
     positions: those in the table of a growing board, else None.  without_room: how often one was met without room.
     """
 
@@ -52,6 +54,7 @@ class Progress:
     unbeatable_since: int | None
     recorded: bool
     saved: int = 0
+    saved_in: Callable[[], str] = lambda: "nothing was written"
     positions: int | None = None
     without_room: int = 0
 
@@ -101,18 +104,22 @@ def train(
     as if it had never ended: up to `until` games, `more` games, or what it was first asked for.  An opponent that was
     a run has to be given again.  fork: allow settings other than its own; needs `out`.
     trust: resume from, or play against, a file that another program has changed.
-    record: a file for the games played (from where it resumes), in the notation of `learn_from`.
+    record: a file for the games played (from where it resumes), in the notation of `learn_from`; as with `out`, an
+    existing one stays unless `overwrite`.
     symmetry: `on`, `off` or `auto`, see `spaces.choose_space`.
     max_memory: what the table may take, such as `2GB`; half of what is free if not given.
     threads: None for all processors.  block: games a thread plays abreast.  Neither shows in the result.
     checkpoint_every: how often `out` is written on the way: `30s`, `1000000games`, or `never`.
     progress: called at every recorded point and about twenty times a second.
     stop: asked as often; once it returns True, training ends after the batch at hand and the run is `interrupted`.
-    warn: called with a line where a checkpoint cannot be written, which stops nothing; a Python warning if not given.
+    warn: called with a line where a checkpoint cannot be written, which stops nothing, or another program has replaced
+    the run's file, and the run goes into a new one beside it; a Python warning if not given.  The run's `file` says
+    where it is.
     elsewhere: asked for another file where the run cannot be written in the end; None gives up.
     The other parameters are those of `Config`; None for the default, or when resuming for what the run has.
 
-    Raises UsageError, BoardError and RunFileError before any work starts, and RunFileError at the end where the run
+    Raises UsageError (also where two of the files are the same one), BoardError and RunFileError before any work
+    starts, and RunFileError at the end where the run
     could not be written; the exception's `run` holds it.
     """
     n_threads = whole("threads", available_threads() if threads is None else threads, 1, 1024)
@@ -121,8 +128,7 @@ def train(
     if resume is None and (more is not None or until is not None or fork):
         raise UsageError("more, until and fork go with --resume RUN; name the run to go on with, or give --games")
     in_place = out is None and isinstance(resume, str | Path)
-    if in_place:
-        out, overwrite = resume, True  # type: ignore[assignment]
+    check_files(out, record, resume, start, opponent)
     options: dict[str, Any] = {
         "learner": learner,
         "board": board,
@@ -136,12 +142,11 @@ def train(
         "symmetry": symmetry,
     }
     options = {name: value for name, value in options.items() if value is not None}
-    target = Path(out) if out is not None else Path()
-    say = warn or (lambda line: warnings.warn(line, RuntimeWarning, stacklevel=3))
+    say = warn or warn_python
     with ExitStack() as stack:
         files = None
         if in_place:  # nobody may write the file while it is read
-            files = stack.enter_context(Checkpoints(target, overwrite=overwrite, every=every, warn=say))
+            files = stack.enter_context(Checkpoints(Path(resume), overwrite=True, every=every, warn=say))  # type: ignore[arg-type]
         rival = opponent_of(opponent, trust=trust)
         if resume is None:
             plan = fresh_plan(games, options, start, rival, seat)
@@ -159,7 +164,7 @@ def train(
         if plan.rival is None and record is None:
             announce_kernels(kernels_needed(config))
         if files is None and out is not None:
-            files = stack.enter_context(Checkpoints(target, overwrite=overwrite, every=every, warn=say))
+            files = stack.enter_context(Checkpoints(Path(out), overwrite=overwrite, every=every, warn=say))
         clock = Clock(float(plan.provenance.get("seconds", 0.0)))
         pictured = config.shape if config.symmetry else None
         record_games = None
@@ -214,6 +219,26 @@ def train(
                 error.run = run  # type: ignore[attr-defined]
                 raise
     return run
+
+
+def check_files(
+    out: str | Path | None,
+    record: str | Path | None,
+    resume: Run | str | Path | None,
+    start: Run | str | Path | None,
+    opponent: Run | str | Path | None,
+) -> None:
+    """Refuse a training that would write over what it reads, or its run over its games."""
+    if not isinstance(opponent, Run) and opponent in NAMED_OPPONENTS:
+        opponent = None
+    in_place = out is None
+    written = {"--resume" if in_place else "--out": resume if in_place else out, "--record": record}
+    read = {"--resume": None if in_place else resume, "--start": start, "--opponent": opponent}
+    check_distinct(_paths(written), _paths(read))
+
+
+def _paths(named: dict[str, Any]) -> list[tuple[str, Path]]:
+    return [(name, Path(path)) for name, path in named.items() if isinstance(path, str | Path)]
 
 
 def _train_to(
@@ -299,7 +324,8 @@ def _progress(
         outcomes=(wins, draws, losses),
         unbeatable_since=recorder.since,
         recorded=recorded,
-        saved=0 if checkpoints is None else checkpoints.saved,
+        saved=0 if checkpoints is None else checkpoints.file.saved,
+        saved_in=Progress.saved_in if checkpoints is None else checkpoints.file.where,
         positions=None if grown is None else grown.positions,
         without_room=0 if grown is None else grown.lost,
     )

@@ -56,6 +56,8 @@ def boards(
         entries = catalogue.known_boards()
     else:
         board = parse_board(name)
+        if solution is not None:
+            catalogue.check_solution(solution, overwrite=overwrite)
         with working(quiet=quiet):
             entries = [catalogue.measure(board, symmetry)]
             if solution is not None:

@@ -98,6 +98,7 @@ def export_(
     from ttt_batch.errors import UsageError
     from ttt_batch.exchange import export_run
     from ttt_batch.formats import FORMATS
+    from ttt_batch.outputs import check_distinct
 
     if to not in ("html", *FORMATS):
         raise UsageError(f"unknown format {to!r}; choose one of: html, {', '.join(FORMATS)}")
@@ -106,6 +107,7 @@ def export_(
     if to != "html" and ties is not None:
         raise UsageError(f"--ties {ties} is for a page to play on; {to} holds the table as it is: leave it out")
     rule = ties_named(ties or "soonest")
+    check_distinct([("--out", file) for file in out], [("RUN", path)])
     with working(quiet=quiet):
         run = load_run(path, trust)
         if to == "html":
@@ -143,9 +145,11 @@ def import_(
 ) -> None:
     """Read another program's table into a run file."""
     from ttt_batch.exchange import import_tables
+    from ttt_batch.outputs import check_distinct
     from ttt_batch.reports.training import training_summary, verdict_text
     from ttt_batch.runfile import check_target
 
+    check_distinct([("--out", out)], [("FILE", file) for file in files])
     check_target(out, overwrite=overwrite)
     with working(quiet=quiet):
         run = import_tables(

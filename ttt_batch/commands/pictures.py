@@ -47,8 +47,10 @@ def plot(
         return
     if out is None:
         raise UsageError("name a picture with --out FILE.png or FILE.svg, or ask for --live")
+    from ttt_batch.outputs import check_distinct
     from ttt_batch.plots import plot as draw
 
+    check_distinct([("--out", out)], [("RUN", path) for path in paths])
     with working(quiet=quiet):
         written = draw(
             [load_run(path, trust) for path in paths],

@@ -1,5 +1,6 @@
 """Agents at play: `play` against a person, `watch` each other."""
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -19,6 +20,7 @@ from ttt_batch.commands.shared import (
     first_given,
     load_run,
     run_name,
+    said_later,
     ties_named,
     working,
 )
@@ -76,6 +78,7 @@ def play(
     With --ties soonest the agent may leave a line in which evaluate, whose ties are any, beats it.
     """
     from ttt_batch.errors import RunFileError, UsageError
+    from ttt_batch.outputs import check_distinct
 
     persons = {**{name: number for number, name in enumerate(SEATS)}, "alternate": None}
     if seat not in persons:
@@ -83,9 +86,10 @@ def play(
     rule = ties_named(ties)
     if out is not None and not learn:
         raise UsageError("--out is for what a run learns; give it with --learn")
-    if out is not None and out.exists():
+    if out is not None and os.path.exists(out):  # noqa: PTH110 - Path's own raises for names that are too long
         raise RunFileError(f"{run_name(out)} exists, and play replaces no other run; choose another file")
-    with working(quiet=quiet, doing=_reading(path), keys=not plain and _at_a_terminal()) as report:
+    doing = _reading(path)
+    with said_later() as later, working(quiet=quiet, doing=doing, keys=not plain and _at_a_terminal()) as report:
         from ttt_batch import terminal
         from ttt_batch.runfile import check_target, find_newest_run
 
@@ -99,6 +103,8 @@ def play(
                 )
             report.clear()
             typer.echo(f"teaching {path}, the newest run here", err=True)
+        written = [("--out", out), ("--record", record)]
+        check_distinct([(name, file) for name, file in written if file], [] if path is None else [("RUN", path)])
         agent = _agent(path, trust, report)
         report.clear()
         keeper = pupil = None
@@ -106,7 +112,7 @@ def play(
             from ttt_batch.lessons import GameRecord, Lessons
 
             keeper = None if record is None else GameRecord(record)
-            pupil = Lessons(agent, out or path, command=command_line()) if learn else None
+            pupil = Lessons(agent, out or path, command=command_line(), warn=later.append) if learn else None
             if learn and out is None and agent.config.engine != "given":
                 typer.echo(
                     "ttt-batch: after a lesson this is a run of given games, which train --resume does not go on with; "

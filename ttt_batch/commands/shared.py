@@ -3,9 +3,9 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ttt_batch.progress import Reporter
     from ttt_batch.run import Run
     from ttt_batch.ties import Ties
+
+Result = TypeVar("Result")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")]
@@ -85,6 +87,17 @@ def say(path: Path, notes: tuple[str, ...]) -> None:
 
 
 @contextmanager
+def said_later() -> Iterator[list[str]]:
+    """Lines for standard error that would disturb a screen now; they are said in the end, however that comes."""
+    lines: list[str] = []
+    try:
+        yield lines
+    finally:
+        for line in lines:
+            typer.echo(f"ttt-batch: {line}", err=True)
+
+
+@contextmanager
 def working(
     message: str = "interrupted", *, quiet: bool = False, doing: str = "", keys: bool = False
 ) -> "Iterator[Reporter]":
@@ -108,13 +121,20 @@ def working(
         yield stack.enter_context(Reporter(quiet=quiet, notice=notice))
 
 
-def new_name(stem: str) -> Path:
-    """The first of stem.h5, stem-2.h5, stem-3.h5 ... that does not exist."""
-    number, path = 1, Path(f"{stem.replace(os.sep, '_')}.h5")
-    while path.exists():
-        number += 1
-        path = Path(f"{stem.replace(os.sep, '_')}-{number}.h5")
-    return path
+def in_new_file(path: Path | None, stem: str, work: Callable[[Path], Result]) -> Result:
+    """Do work that writes a file: `path`, or without one the first of stem.h5, stem-2.h5, stem-3.h5 ... that is free.
+
+    work: raises TakenError at its beginning if another process has taken the name.
+    """
+    from ttt_batch.errors import TakenError
+    from ttt_batch.files import free_names
+
+    if path is not None:
+        return work(path)
+    for name in free_names(Path(f"{stem.replace(os.sep, '_')}.h5")):
+        with suppress(TakenError):
+            return work(name)
+    raise AssertionError("names do not run out")
 
 
 def player_named(name: str | None) -> Any:

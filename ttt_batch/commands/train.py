@@ -17,13 +17,14 @@ from ttt_batch.commands.shared import (
     Trust,
     answer,
     command_line,
+    in_new_file,
     load_run,
-    new_name,
     two_numbers,
     working,
 )
 
 if TYPE_CHECKING:
+    from ttt_batch.game_reader import Skipped
     from ttt_batch.run import Run
 
 
@@ -127,14 +128,13 @@ def train(
     from ttt_batch.progress import Reporter
     from ttt_batch.reports.training import training_summary, training_text
 
-    target = out or resume or new_name(f"{learner or 'td'}-{board or '3x3'}")
     nothing = "interrupted; nothing was written" if resume is None else "interrupted; nothing more was written"
     with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report:
 
         def progress(now: training.Progress) -> None:
             interrupt.gently = True
             if now.saved:
-                interrupt.message = f"interrupted; the last checkpoint in {target} holds {now.saved:,} games"
+                interrupt.message = lambda: f"interrupted; {now.saved_in()}"
             with suppress(OSError):  # the terminal may be gone, and what was learnt is still to be saved
                 report(now)
 
@@ -143,48 +143,52 @@ def train(
             typer.echo(f"ttt-batch: {line}", err=True)
 
         def elsewhere(failure: RunFileError) -> Path | None:
-            nonlocal target
             report.clear()
-            other = _ask_for_file(failure)
-            target = other or target
-            return other
+            return _ask_for_file(failure)
 
-        run = training.train(
-            games,
-            learner=learner,
-            board=board,
-            epsilon=epsilon,
-            alpha=alpha,
-            gamma=gamma,
-            draw_worth=two_numbers(draw_worth),
-            batch=batch,
-            engine=engine,
-            symmetry=symmetry,
-            max_memory=max_memory,
-            threads=threads,
-            seed=seed,
-            start=_origin(start, learner or "td", board or "3x3", trust),
-            opponent=opponent,
-            seat=seat,
-            resume=resume,
-            more=more,
-            until=until,
-            fork=fork,
-            trust=trust,
-            record=record,
-            out=target if resume is None else out,
-            overwrite=overwrite,
-            checkpoint_every=checkpoint_every,
-            progress=progress,
-            stop=interrupt.requested,
-            warn=warn,
-            elsewhere=elsewhere,
-            command=command_line(),
-        )
+        training.check_files(out, record, resume, start, opponent)
+        origin = _origin(start, learner or "td", board or "3x3", trust)
+
+        def work(target: Path) -> "Run":
+            return training.train(
+                games,
+                learner=learner,
+                board=board,
+                epsilon=epsilon,
+                alpha=alpha,
+                gamma=gamma,
+                draw_worth=two_numbers(draw_worth),
+                batch=batch,
+                engine=engine,
+                symmetry=symmetry,
+                max_memory=max_memory,
+                threads=threads,
+                seed=seed,
+                start=origin,
+                opponent=opponent,
+                seat=seat,
+                resume=resume,
+                more=more,
+                until=until,
+                fork=fork,
+                trust=trust,
+                record=record,
+                out=target if resume is None else out,
+                overwrite=overwrite,
+                checkpoint_every=checkpoint_every,
+                progress=progress,
+                stop=interrupt.requested,
+                warn=warn,
+                elsewhere=elsewhere,
+                command=command_line(),
+            )
+
+        run = in_new_file(out or resume, f"{learner or 'td'}-{board or '3x3'}", work)
+    target = run.file or (resume if out is None else None)
     if run.full:
         kept = f"the {run.games:,} games learnt so far are saved in {target}" if run.games else "nothing was written"
         raise RunFileError(f"the table is full, and training has ended; {kept}; go on with a larger --max-memory")
-    if run.games == 0 or not target.exists():
+    if run.games == 0 or target is None:
         raise InterruptedTraining("interrupted before the first batch was learnt; nothing was written")
     answer(
         json,
@@ -226,28 +230,32 @@ def learn_from(
     from ttt_batch.reports.training import training_summary, training_text
     from ttt_batch.wording import counted
 
-    target = out if out is not None else new_name("given-games")
     notes: list[str] = []
     with working("interrupted; nothing was written", quiet=quiet) as report:
         if (source := GameFile(games)).waits():
             report.note(f"waiting for games from {source.name} ...")
-        result, skipped = given.learn_from(
-            games,
-            learner=learner,
-            run=run,
-            skip_bad=skip_bad,
-            cells_from=cells_from,
-            out=target,
-            overwrite=overwrite,
-            progress=None if source.typed() else report.reading,
-            warn=notes.append,
-            command=command_line(),
-            alpha=alpha,
-            gamma=gamma,
-            draw_worth=two_numbers(draw_worth),
-            board=board,
-            seed=seed,
-        )
+
+        def work(target: Path) -> "tuple[Run, Skipped]":
+            return given.learn_from(
+                games,
+                learner=learner,
+                run=run,
+                skip_bad=skip_bad,
+                cells_from=cells_from,
+                out=target,
+                overwrite=overwrite,
+                progress=None if source.typed() else report.reading,
+                warn=notes.append,
+                command=command_line(),
+                alpha=alpha,
+                gamma=gamma,
+                draw_worth=two_numbers(draw_worth),
+                board=board,
+                seed=seed,
+            )
+
+        result, skipped = in_new_file(out, "given-games", work)
+    target = result.file
     for line in notes:
         typer.echo(f"ttt-batch: {line}", err=True)
     for line in skipped:

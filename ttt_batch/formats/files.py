@@ -2,42 +2,26 @@
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
-from ttt_batch.files import reason, rename_new, shown, temporary_name, write_new
+from ttt_batch.files import reason, shown
 from ttt_batch.formats.base import FormatError
+from ttt_batch.outputs import Kind, check_distinct
 
 __all__ = ["check_targets", "read_file", "shown", "write_files"]
 
+_EXPORT = Kind(FormatError)
 
-def check_targets(paths: Sequence[Path], *, overwrite: bool) -> list[Path]:
-    """The files to write, with links followed so that a link stays one.
+
+def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:
+    """Make sure, before any work, that all these files can be written.
 
     Raises FormatError where a file exists (unless `overwrite`), for a folder or a special file, for a folder that
-    does not exist, and where one file is named twice.
+    does not exist or takes no files, and where one file is named twice.
     """
-    targets = []
+    check_distinct([("--out", path) for path in paths], error=FormatError)
     for path in paths:
-        try:
-            target = path.resolve()
-            exists, is_file, has_folder = target.exists(), target.is_file(), target.parent.is_dir()
-        # RuntimeError is what `resolve` makes of a loop of links before Python 3.13.
-        except (OSError, ValueError, RuntimeError) as error:
-            raise FormatError(f"cannot write {shown(path)}: {reason(error)}; name another file") from None
-        if exists and not is_file:
-            raise FormatError(f"cannot write {shown(path)}: it is not an ordinary file; name another one")
-        if exists and not overwrite:
-            raise _exists(path)
-        if not has_folder:
-            raise FormatError(
-                f"cannot write {shown(path)}: there is no folder {shown(target.parent)}; "
-                "create it, or name another file"
-            )
-        if target in targets:
-            raise FormatError(f"cannot write {shown(path)}: it is named twice; name a file for each player")
-        targets.append(target)
-    return targets
+        _EXPORT.check(path, overwrite=overwrite)
 
 
 def write_files(paths: Sequence[Path], contents: Sequence[bytes], *, overwrite: bool) -> None:
@@ -46,34 +30,7 @@ def write_files(paths: Sequence[Path], contents: Sequence[bytes], *, overwrite: 
     Without `overwrite` an existing file is never replaced, also when it appears during the write.
     Raises FormatError for whatever `check_targets` refuses and for whatever the disk does.
     """
-    targets = check_targets(paths, overwrite=overwrite)
-    temporaries = [temporary_name(target) for target in targets]
-    named: list[Path] = []
-    at = 0
-    try:
-        for at, content in enumerate(contents):
-            write_new(temporaries[at], content)
-        for at, target in enumerate(targets):
-            if overwrite:
-                temporaries[at].replace(target)
-            else:
-                rename_new(temporaries[at], target)
-                named.append(target)
-    except BaseException as error:
-        for target in named:
-            with suppress(OSError):
-                target.unlink()
-        if isinstance(error, FileExistsError):
-            raise _exists(paths[at]) from None
-        if isinstance(error, OSError):
-            raise FormatError(
-                f"cannot write {shown(paths[at])}: {reason(error)}; make room, or name a file elsewhere"
-            ) from None
-        raise
-    finally:
-        for temporary in temporaries:
-            with suppress(OSError):
-                temporary.unlink()
+    _EXPORT.write(paths, contents, overwrite=overwrite)
 
 
 def read_file(path: Path, limit: int) -> bytes:
@@ -94,7 +51,3 @@ def read_file(path: Path, limit: int) -> bytes:
             "name another file, or give the file's own board"
         )
     return content
-
-
-def _exists(path: Path) -> FormatError:
-    return FormatError(f"{shown(path)} exists already; replace it with --overwrite, or name another file")

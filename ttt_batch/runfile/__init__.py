@@ -28,16 +28,19 @@ from ttt_batch.runfile.declaration import (
     format_information,
 )
 from ttt_batch.runfile.reading import examine_run, find_newest_run, load_run
-from ttt_batch.runfile.writing import check_target, save_run
+from ttt_batch.runfile.stamp import Stamp, stamp_of, still_holds
+from ttt_batch.runfile.writing import RUN_FILE, check_target, save_run
 
 __all__ = [
     "EXACT_COLUMNS",
     "FIELDS",
     "FILE_TYPE",
     "FORMAT",
+    "RUN_FILE",
     "USER_BLOCK",
     "Field",
     "RunData",
+    "Stamp",
     "check_target",
     "examine_run",
     "find_newest_run",
@@ -45,4 +48,6 @@ __all__ = [
     "format_information",
     "load_run",
     "save_run",
+    "stamp_of",
+    "still_holds",
 ]

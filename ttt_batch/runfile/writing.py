@@ -1,24 +1,22 @@
 """Writing a run: built in memory, then on disk whole or not at all."""
 
-import errno
 import hashlib
 import io
 import json
-import os
-import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ttt_batch import files
 from ttt_batch.errors import RunFileError
-from ttt_batch.files import reason, shown
+from ttt_batch.files import shown
+from ttt_batch.outputs import Kind
 from ttt_batch.runfile.checks import Invalid, RunData, checked_datasets
 from ttt_batch.runfile.declaration import FILE_TYPE, FORMAT, GROUPS, RESUME, USER_BLOCK
 from ttt_batch.runfile.header import user_block
+from ttt_batch.runfile.stamp import Stamp
 
 # h5py is imported inside the functions that need it: it costs 0.1 s at start-up.
 
@@ -26,44 +24,33 @@ _MAX_TEXT = 60_000
 """Bytes of text in an attribute; HDF5 itself allows 64 KiB with everything around it."""
 
 
-def check_target(path: Path, *, overwrite: bool) -> None:
-    """Make sure, before hours of training, that a run can be written to `path`.
+RUN_FILE = Kind(RunFileError, "--out")
+"""Run files, as `outputs` speaks of them."""
+
+
+def check_target(path: Path, *, overwrite: bool) -> Path:
+    """Make sure, before hours of training, that a run can be written to `path`; return where, links followed.
 
     Raises RunFileError where a file exists (unless `overwrite`), and for a folder, a special file, or a place
     where the disk refuses a new file.  To know that, an empty temporary file is made and removed.
     """
-    path = Path(path)
-    with _writing(path):
-        temporary = files.temporary_name(_target(path, overwrite))
-        os.close(files.create(temporary))
-        temporary.unlink(missing_ok=True)  # a training that has just begun here clears such files away
+    return RUN_FILE.check(Path(path), overwrite=overwrite)
 
 
-def save_run(path: Path, data: RunData, *, overwrite: bool = False) -> None:
-    """Write a run, whole or not at all.
+def save_run(path: Path, data: RunData, *, overwrite: bool = False) -> Stamp:
+    """Write a run, whole or not at all, and return what its file is known by.
 
     Without `overwrite` an existing file is never replaced, also when it appears during the write.
     Raises RunFileError where the data are not what `FIELDS` declares, and for whatever the disk refuses; the
     old file is then as it was and no temporary file is left.
     """
     path = Path(path)
-    with _writing(path):
-        target = _target(path, overwrite)
+    with RUN_FILE.refusing(path), _composing(path):
+        RUN_FILE.place(path, overwrite=overwrite)  # before anything is composed
         image = _image(data)
-        temporary = files.temporary_name(target)
-        try:
-            files.write_new(temporary, image)
-            if overwrite:
-                temporary.replace(target)
-            else:
-                try:
-                    files.rename_new(temporary, target)
-                except FileExistsError:
-                    raise _exists(path) from None
-        finally:
-            with suppress(OSError):
-                temporary.unlink()
-        files.flush_folder(target.parent)
+        with RUN_FILE.drafts([path], overwrite=overwrite) as [draft]:
+            draft.write(image)
+            return Stamp(draft.identity(), bytes(image[:USER_BLOCK]))
 
 
 def _image(data: RunData) -> memoryview:
@@ -132,51 +119,12 @@ def _put(attributes: Any, values: Mapping[str, Any]) -> None:
         attributes.create(name, value, dtype=text)
 
 
-def _remedy(exc: BaseException) -> str:
-    number = exc.errno if isinstance(exc, OSError) else None
-    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return "make room there, or name a file elsewhere with --out"
-    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return "name a file in a folder that you may write to with --out"
-    return "name another file with --out"
-
-
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """Turn whatever refuses a write into one line."""
+def _composing(path: Path) -> Iterator[None]:
+    """Turn data that cannot become a file into one line."""
     try:
         yield
-    except RunFileError:
-        raise
     except Invalid as exc:
         raise RunFileError(f"cannot write {shown(path)}: {exc}; nothing was written") from exc
     except MemoryError as exc:
         raise RunFileError(f"cannot write {shown(path)}: not enough memory; free some and try again") from exc
-    # RuntimeError is what Path.resolve makes of a loop of links before Python 3.13.
-    except (OSError, ValueError, RuntimeError) as exc:
-        raise RunFileError(f"cannot write {shown(path)}: {reason(exc)}; {_remedy(exc)}") from exc
-
-
-def _exists(path: Path) -> RunFileError:
-    return RunFileError(f"{shown(path)} exists already; replace it with --overwrite, or name another file with --out")
-
-
-def _target(path: Path, overwrite: bool) -> Path:
-    """Where to write: `path` with links followed, so that a link stays one.  Refuses what must stay."""
-    target = path.resolve()
-    try:
-        mode = target.stat().st_mode
-    except FileNotFoundError:
-        if not target.parent.is_dir():
-            raise RunFileError(
-                f"cannot write {shown(path)}: there is no folder {shown(target.parent)}; "
-                "create it, or name a file elsewhere with --out"
-            ) from None
-        return target
-    if stat.S_ISDIR(mode):
-        raise RunFileError(f"{shown(path)} is a folder; name a file in it, such as {shown(path / 'run.h5')}")
-    if not stat.S_ISREG(mode):
-        raise RunFileError(f"{shown(path)} is not an ordinary file; name another file with --out")
-    if not overwrite:
-        raise _exists(path)
-    return target

@@ -1,0 +1,254 @@
+"""Outputs: ordinary files that appear whole or not at all, each under a name of its own.
+
+A temporary file beside the target is written, flushed to disk and renamed.  Links are followed and stay links.
+Devices, pipes and folders are refused, and so is an existing file unless it is to be replaced.  Every file that the
+package writes for a person is written here.
+"""
+
+import codecs
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ttt_batch import files
+from ttt_batch.errors import RunFileError, TakenError, TttBatchError, UsageError
+from ttt_batch.files import reason, shown
+
+
+class Draft:
+    """A temporary file that is to become the file `target`; until it is closed, `files.remove_left` leaves it alone."""
+
+    def __init__(self, target: Path) -> None:
+        files.remove_left(target)
+        self._target = target
+        self._path, self._descriptor = files.create_locked(target)
+
+    def write(self, content: files.Content) -> None:
+        """Append to it."""
+        files.write_all(self._descriptor, content)
+
+    def identity(self) -> tuple[int, ...]:
+        """What the file is known by; it keeps that when it is renamed."""
+        return files.identity_in(os.fstat(self._descriptor))
+
+    def flush(self) -> None:
+        """Make what was written last through a power cut."""
+        os.fsync(self._descriptor)
+
+    def publish(self, *, overwrite: bool) -> None:
+        """Give it the target's name; FileExistsError if something has it that must stay."""
+        if not files.HAS_LOCKS:  # Windows renames no open file
+            self._close()
+        if not overwrite:
+            files.rename_new(self._path, self._target)
+            return
+        with suppress(FileNotFoundError):
+            if not stat.S_ISREG(self._target.lstat().st_mode):  # put there since the place was looked at
+                raise OSError(errno.EINVAL, "something that is no ordinary file has the name now")
+        self._path.replace(self._target)
+
+    def close(self) -> None:
+        """Leave nothing temporary behind."""
+        self._close()
+        with suppress(OSError):
+            self._path.unlink()
+
+    def _close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of output, and how what stands in its way is said.
+
+    error: what is raised.  option: the option that names another file.  writing: what is done to the file.
+    """
+
+    error: type[TttBatchError]
+    option: str = ""
+    writing: str = "write"
+
+    def place(self, path: Path, *, overwrite: bool) -> Path:
+        """Where an output goes, links followed.  Raises `error` for what cannot, or must not, be written there."""
+        with self.refusing(path):
+            # A link of /proc to a pipe names nothing that can be resolved, so what it leads to is looked at first.
+            try:
+                mode = path.stat().st_mode
+            except FileNotFoundError:
+                target = path.resolve()
+                if not target.parent.is_dir():
+                    remedy = self._say("create it, or name a file elsewhere")
+                    raise self._refusal(path, f"there is no folder {shown(target.parent)}; {remedy}") from None
+                return target
+            if stat.S_ISDIR(mode):
+                example = shown(path / "FILE")
+                raise self._refusal(path, f"it is not an ordinary file, it is a folder; name a file in it: {example}")
+            if not stat.S_ISREG(mode):
+                raise self._refusal(path, f"it is not an ordinary file; {self._say('name another file')}")
+            if not overwrite:
+                raise self._taken(path)
+            return path.resolve()
+
+    def check(self, path: Path, *, overwrite: bool) -> Path:
+        """Make sure, before hours of work, by a temporary file, that an output can be written; return its place."""
+        with self.refusing(path):
+            target = self.place(path, overwrite=overwrite)
+            Draft(target).close()
+        return target
+
+    @contextmanager
+    def drafts(self, paths: Sequence[Path], *, overwrite: bool) -> Iterator[list[Draft]]:
+        """Drafts of files that get their names when the block ends, once all are on disk; nothing is left if it fails.
+
+        Without `overwrite` an existing file is never replaced, also when it appears meanwhile.
+        """
+        named: list[Path] = []
+        targets = [self.place(path, overwrite=overwrite) for path in paths]
+        with ExitStack() as stack:
+            drafts = []
+            for path, target in zip(paths, targets, strict=True):
+                with self.refusing(path):
+                    drafts.append(Draft(target))
+                    stack.callback(drafts[-1].close)
+            yield drafts
+            for path, draft in zip(paths, drafts, strict=True):
+                with self.refusing(path):
+                    draft.flush()
+            try:
+                for path, target, draft in zip(paths, targets, drafts, strict=True):
+                    with self.refusing(path):
+                        draft.publish(overwrite=overwrite)
+                    named += [] if overwrite else [target]
+            except BaseException:
+                for target in named:
+                    with suppress(OSError):
+                        target.unlink()
+                raise
+        for path, target in zip(paths, targets, strict=True):
+            with self.refusing(path):
+                files.flush_folder(target.parent)
+
+    def write(self, paths: Sequence[Path], contents: Sequence[files.Content], *, overwrite: bool) -> None:
+        """Write files whole; none gets its name before all are on disk."""
+        with self.drafts(paths, overwrite=overwrite) as drafts:
+            for path, draft, content in zip(paths, drafts, contents, strict=True):
+                with self.refusing(path):
+                    draft.write(content)
+
+    def check_text(self, path: Path) -> None:
+        """Make sure that lines can be appended to `path`: a text file, or none yet."""
+        with self.refusing(path):
+            if not os.path.exists(path):  # noqa: PTH110 - Path's own raises for names that are too long
+                self.check(path, overwrite=False)
+                return
+            decoder = codecs.getincrementaldecoder("utf-8")()
+            with os.fdopen(_open_to_append(self.place(path, overwrite=True)), "rb") as file:
+                try:
+                    while piece := file.read(1 << 20):
+                        if "\0" in decoder.decode(piece):
+                            raise UnicodeError
+                    decoder.decode(b"", final=True)
+                except UnicodeError:
+                    why = f"it is not a text file; {self._say('name another file')}"
+                    raise self._refusal(path, why) from None
+
+    def append_line(self, path: Path, line: bytes) -> None:
+        """Append a line to a text file, or begin one; all of it or nothing."""
+        with self.refusing(path):
+            target = self.place(path, overwrite=True)
+            descriptor = _open_to_append(target)
+            try:
+                size = os.lseek(descriptor, 0, os.SEEK_END)
+                if size:  # a last line without an end must not run into this one
+                    os.lseek(descriptor, -1, os.SEEK_END)
+                    line = line if os.read(descriptor, 1) == b"\n" else b"\n" + line
+                try:
+                    files.write_all(descriptor, line + b"\n")
+                except OSError:
+                    os.ftruncate(descriptor, size)
+                    raise
+            finally:
+                os.close(descriptor)
+
+    @contextmanager
+    def refusing(self, path: Path) -> Iterator[None]:
+        """Turn what the system refuses into one line about `path`."""
+        try:
+            yield
+        except FileExistsError as exc:
+            raise self._taken(path) from exc
+        # RuntimeError is what Path.resolve makes of a loop of links before Python 3.13.
+        except (OSError, ValueError, RuntimeError) as exc:
+            if isinstance(exc, TttBatchError):
+                raise
+            raise self._refusal(path, f"{reason(exc)}; {self._remedy(exc)}") from exc
+
+    def _refusal(self, path: Path, why: str) -> TttBatchError:
+        return self.error(f"cannot {self.writing} {shown(path)}: {why}")
+
+    def _taken(self, path: Path) -> TttBatchError:
+        kind = TakenError if self.error is RunFileError else self.error
+        return kind(f"{shown(path)} exists already; replace it with --overwrite, or {self._say('name another file')}")
+
+    def _say(self, remedy: str) -> str:
+        return f"{remedy} with {self.option}" if self.option else remedy
+
+    def _remedy(self, exc: BaseException) -> str:
+        number = exc.errno if isinstance(exc, OSError) else None
+        if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            return f"make room there, or {self._say('name a file elsewhere')}"
+        if number in (errno.EACCES, errno.EPERM, errno.EROFS):
+            return self._say("name a file in a folder that you may write to")
+        if number == errno.ENAMETOOLONG:
+            return self._say("name a file with a shorter name")
+        return self._say("name another file")
+
+
+def _open_to_append(target: Path) -> int:
+    return os.open(target, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666)
+
+
+def check_distinct(
+    outputs: Iterable[tuple[str, Path]],
+    inputs: Iterable[tuple[str, Path]] = (),
+    error: type[TttBatchError] = UsageError,
+) -> None:
+    """Refuse, before any work, to write one file twice, or over what is read.
+
+    Both are pairs of what the file is called (an option or an argument) and its path.  Links, hard links and `..` are
+    followed, and names compared that no file has yet.  Raises `error`.
+    """
+    read = [(name, path, _key(path)) for name, path in inputs]
+    written: list[tuple[str, Path, object]] = []
+    for name, path in outputs:
+        key = _key(path)
+        for other, there, its in written:
+            if key == its:
+                said = "twice" if (name, path) == (other, there) else f"twice, by {other} and by {name}"
+                raise error(f"{shown(path)} is named {said}; name a file of its own for each")
+        for other, there, its in read:
+            if key == its:
+                also = "" if there == path else f" as {shown(there)}"
+                raise error(f"{name} {shown(path)} is read, too{also}, as {other}; name another file with {name}")
+        written.append((name, path, key))
+
+
+def _key(path: Path) -> object:
+    """What is equal for two names of one file, whether it exists or not."""
+    try:
+        status = path.stat()
+        return status.st_dev, status.st_ino
+    except (OSError, ValueError):
+        pass
+    try:
+        target = path.resolve()
+        folder = target.parent.stat()
+        return folder.st_dev, folder.st_ino, os.path.normcase(target.name)
+    except (OSError, ValueError, RuntimeError):
+        return str(path)
