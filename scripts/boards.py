@@ -3,7 +3,7 @@
     python scripts/boards.py [--games 1000000] [--json FILE] [--picture FILE]
 
 Every figure is measured in a process of its own with compiled kernels; repeated ones are medians.  The last part trains
-`greedy-td` on 5x5x5, the headline of its source, and says what it reaches against random moves, a player that takes
+`greedy-td` on 5x5x5, what its source reports, and says what it reaches against random moves, a player that takes
 wins, and one that blocks, too.
 """
 

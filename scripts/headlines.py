@@ -1,4 +1,4 @@
-"""Train every preset at its own headline length and judge it exactly, beside what its source claims.
+"""Train every preset at its own published number of games and judge it exactly, beside what its source claims.
 
     python scripts/headlines.py [--seeds 20] [--json FILE]
 

@@ -9,7 +9,7 @@
  *
  * What pays: all rows of a ply have equally many moves and parents, so the sweeps are straight-line code over sixteen
  * rows at once, and all rows are cheaper than looking for those that matter.  Each edge keeps copies of the values that
- * its child has for both players: a row that learned writes them to its few parents, and no sweep gathers.
+ * its child has for both players: a row that learnt writes them to its few parents, and no sweep gathers.
  *
  * What did not pay: laying only courses that changed (gains at epsilon 0.01, loses from 0.1 on), both values of a child
  * in one store, decisions of 32 bits, other sizes of BLOCK; and, of what pays in the package, dropping games while their
@@ -387,7 +387,7 @@ INLINE u32x8 up_half(int ply, int row, int slot, int learner, int any)
     return __builtin_convertvector(set, u32x8);
 }
 
-/* Hand the values of the rows that learned to the edges that lead there: the parents' movers are the others. */
+/* Hand the values of the rows that learnt to the edges that lead there: the parents' movers are the others. */
 INLINE void hand_up(int ply, int row, unsigned learned, int learner)
 {
     int parents = (ply + 1) / 2;

@@ -108,8 +108,8 @@ def test_the_screen_at_40_columns_and_12_rows():
         "-- more: PgDn --",
     ]
     assert seated.press("pagedown").lines(40, 12)[-3:] == [
-        "Below each value the truth:",
         "W3 win in 3 plies, D draw, L2 loss in 2",
+        "(a ply is one move of either player)",
         "-- more: PgUp --",
     ]
 
@@ -333,7 +333,7 @@ def test_colour_moves_nothing():
                 line.rstrip() for line in mono.lines(*size)
             ]
         assert "\x1b" in coloured.text and "\x1b" not in mono.text
-    legend = Seated(colour=True).press("5", "h").lines(40, 20)[-3]
+    legend = Seated(colour=True).press("5", "h").lines(40, 20)[-4]
     assert "48;5;208mL2" in legend and plain(legend) == "W3 win in 3 plies, D draw, L2 loss in 2"
 
 

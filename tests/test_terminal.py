@@ -407,7 +407,8 @@ def test_the_keys_between_games_say_which_side_is_next():
 def test_hints_show_the_truth_where_it_is_known():
     _, text = session("5;h;0", KnowingAgent())
     assert " O     | -0.30 | -0.20\n       | D     | D\n" in text
-    assert "Below each value the truth:\nW3 win in 3 plies, D draw, L2 loss in 2\n" in text
+    legend = "W3 win in 3 plies, D draw, L2 loss in 2\n(a ply is one move of either player)\n"
+    assert f"Below each value the truth:\n{legend}" in text
     assert "unknown: it has too many positions.\n" in session("h;0")[1]
 
 

@@ -207,6 +207,7 @@ def test_hints_with_the_truth():
         "? = never seen",
         "Below each value the truth:",
         "W3 win in 3 plies, D draw, L2 loss in 2",
+        "(a ply is one move of either player)",
     ]
 
 
@@ -230,7 +231,7 @@ def test_wins_are_blue_and_losses_orange():
         and "| +0.33" not in lines[8]
         and "\n +0.25 " in f"\n{lines[8]}"
     )
-    assert "\x1b[38;5;231;48;5;26mW3\x1b[0m win" in lines[-1]
+    assert "\x1b[38;5;231;48;5;26mW3\x1b[0m win" in lines[-2]
 
 
 def test_the_cursor_stands_in_angles_also_on_marked_cells():

@@ -50,7 +50,8 @@ def test_a_known_game():
         " -0.40 | -0.30 | -0.20\n D     | D     | D\n-------+-------+-------\n"
         " ?     | +0.00 | +0.10\n D     | D     | D\n-------+-------+-------\n"
         " +0.20 | +0.30 | +0.40\n D     | D     | D\n\n"
-        "? = never seen\nBelow each value the truth:\nW3 win in 3 plies, D draw, L2 loss in 2\n\n"
+        "? = never seen\nBelow each value the truth:\nW3 win in 3 plies, D draw, L2 loss in 2\n"
+        "(a ply is one move of either player)\n\n"
         "1. X 1: -0.40, D\n\n"
         "[X]    | -0.30 | -0.20\n       | L6    | L6\n"
     )

@@ -214,16 +214,16 @@ def test_how_the_agent_learned_is_told_truly(tmp_path: Path) -> None:
     }
     for whom, (opponent, made) in against.items():
         about = web.about(made)
-        assert about["introduction"] == f"The agent learned from 1,000 games against {whom}."
+        assert about["introduction"] == f"The agent learnt from 1,000 games against {whom}."
         assert dict(about["facts"])["Opponent"] == opponent
     fork = ttt.train(resume=run, fork=True, until=1500, epsilon="0.5", out=tmp_path / "fork.h5")
     alone = {
-        "learned from 1,000 games against itself, with no hint but who won.": run,
-        "learned from one game against itself, with no hint but who won.": ttt.train(1),
-        "began with another table and learned from 300 games against itself.": ttt.train(300, start=run),
-        "began with another table and learned from 500 games against itself.": fork,
-        "learned from 3 games that it was given.": ttt.learn_from(lines, learner="td")[0],
-        "began with another table and learned from games that it was given: 1,003 in all.": ttt.learn_from(
+        "learnt from 1,000 games against itself, with no hint but who won.": run,
+        "learnt from one game against itself, with no hint but who won.": ttt.train(1),
+        "began with another table and learnt from 300 games against itself.": ttt.train(300, start=run),
+        "began with another table and learnt from 500 games against itself.": fork,
+        "learnt from 3 games that it was given.": ttt.learn_from(lines, learner="td")[0],
+        "began with another table and learnt from games that it was given: 1,003 in all.": ttt.learn_from(
             lines, run=run
         )[0],
     }

@@ -93,7 +93,7 @@ def import_tables(
             values = values_from_table(run.graph, table, _both_players(run))
             if run.learner.zero_sum:
                 only_second = len(files) == 1 and player == "second"
-                run.tables.value[:] = -values[1] if only_second else values[0]
+                run.tables.value[:] = 0.0 - values[1] if only_second else values[0]
             else:
                 run.tables.value[:] = values
     except FormatError as error:
@@ -110,7 +110,7 @@ def _has_actions(run: Run) -> bool:
 def _both_players(run: Run) -> NDArray[np.float64]:
     """float64[P, S]: values as each player sees them."""
     value = run.tables.value
-    return np.stack([value, -value]) if run.learner.zero_sum else value
+    return np.stack([value, 0.0 - value]) if run.learner.zero_sum else value  # -value would turn 0 into -0.0
 
 
 def _told_from(path: Path, actions: bool) -> str:

@@ -203,7 +203,7 @@ class Reporter:
             self._display.console.print(Text(point), soft_wrap=True)
         bar = Padding(ProgressBar(total=progress.total, completed=progress.games, width=38), 0)
         left = self._time_left(progress.games, progress.total, progress.seconds)
-        games = f"{progress.games:,} of {progress.total:,} games{left}"
+        games = f"{progress.games:,} of {counted(progress.total, 'game')}{left}"
         self._display.update(Group(bar, Text(games), Text(progress_text(progress, self._first or progress))))
 
     def _time_left(self, done: int, total: int, seconds: float) -> str:
@@ -240,7 +240,7 @@ def _live_display(renderable: Callable[[], Any] | None = None, *, moving: bool =
 
 def point_text(progress: Progress, first: Progress) -> str:
     """A recorded point in a line of at most 80 columns, up to ten thousand million games."""
-    return f"{progress.games:>13,} games  {progress_text(progress, first)}"
+    return f"{counted(progress.games, 'game'):>19}  {progress_text(progress, first)}"
 
 
 def progress_text(progress: Progress, first: Progress) -> str:
@@ -250,7 +250,7 @@ def progress_text(progress: Progress, first: Progress) -> str:
     seconds = progress.seconds - first.seconds
     speed = (progress.games - first.games) / seconds if seconds > 0 else 0.0
     if progress.positions is not None:
-        verdict = f"{progress.positions:,} positions"
+        verdict = counted(progress.positions, "position")
     elif progress.unbeatable_since is None:
         verdict = "can still be beaten"
     else:

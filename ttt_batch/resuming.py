@@ -17,6 +17,7 @@ from ttt_batch.config import Config, make_config, whole
 from ttt_batch.errors import RunFileError, UsageError
 from ttt_batch.run import Run
 from ttt_batch.state import State
+from ttt_batch.wording import counted
 
 
 def table_digest(tables: Any) -> str:
@@ -40,7 +41,9 @@ def resumable_state(run: Run, name: str) -> State:
         return run.batch_start
     points, outcomes = run.statistics["games"], run.statistics["outcomes"]
     if not points.size or points[-1] != run.games or outcomes[-1].sum() != run.games:
-        raise RunFileError(f"{name} cannot go on: its last recorded point is not that of its {run.games:,} games")
+        raise RunFileError(
+            f"{name} cannot go on: its last recorded point is not that of its {counted(run.games, 'game')}"
+        )
     return State(run.games, run.tables, run.visits, outcomes[-1], *run.positions)
 
 
@@ -52,7 +55,7 @@ def goal_of(run: Run, name: str, more: int | None, until: int | None) -> int:
         return whole("until", run.games + whole("more", more, 1, MAX_GAMES), 1, MAX_GAMES)
     goal = run.goal if until is None else whole("until", until, 1, MAX_GAMES)
     if goal <= run.games:
-        asked = f"{run.games:,} games" + (", all it was asked for" if until is None else "")
+        asked = counted(run.games, "game") + (", all it was asked for" if until is None else "")
         raise UsageError(f"{name} has {asked}; go on with --more N, or --until a larger number")
     return goal
 

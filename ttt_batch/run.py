@@ -36,6 +36,7 @@ from ttt_batch.spaces import Space, check_enumerable
 from ttt_batch.state import State
 from ttt_batch.ties import Ties, check_ties, soonest_cells, soonest_policy
 from ttt_batch.truth import RESULTS, Truth, truth_of
+from ttt_batch.wording import counted
 
 SEATS = ("first", "second")
 Opponent = Literal["random", "optimal", "self"]
@@ -114,7 +115,8 @@ class Run:
 
     def __repr__(self) -> str:
         """In a line, without its arrays."""
-        return f"<Run: {self.config.learner} on {self.config.board}, {self.games:,} games, seed {self.config.seed}>"
+        config, games = self.config, counted(self.games, "game")
+        return f"<Run: {config.learner} on {config.board}, {games}, seed {config.seed}>"
 
     @functools.cached_property
     def board(self) -> Board:

@@ -95,7 +95,7 @@ def train(
 ) -> Run:
     """Train a learner and return the run, saved to `out` where that is given.
 
-    games: how many to learn from; None for the learner's headline length.
+    games: how many to learn from; None for the learner's published number of games.
     epsilon, alpha: numbers or schedules (see `schedules`).
     start: a run (or its file) of the same board and learner whose tables to begin with.
     opponent: `random`, `optimal` or a run (or its file) to train against instead of self-play; seat: the learner's

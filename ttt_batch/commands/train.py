@@ -22,6 +22,7 @@ from ttt_batch.commands.shared import (
     two_numbers,
     working,
 )
+from ttt_batch.wording import counted
 
 if TYPE_CHECKING:
     from ttt_batch.game_reader import Skipped
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 def train(
     games: Annotated[
-        int | None, typer.Option(help="Games to learn from; the learner's headline length if not given.")
+        int | None, typer.Option(help="Games to learn from; the learner's published number of games if not given.")
     ] = None,
     learner: Annotated[
         str | None,
@@ -186,7 +187,11 @@ def train(
         run = in_new_file(out or resume, f"{learner or 'td'}-{board or '3x3'}", work)
     target = run.file or (resume if out is None else None)
     if run.full:
-        kept = f"the {run.games:,} games learnt so far are saved in {target}" if run.games else "nothing was written"
+        kept = (
+            f"the {counted(run.games, 'game learnt so far is', 'games learnt so far are')} saved in {target}"
+            if run.games
+            else "nothing was written"
+        )
         raise RunFileError(f"the table is full, and training has ended; {kept}; go on with a larger --max-memory")
     if run.games == 0 or target is None:
         raise InterruptedTraining("interrupted before the first batch was learnt; nothing was written")
@@ -196,8 +201,9 @@ def train(
         lambda: training_text(run, str(target), compiled=report.compiled),
     )
     if run.interrupted:
+        learnt = counted(run.games, "game learnt so far is", "games learnt so far are")
         raise InterruptedTraining(
-            f"interrupted; the {run.games:,} games learnt so far are saved in {target}; "
+            f"interrupted; the {learnt} saved in {target}; "
             f"go on with ttt-batch train --resume {shlex.quote(str(target))}"
         )
 

@@ -32,7 +32,7 @@ def checked(table: Table, board: Board) -> Table:
         text = texts_of(code[wrong[:1]], board.cells)[0]
         raise FormatError(
             f"it has a value for {text}, where X must have as many marks as O or one more; "
-            f"give the table's own board ({board.name} is asked for), or mend the entry"
+            f"give the table's own board ({board.name} is asked for), or fix the entry"
         )
     return ValueTable(value)
 
@@ -64,5 +64,5 @@ def _check_finite(by_code: NDArray[np.float64], bad: NDArray[np.bool_], board: B
         text = texts_of(np.array([code]), board.cells)[0]
         raise FormatError(
             f"entry {column} of position {text} (code {code}) is {by_code[code, column]}; "
-            "a table holds finite numbers only, so train it again or mend the entry"
+            "a table holds finite numbers only, so train it again or fix the entry"
         )

@@ -26,12 +26,12 @@ HEADER = "code,board,first,second"
 
 
 def encode(table: Table, board: Board) -> bytes:
-    """The file's bytes; numbers are written so that reading gives the same ones to the last bit."""
+    """The file's bytes; numbers are read back to the last bit, but that no zero has a sign."""
     if isinstance(table, ActionTable):
         if np.isnan(table.q).any():
             raise FormatError("some action values are missing, and csv has a number for every cell; fill them first")
         buffer = io.BytesIO()
-        np.savetxt(buffer, table.q, delimiter=",")
+        np.savetxt(buffer, table.q + 0.0, delimiter=",")
         return buffer.getvalue()
     assert isinstance(table, ValueTable)
     lines = [HEADER]
@@ -79,7 +79,7 @@ def _decode_values(lines: list[str], board: Board) -> ValueTable:
         number = code + 2
         fields = [field.strip() for field in line.split(",")]
         if len(fields) != 4:
-            raise FormatError(f"line {number} has {len(fields)} fields, it must have 4, {HEADER!r}; mend the line")
+            raise FormatError(f"line {number} has {len(fields)} fields, it must have 4, {HEADER!r}; fix the line")
         if fields[:2] != [str(code), text]:
             raise FormatError(
                 f"line {number} is of code {fields[0]:.20} and board {fields[1]:.40}, where {code} and {text} belong; "
@@ -107,12 +107,12 @@ def _number(field: str, line: int) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise FormatError(f"line {line} holds {field.strip()!r:.40}, which is no finite number; mend the line")
+        raise FormatError(f"line {line} holds {field.strip()!r:.40}, which is no finite number; fix the line")
     return value
 
 
 def _field(value: float) -> str:
-    return "" if math.isnan(value) else repr(value)
+    return "" if math.isnan(value) else repr(value + 0.0)
 
 
 def max_bytes(board: Board) -> int:

@@ -44,8 +44,8 @@ def encode(table: Table, board: Board) -> bytes:
 
 
 def _or_none(numbers: NDArray[np.float64]) -> list[list[float | None]]:
-    """The numbers, float64[N, M], with None for nan."""
-    return [[None if number != number else number for number in row] for row in numbers.tolist()]
+    """The numbers, float64[N, M], with None for nan and one kind of zero."""
+    return [[None if number != number else number + 0.0 for number in row] for row in numbers.tolist()]
 
 
 FORMAT = Format(

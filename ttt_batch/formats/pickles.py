@@ -90,7 +90,7 @@ def _marks_of_text(key: str, board: Board) -> tuple[int, ...]:
     try:
         marks = tuple(_MARK_OF_NUMBER[float(word)] for word in words)
     except (ValueError, KeyError):
-        raise FormatError(f"key {key!r:.80} is no board of the numbers 1, -1 and 0 in brackets; mend it") from None
+        raise FormatError(f"key {key!r:.80} is no board of the numbers 1, -1 and 0 in brackets; fix it") from None
     if len(marks) != board.cells:
         raise FormatError(
             f"key {key!r:.80} has {len(marks)} cells, board {board.name} has {board.cells}; give the table's own board"

@@ -132,7 +132,7 @@ class Learner:
     """One way to learn.
 
     name: as the command line writes it.  source: where it comes from, in a line.  rule: the update, in a line.
-    defaults, games: its settings and its headline length.  choice: how it picks among greedy moves.
+    defaults, games: its settings and the published number of games.  choice: how it picks among greedy moves.
     zero_sum: one table seen from the first player's side (a win 1, a loss -1), else each player's own (1 and 0).
     occupied: occupied cells are moves, too.  final_rows: it learns what ends of games are worth, each on its own.
     prefers_symmetry: on boards too large to enumerate it does better with a row for all images of a position.

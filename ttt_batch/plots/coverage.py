@@ -25,6 +25,7 @@ from ttt_batch.plots.labels import common_title, make_legend, short_number
 from ttt_batch.plots.style import COLOURS, log_counts, new_figure
 from ttt_batch.run import Run
 from ttt_batch.schedules import value_at
+from ttt_batch.wording import counted
 
 LIMITS = (0.0, 1.0, 10.0, 100.0, 1e4)
 """Visits that bound the bins: none at all, below 1, 1 to 10, and so on."""
@@ -177,7 +178,7 @@ def coverage_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
 def _said(run: Run, cover: Coverage, *, narrow: bool) -> str:
     games = f"{short_number(run.games)} games"
     if cover.kind == "met":
-        return f"{int(cover.shares.sum()):,} positions met in {games}"
+        return f"{counted(int(cover.shares.sum()), 'position')} met in {games}"
     if cover.kind == "updates":
         return f"updates in {games}" if narrow else f"updates of the table in {games}, as counted"
     epsilon = f"epsilon {end_epsilon(run):g}"

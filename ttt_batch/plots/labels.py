@@ -9,6 +9,7 @@ from ttt_batch.config import make_config
 from ttt_batch.plans import NAMED_OPPONENTS
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.run import Run
+from ttt_batch.wording import counted
 
 SETTINGS = (
     "board",
@@ -59,7 +60,7 @@ def make_legend(runs: Sequence[Run], names: Sequence[str]) -> Legend:
     seeds = len({run.config.seed for run in runs}) > 1
     for run, setting in zip(runs, settings, strict=True):
         texts.append(", ".join(part for part in (setting, f"seed {run.config.seed}" if seeds else "") if part))
-    texts = _told_apart(texts, [f"{run.games:,} games" for run in runs])
+    texts = _told_apart(texts, [counted(run.games, "game") for run in runs])
     texts = _told_apart(texts, names)
     texts = [text or name for text, name in zip(texts, names, strict=True)]  # one file, named twice
     if len(runs) == 1:
@@ -139,6 +140,13 @@ def make_look(runs: Sequence[Run], legend: Legend, most: int) -> Look:
     return Look([groups.index(setting) for setting in legend.settings], entries)
 
 
+def since_text(since: int | None) -> str:
+    """Since which game a run is unbeatable in both seats, in a few words; a table that always was says so."""
+    if since is None:
+        return "can be beaten"
+    return f"unbeatable since game {since:,}" if since else "unbeatable from the start"
+
+
 def verdict(runs: Sequence[Run]) -> str:
     """What a legend says about the runs of an entry: since when they are unbeatable in both seats, how they ended."""
     if len(runs) == 1:
@@ -146,7 +154,7 @@ def verdict(runs: Sequence[Run]) -> str:
         parts = []
         if "unbeatable" in run.statistics:
             since = unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
-            parts.append("can be beaten" if since is None else f"unbeatable since game {since:,}")
+            parts.append(since_text(since))
         if run.interrupted:
             parts.append(f"stopped at {short_number(run.games)} of {short_number(run.goal)} games")
         return "\n".join(parts)

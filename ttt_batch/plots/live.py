@@ -16,10 +16,12 @@ from ttt_batch.console import is_live
 from ttt_batch.errors import RunFileError, TttBatchError
 from ttt_batch.files import identity, reason, shown
 from ttt_batch.keyboard import Keyboard
+from ttt_batch.plots.labels import since_text
 from ttt_batch.plots.series import PLAYED, after_games, shares_in_play
 from ttt_batch.plots.text_chart import Chart, Series, make_chart
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.runfile import EXACT_COLUMNS, RunData, load_run
+from ttt_batch.wording import counted
 
 COLUMNS, LINES = 80, 24
 """Size of a picture where there is no terminal."""
@@ -88,13 +90,13 @@ def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:
     data = snapshot.data
     assert data is not None
     goal, statistics = int(data.progress.get("goal", 0)), data.statistics
-    text = f"{data.games:,} games" if goal <= data.games else f"{data.games:,} of {goal:,} games"
+    text = counted(data.games, "game") if goal <= data.games else f"{data.games:,} of {counted(goal, 'game')}"
     lines = [text]
     if "unbeatable" in statistics and statistics["games"].size:
         since = unbeatable_since(statistics["games"], statistics["unbeatable"])
-        lines.append("can be beaten" if since is None else f"unbeatable since game {since:,}")
+        lines.append(since_text(since))
     elif "positions" in statistics and statistics["games"].size:
-        lines.append(f"{int(statistics['positions'][-1]):,} positions in the table")
+        lines.append(f"{counted(int(statistics['positions'][-1]), 'position')} in the table")
     age = max(0.0, (time.time() if now is None else now) - snapshot.written)
     at = time.strftime("%H:%M:%S", time.localtime(snapshot.written))
     lines.append(f"{'finished' if snapshot.done else 'written'} {_ago(age)} ago, at {at}")

@@ -49,16 +49,18 @@ def board_information(entry: Entry) -> dict[str, Any]:
 
 def boards_text(entries: list[Entry]) -> str:
     """What `boards` prints: a line each."""
-    lines = [f"{'board':<13} {'positions':>14}  {'memory':>9}  {'best play':<11} kept"]
+    lines = [f"{'board':<12} {'positions':>14}  {'memory':>9}  {'best play':<11} kept"]
     for entry in entries:
         cells = entry.board.name, _positions(entry), _size(entry.bytes), value_text(entry.value), _kept(entry)
-        lines.append("{:<13} {:>14}  {:>9}  {:<11} {}".format(*cells))
+        lines.append("{:<12} {:>14}  {:>9}  {:<11} {}".format(*cells))
     return "\n".join(
         [
             *lines,
             "",
-            "Any ROWSxCOLUMNSxK of up to 36 cells can be played; ttt-batch boards 4x4x3 counts one anew.",
-            f"Boards grown in play take what --max-memory gives them, {_size(memory_to_use())} if it is not given.",
+            "Any ROWSxCOLUMNSxK of up to 36 cells can be played;",
+            "ttt-batch boards 4x4x3 counts one anew.",
+            "Boards grown in play take what --max-memory gives them,",
+            f"{_size(memory_to_use())} if it is not given.",
         ]
     )
 

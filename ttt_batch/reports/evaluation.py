@@ -8,6 +8,7 @@ from ttt_batch.reports.layout import line_of_play, row
 from ttt_batch.run import SEATS, Evaluation, Run
 from ttt_batch.ties import MEANING, Ties
 from ttt_batch.truth import RESULTS
+from ttt_batch.wording import counted
 
 if TYPE_CHECKING:
     from ttt_batch.matches import GrownEvaluation
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def evaluation_text(run: Run, evaluation: Evaluation, name: str) -> str:
     """What `evaluate` prints: exact results per seat, the verdicts, and where it can be beaten, how."""
     lines = [
-        f"{name}: {run.config.learner} on {run.config.board}, {run.games:,} games",
+        f"{name}: {run.config.learner} on {run.config.board}, {counted(run.games, 'game')}",
         f"ties: {MEANING[evaluation.ties]}",
         "",
         row(f"against {evaluation.against}, exactly", *RESULTS),
@@ -36,12 +37,12 @@ def evaluation_text(run: Run, evaluation: Evaluation, name: str) -> str:
 def grown_evaluation_text(run: Run, evaluation: "GrownEvaluation", name: str) -> str:
     """What `evaluate` prints on a board too large to enumerate: verdicts of the search, then sampled matches."""
     lines = [
-        f"{name}: {run.config.learner} on {run.config.board}, {run.games:,} games",
+        f"{name}: {run.config.learner} on {run.config.board}, {counted(run.games, 'game')}",
         f"ties: {MEANING[evaluation.ties]}",
         "",
     ]
     for seat, verdict in evaluation.verdicts.items():
-        found = f"{verdict.positions:,} position{'s' * (verdict.positions != 1)}"
+        found = counted(verdict.positions, "position")
         if verdict.line is not None:
             lines += _beaten(run, seat, verdict.line, evaluation.ties)
         elif verdict.unbeatable:
@@ -49,9 +50,9 @@ def grown_evaluation_text(run: Run, evaluation: "GrownEvaluation", name: str) ->
         else:
             nothing = f"no way to beat it among {found}; --budget N searches on"
             lines += [f"undecided as {seat} within the budget: {nothing}", ""]
-    lines.append(f"{evaluation.games:,} games each, seed {evaluation.seed}, with 95 % confidence intervals")
+    lines.append(f"{counted(evaluation.games, 'game')} each, seed {evaluation.seed}, with 95 % confidence intervals")
     for player, tallies in evaluation.matches.items():
-        lines += ["", _wide_row(f"against {player}", RESULTS)]
+        lines += ["", f"against {player}", _wide_row("", RESULTS)]
         for seat, tally in tallies.items():
             shares = ("{:.4f} ({:.4f}-{:.4f})".format(*tally.share(result)) for result in RESULTS)
             lines.append(_wide_row(f"as {seat}", shares))
@@ -70,4 +71,5 @@ def _beaten(run: Run, seat: str, line: list[int], ties: Ties) -> list[str]:
 
 
 def _wide_row(label: str, cells: Iterable[str]) -> str:
-    return f"{label:<16}" + "".join(f"{cell:<24}" for cell in cells).rstrip()
+    """Three shares with their intervals fill a report's width; one column more would cut the last one in two."""
+    return f"{label:<10}" + "".join(f"{cell:<24}" for cell in cells).rstrip()

@@ -3,9 +3,11 @@
 from typing import Any
 
 from ttt_batch.recorder import unbeatable_since
+from ttt_batch.reports.layout import hanging
 from ttt_batch.reports.training import verdict_text
 from ttt_batch.run import SEATS, Run
 from ttt_batch.ties import MEANING
+from ttt_batch.wording import counted
 
 
 def run_information(run: Run, path: str, size: int) -> dict[str, Any]:
@@ -47,17 +49,18 @@ def information_text(information: dict[str, Any], run: Run) -> str:
     batch = config["batch"] if isinstance(config["batch"], str) else f"{config['batch']:,}"
     goal = f" of {information['goal']:,}" if information["goal"] > information["games"] else ""
     rows = "rows in the table so far" if run.grown is not None else "positions"
+    worth = f"draw worth {','.join(f'{number:g}' for number in config['draw_worth'])}"
     given = config["engine"] == "given"
     played = (
         "the latest of them given or played with people" if given else f"in batches of {batch} ({config['engine']})"
     )
     lines = [
-        ("file", f"{information['file']} ({information['bytes']:,} bytes, format {information['format']})"),
+        ("file", f"{information['file']} ({counted(information['bytes'], 'byte')}, format {information['format']})"),
         ("learner", f"{config['learner']}: {run.learner.source}"),
         ("rule", run.learner.rule),
-        ("board", f"{config['board']}: {information['states']:,} {rows}, {information['edges']:,} moves"),
+        ("board", f"{config['board']}: {information['states']:,} {rows}, {counted(information['edges'], 'move')}"),
         ("games", f"{information['games']:,}{goal}, {played}"),
-        ("numbers", ", ".join(f"{key} {config[key]}" for key in ("epsilon", "alpha", "gamma", "draw_worth"))),
+        ("numbers", ", ".join([*(f"{key} {config[key]}" for key in ("epsilon", "alpha", "gamma")), worth])),
         ("seed", str(config["seed"])),
         ("verdict", verdict_text(run)),
         ("ties", MEANING["any"] if run.grown is None else ""),
@@ -65,7 +68,17 @@ def information_text(information: dict[str, Any], run: Run) -> str:
             (f"tables/{name}", f"{table['dtype']} [{table['axes']}] {table['shape']}: {table['meaning']}")
             for name, table in information["tables"].items()
         ),
-        ("statistics", f"{information['recorded_points']} recorded points"),
-        *((key.replace("_", " "), str(value)) for key, value in information["provenance"].items()),
+        ("statistics", counted(information["recorded_points"], "recorded point")),
+        *((key.replace("_", " "), _shown(value)) for key, value in information["provenance"].items()),
     ]
-    return "\n".join(f"{key:<16} {value}" for key, value in lines if value != "")
+    width = max(len(key) for key, _ in lines) + 2
+    whole = ("file", "command")  # what a person may want to paste has no line ends
+    blocks = [
+        [f"{key:<{width}}{value}"] if key in whole else hanging(key, value, width) for key, value in lines if value
+    ]
+    return "\n".join(line for block in blocks for line in block)
+
+
+def _shown(value: str | int | float) -> str:
+    """Something that is known of where a run comes from, for people: seconds with as many digits as anyone reads."""
+    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

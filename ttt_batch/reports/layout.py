@@ -2,6 +2,7 @@
 
 import json
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,13 +18,13 @@ GAP = "   "
 
 
 def to_json(value: Any) -> str:
-    """Render plain values as JSON; numbers that JSON lacks become null."""
+    """Render plain values as JSON; numbers that JSON lacks become null, and no zero has a sign."""
     return json.dumps(_finite(value), indent=2)
 
 
 def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
+    if isinstance(value, float):
+        return value + 0.0 if math.isfinite(value) else None  # of the two zeros only the one without a sign
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -33,7 +34,31 @@ def _finite(value: Any) -> Any:
 
 def row(label: str, *cells: Any) -> str:
     """A line of a table: a label, and cells of nine columns, numbers with four digits."""
-    return f"{label:<28}" + "".join(f"{cell if isinstance(cell, str) else format(cell, '.4f'):>9}" for cell in cells)
+    return f"{label:<28}" + "".join(f"{cell if isinstance(cell, str) else format(cell, 'z.4f'):>9}" for cell in cells)
+
+
+def hanging(label: str, text: str, indent: int) -> list[str]:
+    """A label and its text in lines of the report, those after the first below the text; no word or number is cut."""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=f"{label:<{indent}}",
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [label]
+
+
+def paragraphs(text: str) -> list[str]:
+    """A docstring in lines of the report: prose is filled, and formulas, which are indented, keep their lines."""
+    lines: list[str] = []
+    for paragraph in text.strip().split("\n\n"):
+        lines += [""] if lines else []
+        if paragraph.startswith(" "):
+            lines += [part for line in paragraph.split("\n") for part in hanging("    ", line.strip(), 4)]
+        else:
+            lines += hanging("", " ".join(paragraph.split()), 0)
+    return lines
 
 
 def draw(board: Board, labels: Sequence[str]) -> list[str]:

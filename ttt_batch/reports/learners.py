@@ -4,6 +4,8 @@ import sys
 from typing import Any
 
 from ttt_batch.learners.base import Learner
+from ttt_batch.reports.layout import hanging, paragraphs
+from ttt_batch.wording import counted
 
 
 def learner_description(learner: Learner) -> dict[str, Any]:
@@ -34,13 +36,12 @@ def learners_text(chosen: list[Learner]) -> str:
     """What `learners` prints: a table of names, sources, rules and defaults."""
     lines = []
     for learner in chosen:
-        worth = ",".join(f"{number:g}" for number in learner.defaults.draw_worth)
         d = learner.defaults
+        numbers = f"epsilon {d.epsilon:g}, alpha {d.alpha:g}, gamma {d.gamma:g}, draw worth {_draw_worth(learner)}"
         lines += [
-            f"{learner.name:<14}{learner.source}",
-            f"{'':<14}{learner.rule}",
-            f"{'':<14}epsilon {d.epsilon:g}, alpha {d.alpha:g}, gamma {d.gamma:g}, draw worth {worth}, "
-            f"{learner.games:,} games",
+            *hanging(learner.name, learner.source, 14),
+            *hanging("", learner.rule, 14),
+            *hanging("", f"{numbers}, {counted(learner.games, 'game')}", 14),
             "",
         ]
     return "\n".join([*lines, "ttt-batch learners NAME tells more; ttt-batch train --learner NAME trains one"])
@@ -48,20 +49,30 @@ def learners_text(chosen: list[Learner]) -> str:
 
 def learner_text(learner: Learner) -> str:
     """What `learners NAME` prints: the description of its file, its choice rule, tables and options."""
-    worth = ",".join(f"{number:g}" for number in learner.defaults.draw_worth)
     d = learner.defaults
+    falling = "or 0.3->0.01:linear, 0.3->0.01:exp"
+    options = [
+        (f"--games {learner.games}", ""),
+        (f"--epsilon {d.epsilon:g}", falling),
+        (f"--alpha {d.alpha:g}", f"{falling}, 1/n, 1/n^0.8"),
+        (f"--gamma {d.gamma:g}", ""),
+        (f"--draw-worth {_draw_worth(learner)}", ""),
+    ]
+    width = max(len(option) for option, _ in options) + 2
+    fields = [hanging(f"tables/{name:<9}", f"[{axes}] {text}", 16) for name, (axes, text) in learner.fields.items()]
     return "\n".join(
         [
-            (sys.modules[learner.tables.__module__].__doc__ or "").strip(),
+            *paragraphs(sys.modules[learner.tables.__module__].__doc__ or ""),
             "",
-            f"greedy moves    {choice_text(learner)}",
-            *(f"tables/{name:<9}[{axes}] {meaning}" for name, (axes, meaning) in learner.fields.items()),
+            *hanging("greedy moves", choice_text(learner), 16),
+            *(line for lines in fields for line in lines),
             "",
             "options and defaults",
-            f"  --games {learner.games}",
-            f"  --epsilon {d.epsilon:g}        or 0.3->0.01:linear, 0.3->0.01:exp",
-            f"  --alpha {d.alpha:g}          or 0.3->0.01:linear, 0.3->0.01:exp, 1/n, 1/n^0.8",
-            f"  --gamma {d.gamma:g}",
-            f"  --draw-worth {worth}",
+            *(f"  {option:<{width}}{also}".rstrip() for option, also in options),
         ]
     )
+
+
+def _draw_worth(learner: Learner) -> str:
+    """What a draw is worth to the first and to the second player, as an option takes it."""
+    return ",".join(f"{number:g}" for number in learner.defaults.draw_worth)

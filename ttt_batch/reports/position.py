@@ -87,7 +87,7 @@ def _summary(shown: Shown) -> list[str]:
     if shown.truth is None:
         rows.append(("truth", "not known: the board is too large to enumerate"))
     elif shown.outcome == UNFINISHED:
-        rows.append(("truth", f"{shown.truth} with best play"))
+        rows.append(("truth", f"{shown.truth} with best play (a ply is one move of either player)"))
     if shown.outcome == UNFINISHED:
         rows += [("ties", MEANING[shown.ties]), ("agent", _choice(shown))]
         best = [move.name for move in shown.moves if move.best]

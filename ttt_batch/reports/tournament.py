@@ -11,6 +11,7 @@ from ttt_batch.meetings import Meeting
 from ttt_batch.ties import MEANING
 from ttt_batch.tournament import Series, Tournament
 from ttt_batch.truth import RESULTS
+from ttt_batch.wording import counted
 
 COLUMNS = 8
 """Columns of the matrix that stand beside each other; those of more runs follow below."""
@@ -27,7 +28,7 @@ INTERVAL = f"{100 * CONFIDENCE:.0f} % interval"
 def tournament_text(found: Tournament) -> str:
     """What `tournament` prints."""
     n = len(found.names)
-    how = "exactly" if found.exact else f"{found.games:,} games each, seed {found.seed}"
+    how = f"{counted(found.games or 0, 'game')} each, seed {found.seed}" if not found.exact else "exactly"
     wide = 10 if found.exact else 16
     lines = [
         f"{n} runs on {found.board}, all against all, in both seats: {how}",
@@ -81,7 +82,7 @@ def _meetings(found: Tournament) -> list[str]:
 def series_text(found: Series) -> str:
     """What `watch --games` prints at the end: the sampled shares beside the exact ones."""
     one, other = found.names
-    games = f"{found.games:,} game{'s' * (found.games != 1)}"
+    games = counted(found.games, "game")
     whom = f"{one} against itself" if found.itself else f"{one} against {other}"
     lines = [f"{whom} on {found.board}: {games}, seed {found.seed}", f"ties: {MEANING[found.ties]}"]
     for meeting in found.meetings:
@@ -95,7 +96,7 @@ def series_text(found: Series) -> str:
                 names = ["the first run", "the second run"]
             labels = [f"{names[meeting.first]} wins", "draw", f"{names[meeting.second]} wins"]
             who = found.names[meeting.first]
-            lines += ["", f"{who} moves first in {meeting.tally.games:,} game{'s' * (meeting.tally.games != 1)}"]
+            lines += ["", f"{who} moves first in {counted(meeting.tally.games, 'game')}"]
         lines += ["", *_shares(meeting, meeting.tally, labels)]
     if len(found.meetings) > 1:
         total = [f"{share:.4f}" for share in (found.total.share(result)[0] for result in RESULTS)]
@@ -113,7 +114,7 @@ def _shares(meeting: Meeting, tally: Tally, labels: Sequence[str]) -> list[str]:
         line = f"{label:<{LABEL}}{share:>9.4f}{f'{low:.4f}-{high:.4f}':>18}"
         if meeting.exact is not None and meeting.deviations is not None:
             z = meeting.deviations[number]
-            line += f"{meeting.exact[number]:>11.4f}{z:>+9.2f}" + ("" if meeting.inside[number] else " *")
+            line += f"{meeting.exact[number]:>11.4f}{z:>+z9.2f}" + ("" if meeting.inside[number] else " *")
         lines.append(line)
     return lines
 

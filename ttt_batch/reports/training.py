@@ -3,17 +3,18 @@
 from typing import Any
 
 from ttt_batch.recorder import unbeatable_since
-from ttt_batch.reports.layout import row
+from ttt_batch.reports.layout import hanging, row
 from ttt_batch.run import SEATS, Run
 from ttt_batch.ties import MEANING
 from ttt_batch.truth import RESULTS
+from ttt_batch.wording import counted
 
 
 def verdict_text(run: Run) -> str:
     """The verdict on the tables as they are, with any ties, and the game since which it is good in both seats."""
     if run.grown is not None:
         return (
-            f"{int(run.statistics['positions'][-1]):,} positions in the table; "
+            f"{counted(int(run.statistics['positions'][-1]), 'position')} in the table; "
             "whether it can be beaten is for evaluate to search"
         )
     last = run.statistics["unbeatable"][-1].tolist()
@@ -27,7 +28,8 @@ def proof_text(run: Run, unbeatable: dict[str, bool]) -> str:
     """
     since = unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
     if since is not None:
-        return f"unbeatable in both seats at every recorded point since game {since:,}"
+        points = f" at every recorded point since game {since:,}" if since else " from its start" if run.games else ""
+        return f"unbeatable in both seats{points}"
     return ", ".join(f"{'unbeatable' if good else 'can be beaten'} as {seat}" for seat, good in unbeatable.items())
 
 
@@ -84,13 +86,13 @@ def training_text(run: Run, path: str, *, compiled: bool = False) -> str:
     )
     took = f"{seconds:.2f} s{' (compiling included)' if compiled else ''}"
     lines = [
-        f"{run.config.learner} on {run.config.board}: {run.games:,} games in {took}, seed {run.config.seed}",
+        f"{run.config.learner} on {run.config.board}: {counted(run.games, 'game')} in {took}, seed {run.config.seed}",
         "",
         row("", "win", "draw", "loss"),
         *exact,
         row("games played, as first", *played),
         "",
-        f"verdict: {verdict_text(run)}",
+        *hanging("verdict:", verdict_text(run), 9),
         *([f"ties:    {MEANING['any']}"] if run.grown is None else []),
         f"saved:   {path}",
         "",

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ttt_batch.warmup import Warmth
+from ttt_batch.wording import counted
 
 
 def warmth_summary(warmth: Warmth) -> dict[str, Any]:
@@ -22,6 +23,4 @@ def warmth_text(warmth: Warmth) -> str:
         first = f"compiled in {warmth.seconds:.1f} s, for {', '.join(warmth.compiled)}"
     else:
         first = f"everything is compiled already (looked for {warmth.seconds:.1f} s)"
-    return (
-        f"{first}\n{warmth.kernels} kernel{'s' * (warmth.kernels != 1)}, {warmth.size / 1e6:.1f} MB, in {warmth.cache}"
-    )
+    return f"{first}\n{counted(warmth.kernels, 'kernel')}, {warmth.size / 1e6:.1f} MB, in {warmth.cache}"

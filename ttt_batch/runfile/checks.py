@@ -24,6 +24,7 @@ from ttt_batch.runfile.declaration import (
     TABLE_UNIT,
     Field,
 )
+from ttt_batch.wording import counted
 
 _TOLERANCE = 1e-6
 """How far probabilities may be off, far more than rounding ever adds up to."""
@@ -186,7 +187,7 @@ def _state_findings(states: Mapping[str, NDArray[Any]]) -> Iterator[str]:
     if "first_edge" in states:
         first, cell = states["first_edge"], states["cell"]
         if first.size == 0 or first[0] != 0 or first[-1] != cell.size or (first[1:] < first[:-1]).any():
-            yield f"states/first_edge does not ascend from 0 to the {cell.size:,} edges"
+            yield f"states/first_edge does not ascend from 0 to the {counted(cell.size, 'edge')}"
         if cell.size and cell.min() < 0:
             yield f"states/cell holds {cell.min()}, cells count from 0"
 
@@ -197,7 +198,7 @@ def _statistic_findings(data: RunData) -> Iterator[str]:
     if (games < 0).any() or (games[1:] <= games[:-1]).any():
         yield "statistics/games does not ascend"
     elif games.size and games[-1] > data.games:
-        yield f"statistics/games ends at {games[-1]:,}, after the run's {data.games:,} games"
+        yield f"statistics/games ends at {games[-1]:,}, after the run's {counted(data.games, 'game')}"
     seconds = columns["seconds"]
     if not (np.isfinite(seconds).all() and (seconds >= 0).all() and (seconds[1:] >= seconds[:-1]).all()):
         yield "statistics/seconds does not ascend from 0"
@@ -247,7 +248,8 @@ def _progress_findings(data: RunData) -> Iterator[str]:
     if (before is None) != (outcomes is None) or (before is None) != (not data.resume):
         yield "only some of progress/batch_games, progress/batch_outcomes and resume are there; they go together"
     if before is not None and not 0 <= before < max(data.games, 1):
-        yield f"progress/batch_games is {before}, it must be 0 or more and below the run's {data.games:,} games"
+        games = counted(data.games, "game")
+        yield f"progress/batch_games is {before}, it must be 0 or more and below the run's {games}"
     elif before is not None and outcomes is not None and (min(outcomes) < 0 or sum(outcomes.tolist()) != before):
         yield f"progress/batch_outcomes does not add up to the {before:,} games before the batch"
 

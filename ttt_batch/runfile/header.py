@@ -21,7 +21,7 @@ SMALL_BYTES = 1 << 26
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
-_RESTORE = "use a copy of it, or train again"
+_RESTORE = "restore a backup, or train again"
 
 
 class Damaged(RunFileError):

@@ -68,7 +68,7 @@ class Result(enum.Enum):
     WIN = "You win."
     LOSS = "The agent wins."
     DRAW = "Draw."
-    ABANDONED = "A new game; this one does not count."
+    ABANDONED = "A new game; the last one does not count."
     LEFT = ""
 
 

@@ -14,6 +14,9 @@ from ttt_batch.review import Prospect, prospects
 from ttt_batch.strength import Playing
 from ttt_batch.terminal.drawing import draw_grid, styled
 
+PLY = "(a ply is one move of either player)"
+"""What people who play may never have heard; said where plies are first counted."""
+
 
 class Hints(NamedTuple):
     """What is known of the moves of a position.
@@ -85,7 +88,7 @@ def draw_legend(game: Game, hints: Hints, colour: bool = False) -> list[str]:
         return [*lines, "The true results of this board are", "unknown: it has too many positions."]
     signs = (("W3", "win in 3 plies", "win"), ("D", "draw", "draw"), ("L2", "loss in 2", "loss"))
     parts = [f"{styled(sign, style) if colour else sign} {meaning}" for sign, meaning, style in signs]
-    return [*lines, "Below each value the truth:", ", ".join(parts)]
+    return [*lines, "Below each value the truth:", ", ".join(parts), PLY]
 
 
 def _known(game: Game, hints: Hints) -> dict[int, float]:

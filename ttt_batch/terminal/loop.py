@@ -20,6 +20,7 @@ from ttt_batch.terminal.drawing import WIDTH
 from ttt_batch.terminal.faces import Answer, Face, Question, Result, Score, Session, result_of, rule
 from ttt_batch.terminal.hints import hints_of
 from ttt_batch.terminal.keys import draw_again_help, draw_help, read_again, read_entry
+from ttt_batch.wording import counted
 
 Agent = Playing
 """What a game needs of an agent."""
@@ -199,5 +200,5 @@ def _telling(face: Face, behind: str = "") -> Iterator[None]:
 def _teach(pupil: Pupil, game: Game, face: Face) -> None:
     with _telling(face, "This game was not learnt."):
         n = pupil.teach(game.moves)
-        changed = f"{n} position{'s' * (n != 1)} changed" if n else "nothing changed"
+        changed = f"{counted(n, 'position')} changed" if n else "nothing changed"
         face.tell(f"Learnt: {changed} (u: undo).")

@@ -11,9 +11,10 @@ from ttt_batch.reports.learners import choice_text
 from ttt_batch.reports.training import proof_text
 from ttt_batch.run import SEATS, Run
 from ttt_batch.ties import Ties
+from ttt_batch.wording import counted
 
 AGAINST = {"": "itself", "random": "random moves", "optimal": "best play"}
-"""What an agent learned against, by the configuration's opponent; others are digests of a run's table."""
+"""What an agent learnt against, by the configuration's opponent; others are digests of a run's table."""
 
 
 def title(run: Run) -> str:
@@ -54,21 +55,16 @@ def _introduction(run: Run) -> str:
     config = run.config
     if config.engine == "given":
         if config.start:  # counts the games behind that table, too
-            return f"The agent began with another table and learned from games that it was given: {run.games:,} in all."
-        return f"The agent learned from {_games(run.games)} that it was given."
+            return f"The agent began with another table and learnt from games that it was given: {run.games:,} in all."
+        return f"The agent learnt from {counted(run.games, 'game')} that it was given."
     against = AGAINST.get(config.opponent, "another table")
     if config.start:
         # A fork counts on from the games behind its table; the digest is followed by their number.
         before = config.start.partition("@")[2]
-        games = _games(run.games - (int(before) if before.isdecimal() else 0))
-        return f"The agent began with another table and learned from {games} against {against}."
+        games = counted(run.games - (int(before) if before.isdecimal() else 0), "game")
+        return f"The agent began with another table and learnt from {games} against {against}."
     hints = "" if config.opponent else ", with no hint but who won"
-    return f"The agent learned from {_games(run.games)} against {against}{hints}."
-
-
-def _games(n: int) -> str:
-    """How many games."""
-    return "one game" if n == 1 else f"{n:,} games"
+    return f"The agent learnt from {counted(run.games, 'game')} against {against}{hints}."
 
 
 def _rules(board: Board) -> str:
@@ -82,12 +78,13 @@ def _rules(board: Board) -> str:
 def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
     """How the agent was trained, as label and text; what is not known is left out."""
     config, origin = run.config, run.provenance
-    batch = f"{config.batch:,} games" if isinstance(config.batch, int) else config.batch
+    batch = counted(config.batch, "game") if isinstance(config.batch, int) else config.batch
     seat = f", as {config.seat}" if config.seat in SEATS else ""
     opponent = config.opponent if config.opponent in AGAINST else "another table"
     first, second = config.draw_worth
     draw = f"{first:g}" if run.learner.zero_sum or first == second else f"{first:g} to first and {second:g} to second"
     duration = f" in {float(origin['seconds']):.2f} s" if run.games and "seconds" in origin else ""
+    positions = counted(run.graph.code.size, "position")
     facts = [
         ("Learner", config.learner),
         ("Source", run.learner.source),
@@ -100,9 +97,9 @@ def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
         ("Exploration (epsilon)", config.epsilon),
         ("Step size (alpha)", config.alpha),
         ("Discount (gamma)", f"{config.gamma:g}"),
-        ("Worths", f"a win 1, a draw {draw}, a loss {-1 if run.learner.zero_sum else 0}"),
+        ("Rewards", f"a win 1, a draw {draw}, a loss {-1 if run.learner.zero_sum else 0}"),
         ("Batch", f"{batch}, engine {config.engine}"),
-        ("Board", f"{config.board}, {run.graph.code.size:,} positions{' up to symmetry' if config.symmetry else ''}"),
+        ("Board", f"{config.board}, {positions}{' up to symmetry' if config.symmetry else ''}"),
         ("Version", str(origin.get("ttt_batch_version", ""))),
         ("Date", str(origin.get("created", ""))[:10]),
     ]
