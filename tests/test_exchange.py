@@ -372,7 +372,7 @@ def test_recording_learning_and_opponents(here: Path, capsys: pytest.CaptureFixt
 
 
 def test_learners_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -> None:
-    listing = ok(capsys, "learners")
+    listing = " ".join(ok(capsys, "learners").split())  # in lines of 80 columns
     every = json.loads(ok(capsys, "learners", "--json"))
     assert [one["name"] for one in every] == list(LEARNERS)
     for name, learner in LEARNERS.items():

@@ -219,7 +219,7 @@ def test_how_the_agent_learned_is_told_truly(tmp_path: Path) -> None:
     fork = ttt.train(resume=run, fork=True, until=1500, epsilon="0.5", out=tmp_path / "fork.h5")
     alone = {
         "learnt from 1,000 games against itself, with no hint but who won.": run,
-        "learnt from one game against itself, with no hint but who won.": ttt.train(1),
+        "learnt from 1 game against itself, with no hint but who won.": ttt.train(1),
         "began with another table and learnt from 300 games against itself.": ttt.train(300, start=run),
         "began with another table and learnt from 500 games against itself.": fork,
         "learnt from 3 games that it was given.": ttt.learn_from(lines, learner="td")[0],
