@@ -102,7 +102,7 @@ BAD = [
     ("0 a1", "move 2, 'a1', is not a free cell of the board"),
     ("0 b111", "move 2, 'b111', is not a cell number"),
     ("0 X1", "move 2, 'X1', is not a free cell of the board"),
-    ("0", "the game is not finished after 1 moves"),
+    ("0", "the game is not finished after 1 move"),
     ("0 3 1 4", "the game is not finished after 4 moves"),
     ("0 3 1 4 2 5", "the game is over after 5 moves, but '5' follows"),
     ("0 1 2 4 3 5 7 6 8 8", "the game is over after 9 moves, but '8' follows"),
@@ -115,7 +115,7 @@ def test_a_bad_line_is_named_with_its_reason(line: str, reason: str) -> None:
     lines = ["# first", "", GOOD, line, "0 0"]
     with pytest.raises(GamesError) as raised:
         read(GameLines(lines), GameReader(CLASSIC, occupied=False, name="my.txt"))
-    remedy = "mend the line, or leave such lines out with --skip-bad"
+    remedy = "fix the line, or leave such lines out with --skip-bad"
     assert str(raised.value) == f"my.txt, line 4: {reason}; {remedy}"
     with pytest.raises(GamesError) as again:
         text = "\n".join(lines).encode()
@@ -349,7 +349,7 @@ def test_cells_that_seem_to_count_from_one(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("one.txt").write_text("1 4 2 5 3\n5 1 9 3 7 2\n")
-    remedy = "; counted from 1 it is a whole game: choose --cells-from 1, mend the line, or"
+    remedy = "; counted from 1 it is a whole game: choose --cells-from 1, fix the line, or"
     assert "one.txt, line 1: the game is not finished after 5 moves" + remedy in refused(capsys, "one.txt")
     learn = ["learn-from", "one.txt", "--learner", "td", "--overwrite", "-o", "x.h5", "--quiet"]
     status, out, err = command(capsys, *learn, "--cells-from", "1")

@@ -10,6 +10,7 @@ from ttt_batch.board import EMPTY, UNFINISHED, Board
 from ttt_batch.errors import UsageError
 from ttt_batch.games import GamesError
 from ttt_batch.notation import LONGEST, named_cell
+from ttt_batch.wording import counted
 
 DIGITS = 3
 """Digits of a cell's number at most."""
@@ -39,7 +40,7 @@ def parse_line(line: str, board: Board, *, occupied: bool, cells_from: int = 0) 
     moves: Moves = []
     for number, (word, cell, explores) in enumerate(_words(line.partition("#")[0], board, cells_from), 1):
         if over:
-            raise GamesError(f"the game is over after {len(moves)} moves, but {_quoted(word)} follows")
+            raise GamesError(f"the game is over after {counted(len(moves), 'move')}, but {_quoted(word)} follows")
         if cell not in range(board.cells) or (marks[cell] != EMPTY and not occupied):
             hint = _numbers_of_cells(board, cells_from) if word[0].isdigit() and cell not in range(board.cells) else ""
             raise GamesError(f"move {number}, {_quoted(word)}, is not a free cell of the board{hint}")
@@ -49,7 +50,7 @@ def parse_line(line: str, board: Board, *, occupied: bool, cells_from: int = 0) 
             over = board.outcome(tuple(marks)) != UNFINISHED
         moves.append((cell, explores))
     if moves and not over:
-        raise GamesError(f"the game is not finished after {len(moves)} moves")
+        raise GamesError(f"the game is not finished after {counted(len(moves), 'move')}")
     return moves
 
 

@@ -185,7 +185,7 @@ class GameReader:
         except GamesError as error:
             message = f"{self._name}, line {at[LINES]}: {error}"
             if not self._skip_bad:
-                remedy = "mend the line, or leave such lines out with --skip-bad"
+                remedy = "fix the line, or leave such lines out with --skip-bad"
                 if self._first == 0 and FROM_ONE not in message and self._is_game(line, 1):
                     remedy = f"counted from 1 it is a whole game: choose {FROM_ONE}, {remedy}"
                 raise GamesError(f"{message}; {remedy}") from None

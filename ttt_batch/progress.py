@@ -165,7 +165,7 @@ class Reporter:
             if now.games >= self._next_line and (now.size == 0 or now.read < now.size):
                 self._next_line = 2 * now.games
                 done = f"  {100 * now.read // now.size}% of the file" if now.size else ""
-                self._say(f"{now.games:>13,} games  {pace:>9}{done}".rstrip())
+                self._say(f"{counted(now.games, 'game'):>19}  {pace:>9}{done}".rstrip())
             return
         from rich.console import Group
         from rich.progress_bar import ProgressBar
@@ -175,7 +175,7 @@ class Reporter:
             self._display = _live_display()
         bar = [ProgressBar(total=now.size, completed=now.read, width=38)] if now.size else []
         left = self._time_left(now.read, now.size, now.seconds) if now.size else ""
-        self._display.update(Group(*bar, Text(f"{now.games:,} games{left}"), Text(pace)))
+        self._display.update(Group(*bar, Text(f"{counted(now.games, 'game')}{left}"), Text(pace)))
 
     def __call__(self, progress: Progress) -> None:
         """Show one `Progress`."""
