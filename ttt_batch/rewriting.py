@@ -10,6 +10,7 @@ from ttt_batch.files import free_names, shown
 from ttt_batch.lock import Lock
 from ttt_batch.run import Run
 from ttt_batch.runfile import RUN_FILE, RunData, Stamp, check_target, save_run, stamp_of, still_holds
+from ttt_batch.wording import counted
 
 Say = Callable[[str], None]
 
@@ -73,17 +74,23 @@ class RewrittenRun:
 
     def where(self, learnt: int = 0) -> str:
         """In words, what has become of what was written last.  learnt: games that the run has now, if they are more."""
-        of_all = f" of the {learnt:,} games learnt" if learnt else " games"
+        of_all = f"{self.saved:,} of the {counted(learnt, 'game')} learnt" if learnt else counted(self.saved, "game")
         if not self.saved:
-            return f"the {learnt:,} games learnt are not saved" if learnt else "nothing was written"
+            return (
+                f"the {counted(learnt, 'game learnt is', 'games learnt are')} not saved"
+                if learnt
+                else "nothing was written"
+            )
         try:
             ours = self._is_ours()
         except RunFileError:
             ours = None  # nor can anybody else find it there
         if ours:
-            return f"the last checkpoint in {shown(self.path)} holds {self.saved:,}{of_all}"
+            return f"the last checkpoint in {shown(self.path)} holds {of_all}"
         lost = "is gone" if ours is None else "was replaced by another program"
-        return f"the last checkpoint in {shown(self.path)}, of {self.saved:,} games, {lost}, and nothing is saved"
+        return (
+            f"the last checkpoint in {shown(self.path)}, of {counted(self.saved, 'game')}, {lost}, and nothing is saved"
+        )
 
     def _note(self, run: Run) -> None:
         self.saved, run.file = run.games, self.path
