@@ -2,12 +2,19 @@
 
 import math
 import os
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ttt_batch import processors, training
-from ttt_batch.processors import allowed_processors, available_threads, group_limit
+from ttt_batch.board import Board
+from ttt_batch.play import random_play
+from ttt_batch.play.random_play import random_games
+from ttt_batch.processors import allowed_processors, available_threads, group_limit, startable_threads
+from ttt_batch.trainers import walking
+from ttt_batch.training import train
 
 V2 = "0::/user.slice/job\n"
 V1 = "12:pids:/job\n4:cpu,cpuacct:/docker/job\n1:name=systemd:/job\n0::/job\n"
@@ -108,6 +115,36 @@ def test_the_smaller_of_affinity_and_groups(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(processors, "group_limit", lambda limit=limit: limit)
         assert available_threads() == threads
         assert isinstance(available_threads(), int)
+
+
+def test_no_more_threads_than_the_system_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = threading.active_count()
+    assert [startable_threads(wanted) for wanted in (0, 1, 3)] == [0, 1, 3]
+    start, running = threading.Thread.start, list[threading.Thread]()
+
+    def limited(thread: threading.Thread) -> None:
+        if len(running) == 2:
+            raise RuntimeError("can't start new thread")
+        running.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    assert startable_threads(5) == 2 and threading.active_count() == before
+    room = iter([True, False])
+    running.clear()
+    monkeypatch.setattr(processors, "has_room", lambda _size: next(room))
+    assert startable_threads(5) == 1
+
+
+def test_without_helping_threads_the_result_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings: dict[str, Any] = {"batch": 600_000, "seed": 1, "threads": 3}
+    usual, rolls = train(600_000, **settings), random_games(Board(), 600_000, threads=3)
+    for module in (walking, random_play):
+        monkeypatch.setattr(module, "startable_threads", lambda _wanted: 0)
+        monkeypatch.setattr(module, "ThreadPoolExecutor", None)
+    alone = train(600_000, **settings)
+    assert alone.tables.value.tobytes() == usual.tables.value.tobytes()
+    assert random_games(Board(), 600_000, threads=3).tolist() == rolls.tolist()
 
 
 def test_this_machine() -> None:

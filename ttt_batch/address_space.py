@@ -4,6 +4,7 @@ LLVM aborts the whole process where it gets none.  So whoever is about to call i
 that much and giving it back.
 """
 
+import math
 import mmap
 from pathlib import Path
 from types import ModuleType
@@ -45,9 +46,9 @@ def check_room(size: int, work: str) -> None:
         return
     limit, held = address_limit(), _held()
     allowed = "" if limit is None else f", and {limit / 1e6:,.0f} MB are allowed (ulimit -v)"
-    at_least = (
-        "free some" if limit is None else f"allow {(held + size) / 1e6:,.0f} MB at least" if held else "allow more"
-    )
+    at_least = "free some" if limit is None else "allow more"
+    if limit is not None and held:
+        at_least = f"allow {math.ceil((held + size) / 1e6) + 1:,} MB at least"
     raise TttBatchError(
         f"not enough memory: {work} needs {size / 1e6:,.0f} MB beside {held / 1e6:,.0f} MB in use{allowed}; {at_least}"
     )

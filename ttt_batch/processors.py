@@ -9,16 +9,41 @@ process's own group and all groups above it limit it.
 
 import os
 import platform
+import threading
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from ttt_batch.address_space import has_room
+
 PROC = Path("/proc/self")
 GROUPS = Path("/sys/fs/cgroup")
+THREAD_ROOM = 200_000_000
+"""Bytes that must be free to start a thread: its stack, what the C library reserves for it, and some to work with."""
 
 
 def available_threads() -> int:
     """Threads that can run at the same time in this process; at least 1."""
     return max(1, int(min(allowed_processors(), group_limit())))
+
+
+def startable_threads(wanted: int) -> int:
+    """How many more threads the system starts, up to `wanted` (`ulimit -u` and `-v`): found out by starting them.
+
+    A thread that begins with too little memory ends the process.
+    """
+    over, started = threading.Event(), list[threading.Thread]()
+    try:
+        while len(started) < wanted and has_room(THREAD_ROOM):
+            thread = threading.Thread(target=over.wait, daemon=True)
+            thread.start()
+            started.append(thread)
+    except RuntimeError:  # can't start new thread
+        pass
+    finally:
+        over.set()
+    for thread in started:
+        thread.join()
+    return len(started)
 
 
 def allowed_processors() -> int:

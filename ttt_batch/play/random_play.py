@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from ttt_batch.board import EMPTY, FIRST, SECOND, UNFINISHED, Board
 from ttt_batch.compile import inlined, kernel
 from ttt_batch.errors import BoardError, UsageError
+from ttt_batch.processors import startable_threads
 from ttt_batch.streams import GOLDEN, MASK_64, MIX_1, MIX_2, RANDOM_PLAY, S32, mix, stream_key
 
 MAX_GAMES = 10**15
@@ -307,6 +308,8 @@ def random_games(board: Board, games: int, *, seed: int = 0, threads: int = 1, b
         raise UsageError(f"{threads} threads and {block} games abreast: both must be at least 1")
     rules, key = make_rules(board), stream_key(seed, RANDOM_PLAY)
     threads = min(threads, 1 + games // WORTH_A_THREAD)
+    if threads > 1:
+        threads = max(1, startable_threads(threads))
     piece = max(1, min(PIECE, -(-games // threads)))
     starts = iter(range(0, games, piece))  # shared: whoever is done takes the next piece
     stopped = threading.Event()

@@ -11,6 +11,7 @@ from ttt_batch.engine import Walker, Workspace, begin_walk, end_batch, make_walk
 from ttt_batch.play.explorations import make_explorations
 from ttt_batch.play.replay import games_space, replay, trimmed
 from ttt_batch.play.walk import make_lane, walk_claimed
+from ttt_batch.processors import startable_threads
 from ttt_batch.trainers.base import Task
 from ttt_batch.trainers.batched import Batched
 
@@ -42,7 +43,7 @@ class Walking(Batched):
         ]
         helpers = max(min(task.threads, self.batches.most // GAMES_PER_THREAD) - 1, 0)
         self._lanes = [make_lane(self.graph, task.block) for _ in range(helpers)]
-        self._pool = ThreadPoolExecutor(helpers) if helpers else None
+        self._pool: ThreadPoolExecutor | None = None
         piecewise_from = first_game_of_size(self.batches, 2 * GAMES_PER_THREAD if helpers else PIECE + 1)
         self._piecewise_from = 0 if task.record else MAX_GAMES + 1 if piecewise_from is None else piecewise_from
 
@@ -61,8 +62,15 @@ class Walking(Batched):
             end_batch(self.tables, self.graph, step, work, walker.lane.drawn, end - self.games)
             self.games = end
 
+    def _start_pool(self) -> None:
+        """Start the helping threads, or as many as the system lets us; how many never shows in the result."""
+        del self._lanes[startable_threads(len(self._lanes)) :]
+        self._pool = ThreadPoolExecutor(len(self._lanes)) if self._lanes else None
+
     def _walk_pieces(self, walker: Walker, first: int, last: int, stop: Callable[[], bool]) -> bool:
         """Walk games `first` to `last - 1`, shared by the threads; return False where `stop()` came first."""
+        if self._lanes and self._pool is None:
+            self._start_pool()
         n_lanes = max(1, min(len(self._lanes) + 1, (last - first) // GAMES_PER_THREAD))
         lanes = [walker.lane, *self._lanes[: n_lanes - 1]]
         size, stride, stopped = CLAIM if n_lanes > 1 else PIECE, PIECE * n_lanes, False
