@@ -50,8 +50,10 @@ class Browser:
     def do(self, script: str, *arguments: Any) -> Any:
         return self.driver.execute_script(script, *arguments)
 
-    def open(self, run: Run, *, width: int = 1000, **media: str) -> None:
-        """Open the page of a run, in a window of some width, with media features such as prefers_color_scheme.
+    def open(self, run: Run, *, width: int = 1000, height: int = 800, values: bool = True, **media: str) -> None:
+        """Open the page of a run, in a window of some size, with media features such as prefers_color_scheme.
+
+        values: leave them shown, as a page begins; without them a cell's name says only what stands in it.
 
         Motion is reduced unless it is asked for: the agent answers at once then.
         """
@@ -61,7 +63,7 @@ class Browser:
             features=[{"name": name.replace("_", "-"), "value": value} for name, value in features.items()],
         )
         self.command(
-            "Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=width < 500
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
         )
         if id(run) not in self.pages:
             self.pages[id(run)] = web.export_page(run, self.folder / f"{len(self.pages)}.html")
@@ -69,6 +71,8 @@ class Browser:
             self.driver.get_log(kind)  # forget what came before
         self.driver.get(self.pages[id(run)].as_uri())
         self.wait("document.body.dataset.turn")
+        if not values:
+            self.do("document.getElementById('values').click()")
 
     def wait(self, condition: str) -> None:
         from selenium.webdriver.support.ui import WebDriverWait
@@ -276,7 +280,7 @@ def test_sides(browser: Browser) -> None:
 def test_an_arrow_key_finds_the_board(browser: Browser) -> None:
     from selenium.webdriver.common.keys import Keys
 
-    browser.open(trained())
+    browser.open(trained(), values=False)
     browser.press(Keys.ARROW_RIGHT)
     assert browser.do("return document.activeElement.ariaLabel") == "row 2, column 2, empty"
     browser.press(Keys.ARROW_RIGHT, Keys.ENTER)
@@ -287,13 +291,13 @@ def test_an_arrow_key_finds_the_board(browser: Browser) -> None:
 def test_keyboard_alone(browser: Browser) -> None:
     from selenium.webdriver.common.keys import Keys
 
-    browser.open(trained())
+    browser.open(trained(), values=False)
 
     def focused() -> str:
         return str(browser.do("return document.activeElement.ariaLabel"))
 
     browser.press(Keys.TAB)
-    assert focused() == "Dark look"
+    assert focused() == "Dark mode"
     browser.press(Keys.TAB)  # one stop for the whole board
     assert focused() == "row 2, column 2, empty"
     assert browser.do("return getComputedStyle(document.activeElement).outlineStyle") == "solid"
@@ -335,8 +339,7 @@ def test_hints(browser: Browser) -> None:
     position = browser.position
     values, moves, chosen = run.move_values(position), run.true_moves(position), run.candidates(position)
     assert moves
-    assert not browser.driver.find_elements("css selector", ".hint")
-    browser.element("values").click()
+    assert browser.element("values").get_attribute("aria-pressed") == "true"  # a page begins with its values
     browser.element("truth").click()
     words = {1: "▲ win", 0: "■ draw", -1: "▼ loss"}
     for cell, button in enumerate(browser.cells()):
@@ -353,6 +356,9 @@ def test_hints(browser: Browser) -> None:
         assert f"value {shown}" in label
         assert label.endswith(words[result][2:] + (f"{end} {'ply' if plies == 1 else 'plies'}" if result else ""))
         assert ("the agent’s choice" in label) == bool(star)
+    tints = browser.do("return [...document.querySelectorAll('#board button')].map((b) => b.dataset.tint)")
+    for cell, (tint, mark) in enumerate(zip(tints, position, strict=True)):
+        assert tint == ("" if mark else "win" if values[cell] > 0.5 else "loss") or abs(values[cell] - 0.5) < 0.01
     assert "from 0 (loss) to 1 (win)" in browser.element("legend").text
     browser.element("values").click()
     browser.element("truth").click()
@@ -366,6 +372,7 @@ def test_hints_without_values(browser: Browser, monkeypatch: pytest.MonkeyPatch)
     run = trained(board="2x3", games=1000)
     browser.open(run)
     assert browser.element("values").text.startswith("Choices")
+    assert browser.element("values").get_attribute("aria-pressed") == "false"
     browser.press("v")
     shown = {cell for cell, button in enumerate(browser.cells()) if button.text == "★"}
     assert shown == set(run.candidates((0,) * 6))
@@ -388,15 +395,15 @@ def test_looks(browser: Browser, system: str) -> None:
 
 
 def test_names_for_a_screen_reader(browser: Browser) -> None:
-    browser.open(weak())
+    browser.open(weak(), values=False)
     nodes = browser.command("Accessibility.getFullAXTree")["nodes"]
     named: dict[str, list[str]] = {}
     for node in nodes:
         if not node["ignored"]:
             named.setdefault(node["role"]["value"], []).append(node.get("name", {}).get("value", "").strip())
     cells = [f"row {row}, column {col}, empty" for row in (1, 2, 3) for col in (1, 2, 3)]
-    assert sorted(named["button"]) == sorted(["Dark look", *cells, "New game", "Undo", "Values", "Truth"])
-    assert sorted(named["radio"]) == ["O, second", "X, first", "in turn"]
+    assert sorted(named["button"]) == sorted(["Dark mode", *cells, "New game", "Undo", "Values", "Truth"])
+    assert sorted(named["radio"]) == ["Alternate", "O, second", "X, first"]
     assert named["checkbox"] == ["Letters are shortcuts"]
     assert named["grid"] == ["Board of 3 rows and 3 columns"]
     assert len(named["row"]) == 3
@@ -411,7 +418,7 @@ def test_names_for_a_screen_reader(browser: Browser) -> None:
 
 def test_what_is_told(browser: Browser) -> None:
     browser.open(trained())
-    assert browser.element("verdict").text.startswith("Unbeatable as first and as second, at every recorded point")
+    assert browser.element("verdict").text.startswith("Unbeatable in both seats at every recorded point")
     assert "100,000 games against itself" in browser.element("introduction").text
     assert browser.element("introduction").text.endswith("With best play on both sides it is a draw.")
     assert not browser.driver.find_elements("css selector", "#beatable details")
@@ -433,13 +440,37 @@ def test_what_is_told(browser: Browser) -> None:
 def test_widths(browser: Browser, width: int) -> None:
     """Nothing sticks out at the side, and cells are large enough for a finger."""
     browser.open(trained(), width=width)
-    browser.press("v", "t")
+    browser.press("t")
     assert browser.do("return document.documentElement.scrollWidth") <= width
     assert browser.do("return board.scrollWidth <= board.clientWidth")
     sizes = {(cell.size["width"], cell.size["height"]) for cell in browser.cells()}
     assert all(wide >= 44 and abs(wide - high) <= 1 for wide, high in sizes)
     inner = "[...document.querySelectorAll('.hint, button')]"
     assert browser.do(f"return {inner}.filter((one) => one.scrollWidth > one.clientWidth + 1).length") == 0
+
+
+SIZES = [(1280, 720), (390, 844), (360, 640)]
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+@pytest.mark.parametrize("board", ["3x3", "3x5", "4x4"])
+def test_a_game_fits_the_window(browser: Browser, board: str, width: int, height: int) -> None:
+    """Board and buttons are seen without scrolling, and nothing touches the board, whatever the status says."""
+    browser.open(trained(board=board, games=1000), width=width, height=height)
+
+    def edges(name: str) -> dict[str, float]:
+        return dict(browser.do("return document.getElementById(arguments[0]).getBoundingClientRect().toJSON()", name))
+
+    long = "The agent plays row 3, column 1, one of 15 equal moves. Your move."
+    for said in ("", long):
+        browser.do("if (arguments[0]) document.getElementById('status').textContent = arguments[0]", said)
+        place, status = edges("board"), edges("status")
+        assert status["top"] >= 0 and place["top"] - status["bottom"] >= 6
+        assert place["bottom"] <= height and place["right"] <= width
+        assert min(place["width"], place["height"]) >= 0.25 * min(width, height)
+        for name in ("values", "truth", "new", "undo"):
+            assert edges(name)["bottom"] <= height, name
+        assert browser.do("return document.getElementById('status').scrollHeight") <= status["height"] + 1
 
 
 def test_motion(browser: Browser) -> None:

@@ -24,7 +24,7 @@ const about = (() => {
   function describeTable({ board }, agent) {
     const { winner, plies } = agent.truth(positionAfter(board, []));
     const seat = winner === 1 ? "first" : "second";
-    const end = winner === 0 ? "it is a draw" : `the ${seat} player wins, in ${plies} plies`;
+    const end = winner === 0 ? "it is a draw" : `the ${seat} player wins, in ${plies} plies (moves of either player)`;
     element("introduction").append(` With best play on both sides ${end}.`);
     if (agent.hasValues) return;
     element("values").firstElementChild.textContent = "Choices";

@@ -8,6 +8,7 @@
 const hints = (() => {
   const { make } = parts;
   const WORDS = { 1: "win", 0: "draw", "-1": "loss" }; // results for who moves
+  const TINT = 26; // per cent of colour behind the best and the worst value, on which every text can be read
   const SIGNS = { 1: "▲", 0: "■", "-1": "▼" };
 
   function valueText(value, scale) {
@@ -37,6 +38,14 @@ const hints = (() => {
     return hint;
   }
 
+  /** The colour behind a value and how much of it: a win's above the middle of the scale, a loss's below. */
+  function tint({ value }, scale) {
+    if (value === undefined || Number.isNaN(value)) return null;
+    const middle = (scale.low + scale.high) / 2;
+    const share = Math.min(1, Math.abs(value - middle) / (scale.high - middle));
+    return { kind: value > middle ? "win" : "loss", share: `${(TINT * share).toFixed(1)}%` };
+  }
+
   /** A hint as words. */
   function spoken({ value, chosen, truth }, scale) {
     const words = [];
@@ -61,11 +70,11 @@ const hints = (() => {
     if (shown.truth) {
       const kinds = [1, 0, -1].map((result) =>
         make("span", WORDS[result], make("b", "", SIGNS[result]), ` ${WORDS[result]}`));
-      const meaning = "for you with best play; a number counts the plies to the end, this one included";
+      const meaning = "for you with best play; a number counts the plies (moves of either player) to the end, this one included";
       lines.push(make("p", "", ...kinds, meaning));
     }
     return lines;
   }
 
-  return { WORDS, draw, spoken, legend };
+  return { WORDS, draw, tint, spoken, legend };
 })();

@@ -23,7 +23,8 @@
   }
   about.describeTable(data, agent);
   const match = new Match(agent, document.querySelector("input[name=side]:checked").value);
-  const shown = { values: false, truth: false };
+  const shown = { values: agent.hasValues, truth: false };
+  element("values").setAttribute("aria-pressed", String(shown.values));
   let focused = Math.floor(board.rows / 2) * board.cols + Math.floor(board.cols / 2);
   let waiting = 0; // the timer of the agent's move
   listen();
@@ -84,6 +85,9 @@
       button.classList.toggle("won", won.includes(cell));
       button.classList.toggle("last", cell === last && !forfeited);
       button.classList.toggle("forfeit", cell === last && forfeited);
+      const tint = hint ? hints.tint(hint, scale) : null;
+      button.dataset.tint = tint ? tint.kind : "";
+      button.style.setProperty("--tint", tint ? tint.share : "0%");
       button.dataset.truth = hint?.truth ? hints.WORDS[hint.truth.result] : "";
       button.tabIndex = cell === focused ? 0 : -1;
       button.setAttribute("aria-disabled", String(!free));
