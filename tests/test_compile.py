@@ -62,6 +62,35 @@ order_rows(TdTables(np.random.default_rng(1).normal(size=graph.code.size)), grap
 result = policy.ordered[graph.first_edge[:-1]].tobytes() + make_explorations(0.3).column.tobytes()
 {REPORT}"""
 
+# Ctrl-C while LLVM links: the module that it took over is noted as taken over only afterwards.
+INTERRUPTED = """
+import gc
+from types import SimpleNamespace
+from llvmlite.binding import ffi, linker
+from ttt_batch.compile import kernel
+
+@kernel
+def one_more(number):
+    return number + 1
+
+@kernel
+def two_more(number):
+    return number + 2
+
+def link(*modules):
+    ffi.lib.LLVMPY_LinkModules(*modules)
+    raise KeyboardInterrupt
+
+linker.ffi = SimpleNamespace(OutputString=ffi.OutputString, lib=SimpleNamespace(LLVMPY_LinkModules=link))
+try:
+    one_more(1)
+except KeyboardInterrupt:
+    print("interrupted")
+linker.ffi = ffi
+gc.collect()
+print(two_more(1), one_more(1))
+"""
+
 # Every learner, in batches and game by game; written to files in the folder named by the first argument.
 LEARN = """
 import sys
@@ -265,6 +294,11 @@ class _Nothing:
 
     def save(self, _key: object, _data: object) -> None:
         return None
+
+
+def test_an_interrupted_compiler_does_not_crash_the_process() -> None:
+    package = Path(ttt_batch.__file__).parent
+    assert finished(started(INTERRUPTED, package=package)).split() == ["interrupted", "3", "2"]
 
 
 def test_an_edit_of_a_callee_in_another_file_is_seen(cache: Cache, package: Path) -> None:

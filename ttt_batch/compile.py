@@ -10,6 +10,7 @@ costs the cache, never the run (`kernel_files`).
 
 import contextlib
 import functools
+import gc
 import hashlib
 import pickle
 import sys
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 import llvmlite
 import numba
 import numpy as np
+from llvmlite.binding.ffi import ObjectRef
 from numba.core.caching import FunctionCache
 from numba.core.serialize import dumps
 
@@ -87,12 +89,6 @@ def on_compile(
 @functools.cache
 def _check_first_room() -> None:
     check_room(COMPILING_FIRST, "compiling kernels")
-
-
-def _check_compiler_room() -> None:
-    """Raise TttBatchError where there is too little memory to compile a kernel."""
-    _check_first_room()
-    check_room(COMPILING, "compiling kernels")
 
 
 def announce_kernels(number: int) -> None:
@@ -203,7 +199,8 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             found = None
         if found is None:
             if not _in_work:
-                _check_compiler_room()
+                _check_first_room()
+                check_room(COMPILING, "compiling kernels")
                 for watcher in reversed(_watchers):
                     watcher.begin()
             _in_work.append(self._py_func)
@@ -249,6 +246,17 @@ class _ReduceOnly(FunctionCache._impl_class):  # type: ignore[misc]
         pass
 
 
+def _never_free_modules() -> None:
+    """Leave all that LLVM has at this moment to the end of the process.
+
+    An interrupt may have come after LLVM took a module over (while it linked it, say) and before llvmlite noted that.
+    The module would be freed twice, which crashed the process in one of thirty tries.
+    """
+    for one in gc.get_objects():
+        if issubclass(type(one), ObjectRef):
+            one._owned = True
+
+
 def kernel(function: F) -> F:
     """Compile `function` with Numba, cached on disk; with NUMBA_DISABLE_JIT=1 it stays plain Python."""
     if JIT_DISABLED:
@@ -259,11 +267,13 @@ def kernel(function: F) -> F:
     compile_signature = dispatcher.compile
 
     def compile_or_forget(signature: Any) -> Any:
-        """Numba's own, but a compilation that is given up (Ctrl-C) is no longer waited for."""
+        """Numba's own, but a compilation that is given up (Ctrl-C) is no longer waited for, and never freed."""
         try:
             return compile_signature(signature)
-        except BaseException:
+        except BaseException as error:
             _in_work.clear()
+            if not isinstance(error, Exception):
+                _never_free_modules()
             raise
 
     dispatcher.compile = compile_or_forget
