@@ -21,6 +21,8 @@ from ttt_batch.warmup import warm_up
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+os.environ["TTT_BATCH_DEBUG"] = "1"  # an exception that nobody foresaw fails the test that meets it
+
 # How long an example takes says more about what else the machine does than about the code.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")

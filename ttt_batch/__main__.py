@@ -44,10 +44,19 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command line and return its exit status."""
-    from ttt_batch import address_space  # noqa: F401 - while there is memory to load it
+    """Run one command line and return its exit status.
+
+    An exception that nobody foresaw is one line, too; with TTT_BATCH_DEBUG set it passes, for those who look for it.
+    """
+    from ttt_batch import (
+        address_space,  # noqa: F401 - while there is memory to load it
+        console,
+    )
     from ttt_batch.errors import TttBatchError
 
+    stdout = sys.stdout
+    for stream in (stdout, sys.stderr):
+        console.escape_what_it_lacks(stream)
     try:
         from ttt_batch.cli import app
 
@@ -60,27 +69,41 @@ def run(arguments: list[str]) -> int:
         return _fail(str(error), error.exit_status)
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
-    except (BrokenPipeError, SystemExit) as error:
-        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
-            raise
-        # Whoever read our output has gone; nothing is wrong.  Keep the interpreter from flushing into the closed pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 0
     except MemoryError as error:
         return _fail(_starved(error) or "not enough memory for this board or batch; choose a smaller one", 1)
-    except Exception as error:
-        # typer's own usage errors; it carries click under different names in different versions.
-        if hasattr(error, "format_message"):
-            return _fail(_usage_message(error, arguments), int(getattr(error, "exit_code", 2)))
-        if type(error).__name__ == "Abort":
-            return _fail("interrupted", 130)
-        if type(error).__name__ == "Exit":
-            status = int(getattr(error, "exit_code", 0))
-            interrupted = status == 130 and isinstance(error.__cause__, KeyboardInterrupt)
-            return _fail("interrupted", 130) if interrupted else status
-        if line := _starved(error):
-            return _fail(line, 1)
-        raise
+    except (Exception, SystemExit) as error:
+        # typer leaves a closed pipe by SystemExit.
+        failure = error.__context__ if isinstance(error, SystemExit) else error
+        if isinstance(failure, OSError) and console.refuses(stdout):
+            console.silence(stdout)
+            if isinstance(failure, BrokenPipeError):
+                return 0  # whoever read our output has gone; nothing is wrong
+            return _fail(f"cannot write to standard output: {failure.strerror}; make room, or send it elsewhere", 1)
+        if isinstance(error, SystemExit):
+            raise
+        return _status(error, arguments)
+
+
+def _status(error: Exception, arguments: list[str]) -> int:
+    """Say what typer, or a defect of ours, ended a command with; return its exit status."""
+    # typer's own usage errors; it carries click under different names in different versions.
+    if hasattr(error, "format_message"):
+        return _fail(_usage_message(error, arguments), int(getattr(error, "exit_code", 2)))
+    if type(error).__name__ == "Abort":
+        return _fail("interrupted", 130)
+    if type(error).__name__ == "Exit":
+        status = int(getattr(error, "exit_code", 0))
+        interrupted = status == 130 and isinstance(error.__cause__, KeyboardInterrupt)
+        return _fail("interrupted", 130) if interrupted else status
+    if line := _starved(error):
+        return _fail(line, 1)
+    if os.environ.get("TTT_BATCH_DEBUG"):
+        raise error
+    return _fail(
+        f"this should not have happened ({type(error).__name__}: {error}); please report it with the command; "
+        "TTT_BATCH_DEBUG=1 shows where it did",
+        1,
+    )
 
 
 def _starved(error: Exception) -> str:
@@ -101,7 +124,7 @@ def _usage_message(error: Any, arguments: list[str]) -> str:
     """One line about a misused option that names the value given, which typer's own message may leave out."""
     from ttt_batch.cli import COMMANDS
 
-    message = str(error.format_message()).rstrip(".")
+    message = " ".join(str(error.format_message()).split()).rstrip(".")
     manual = f"ttt-batch {arguments[0]} --help" if arguments and arguments[0] in COMMANDS else "ttt-batch --help"
     for name in getattr(getattr(error, "param", None), "opts", []):
         for before, value in itertools.pairwise([*arguments, ""]):
@@ -113,7 +136,9 @@ def _usage_message(error: Any, arguments: list[str]) -> str:
 
 
 def _fail(message: str, status: int) -> int:
-    print(f"ttt-batch: {' '.join(message.split())}", file=sys.stderr)
+    from ttt_batch.console import tell
+
+    tell(f"ttt-batch: {message}")
     return status
 
 

@@ -6,7 +6,6 @@ machine does falls on all alike, and the rounds' spread tells how much that was.
 """
 
 import contextlib
-import json
 import platform
 import statistics
 import textwrap
@@ -196,9 +195,9 @@ def surroundings() -> dict[str, Any]:
     }
 
 
-def bench_json(figures: list[Figure]) -> str:
+def bench_summary(figures: list[Figure]) -> dict[str, Any]:
     """What `bench --json` prints."""
-    return json.dumps(surroundings() | {"figures": [figure.as_dict() for figure in figures]}, indent=2)
+    return surroundings() | {"figures": [figure.as_dict() for figure in figures]}
 
 
 def bench_text(figures: list[Figure]) -> str:

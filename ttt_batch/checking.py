@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 
 from ttt_batch.errors import RunFileError
+from ttt_batch.escapes import one_line
 from ttt_batch.files import shown
 from ttt_batch.fitting import misfits
 from ttt_batch.recorder import judge_of
 from ttt_batch.run import Run, load
 from ttt_batch.runfile import examine_run
 from ttt_batch.runfile.header import Damaged
-from ttt_batch.runfile.reading import one_line
 
 _TOLERANCE = 1e-9
 """How far a recorded number may be from the same one computed here: another processor may round differently."""

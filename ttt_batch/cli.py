@@ -1,5 +1,6 @@
 """The command line: every command by its name, in the order in which `--help` lists them."""
 
+import sys
 from collections.abc import Callable
 from typing import Annotated
 
@@ -18,9 +19,10 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from ttt_batch.console import put
         from ttt_batch.version import VERSION
 
-        typer.echo(f"ttt-batch {VERSION}")
+        put(f"ttt-batch {VERSION}", sys.stdout)
         raise typer.Exit
 
 

@@ -1,10 +1,18 @@
 """The package's exceptions: each is one line for a person, with the exit status it deserves."""
 
+from ttt_batch.escapes import one_line
+
 
 class TttBatchError(Exception):
-    """Something could not be done; the message names the value, the limit and the remedy."""
+    """Something could not be done; the message names the value, the limit and the remedy.
+
+    Whatever the value holds, the message is one printable line.
+    """
 
     exit_status = 1
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(one_line(message))
 
 
 class InterruptedTraining(TttBatchError):

@@ -35,6 +35,14 @@ def shown(path: Path) -> str:
     return str(path) if str(path).isprintable() else repr(str(path))
 
 
+def is_there(path: Path) -> bool:
+    """Whether something has that name; a name that the system refuses, such as one of 300 characters, nothing has."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def reason(error: BaseException) -> str:
     """What went wrong, without number and file name where the system worded it."""
     return getattr(error, "strerror", None) or str(error)

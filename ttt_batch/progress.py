@@ -4,17 +4,17 @@ On a terminal a live bar or a spinner, elsewhere plain lines.
 """
 
 import gc
-import os
 import sys
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
 from ttt_batch.compile import cached_kernels, kernels_to_compile, on_compile
 from ttt_batch.compiling import COMPILING_ALL, CompiledKernels
-from ttt_batch.console import Notice, is_live
+from ttt_batch.console import Notice, is_live, tell
 from ttt_batch.given import Learnt
 from ttt_batch.training import Progress
 from ttt_batch.wording import counted
@@ -74,19 +74,16 @@ class Reporter:
 
     def _print(self, line: str) -> None:
         """Print a line.  Whoever read it may have gone (`train 2>&1 | head`): the work goes on unseen."""
-        if self._quiet:
-            return
-        try:
-            print(line, file=sys.stderr, flush=True)
-        except OSError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        if not self._quiet:
+            tell(line)
 
     def clear(self) -> None:
         """Take the notice, the bar or the spinner away; the next report brings the last two back."""
         if self._notice is not None:
             self._notice.wipe()
         if self._display is not None:
-            self._display.stop()
+            with suppress(OSError):  # the terminal may be gone, and what was done is still to be saved or said
+                self._display.stop()
             self._display = None
 
     def compiling(self) -> None:

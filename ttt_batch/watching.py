@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, TextIO
 
 from ttt_batch.board import DRAW, FIRST, FIRST_WINS, MARKS, UNFINISHED
-from ttt_batch.console import is_live, wants_colour
+from ttt_batch.console import is_live, put, wants_colour
 from ttt_batch.errors import BoardError, UsageError
+from ttt_batch.escapes import one_line
 from ttt_batch.game import Game
 from ttt_batch.keyboard import Keyboard
 from ttt_batch.review import review, review_text
@@ -75,6 +76,7 @@ def watch(
         )
     rng = random.Random(seed)
     agents = tuple(Weakened(agent, level, epsilon, rng, ties) for agent in (first, second))
+    names = one_line(names[0]), one_line(names[1])
     title = [f"{first.board.name}: {rule(first.board)}", f"X: {names[0]}", f"O: {names[1]}", ""]
     if ties != "any":
         title.insert(-1, f"ties: {MEANING[ties]}")
@@ -88,8 +90,7 @@ def watch(
     ):
         outcome = _play(agents, names, rng, show, wants_colour(stdout)).outcome
     if outcome == UNFINISHED:
-        stdout.write("Stopped before the end.\n")
-    stdout.flush()
+        put("Stopped before the end.", stdout)
     return outcome
 
 
@@ -143,7 +144,7 @@ def _stage(
 ) -> Iterator[Show]:
     """Where scenes are shown under a title: in place, with a line that says how to leave, or printed without one."""
     if not leaving:
-        stdout.write("\n".join([*title, ""]))
+        put("\n".join(title), stdout)
         yield _Printer(stdout, pace, pause).show
         return
     from rich.console import Console
@@ -172,7 +173,7 @@ def _stage(
 
             yield show
     finally:
-        stdout.write("\n".join([*last, "", ""]))
+        put("\n".join([*last, ""]), stdout, colour=True)
 
 
 class _Printer:
@@ -186,7 +187,6 @@ class _Printer:
         legend = [line for line in scene.legend if line not in self._explained]
         self._explained.update(legend)
         lines = [*scene.board, "", *legend, *([""] if legend else []), *scene.said, ""]
-        self._stdout.write("\n".join(lines) + "\n")
-        self._stdout.flush()
+        put("\n".join(lines), self._stdout, colour=wants_colour(self._stdout))
         if self._pace:
             self._pause(self._pace)

@@ -1,5 +1,6 @@
 """Run files and tables of other programs: `info`, `check`, `export`, `import`."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from ttt_batch.commands.shared import (
     command_line,
     load_run,
     player_named,
+    run_name,
     say,
     ties_named,
     two_numbers,
@@ -45,8 +47,11 @@ def info(
         raise UsageError("name a run file, or ask for --format")
     from ttt_batch.reports.information import information_text, run_information
 
+    size = 0
+    with suppress(OSError, ValueError):  # of what is no file the next line says so; it may vanish while it is read
+        size = path.stat().st_size
     run = load_run(path, trust)
-    information = run_information(run, str(path), path.stat().st_size)
+    information = run_information(run, str(path), size)
     answer(json, lambda: information, lambda: information_text(information, run))
 
 
@@ -60,7 +65,7 @@ def check(path: RunPath, trust: Trust = False, quiet: Quiet = False, json: Json 
     answer(
         json,
         lambda: {"file": str(path), "findings": findings},
-        lambda: "\n".join(findings) if findings else f"{path}: nothing is wrong with it",
+        lambda: "\n".join(findings) if findings else f"{run_name(path)}: nothing is wrong with it",
     )
     if findings:
         raise typer.Exit(1)
@@ -116,7 +121,7 @@ def export_(
             files = [export_page(run, out[0], ties=rule, overwrite=overwrite)]
         else:
             files = export_run(run, to, out, player=player_named(player), overwrite=overwrite)
-    answer(json, lambda: {"files": [str(written) for written in files]}, lambda: _written(files))
+    answer(json, lambda: {"files": [str(written) for written in files]}, lambda: _written(files), saved=files[0])
 
 
 def import_(
@@ -166,9 +171,10 @@ def import_(
     answer(
         json,
         lambda: training_summary(run, str(out)),
-        lambda: f"saved {out}: {run.config.learner} on {run.config.board}, {verdict_text(run)}{judged}",
+        lambda: f"saved {run_name(out)}: {run.config.learner} on {run.config.board}, {verdict_text(run)}{judged}",
+        saved=out,
     )
 
 
 def _written(files: list[Path]) -> str:
-    return "\n".join(f"wrote {path}" for path in files)
+    return "\n".join(f"wrote {run_name(path)}" for path in files)

@@ -50,6 +50,7 @@ def evaluate(
 ) -> None:
     """Judge a run, exactly unless its board is too large: results per seat, whether it can be beaten, and if so how."""
     from ttt_batch.errors import UsageError
+    from ttt_batch.files import is_there
     from ttt_batch.reports.evaluation import evaluation_text, grown_evaluation_text
     from ttt_batch.scripted import PLAYERS
 
@@ -80,7 +81,7 @@ def evaluate(
             from ttt_batch.matches import scripted_evaluation
 
             evaluation = scripted_evaluation(run, against, rule)
-        elif Path(against).exists():
+        elif is_there(Path(against)):
             evaluation = run.evaluation(load_run(Path(against), trust), rule)
         else:
             raise UsageError(

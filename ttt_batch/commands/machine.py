@@ -39,4 +39,4 @@ def bench(
         benches.check(seconds, threads)
         benches.prepare(report.warming)
         figures = benches.bench(seconds=seconds, threads=threads, progress=report.measuring)
-    typer.echo(benches.bench_json(figures) if json else benches.bench_text(figures))
+    answer(json, lambda: benches.bench_summary(figures), lambda: benches.bench_text(figures))

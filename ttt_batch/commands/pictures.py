@@ -47,10 +47,14 @@ def plot(
         return
     if out is None:
         raise UsageError("name a picture with --out FILE.png or FILE.svg, or ask for --live")
+    import logging
+
     from ttt_batch.outputs import check_distinct
     from ttt_batch.plots import plot as draw
 
     check_distinct([("--out", out)], [("RUN", path) for path in paths])
+    # Its warnings repeat names from the environment as they are, and tell a person nothing about the picture.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     with working(quiet=quiet):
         written = draw(
             [load_run(path, trust) for path in paths],
@@ -63,4 +67,5 @@ def plot(
         json,
         lambda: {"file": str(written), "kind": kind, "runs": [str(path) for path in paths]},
         lambda: f"wrote {run_name(written)}",
+        saved=written,
     )

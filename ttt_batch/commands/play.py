@@ -1,6 +1,5 @@
 """Agents at play: `play` against a person, `watch` each other."""
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -77,7 +76,9 @@ def play(
 
     With --ties soonest the agent may leave a line in which evaluate, whose ties are any, beats it.
     """
+    from ttt_batch.console import tell
     from ttt_batch.errors import RunFileError, UsageError
+    from ttt_batch.files import is_there
     from ttt_batch.outputs import check_distinct
 
     persons = {**{name: number for number, name in enumerate(SEATS)}, "alternate": None}
@@ -86,7 +87,7 @@ def play(
     rule = ties_named(ties)
     if out is not None and not learn:
         raise UsageError("--out is for what a run learns; give it with --learn")
-    if out is not None and os.path.exists(out):  # noqa: PTH110 - Path's own raises for names that are too long
+    if out is not None and is_there(out):
         raise RunFileError(f"{run_name(out)} exists, and play replaces no other run; choose another file")
     doing = _reading(path)
     with said_later() as later, working(quiet=quiet, doing=doing, keys=not plain and _at_a_terminal()) as report:
@@ -102,7 +103,7 @@ def play(
                     "no run file here that could learn; train one first, or name a file for one with --out"
                 )
             report.clear()
-            typer.echo(f"teaching {path}, the newest run here", err=True)
+            tell(f"teaching {run_name(path)}, the newest run here")
         written = [("--out", out), ("--record", record)]
         check_distinct([(name, file) for name, file in written if file], [] if path is None else [("RUN", path)])
         agent = _agent(path, trust, report)
@@ -114,10 +115,9 @@ def play(
             keeper = None if record is None else GameRecord(record)
             pupil = Lessons(agent, out or path, command=command_line(), warn=later.append) if learn else None
             if learn and out is None and agent.config.engine != "given":
-                typer.echo(
+                tell(
                     "ttt-batch: after a lesson this is a run of given games, which train --resume does not go on with; "
-                    "--out FILE leaves RUN as it is",
-                    err=True,
+                    "--out FILE leaves RUN as it is"
                 )
         terminal.play(
             pupil or agent,
@@ -206,6 +206,7 @@ def _reading(path: Path | None) -> str:
 
 def _agent(path: Path | None, trust: bool, report: "Reporter") -> "Run":
     """The run to play against: the one named, else the newest here, else one trained on the spot."""
+    from ttt_batch.console import tell
     from ttt_batch.runfile import find_newest_run
 
     newest = path if path is not None else find_newest_run(Path())
@@ -214,8 +215,8 @@ def _agent(path: Path | None, trust: bool, report: "Reporter") -> "Run":
     if newest is None:
         from ttt_batch.training import train as train_run
 
-        typer.echo("no run file here: training td on 3x3 for 100,000 games first", err=True)
+        tell("no run file here: training td on 3x3 for 100,000 games first")
         return train_run(100_000)
     if path is None:
-        typer.echo(f"playing {newest}, the newest run here", err=True)
+        tell(f"playing {run_name(newest)}, the newest run here")
     return load_run(newest, trust, report)

@@ -68,11 +68,25 @@ def run_name(path: Path) -> str:
     return shown(path)
 
 
-def answer(json: bool, plain: Callable[[], Any], text: Callable[[], str]) -> None:
-    """Print a result: plain values as JSON, or text."""
+def answer(json: bool, plain: Callable[[], Any], text: Callable[[], str], *, saved: Path | None = None) -> None:
+    """Print a result: plain values as JSON, or text.
+
+    saved: the file in which the result is, too.  A reader who has gone changes nothing about how the command ends;
+    raises TttBatchError where the result cannot be printed for another reason.
+    """
+    from ttt_batch import console
+    from ttt_batch.errors import TttBatchError
+    from ttt_batch.files import reason
     from ttt_batch.reports.layout import to_json
 
-    typer.echo(to_json(plain()) if json else text())
+    result = to_json(plain()) if json else text()
+    try:
+        console.put(result, sys.stdout)
+    except OSError as error:
+        console.silence(sys.stdout)
+        if not isinstance(error, BrokenPipeError):
+            remedy = "send it elsewhere" if saved is None else f"it is saved in {run_name(saved)}"
+            raise TttBatchError(f"cannot print the result: {reason(error)}; {remedy}") from None
 
 
 def first_given(options: dict[str, bool]) -> str:
@@ -82,8 +96,10 @@ def first_given(options: dict[str, bool]) -> str:
 
 def say(path: Path, notes: tuple[str, ...]) -> None:
     """Say what there is to know about a file, on standard error."""
+    from ttt_batch.console import tell
+
     for note in notes:
-        typer.echo(f"ttt-batch: {run_name(path)}: {note}", err=True)
+        tell(f"ttt-batch: {run_name(path)}: {note}")
 
 
 @contextmanager

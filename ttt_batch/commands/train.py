@@ -1,6 +1,5 @@
 """Learning: `train` by play, `learn-from` from given games."""
 
-import shlex
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ from ttt_batch.commands.shared import (
     command_line,
     in_new_file,
     load_run,
+    run_name,
     two_numbers,
     working,
 )
@@ -124,7 +124,9 @@ def train(
 ) -> None:
     """Train a learner by self-play, prove how good it is, and save the run."""
     from ttt_batch import training
+    from ttt_batch.console import tell
     from ttt_batch.errors import InterruptedTraining, RunFileError
+    from ttt_batch.escapes import for_shell
     from ttt_batch.interrupt import Interrupt
     from ttt_batch.progress import Reporter
     from ttt_batch.reports.training import training_summary, training_text
@@ -141,7 +143,7 @@ def train(
 
         def warn(line: str) -> None:
             report.clear()
-            typer.echo(f"ttt-batch: {line}", err=True)
+            tell(f"ttt-batch: {line}")
 
         def elsewhere(failure: RunFileError) -> Path | None:
             report.clear()
@@ -188,24 +190,27 @@ def train(
     target = run.file or (resume if out is None else None)
     if run.full:
         kept = (
-            f"the {counted(run.games, 'game learnt so far is', 'games learnt so far are')} saved in {target}"
-            if run.games
+            f"the {counted(run.games, 'game learnt so far is', 'games learnt so far are')} saved in {run_name(target)}"
+            if run.games and target is not None
             else "nothing was written"
         )
         raise RunFileError(f"the table is full, and training has ended; {kept}; go on with a larger --max-memory")
     if run.games == 0 or target is None:
         raise InterruptedTraining("interrupted before the first batch was learnt; nothing was written")
-    answer(
-        json,
-        lambda: training_summary(run, str(target)),
-        lambda: training_text(run, str(target), compiled=report.compiled),
-    )
-    if run.interrupted:
-        learnt = counted(run.games, "game learnt so far is", "games learnt so far are")
-        raise InterruptedTraining(
-            f"interrupted; the {learnt} saved in {target}; "
-            f"go on with ttt-batch train --resume {shlex.quote(str(target))}"
+    try:
+        answer(
+            json,
+            lambda: training_summary(run, str(target)),
+            lambda: training_text(run, str(target), compiled=report.compiled),
+            saved=target,
         )
+    finally:
+        if run.interrupted:
+            learnt = counted(run.games, "game learnt so far is", "games learnt so far are")
+            raise InterruptedTraining(
+                f"interrupted; the {learnt} saved in {run_name(target)}; "
+                f"go on with ttt-batch train --resume {for_shell(str(target))}"
+            )
 
 
 def learn_from(
@@ -232,6 +237,7 @@ def learn_from(
 ) -> None:
     """Learn from given games: cells from 0 or names such as b2, ! behind an exploratory move, # before a comment."""
     from ttt_batch import given
+    from ttt_batch.console import tell
     from ttt_batch.game_source import GameFile
     from ttt_batch.reports.training import training_summary, training_text
     from ttt_batch.wording import counted
@@ -263,24 +269,27 @@ def learn_from(
         result, skipped = in_new_file(out, "given-games", work)
     target = result.file
     for line in notes:
-        typer.echo(f"ttt-batch: {line}", err=True)
+        tell(f"ttt-batch: {line}")
     for line in skipped:
-        typer.echo(f"skipped {line}", err=True)
+        tell(f"skipped {line}")
     if skipped.total > len(skipped):
-        typer.echo(f"skipped {counted(skipped.total - len(skipped), 'more line')}", err=True)
+        tell(f"skipped {counted(skipped.total - len(skipped), 'more line')}")
     left_out = f"\nskipped: {counted(skipped.total, 'bad line')}" if skipped else ""
     answer(
         json,
         lambda: {**training_summary(result, str(target)), "skipped": skipped.total},
         lambda: training_text(result, str(target)) + left_out,
+        saved=target,
     )
 
 
 def _origin(path: Path | None, learner: str, board: str, trust: bool) -> "Run | None":
     """The run whose tables to begin with: a run file, or another program's table."""
+    from ttt_batch.files import is_there
+
     if path is None:
         return None
-    if path.suffix.lower() in (".h5", ".hdf5") or not path.exists():
+    if path.suffix.lower() in (".h5", ".hdf5") or not is_there(path):
         return load_run(path, trust)
     from ttt_batch.exchange import import_tables
 
@@ -291,7 +300,15 @@ def _ask_for_file(failure: Exception) -> Path | None:
     """Another file for a run that could not be written; None where nobody is there to ask, or wants to."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
-    typer.echo(f"ttt-batch: {failure}", err=True)
-    typer.echo("write it to another file (nothing to give up): ", err=True, nl=False)
+    from ttt_batch.console import tell
+
+    tell(f"ttt-batch: {failure}")
+    tell("write it to another file (nothing to give up): ", end="")
+    with suppress(OSError, ValueError):  # a name need be no text; a stream already read from may refuse
+        sys.stdin.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]
     name = sys.stdin.readline().strip()
-    return Path(name).expanduser() if name else None
+    if not name:
+        return None
+    with suppress(RuntimeError):  # ~ of a person who does not exist is a name like any other
+        return Path(name).expanduser()
+    return Path(name)

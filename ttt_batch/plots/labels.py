@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ttt_batch.config import make_config
+from ttt_batch.escapes import one_line
 from ttt_batch.plans import NAMED_OPPONENTS
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.run import Run
@@ -103,7 +104,7 @@ def _setting(key: str, value: Any) -> str:
     if key == "seat":
         return f"as {value}" if value else ""
     if key == "start":
-        return f"from {value[:DIGEST]}" if value else "from the start"
+        return f"from {one_line(value[:DIGEST])}" if value else "from the start"
     if key == "draw_worth":
         return f"draw {value[0]:g},{value[1]:g}"
     if key == "batch" and not isinstance(value, str):
@@ -115,7 +116,7 @@ def opponent_text(opponent: str) -> str:
     """Whom a run learnt against, from its configuration: itself, a named opponent, or the table of a digest."""
     if not opponent:
         return "self-play"
-    return f"against {opponent if opponent in NAMED_OPPONENTS else opponent[:DIGEST]}"
+    return f"against {opponent if opponent in NAMED_OPPONENTS else one_line(opponent[:DIGEST])}"
 
 
 class Look(NamedTuple):

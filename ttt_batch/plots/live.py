@@ -12,9 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from ttt_batch.console import is_live
+from ttt_batch.console import is_live, put
 from ttt_batch.errors import RunFileError, TttBatchError
+from ttt_batch.escapes import one_line
 from ttt_batch.files import identity, reason, shown
+from ttt_batch.fitting import config_of
 from ttt_batch.keyboard import Keyboard
 from ttt_batch.plots.labels import since_text
 from ttt_batch.plots.series import PLAYED, after_games, shares_in_play
@@ -50,18 +52,24 @@ class Snapshot:
         """
         try:
             now = identity(self.path)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise RunFileError(f"cannot read {shown(self.path)}: {reason(error)}; check the name") from None
         if now is None or now == self._known:
             return False
         try:
-            self.data = load_run(self.path, trust=self.trust)
+            self.read()
         except RunFileError:
             if identity(self.path) is None:  # removed between the two
                 return False
             raise
         self._known, self.written = now, now[-1] / 1e9
         return True
+
+    def read(self) -> None:
+        """Read the file.  Raises RunFileError for what is no run file, or has no configuration of a run."""
+        data = load_run(self.path, trust=self.trust)
+        config_of(data)
+        self.data = data
 
     @property
     def done(self) -> bool:
@@ -117,7 +125,7 @@ def picture(
     if leaving and height > 1:
         chart = picture(snapshot, width, height - 1, ascii=ascii, now=now)
         return Chart([*chart.lines, leaving[:width]], [*chart.owner, []])
-    name = snapshot.path.name if snapshot.path.name.isprintable() else repr(snapshot.path.name)
+    name = one_line(snapshot.path.name)
     if snapshot.data is None:
         lines = [f"waiting for {name}", "It is written when training saves it:", "train --checkpoint-every 5s"]
         return _plain([line[:width] for line in lines][: max(height, 1)])
@@ -182,7 +190,7 @@ def watch_curve(
                 f"cannot draw on the terminal: {reason(error)}; if it was closed, start again in another one"
             ) from None
     else:
-        snapshot.data = load_run(snapshot.path, trust=trust)
+        snapshot.read()
         with suppress(OSError):
             snapshot.written = snapshot.path.stat().st_mtime
         _print(snapshot, stream, ascii=ascii)
@@ -193,9 +201,8 @@ def _print(snapshot: Snapshot, stream: TextIO, *, ascii: bool) -> None:
     """Print the picture, if there is one, and stay."""
     if snapshot.data is not None:
         width, height = _size(stream)
-        for line in picture(snapshot, width, height, ascii=ascii).lines:
-            print(line.rstrip(), file=stream)
-        stream.flush()
+        lines = picture(snapshot, width, height, ascii=ascii).lines
+        put("\n".join(line.rstrip() for line in lines), stream)
 
 
 def _size(stream: TextIO) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ttt_batch.escapes import one_line
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.reports.layout import hanging
 from ttt_batch.reports.training import verdict_text
@@ -71,6 +72,7 @@ def information_text(information: dict[str, Any], run: Run) -> str:
         ("statistics", counted(information["recorded_points"], "recorded point")),
         *((key.replace("_", " "), _shown(value)) for key, value in information["provenance"].items()),
     ]
+    lines = [(one_line(key), one_line(str(value))) for key, value in lines]
     width = max(len(key) for key, _ in lines) + 2
     whole = ("file", "command")  # what a person may want to paste has no line ends
     blocks = [

@@ -18,8 +18,8 @@ GAP = "   "
 
 
 def to_json(value: Any) -> str:
-    """Render plain values as JSON; numbers that JSON lacks become null, and no zero has a sign."""
-    return json.dumps(_finite(value), indent=2)
+    """Render plain values as JSON in printable ASCII; numbers that JSON lacks become null, and no zero has a sign."""
+    return json.dumps(_finite(value), indent=2).replace("\x7f", "\\u007f")
 
 
 def _finite(value: Any) -> Any:

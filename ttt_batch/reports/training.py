@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ttt_batch.escapes import for_shell, one_line
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.reports.layout import hanging, row
 from ttt_batch.run import SEATS, Run
@@ -94,9 +95,9 @@ def training_text(run: Run, path: str, *, compiled: bool = False) -> str:
         "",
         *hanging("verdict:", verdict_text(run), 9),
         *([f"ties:    {MEANING['any']}"] if run.grown is None else []),
-        f"saved:   {path}",
+        f"saved:   {one_line(path)}",
         "",
-        f"next:    ttt-batch evaluate {path}",
-        f"         ttt-batch play {path}",
+        f"next:    ttt-batch evaluate {for_shell(path)}",
+        f"         ttt-batch play {for_shell(path)}",
     ]
     return "\n".join(lines)

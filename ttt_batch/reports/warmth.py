@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ttt_batch.files import shown
 from ttt_batch.warmup import Warmth
 from ttt_batch.wording import counted
 
@@ -23,4 +24,5 @@ def warmth_text(warmth: Warmth) -> str:
         first = f"compiled in {warmth.seconds:.1f} s, for {', '.join(warmth.compiled)}"
     else:
         first = f"everything is compiled already (looked for {warmth.seconds:.1f} s)"
-    return f"{first}\n{counted(warmth.kernels, 'kernel')}, {warmth.size / 1e6:.1f} MB, in {warmth.cache}"
+    kernels = f"{counted(warmth.kernels, 'kernel')}, {warmth.size / 1e6:.1f} MB"
+    return f"{first}\n{kernels}, in {shown(warmth.cache)}"

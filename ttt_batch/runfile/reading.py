@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ttt_batch.errors import RunFileError
+from ttt_batch.escapes import one_line
 from ttt_batch.files import reason, shown
 from ttt_batch.runfile.checks import RunData, value_findings
 from ttt_batch.runfile.header import MAGIC, Damaged, holds_hdf5, read_bytes, verify
@@ -60,11 +61,6 @@ def examine_run(path: Path, *, trust: bool = False) -> tuple[RunData | None, lis
         data.notes = (*notes, *data.notes)
         findings = [*findings, *value_findings(data)]
     return data, findings
-
-
-def one_line(text: str) -> str:
-    """A finding with whatever names from a file are in it, as one printable line."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def find_newest_run(folder: Path) -> Path | None:

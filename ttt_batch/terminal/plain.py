@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Sequence
 from typing import TextIO
 
-from ttt_batch.console import wants_colour
+from ttt_batch.console import put, wants_colour
 from ttt_batch.errors import UsageError
 from ttt_batch.game import Game
 from ttt_batch.terminal.drawing import draw_board, draw_replay
@@ -37,8 +37,7 @@ class Plain:
     def tell(self, *lines: str) -> None:
         """Write lines."""
         for line in lines:
-            self._stdout.write(line + "\n")
-        self._stdout.flush()
+            put(line, self._stdout, colour=self._colour)
 
     def explain(self, lines: Sequence[str]) -> None:
         """Write lines between empty ones."""
@@ -73,8 +72,7 @@ class Plain:
         """Ask until the answer can be read; the end of input and Ctrl-C are ways to leave."""
         while True:
             try:
-                self._stdout.write(question.prompt)
-                self._stdout.flush()
+                put(question.prompt, self._stdout, end="")
                 line = self._stdin.readline()
             except (EOFError, KeyboardInterrupt):
                 line = ""

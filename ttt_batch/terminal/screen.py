@@ -10,7 +10,7 @@ import signal
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from ttt_batch.console import is_live
+from ttt_batch.console import is_live, put
 from ttt_batch.keyboard import Command, Keyboard
 from ttt_batch.terminal.drawing import draw_board
 from ttt_batch.terminal.faces import Answer, Score, Session
@@ -45,9 +45,8 @@ def play_on_screen(view: View, session: Session, stdin: TextIO, stdout: TextIO, 
         score, ended_by = _run(view, session, create_input(stdin), create_output(stdout))
         with contextlib.suppress(OSError):  # the terminal may be gone
             if view.game.moves:
-                stdout.write("\n".join([*draw_board(view.game, colour), "", ""]))
-            stdout.write(f"{view.news[-1]}\n")
-            stdout.flush()
+                put("\n".join([*draw_board(view.game, colour), ""]), stdout, colour=colour)
+            put(view.news[-1], stdout)
         if ended_by is None and view.entry in Command.LEAVE.keys:
             keyboard.finish(view.entry)
     if ended_by is not None:

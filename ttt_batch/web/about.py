@@ -7,6 +7,7 @@ are those of the agent on the page.
 from typing import Any
 
 from ttt_batch.board import Board
+from ttt_batch.escapes import one_line
 from ttt_batch.reports.learners import choice_text
 from ttt_batch.reports.training import proof_text
 from ttt_batch.run import SEATS, Run
@@ -103,4 +104,4 @@ def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
         ("Version", str(origin.get("ttt_batch_version", ""))),
         ("Date", str(origin.get("created", ""))[:10]),
     ]
-    return [(label, text) for label, text in facts if text]
+    return [(label, one_line(text)) for label, text in facts if text]
