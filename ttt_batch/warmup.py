@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -150,7 +151,10 @@ def warm_up(
     missing = [name for name in (*beyond, *LEARNERS, *OTHERS) if not _is_warm(name)]
     if missing:
         _run_jobs(missing, at_once, report or (lambda *_: None))
-    sizes = [path.stat().st_size for path in cached_kernels()]
+    sizes = []
+    for path in cached_kernels():
+        with suppress(FileNotFoundError):  # another process may clear the cache
+            sizes.append(path.stat().st_size)
     return Warmth(missing, time.perf_counter() - started, len(sizes), sum(sizes), folder)
 
 

@@ -1,11 +1,11 @@
 """A table's files: read whole, and written whole or not at all, several together."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from ttt_batch.files import reason, shown
 from ttt_batch.formats.base import FormatError
+from ttt_batch.ordinary import NotOrdinaryError, open_ordinary, size_of
 from ttt_batch.outputs import Kind, check_distinct
 
 __all__ = ["check_targets", "read_file", "shown", "write_files"]
@@ -36,18 +36,18 @@ def write_files(paths: Sequence[Path], contents: Sequence[bytes], *, overwrite: 
 def read_file(path: Path, limit: int) -> bytes:
     """The bytes of a file.  Raises FormatError for one that is not ordinary, or longer than `limit` bytes."""
     try:
-        # Looked at before opening: opening a pipe would wait for a writer.
-        if not path.is_file():
-            problem = "it is not an ordinary file" if path.exists() else "there is no such file"
-            raise FormatError(f"cannot read {shown(path)}: {problem}; name a file that holds a table")
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            content = file.read(limit + 1) if size <= limit else b""
+        with open_ordinary(path) as file:
+            size = size_of(file)
+            content = file.read(size) if size <= limit else b""
+    except FileNotFoundError:
+        raise FormatError(f"cannot read {shown(path)}: there is no such file; name a file that holds a table") from None
+    except NotOrdinaryError as error:
+        raise FormatError(f"cannot read {shown(path)}: {error}; name a file that holds a table") from None
     except (OSError, ValueError) as error:
         raise FormatError(f"cannot read {shown(path)}: {reason(error)}; name a file that you may read") from None
-    if max(size, len(content)) > limit:
+    if size > limit:
         raise FormatError(
-            f"{shown(path)}: the file has {max(size, len(content)):,} bytes, a table of this board at most {limit:,}; "
+            f"{shown(path)}: the file has {size:,} bytes, a table of this board at most {limit:,}; "
             "name another file, or give the file's own board"
         )
     return content

@@ -1,14 +1,13 @@
 """The first 512 bytes, the user block: composed, taken apart, and the file compared with what they say."""
 
 import hashlib
-import os
 import re
-import stat
 from pathlib import Path
 from typing import NamedTuple
 
 from ttt_batch.errors import RunFileError
 from ttt_batch.files import shown
+from ttt_batch.ordinary import NotOrdinaryError, open_ordinary, size_of
 from ttt_batch.runfile.declaration import FILE_TYPE, FORMAT, USER_BLOCK
 
 MAGIC = f"{FILE_TYPE}, format ".encode()
@@ -59,14 +58,14 @@ def read_bytes(path: Path, *, trust: bool) -> bytes:
     trust: also those of a large one whose digest is wrong.
     """
     name = shown(path)
-    # Looked at before opening: opening a pipe would wait for a writer.
-    mode = path.stat().st_mode
-    if stat.S_ISDIR(mode):
-        raise RunFileError(f"{name} is a folder; name a run file in it")
-    if not stat.S_ISREG(mode):
-        raise RunFileError(f"{name} is not an ordinary file; copy it into one first")
-    with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
+    try:
+        file = open_ordinary(path)
+    except NotOrdinaryError as found:
+        if found.folder:
+            raise RunFileError(f"{name} is a folder; name a run file in it") from None
+        raise RunFileError(f"{name} is not an ordinary file; copy it into one first") from None
+    with file:
+        size = size_of(file)
         if size > MAX_BYTES:
             # Its first lines may say more: a newer format, or another kind of file.
             parse_header(name, file.read(USER_BLOCK + 8), size)
@@ -77,7 +76,7 @@ def read_bytes(path: Path, *, trust: bool) -> bytes:
             if size == header.length and hashlib.file_digest(file, "sha256").hexdigest() != header.digest:
                 raise _other_content(name)
             file.seek(0)
-        return file.read(MAX_BYTES)
+        return file.read(size)
 
 
 def _other_content(name: str) -> Damaged:
