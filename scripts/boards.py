@@ -25,7 +25,7 @@ import ttt_batch as ttt
 from ttt_batch.bench import surroundings
 from ttt_batch.board import parse_board
 from ttt_batch.config import make_config
-from ttt_batch.enumeration import enumerate_graph
+from ttt_batch.enumeration import GRAPHS, enumerate_graph
 from ttt_batch.graph import solve
 from ttt_batch.matches import evaluate_grown
 from ttt_batch.recorder import exact_judge
@@ -51,7 +51,7 @@ def enumerating() -> dict[str, float]:
     board = parse_board(BOARD)
 
     def enumerate_anew() -> None:
-        enumerate_graph.cache_clear()
+        GRAPHS.clear()
         enumerate_graph(board, False, True)
 
     trainer = make_trainer(make_config(board=BOARD))

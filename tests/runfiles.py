@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json
 import re
 import subprocess
 import sys
@@ -79,6 +80,38 @@ def sealed(content: bytes, block: bytes | None = None) -> bytes:
     version = re.match(rb"ttt-batch run, format ([0-9.]+)\n", content)
     text = block or user_block(version[1].decode() if version else "1.1", digest, len(content))
     return re.sub(rb"sha256 [0-9a-f]{64}", b"sha256 " + digest.encode(), text) + content[512:]
+
+
+def put(name, value, where=...):
+    """A change that puts a value into a dataset."""
+
+    def change(file):
+        file[name][where] = value
+
+    return change
+
+
+def instead(name, **new):
+    """A change that puts another dataset in the place of one."""
+
+    def change(file):
+        attributes = dict(file[name].attrs)
+        del file[name]
+        file.create_dataset(name, **new).attrs.update(attributes)
+
+    return change
+
+
+def configured(**values):
+    """A change of the configuration that keeps its hash right."""
+
+    def change(file):
+        config = json.loads(file.attrs["config"]) | values
+        text = json.dumps(config, sort_keys=True, separators=(",", ":")).encode()
+        file.attrs["config"] = np.bytes_(text)
+        file.attrs["config_hash"] = np.bytes_(hashlib.sha256(text).hexdigest())
+
+    return change
 
 
 class Outcome(NamedTuple):

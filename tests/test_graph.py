@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
-from ttt_batch.enumeration import enumerate_graph
+from ttt_batch.enumeration import GRAPHS, enumerate_graph
 from ttt_batch.errors import BoardError
 from ttt_batch.graph import Graph, row_of, solve
 
@@ -192,6 +192,6 @@ def test_codes_that_no_game_reaches_have_no_row(code: int) -> None:
 
 def test_boards_with_too_many_positions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ttt_batch.enumeration.MAX_ROWS", 1_000)
-    enumerate_graph.cache_clear()
+    GRAPHS.clear()
     with pytest.raises(BoardError, match=r"2x5x3 .*1,000"):
         enumerate_graph(Board(2, 5, 3))

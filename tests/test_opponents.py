@@ -107,7 +107,7 @@ def test_a_random_opponent_plays_every_cell_alike(tmp_path: Path) -> None:
 @pytest.mark.parametrize("batch", [1, 4_000])
 @pytest.mark.parametrize("seat", SEATS)
 def test_the_threads_and_stops_do_not_show(seat: str, batch: int, rival: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = make_config(learner="td", batch=batch, opponent="run", seat=seat, seed=5)
+    config = make_config(learner="td", batch=batch, opponent="0" * 16, seat=seat, seed=5)
     whole = make_trainer(config, rival=rival.policy)
     whole.advance(20_000, never)
     monkeypatch.setattr(walking, "GAMES_PER_THREAD", 100)

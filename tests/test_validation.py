@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from runfiles import Readers, changed, example, sealed
+from runfiles import Readers, changed, configured, example, instead, put, sealed
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
@@ -74,26 +74,6 @@ def refused(path, *words, trust=False):
     for finding in findings:
         one_line(finding, str(path))
     assert any(all(word in finding for word in words) for finding in findings), findings
-
-
-def put(name, value, where=...):
-    """A change that puts a value into a dataset."""
-
-    def change(file):
-        file[name][where] = value
-
-    return change
-
-
-def instead(name, **new):
-    """A change that puts another dataset in the place of one."""
-
-    def change(file):
-        attributes = dict(file[name].attrs)
-        del file[name]
-        file.create_dataset(name, **new).attrs.update(attributes)
-
-    return change
 
 
 # The format and its files.
@@ -305,18 +285,6 @@ def test_an_older_version_has_nothing_of_a_newer_one(path):
     ):
         path.write_bytes(sealed(changed(STORED, change)))
         refused(path, words)
-
-
-def configured(**values):
-    """A change of the configuration that keeps its hash right."""
-
-    def change(file):
-        config = json.loads(file.attrs["config"]) | values
-        text = json.dumps(config, sort_keys=True, separators=(",", ":")).encode()
-        file.attrs["config"] = np.bytes_(text)
-        file.attrs["config_hash"] = np.bytes_(hashlib.sha256(text).hexdigest())
-
-    return change
 
 
 @pytest.mark.parametrize(

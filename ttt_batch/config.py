@@ -1,8 +1,9 @@
 """What determines a run's result, checked: board, learner, its numbers, batch, engine and seed."""
 
 import functools
-import math
-from dataclasses import asdict, dataclass
+import re
+from collections.abc import Iterator
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
 from ttt_batch.batches import AUTO, MAX_GAMES, Batches, make_batches, parse_batch
@@ -15,6 +16,7 @@ from ttt_batch.learners.base import Settings
 from ttt_batch.play.walk import MAX_WALKED
 from ttt_batch.schedules import Schedule, parse_schedule
 from ttt_batch.spaces import check_enumerable, choose_space, space_of
+from ttt_batch.state import LARGEST
 
 DEFAULT_BATCH = AUTO
 """Batches that begin small, so that the curve begins before the learning is over; 1 on boards too large to enumerate,
@@ -29,6 +31,19 @@ SEATS = {"first": (0, 0), "second": (1, 1), "both": (0, 1), "": (-1, -1)}
 """The learner's seat in batches of even and odd numbers; -1 in self-play."""
 
 
+OPPONENTS = ("random", "optimal")
+"""Opponents with a name; any other is the digest of a run's tables."""
+
+_DIGEST = "[0-9a-f]{16}"
+"""What stands for the tables of a run (`resuming.table_digest`)."""
+
+_START = rf"({_DIGEST}(@[0-9]{{1,16}})?)?"
+_OPPONENT = rf"({'|'.join(OPPONENTS)}|{_DIGEST})?"
+
+_MAX_FINDING = 300
+"""Characters of a message about a configuration, which may hold anything."""
+
+
 @dataclass(frozen=True)
 class Config:
     """The configuration of a run.  The same configuration gives the same bytes on any number of threads.
@@ -40,7 +55,8 @@ class Config:
     seed: any integer of 64 bits.
     symmetry: a row of the table stands for all images of a position under the board's symmetries.
     horizon: games over which schedules run; 0 where none goes by games.
-    start: digest of the tables it begins from; empty for the learner's own start.
+    start: digest of the tables it begins from, of a fork with `@` and the games behind them; empty for the learner's
+    own start.
     opponent: `random`, `optimal` or digest of a run's tables; empty in self-play.
     seat: the learner's seat against an opponent, `first`, `second` or `both` (batches in turn); empty in self-play.
     """
@@ -78,8 +94,17 @@ class Config:
     @property
     def graph(self) -> Graph:
         """The enumerated board as the learner sees it.  Raises BoardError where it is too large for that."""
+        return self.graph_of(None)
+
+    def graph_of(self, counts: tuple[int, ...] | None) -> Graph:
+        """The enumerated board, if it has as many positions of each ply as `counts` (see `enumerate_graph`)."""
         check_enumerable(self.shape, space_of(self.shape, self.symmetry), "this")
-        return enumerate_graph(self.shape, learner_named(self.learner).occupied, self.symmetry)
+        return enumerate_graph(self.shape, learner_named(self.learner).occupied, self.symmetry, counts)
+
+    @property
+    def inherited(self) -> int:
+        """Games behind the tables that a fork began from; 0 for any other run."""
+        return int(self.start.partition("@")[2] or 0)
 
     @functools.cached_property
     def epsilon_schedule(self) -> Schedule:
@@ -137,10 +162,21 @@ def make_config(
         parse_schedule("epsilon", defaults.epsilon if epsilon is None else epsilon, positive=False),
         parse_schedule("alpha", defaults.alpha if alpha is None else alpha, positive=True),
     )
+    if re.fullmatch(_START, start) is None:
+        raise UsageError(f"start {start!r} is no digest of a table; give a run to start from")
+    if re.fullmatch(_OPPONENT, opponent) is None:
+        raise UsageError(f"opponent {opponent!r} is neither random, optimal nor the digest of a table; give a run")
+    if seat and not opponent:
+        raise UsageError(f"seat {seat!r} goes with an opponent; name one, or leave the seat out for self-play")
+    if opponent and not seat:
+        raise UsageError(f"opponent {opponent} needs the learner's seat; choose first, second or both")
     worth = defaults.draw_worth if draw_worth is None else draw_worth
     for number in worth:
-        if not math.isfinite(number):
-            raise UsageError(f"draw worth {number} is not a finite number; give two numbers such as 0.5,0.5")
+        if not -LARGEST <= number <= LARGEST:  # NaN is not, either
+            raise UsageError(
+                f"draw worth {number} is no number from {-LARGEST:g} to {LARGEST:g}; a win is worth 1: give two "
+                "numbers such as 0.5,0.5"
+            )
     return Config(
         board=shape.name,
         learner=learner,
@@ -161,17 +197,41 @@ def make_config(
 
 def config_from_dict(values: dict[str, Any]) -> Config:
     """The configuration of a run file.  Raises RunFileError where it is not one of ours."""
+    for finding in _type_findings(values):
+        raise _not_usable(finding)
+    given = {**values, "draw_worth": tuple(values["draw_worth"])}
     try:
-        fields = {**values, "draw_worth": tuple(values["draw_worth"])}
-        config = Config(**fields)
-        checked = make_config(**fields)
-    except (KeyError, TypeError, ValueError) as error:
-        raise RunFileError(
-            f"the run's configuration is not usable ({error}); was it made by another version?"
-        ) from None
-    if checked != config:
+        config = make_config(**given)
+    except UsageError as error:
+        raise _not_usable(str(error)) from None
+    if config != Config(**given):
         raise RunFileError("the run's configuration is not written as this version writes it; train it again")
     return config
+
+
+def _type_findings(values: dict[str, Any]) -> Iterator[str]:
+    """Keys of a run file's configuration that are missing, unknown, or hold something of another type."""
+    declared = {field.name: field for field in fields(Config)}
+    for name in sorted(values.keys() - declared.keys()):
+        yield f"unknown key {name!r:.60}"
+    for name, field in declared.items():
+        if name not in values:
+            if field.default is MISSING:
+                yield f"{name} is missing"
+            continue
+        value = values[name]
+        if name == "draw_worth":
+            if not isinstance(value, list) or [type(number) for number in value] != [float, float]:
+                yield f"{name} is {value!r:.60}, it must be two numbers such as [0.5, 0.5]"
+        # Exactly: True counts as 1 in Python, and 1.0 equals it, but neither is written for a whole number.
+        elif not any(type(value) is kind for kind in getattr(field.type, "__args__", (field.type,))):
+            yield f"{name} is {value!r:.60}, of the wrong type"
+
+
+def _not_usable(finding: str) -> RunFileError:
+    return RunFileError(
+        f"the run's configuration is not usable ({finding[:_MAX_FINDING]}); was it made by another version?"
+    )
 
 
 def whole(name: str, value: int, low: int, high: int) -> int:

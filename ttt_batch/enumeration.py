@@ -8,7 +8,6 @@ each.  The positions of a ply are told apart in a hash table: 4x4x4 (1,217,977 c
 What did not pay: the codes in the hash table itself, one load less a look-up (0.92 to 0.99 times the speed).
 """
 
-import functools
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -166,27 +165,32 @@ def positions_of_ply(board: Board, ply: int) -> int:
     return math.comb(board.cells, ply) * math.comb(ply, ply // 2)
 
 
-def _plies(board: Board, symmetry: bool) -> Iterator[_Ply]:
-    """Breadth-first enumeration by kernel."""
+def _plies(board: Board, symmetry: bool, counts: tuple[int, ...] | None) -> Iterator[_Ply]:
+    """Breadth-first enumeration by kernel; no ply takes more memory than `counts`, where given, have positions."""
     places = make_places(board, symmetry)
     images = np.zeros(places.power.shape[1], np.int64)
     code, outcome = np.zeros(1, np.int64), np.zeros(1, np.int8)
     for ply in range(board.cells + 1):
+        if counts is not None and counts[ply] != code.size:
+            raise _other_positions(board)
         parents = code[outcome == UNFINISHED]
         n_edges = parents.size * (board.cells - ply)
         cell, target = np.empty(n_edges, np.int8), np.empty(n_edges, np.int32)
         children, outcomes = np.empty(0, np.int64), np.empty(0, np.int8)
         found = 0
         if n_edges:
-            most = positions_of_ply(board, ply + 1)
-            space = min(n_edges, most, 64 + 2 * most // images.size)
+            positions = positions_of_ply(board, ply + 1)
+            most = min(n_edges, positions, positions if counts is None else counts[ply + 1])
+            space = min(most, 64 + 2 * positions // images.size)
             while True:
                 children, outcomes = np.empty(space, np.int64), np.empty(space, np.int8)
                 slots = np.full(1 << (2 * space).bit_length(), EMPTY_SLOT, np.int32)
                 found = next_ply(places, parents, ply, slots, children, outcomes, cell, target, images)
                 if found >= 0:
                     break
-                space = min(n_edges, most)  # a small board with many positions that are their own images
+                if space == most:
+                    raise _other_positions(board)
+                space = most  # a small board with many positions that are their own images
         order = np.argsort(children[:found])
         rank = np.empty(found, np.int32)
         rank[order] = np.arange(found, dtype=np.int32)
@@ -241,18 +245,37 @@ def group_by_child(children: Any, sources: Any, first: Any, parent: Any) -> None
     first[n_rows] = children.shape[0]
 
 
-@functools.cache
-def enumerate_graph(board: Board, occupied: bool = False, symmetry: bool = False) -> Graph:
+def _other_positions(board: Board) -> BoardError:
+    return BoardError(f"board {board.name} has other positions")
+
+
+def enumerate_graph(
+    board: Board, occupied: bool = False, symmetry: bool = False, counts: tuple[int, ...] | None = None
+) -> Graph:
     """Enumerate every position of `board` that can occur in play, with its moves.
 
     occupied: make edges of occupied cells, too; they lead to the row in which the mover has forfeited.
     symmetry: a row for each class of positions that are images of each other.
+    counts: positions (classes) that somebody says there are, with 0, 1, ... marks up to all cells.  A larger board with
+    others is then refused at the first ply that has others, at no more cost than so many positions have.
     Arrays are read-only; the result is remembered.  Raises BoardError where the board is too large.
     """
+    key = board, occupied, symmetry
+    if key not in GRAPHS:
+        GRAPHS[key] = _enumerated(*key, counts)
+    return GRAPHS[key]
+
+
+GRAPHS: dict[tuple[Board, bool, bool], Graph] = {}
+"""The graphs of this process, by board, occupied and symmetry."""
+
+
+def _enumerated(board: Board, occupied: bool, symmetry: bool, counts: tuple[int, ...] | None) -> Graph:
+    """What `enumerate_graph` remembers."""
     small = board.cells <= SMALL and not symmetry
     plies: list[_Ply] = []
     seen = 0
-    for found in _plies_of_small(board) if small else _plies(board, symmetry):
+    for found in _plies_of_small(board) if small else _plies(board, symmetry, counts):
         seen += found.code.size
         if seen > MAX_ROWS:
             raise BoardError(

@@ -6,25 +6,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.batches import MAX_GAMES, batch_bounds
 from ttt_batch.board import parse_board
 from ttt_batch.config import Config, config_from_dict
 from ttt_batch.errors import BoardError, RunFileError
-from ttt_batch.growth import Grown, grow
+from ttt_batch.graph import Graph
+from ttt_batch.growth import Grown, grow, plies_of
 from ttt_batch.learners import learner_named
 from ttt_batch.runfile import EXACT_COLUMNS, FORMAT, RunData
+from ttt_batch.runfile.declaration import RESUME_SINCE
 
 _FOREIGN = "the file is damaged or foreign"
 
 
 def config_of(data: RunData) -> Config:
     """The configuration of what a file holds.  Raises RunFileError."""
+    return config_from_dict(data.config)
+
+
+def _graph_of(config: Config, data: RunData) -> Graph:
+    """The enumerated board of a file; what that takes is bounded by the positions that the file has itself.
+
+    Raises RunFileError where the board has other positions.
+    """
+    code = data.states["code"]
+    plies = plies_of(code[code >= 0], config.shape.cells)
     try:
-        return config_from_dict(data.config)
-    except RunFileError:
-        raise
-    except Exception as error:
-        # JSON can put anything in the place of a number or a name.
-        raise RunFileError(f"the run's configuration is not usable ({type(error).__name__}); {_FOREIGN}") from None
+        return config.graph_of(tuple(np.bincount(plies, minlength=config.shape.cells + 1).tolist()))
+    except BoardError:
+        raise RunFileError(f"its states/code is not that of board {config.board}; {_FOREIGN}") from None
 
 
 def grown_of(config: Config, data: RunData) -> Grown:
@@ -49,13 +59,11 @@ def misfits(data: RunData) -> Iterator[str]:
         config = config_of(data)
         learner = learner_named(config.learner)
         grown = grown_of(config, data) if config.grown else None
-        graph = config.graph if grown is None else grown.compact()[0]
+        graph = _graph_of(config, data) if grown is None else grown.compact()[0]
     except RunFileError as error:
         yield str(error)
         return
-    exact = set(EXACT_COLUMNS) & set(data.statistics)
-    if exact != (set() if config.grown else set(EXACT_COLUMNS)) or config.grown != ("positions" in data.statistics):
-        yield f"its statistics are not those that board {config.board} has; {_FOREIGN}"
+    yield from _course_misfits(config, data)
     worth = learner.worth(config.settings)
     wanted = {"code": graph.code, "outcome": graph.outcome, "cell": graph.cell, "first_edge": graph.first_edge}
     for name, found in data.states.items():
@@ -71,6 +79,43 @@ def misfits(data: RunData) -> Iterator[str]:
             yield from _table_misfits(prefix, tables, data, config, start)
 
 
+def course_misfits(data: RunData) -> Iterator[str]:
+    """The quick part of `misfits`: configuration, games, recorded points and batches; neither rows nor tables."""
+    try:
+        yield from _course_misfits(config_of(data), data)
+    except RunFileError as error:
+        yield str(error)
+
+
+def _course_misfits(config: Config, data: RunData) -> Iterator[str]:
+    """Where games, recorded points and batches contradict the configuration or each other."""
+    exact = set(EXACT_COLUMNS) & set(data.statistics)
+    if exact != (set() if config.grown else set(EXACT_COLUMNS)) or config.grown != ("positions" in data.statistics):
+        yield f"its statistics are not those that board {config.board} has; {_FOREIGN}"
+    games, points, before = data.games, data.statistics["games"], data.progress.get("batch_games")
+    if not points.size:
+        yield f"it has no recorded points, and training always leaves one; {_FOREIGN}"
+    elif points[-1] != games and data.version >= RESUME_SINCE:
+        yield f"its last recorded point is at {points[-1]:,} games, and it has {games:,}; {_FOREIGN}"
+    if config.inherited > games:
+        yield f"it began with {config.inherited:,} games, and has {games:,}; {_FOREIGN}"
+    if config.engine == "given":
+        if before is not None:
+            yield f"it keeps a batch, but was not played in batches; {_FOREIGN}"
+        return
+    for name, number in (("games", games), ("goal", int(data.progress.get("goal", 0)))):
+        if number > MAX_GAMES:
+            yield f"progress/{name} is {number:,}, training goes up to {MAX_GAMES:,}; {_FOREIGN}"
+    if before is not None and games:
+        start, end = batch_bounds(config.batches, games - 1)
+        start = max(start, config.inherited)
+        if before != start or games == end:
+            yield (
+                f"progress/batch_games is {before:,}, but the batch within which {games:,} games end "
+                f"begins at {start:,} and ends at {end:,}; {_FOREIGN}"
+            )
+
+
 def _table_misfits(
     prefix: str, tables: dict[str, NDArray[Any]], data: RunData, config: Config, fresh: Any
 ) -> Iterator[str]:
@@ -80,7 +125,7 @@ def _table_misfits(
     """
     learner = learner_named(config.learner)
     worth, start = learner.worth(config.settings), fresh._asdict()
-    known = {*start, "visits", "background"}
+    known = {*start, "visits", *(["background"] if "q" in start and not prefix else [])}
     for name, expected in start.items():
         found = tables.get(name)
         if found is None or found.shape != expected.shape or found.dtype != expected.dtype:
@@ -112,3 +157,5 @@ def _table_misfits(
     n_cells = parse_board(config.board).cells
     if background is not None and (background.shape != (3**n_cells, n_cells) or background.dtype != np.float64):
         yield f"table 'background' is not float64{[3**n_cells, n_cells]}; {_FOREIGN}"
+    elif background is not None and np.isnan(background).any():
+        yield f"table 'background' holds NaN, which no imported table does; {_FOREIGN}"

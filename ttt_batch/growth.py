@@ -506,7 +506,7 @@ class Grown:
 
         Raises BoardError where the codes are none that play can have come to.
         """
-        rows = int(np.argmax(code < 0))
+        rows = int(np.argmax(code < 0)) if code.size else 0
         finals = code.size - rows - N_SHARED
         shared = slice(rows, rows + N_SHARED)
         kept = np.append(code[:rows], code[shared.stop :])
@@ -523,7 +523,7 @@ class Grown:
         ):
             raise BoardError(f"its positions are not those that play on board {self.board.name} can come to")
         self.growth.used[:] = rows, 0, finals, 0
-        plies = _plies_of(code, self.board.cells)
+        plies = plies_of(code, self.board.cells)
         graph = _shared_rows()._replace(
             code=code,
             outcome=outcome,
@@ -534,7 +534,7 @@ class Grown:
         edges = int(width.sum())
         for name, table, now in zip(tables._fields, tables, self.tables, strict=True):
             entries = code.size if self.learner.fields[name][0].endswith("S") else edges
-            if table.ndim != now.ndim or table.shape[-1] != entries:
+            if table.dtype != now.dtype or table.shape != (*now.shape[:-1], entries):
                 raise BoardError(f"its table {name} does not fit its positions")
         if self._counted and visits.size not in (0, tables[0].size):
             raise BoardError("its table of visits does not fit its positions")
@@ -659,7 +659,7 @@ def _shared_rows() -> Graph:
     )
 
 
-def _plies_of(code: NDArray[np.int64], cells: int) -> NDArray[np.int8]:
+def plies_of(code: NDArray[np.int64], cells: int) -> NDArray[np.int8]:
     """Marks on the board of each code; 0 for negative ones."""
     rest, plies = np.maximum(code, 0), np.zeros(code.size, np.int8)
     for _ in range(cells):

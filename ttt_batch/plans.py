@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.batches import MAX_GAMES
-from ttt_batch.config import Config, make_config, whole
+from ttt_batch.config import OPPONENTS, Config, make_config, whole
 from ttt_batch.errors import UsageError
 from ttt_batch.files import shown
 from ttt_batch.graph import solve
@@ -18,8 +18,6 @@ from ttt_batch.resuming import differing_settings, goal_of, kept_points, resumab
 from ttt_batch.run import Run, load
 from ttt_batch.spaces import check_enumerable, space_of
 from ttt_batch.state import State
-
-NAMED_OPPONENTS = ("random", "optimal")
 
 
 @dataclass
@@ -100,7 +98,7 @@ def resumed_plan(
         given["start"] = table_digest((start if isinstance(start, Run) else load(start)).tables)
     if rival is not None:
         given |= {"opponent": _rival_name(rival), "seat": before.seat or "both"}
-    elif before.opponent in NAMED_OPPONENTS:
+    elif before.opponent in OPPONENTS:
         rival = before.opponent
     elif before.opponent:
         raise UsageError(f"{name} was trained against a run; name its file again with --opponent")
@@ -123,7 +121,7 @@ def resumed_plan(
 
 def opponent_of(opponent: Run | str | Path | None, *, trust: bool) -> Run | str | None:
     """A fixed opponent: its name, or a run, read where only its file is given."""
-    if opponent is None or isinstance(opponent, Run) or opponent in NAMED_OPPONENTS:
+    if opponent is None or isinstance(opponent, Run) or opponent in OPPONENTS:
         return opponent
     return load(opponent, trust=trust)
 

@@ -39,6 +39,10 @@ from ttt_batch.truth import RESULTS, Truth, truth_of
 from ttt_batch.wording import counted
 
 SEATS = ("first", "second")
+
+MOST_TEXT = 10_000
+"""Characters that are kept of a command and the like: a training of hours must not end at how it was called."""
+
 Opponent = Literal["random", "optimal", "self"]
 
 
@@ -94,6 +98,7 @@ class Run:
     batch_start: where the run stood before the batch within which it ends; None where it ends with a batch.
     statistics: recorded points, an array per column (see `runfile`).  provenance: where the run comes from.
     notes: lines for the person about the file that it was read from.  version: that file's format, major and minor.
+    size: that file's bytes; 0 where it was not read from one.
     file: where training or learning has saved it; None where it has not.
     """
 
@@ -111,6 +116,7 @@ class Run:
     batch_start: State | None = None
     notes: tuple[str, ...] = ()
     version: tuple[int, int] = FORMAT
+    size: int = 0
     file: Path | None = None
 
     def __repr__(self) -> str:
@@ -441,7 +447,9 @@ class Run:
             tables=tables,
             table_fields=fields,
             statistics=self.statistics,
-            provenance=self.provenance,
+            provenance={
+                name: value[:MOST_TEXT] if isinstance(value, str) else value for name, value in self.provenance.items()
+            },
             progress=progress,
             resume=resume,
         )
@@ -458,6 +466,7 @@ def load(path: str | Path, *, trust: bool = False) -> Run:
     config = config_of(data)
     learner = learner_named(config.learner)
     run = Run(config, None, data.games, data.statistics, data.provenance, notes=data.notes, version=data.version)
+    run.size = data.size
     if config.alpha_schedule.power:
         run.visits = data.tables["visits"].ravel()
     run.background = data.tables.get("background")
@@ -466,12 +475,12 @@ def load(path: str | Path, *, trust: bool = False) -> Run:
         run.grown = grown_of(config, data)
         run.tables, run.visits = run.grown.compact()[1:]
     run.goal = int(data.progress.get("goal", 0))
-    run.batch_start = _batch_start(run, data, path)
+    run.batch_start = _batch_start(run, data, shown(Path(path)))
     run.interrupted = run.games < run.goal
     return run
 
 
-def _batch_start(run: Run, data: RunData, path: str | Path) -> State | None:
+def _batch_start(run: Run, data: RunData, name: str) -> State | None:
     """Where the run stood before the batch within which it ends, if it does."""
     needed = {*run.tables._fields, *(["visits"] if run.visits.size else [])}
     found = set(data.resume)
@@ -480,7 +489,7 @@ def _batch_start(run: Run, data: RunData, path: str | Path) -> State | None:
         return None
     games = int(data.progress.get("batch_games", -1))
     if found != needed or len(noted) != 2 or not 0 <= games < run.games:
-        raise RunFileError(f"{path}: what it keeps of the batch within which it ends is not whole; the file is damaged")
+        raise RunFileError(f"{name}: what it keeps of the batch within which it ends is not whole; the file is damaged")
     visits = data.resume["visits"].ravel() if run.visits.size else np.zeros(0)
     tables = run.learner.tables(**{name: data.resume[name] for name in run.tables._fields})
     state = State(games, tables, visits, data.progress["batch_outcomes"])
@@ -488,5 +497,5 @@ def _batch_start(run: Run, data: RunData, path: str | Path) -> State | None:
         return state
     rows, finals = data.progress.get("batch_positions", np.zeros(2, np.int64)).tolist()
     if not 0 < rows <= run.grown.used.rows or not 0 <= finals <= run.grown.used.finals:
-        raise RunFileError(f"{path}: progress/batch_positions are not among those of the run; the file is damaged")
+        raise RunFileError(f"{name}: progress/batch_positions are not among those of the run; the file is damaged")
     return run.grown.cut(state, rows, finals)

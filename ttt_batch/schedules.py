@@ -15,6 +15,12 @@ from ttt_batch.errors import UsageError
 CONSTANT, LINEAR, EXPONENTIAL, VISITS = 0, 1, 2, 3
 _SHAPES = {"linear": LINEAR, "exp": EXPONENTIAL}
 
+MAX_TEXT = 200
+"""Characters of a schedule; one with every digit of both numbers has some 60."""
+
+MAX_RISE = 1e300
+"""How many times its start an exponential schedule's end may be: beyond 1.8e308 the quotient is no number."""
+
 
 class Decay(NamedTuple):
     """A schedule as kernels see it.
@@ -67,6 +73,11 @@ def parse_schedule(name: str, value: float | str, *, positive: bool) -> Schedule
     if not isinstance(value, str):
         number = _number(name, str(value), positive)
         return Schedule(CONSTANT, number, number)
+    if len(value) > MAX_TEXT:
+        raise UsageError(
+            f"{name} {value[:20]!r}... has {len(value):,} characters, at most {MAX_TEXT} are read; "
+            "give a number or 0.3->0.01:linear"
+        )
     text = value.replace(" ", "")
     if match := re.fullmatch(r"1/n(?:\^(.+))?", text):
         if not positive:
@@ -78,6 +89,10 @@ def parse_schedule(name: str, value: float | str, *, positive: bool) -> Schedule
             raise UsageError(f"{name} {value!r}: unknown shape {match[3]!r}; write :linear or :exp")
         kind = _SHAPES[match[3]]
         ends = [_number(name, part, positive or kind == EXPONENTIAL) for part in (match[1], match[2])]
+        if kind == EXPONENTIAL and ends[1] / ends[0] > MAX_RISE:
+            raise UsageError(
+                f"{name} {value!r}: its end is more than {MAX_RISE:g} times its start; begin with a larger number"
+            )
         return Schedule(kind, ends[0], ends[1])
     number = _number(name, text, positive)
     return Schedule(CONSTANT, number, number)
@@ -101,5 +116,6 @@ def value_at(decay: Decay, game: Any) -> Any:
     if decay.kind == LINEAR:
         return decay.start + (decay.end - decay.start) * min(game / decay.games, 1.0)
     if decay.kind == EXPONENTIAL:
-        return decay.start * math.exp(math.log(decay.end / decay.start) * min(game / decay.games, 1.0))
+        value = decay.start * math.exp(math.log(decay.end / decay.start) * min(game / decay.games, 1.0))
+        return min(value, 1.0)  # 0.3->1 rounds to more in the end, and a step size above 1 makes no number
     return decay.start

@@ -5,6 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+LARGEST = 1e100
+"""The largest number that a table or a worth may be, far below what overflows where values are added up."""
+
 NO_CODE, NO_OUTCOME = np.zeros(0, np.int64), np.zeros(0, np.int8)
 
 

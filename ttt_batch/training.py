@@ -15,12 +15,12 @@ from typing import Any
 from ttt_batch.batches import MAX_GAMES, batch_bounds, recorded_points
 from ttt_batch.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every
 from ttt_batch.compile import announce_kernels
-from ttt_batch.config import whole
+from ttt_batch.config import OPPONENTS, whole
 from ttt_batch.errors import RunFileError, UsageError
 from ttt_batch.games import GamesWriter
 from ttt_batch.memory import check_space, parse_memory, rows_within
 from ttt_batch.outputs import check_distinct
-from ttt_batch.plans import NAMED_OPPONENTS, fresh_plan, opponent_of, resumed_plan, rival_policy
+from ttt_batch.plans import fresh_plan, opponent_of, resumed_plan, rival_policy
 from ttt_batch.play.walk import BLOCK
 from ttt_batch.processors import available_threads
 from ttt_batch.provenance import Clock
@@ -229,7 +229,7 @@ def check_files(
     opponent: Run | str | Path | None,
 ) -> None:
     """Refuse a training that would write over what it reads, or its run over its games."""
-    if not isinstance(opponent, Run) and opponent in NAMED_OPPONENTS:
+    if not isinstance(opponent, Run) and opponent in OPPONENTS:
         opponent = None
     in_place = out is None
     written = {"--resume" if in_place else "--out": resume if in_place else out, "--record": record}

@@ -1,6 +1,5 @@
 """Run files and tables of other programs: `info`, `check`, `export`, `import`."""
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -47,11 +46,8 @@ def info(
         raise UsageError("name a run file, or ask for --format")
     from ttt_batch.reports.information import information_text, run_information
 
-    size = 0
-    with suppress(OSError, ValueError):  # of what is no file the next line says so; it may vanish while it is read
-        size = path.stat().st_size
     run = load_run(path, trust)
-    information = run_information(run, str(path), size)
+    information = run_information(run, str(path))
     answer(json, lambda: information, lambda: information_text(information, run))
 
 

@@ -24,6 +24,7 @@ from ttt_batch.formats.base import (
 )
 from ttt_batch.formats.checks import checked
 from ttt_batch.formats.files import check_targets, read_file, shown, write_files
+from ttt_batch.state import LARGEST
 
 __all__ = [
     "FORMATS",
@@ -109,7 +110,8 @@ def read(
     kind: `ValueTable` or `ActionTable`, what is expected.  paths, player: as for `write`; the values of a player
     without a file are nan.
     Raises UsageError for a format that is unknown, written only or of another kind, or a wrong number of files, and
-    FormatError where a file cannot be read, is damaged, holds anything but finite numbers, or is of another board.
+    FormatError where a file cannot be read, is damaged, holds anything but numbers up to `state.LARGEST`, or is of
+    another board.
     """
     form, sources = format_named(name), [Path(path) for path in paths]
     if form.decode is None or form.max_bytes is None:
@@ -126,7 +128,7 @@ def read(
                     f"the file holds {DESCRIPTION[type(table)]} where {DESCRIPTION[kind]} are expected; "
                     "name another file, or a learner with such a table"
                 )
-            tables.append(checked(table, board))
+            tables.append(checked(table, board, LARGEST))
         except FormatError as error:
             raise FormatError(f"{shown(source)}: {error}") from None
     if not form.per_player:

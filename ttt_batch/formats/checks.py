@@ -9,21 +9,21 @@ from ttt_batch.board import FIRST, SECOND, Board
 from ttt_batch.formats.base import ActionTable, FormatError, Listing, Table, ValueTable, marks_of, texts_of
 
 
-def checked(table: Table, board: Board) -> Table:
+def checked(table: Table, board: Board, largest: float = np.finfo(np.float64).max) -> Table:
     """The table as arrays of the declared types and of the board's shape.
 
-    A `ValueTable` may be of one player.  Raises FormatError for another shape, for infinity, and where a value belongs
-    to a position with a number of marks that no game reaches.
+    A `ValueTable` may be of one player.  largest: how large a number may be.  Raises FormatError for another shape, for
+    larger numbers, and where a value belongs to a position with a number of marks that no game reaches.
     """
     if isinstance(table, Listing):
         return _checked_listing(table, board)
     if isinstance(table, ActionTable):
         q = _shaped("action values", table.q, (3**board.cells, board.cells))
-        _check_finite(q, np.isinf(q), board)
+        _check_size(q, largest, board)
         return ActionTable(q)
     players = 1 if np.asarray(table.value).shape[:1] == (1,) else 2
     value = _shaped("values", table.value, (players, 3**board.cells))
-    _check_finite(value.T, np.isinf(value.T), board)
+    _check_size(value.T, largest, board)
     code = np.flatnonzero(~np.isnan(value).all(axis=0))
     marks = marks_of(code, board.cells)
     ahead = np.count_nonzero(marks == FIRST, axis=1) - np.count_nonzero(marks == SECOND, axis=1)
@@ -57,12 +57,15 @@ def _shaped(what: str, array: object, shape: tuple[int, ...], dtype: type = np.f
     return found
 
 
-def _check_finite(by_code: NDArray[np.float64], bad: NDArray[np.bool_], board: Board) -> None:
-    """Refuse the first entry of `bad`; both have axes C and whatever each position has."""
+def _check_size(by_code: NDArray[np.float64], largest: float, board: Board) -> None:
+    """Refuse the first number beyond `largest`; axes are C and whatever each position has."""
+    bad = np.abs(by_code) > largest
     if bad.any():
         code, column = (int(index) for index in np.argwhere(bad)[0])
         text = texts_of(np.array([code]), board.cells)[0]
+        found = by_code[code, column]
+        limit = "finite numbers only" if np.isinf(found) else f"numbers from {-largest:g} to {largest:g}"
         raise FormatError(
-            f"entry {column} of position {text} (code {code}) is {by_code[code, column]}; "
-            "a table holds finite numbers only, so train it again or fix the entry"
+            f"entry {column} of position {text} (code {code}) is {found}; "
+            f"a table holds {limit}, so train it again or fix the entry"
         )

@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ttt_batch.config import make_config
+from ttt_batch.config import OPPONENTS, make_config
 from ttt_batch.escapes import one_line
-from ttt_batch.plans import NAMED_OPPONENTS
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.run import Run
 from ttt_batch.wording import counted
@@ -116,7 +115,7 @@ def opponent_text(opponent: str) -> str:
     """Whom a run learnt against, from its configuration: itself, a named opponent, or the table of a digest."""
     if not opponent:
         return "self-play"
-    return f"against {opponent if opponent in NAMED_OPPONENTS else one_line(opponent[:DIGEST])}"
+    return f"against {opponent if opponent in OPPONENTS else one_line(opponent[:DIGEST])}"
 
 
 class Look(NamedTuple):

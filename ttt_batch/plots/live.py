@@ -16,7 +16,7 @@ from ttt_batch.console import is_live, put
 from ttt_batch.errors import RunFileError, TttBatchError
 from ttt_batch.escapes import one_line
 from ttt_batch.files import identity, reason, shown
-from ttt_batch.fitting import config_of
+from ttt_batch.fitting import course_misfits
 from ttt_batch.keyboard import Keyboard
 from ttt_batch.plots.labels import since_text
 from ttt_batch.plots.series import PLAYED, after_games, shares_in_play
@@ -66,9 +66,13 @@ class Snapshot:
         return True
 
     def read(self) -> None:
-        """Read the file.  Raises RunFileError for what is no run file, or has no configuration of a run."""
+        """Read what the file says of the run's course.  Raises RunFileError.
+
+        Rows and tables are not compared with the board, which may take seconds.
+        """
         data = load_run(self.path, trust=self.trust)
-        config_of(data)
+        for misfit in course_misfits(data):
+            raise RunFileError(f"{shown(self.path)}: {misfit}")
         self.data = data
 
     @property

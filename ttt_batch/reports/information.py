@@ -11,11 +11,11 @@ from ttt_batch.ties import MEANING
 from ttt_batch.wording import counted
 
 
-def run_information(run: Run, path: str, size: int) -> dict[str, Any]:
+def run_information(run: Run, path: str) -> dict[str, Any]:
     """What `info --json` prints."""
     return {
         "file": path,
-        "bytes": size,
+        "bytes": run.size,
         "format": f"{run.version[0]}.{run.version[1]}",
         "games": run.games,
         "goal": run.goal or run.games,

@@ -4,6 +4,7 @@ Dtypes and shapes are checked in writing and in reading; values in reading only,
 more on the disk than any rule about it.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,10 +25,14 @@ from ttt_batch.runfile.declaration import (
     TABLE_UNIT,
     Field,
 )
+from ttt_batch.state import LARGEST
 from ttt_batch.wording import counted
 
 _TOLERANCE = 1e-6
 """How far probabilities may be off, far more than rounding ever adds up to."""
+
+_AMOUNTS = ("seconds", "threads", "parent_games", "positions_without_room")
+"""What provenance counts; everything else that it says is for people."""
 
 
 @dataclass(eq=False)
@@ -49,6 +54,7 @@ class RunData:
         with a batch.
     notes: lines for the person, such as that a newer version wrote the file; made by reading, not written.
     version: the format's major and minor version; what is written is always `FORMAT`.
+    size: bytes of the file that it was read from; 0 elsewhere.
     """
 
     config: dict[str, Any]
@@ -62,6 +68,7 @@ class RunData:
     progress: dict[str, NDArray[Any]] = dataclass_field(default_factory=dict)
     resume: dict[str, NDArray[Any]] = dataclass_field(default_factory=dict)
     version: tuple[int, int] = FORMAT
+    size: int = 0
 
 
 class Invalid(ValueError):
@@ -176,6 +183,12 @@ def value_findings(data: RunData) -> Iterator[str]:
         for name, array in tables.items():
             if array.dtype.kind == "f" and np.isinf(array).any():
                 yield f"{group}/{name} holds an infinite number"
+            elif array.dtype == np.float64 and np.nanmax(np.abs(array), initial=0.0) > LARGEST * (1 + _TOLERANCE):
+                yield f"{group}/{name} holds a number beyond {LARGEST:g}"
+    for name in _AMOUNTS:
+        amount = data.provenance.get(name, 0)
+        if isinstance(amount, str) or not 0 <= amount < math.inf:
+            yield f"provenance {name} is {amount!r:.40}, it must be a number from 0 on"
     yield from _statistic_findings(data)
     yield from _progress_findings(data)
 

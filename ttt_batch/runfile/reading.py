@@ -58,7 +58,7 @@ def examine_run(path: Path, *, trust: bool = False) -> tuple[RunData | None, lis
     except (OSError, ValueError) as exc:
         raise RunFileError(f"cannot read {name}: {reason(exc)}; check the name and its permissions") from exc
     if data is not None:
-        data.notes = (*notes, *data.notes)
+        data.notes, data.size = (*notes, *data.notes), len(content)
         findings = [*findings, *value_findings(data)]
     return data, findings
 

@@ -90,7 +90,11 @@ def unpack(packed: bytes) -> tuple[RunData | None, list[str]]:
         provenance=values["provenance"],
         notes=notes,
         version=(int(values["version"][0]), int(values["version"][1])),
-        **parts,
+        states=parts["states"],
+        tables=parts["tables"],
+        statistics=parts["statistics"],
+        progress=parts["progress"],
+        resume=parts["resume"],
     )
     return data, findings
 
