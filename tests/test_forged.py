@@ -237,7 +237,7 @@ def unset(name: str) -> Change:
         (unset("board"), "board is missing"),
         (put("progress/batch_games", 600), "progress/batch_outcomes does not add up"),
         (lambda file: (put("progress/batch_games", 0)(file), put("progress/batch_outcomes", 0)(file)), "begins at 640"),
-        (configured(batch=70), "batch_games is 640, but the batch within which 700 games end begins at 630"),
+        (configured(batch=70), "batch_games is 640, but the batch of its last game begins at 630"),
         (configured(engine="given"), "was not played in batches"),
         (put("progress/goal", 2**60), "training goes up to 1,000,000,000,000,000"),
         (put("tables/value", 1e200, 7), r"tables/value holds a number beyond 1e\+100"),

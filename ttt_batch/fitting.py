@@ -15,6 +15,7 @@ from ttt_batch.growth import Grown, grow, plies_of
 from ttt_batch.learners import learner_named
 from ttt_batch.runfile import EXACT_COLUMNS, FORMAT, RunData
 from ttt_batch.runfile.declaration import RESUME_SINCE
+from ttt_batch.wording import counted
 
 _FOREIGN = "the file is damaged or foreign"
 
@@ -96,9 +97,9 @@ def _course_misfits(config: Config, data: RunData) -> Iterator[str]:
     if not points.size:
         yield f"it has no recorded points, and training always leaves one; {_FOREIGN}"
     elif points[-1] != games and data.version >= RESUME_SINCE:
-        yield f"its last recorded point is at {points[-1]:,} games, and it has {games:,}; {_FOREIGN}"
+        yield f"its last recorded point is at {counted(int(points[-1]), 'game')}, and it has {games:,}; {_FOREIGN}"
     if config.inherited > games:
-        yield f"it began with {config.inherited:,} games, and has {games:,}; {_FOREIGN}"
+        yield f"it began with {counted(config.inherited, 'game')}, and has {games:,}; {_FOREIGN}"
     if config.engine == "given":
         if before is not None:
             yield f"it keeps a batch, but was not played in batches; {_FOREIGN}"
@@ -111,7 +112,7 @@ def _course_misfits(config: Config, data: RunData) -> Iterator[str]:
         start = max(start, config.inherited)
         if before != start or games == end:
             yield (
-                f"progress/batch_games is {before:,}, but the batch within which {games:,} games end "
+                f"progress/batch_games is {before:,}, but the batch of its last game "
                 f"begins at {start:,} and ends at {end:,}; {_FOREIGN}"
             )
 
