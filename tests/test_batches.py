@@ -70,16 +70,17 @@ def test_growing_batches_are_recorded_eight_times_an_octave() -> None:
 
 
 def test_a_number_of_games_or_auto() -> None:
-    assert parse_batch("auto") == "auto" and parse_batch("16_384") == 16_384 and parse_batch(5) == 5
-    for bad in ("", "some", "1.5", "Auto"):
-        with pytest.raises(UsageError, match="not a number of games"):
+    assert parse_batch("auto") == parse_batch("Auto") == "auto"
+    assert parse_batch("16_384") == 16_384 and parse_batch("10k") == 10_000 and parse_batch(5) == 5
+    for bad in ("", "some", "1.5", "1,5"):
+        with pytest.raises(UsageError, match=r"not a (whole number|number of games); give one"):
             parse_batch(bad)
 
 
 def test_what_an_engine_cannot_play_is_refused() -> None:
-    with pytest.raises(UsageError, match="belongs to --engine walk"):
+    with pytest.raises(UsageError, match="belongs to engine='walk'"):
         make_config(engine="flow", batch=1)
-    with pytest.raises(UsageError, match="choose --engine flow"):
+    with pytest.raises(UsageError, match="choose engine='flow'"):
         make_config(batch=MAX_WALKED + 1)
     with pytest.raises(UsageError, match="outside"):
         make_config(engine="flow", batch=MAX_GAMES + 1)

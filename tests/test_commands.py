@@ -138,7 +138,6 @@ def test_plot(here, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["good.h5"], "--out FILE.png"),
         (["good.h5", "-o", "x.pdf"], "x.pdf"),
         (["good.h5", "-o", "x.png", "--kind", "pie"], "'pie'"),
         (["good.h5", "weak.h5", "--live"], "2 runs"),
@@ -215,7 +214,8 @@ def test_lessons_never_replace_another_run(here, capsys, monkeypatch, tmp_path):
     ("words", "named"),
     [
         (["train", "--engine", "run"], "choose walk or flow"),
-        (["train", "--games", "many"], "(see ttt-batch train --help)"),
+        (["train", "--games", "many"], "games 'many' is not a whole number"),
+        (["train", "--games"], "give --games N (see ttt-batch train --help)"),
         (["boards", "3x3", "--solution", "s.txt"], ".npz"),
         (["dance"], "(see ttt-batch --help)"),
     ],

@@ -27,6 +27,7 @@ from ttt_batch.graph import Graph, solve
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
 from ttt_batch.learners.td import TdTables
+from ttt_batch.notation import parse_any
 from ttt_batch.policy import Policy, empty_policy, optimal_policy, order_rows, policy_among, random_policy
 
 NAIVE = naive.Board()
@@ -284,7 +285,7 @@ def test_one_wrong_value_makes_a_beatable_table_and_the_line_shows_it() -> None:
     board = Board()
 
     def row(text: str) -> int:
-        return int(np.flatnonzero(GRAPH.code == board.encode(board.parse_position(text)))[0])
+        return int(np.flatnonzero(GRAPH.code == board.encode(parse_any(text, board)))[0])
 
     # After X1 only the centre keeps the draw; the table now likes O9 as much.
     assert values[row("X.. .O. ...")] == 0 and values[row("X.. ... ..O")] == 1
@@ -328,7 +329,7 @@ def test_one_losing_move_among_those_that_may_be_picked_makes_it_beatable() -> N
     solution = solve(GRAPH)
     allowed = solution[GRAPH.child] == solution[np.arange(GRAPH.first_edge.size - 1).repeat(np.diff(GRAPH.first_edge))]
     board = Board()
-    row = int(np.flatnonzero(GRAPH.code == board.encode(board.parse_position("X.. ... ...")))[0])
+    row = int(np.flatnonzero(GRAPH.code == board.encode(parse_any("X.. ... ...", board)))[0])
     assert allowed[GRAPH.first_edge[row] : GRAPH.first_edge[row + 1]].sum() == 1
     allowed[GRAPH.first_edge[row]] = True
     policy = policy_among(GRAPH, allowed)

@@ -14,7 +14,7 @@ from ttt_batch.__main__ import run as run_here
 from ttt_batch.comparison import compare_runs
 from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.exchange import export_run, import_tables
-from ttt_batch.formats import FORMATS, ActionTable, FormatError, ValueTable
+from ttt_batch.formats import FORMATS, ActionTable, FormatError, Listing, ValueTable
 from ttt_batch.learners import LEARNERS
 from ttt_batch.run import Run
 
@@ -43,7 +43,7 @@ def runs() -> dict[str, Run]:
 
 def formats_for(name: str) -> list[str]:
     kind = ActionTable if name in ACTIONS else ValueTable
-    return [form for form, it in FORMATS.items() if it.reads and kind in it.forms]
+    return [form for form, it in FORMATS.items() if {kind, Listing} & set(it.forms)]
 
 
 CASES = [(name, form) for name in LEARNERS for form in formats_for(name)]
@@ -51,6 +51,8 @@ CASES = [(name, form) for name in LEARNERS for form in formats_for(name)]
 
 @pytest.mark.parametrize(("name", "form"), CASES)
 def test_out_and_in_gives_the_same_bits(name: str, form: str, runs: dict[str, Run], tmp_path: Path) -> None:
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
     run = runs[name]
     paths = [tmp_path / "a", tmp_path / "b"][: FORMATS[form].files]
     assert export_run(run, form, paths) == paths
@@ -67,16 +69,53 @@ def test_out_and_in_gives_the_same_bits(name: str, form: str, runs: dict[str, Ru
 
 
 @pytest.mark.parametrize("form", ["npz", "json", "parquet"])
-@pytest.mark.parametrize("name", LEARNERS)
-def test_written_only_formats(name: str, form: str, runs: dict[str, Run], tmp_path: Path) -> None:
+def test_a_list_of_classes_comes_back_as_one(form: str, tmp_path: Path) -> None:
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    run = ttt.train(2_000, learner="backward-q", board="2x3x2", symmetry="on")
     path = tmp_path / f"table.{form}"
-    export_run(runs[name], form, [path])
-    assert path.stat().st_size > 10_000
-    with pytest.raises(UsageError, match=f"format {form} is written only"):
-        import_tables([path], name, form=form)
-    if form == "npz":
-        with np.load(path) as file:
-            assert any(np.array_equal(file[key], runs[name].graph.code[: file[key].size]) for key in file.files)
+    export_run(run, form, [path])
+    found = import_tables([path], "Backward_Q", board=run.board)
+    assert found.config.symmetry and bytes_of(found.tables) == bytes_of(run.tables)
+
+
+def test_a_list_of_other_numbers_or_another_board_is_refused(runs: dict[str, Run], tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    export_run(runs["td"], "json", [path])
+    with pytest.raises(FormatError, match=r"table\.json: the file holds position values, and backward-q has others"):
+        import_tables([path], "backward-q")
+    with pytest.raises(FormatError, match=r"table\.json: the file is of board '3x3', not 4x4x3; give board as"):
+        import_tables([path], "td", board="4x4x3")
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda text: text[:-20], "is no JSON"),
+        (lambda text: "[" * 100_000, "is no JSON"),
+        (lambda text: "[]", "no list of states"),
+        (lambda text: text.replace('"code": 1,', '"code": 1.5,'), "1.5 is not a whole number"),
+        (lambda text: text.replace('"code": 1,', '"code": true,'), "True is not a whole number"),
+        (lambda text: text.replace('"code": 1,', '"code": 3,'), "listed twice"),
+        (lambda text: text.replace('"code": 1,', '"code": 13,'), "positions do not occur in play"),
+        (lambda text: text.replace('"value"', '"worth"', 1), "state 0 has no value"),
+        (lambda text: text.replace('"first": 0.0', '"first": "0.0"', 1), "not numbers alone"),
+        (lambda text: text.replace('"first": 0.0', '"first": 1e999', 1), "infinite"),
+        (lambda text: text.replace('"first": 0.0', '"first": NaN', 1), "is no JSON"),
+        (lambda text: text.replace('"first": 0.0', f'"first": {"9" * 400}', 1), "beyond all bounds"),
+        (lambda text: text.replace('"best": [0', '"best": [9', 1), "9 is not a whole number from 0 to 8"),
+        (lambda text: text.replace('"best": [0', '"best": [[0]', 1), r"\[0\] is not a whole number"),
+    ],
+)
+def test_a_damaged_list_costs_a_line(damage: Any, message: str, runs: dict[str, Run], tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    export_run(runs["td"], "json", [path])
+    text = path.read_text(encoding="utf-8")
+    assert damage(text) != text
+    path.write_text(damage(text), encoding="utf-8")
+    with pytest.raises(FormatError, match=message) as caught:
+        import_tables([path], "td")
+    assert str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(("name", "form"), [("td", "raw"), ("backward-q", "pickle"), ("minimax-q", "pickle-text")])

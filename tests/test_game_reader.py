@@ -77,7 +77,7 @@ def test_comments_blank_lines_and_spaces() -> None:
     assert empty.start.tolist() == [0] and empty.cell.size == 0
 
 
-NUMBERS = "cells count from 0 in game files, 0 to 8; choose --cells-from 1 if these count from 1"
+NUMBERS = "cells count from 0 in game files, 0 to 8; choose cells_from=1 if these count from 1"
 BAD = [
     ("0 0", "move 2, '0', is not a free cell of the board"),
     ("0 3 1 4 3", "move 5, '3', is not a free cell of the board"),
@@ -115,7 +115,7 @@ def test_a_bad_line_is_named_with_its_reason(line: str, reason: str) -> None:
     lines = ["# first", "", GOOD, line, "0 0"]
     with pytest.raises(GamesError) as raised:
         read(GameLines(lines), GameReader(CLASSIC, occupied=False, name="my.txt"))
-    remedy = "fix the line, or leave such lines out with --skip-bad"
+    remedy = "fix the line, or leave such lines out with skip_bad=True"
     assert str(raised.value) == f"my.txt, line 4: {reason}; {remedy}"
     with pytest.raises(GamesError) as again:
         text = "\n".join(lines).encode()

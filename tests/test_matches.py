@@ -25,6 +25,7 @@ from ttt_batch.compile import kernel
 from ttt_batch.enumeration import enumerate_graph, make_places
 from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.matches import PLAYERS, RESULTS, Tally, evaluate_grown, play, scripted_evaluation, wilson
+from ttt_batch.notation import parse_any
 from ttt_batch.run import SEATS, Run
 from ttt_batch.scripted import n_bits, nth_cell, scripted_edges, scripted_policy
 from ttt_batch.streams import stream_key
@@ -102,7 +103,7 @@ def test_scripted_players_pick_among_the_cells_of_their_description(name: str, p
 )
 def test_wins_are_taken_and_wins_of_the_other_blocked(position: str, cells: dict[str, list[int]]) -> None:
     graph, board = enumerate_graph(parse_board("3x3")), parse_board("3x3")
-    marks = board.parse_position(position)
+    marks = parse_any(position, board)
     row = int(np.flatnonzero(graph.code == board.encode(marks))[0])
     for player, expected in cells.items():
         policy = scripted_policy(small_run(), player)

@@ -59,22 +59,31 @@ def test_epsilon_may_be_zero_but_alpha_may_not() -> None:
             parse_schedule("alpha", value, positive=True)
 
 
+@pytest.mark.parametrize("text", ["30%->1%:linear", "30 % -> 1 % : Linear", "0.3->.01:LINEAR", "3e-1->1e-2:linear"])
+def test_percentages_and_freely_written_shapes(text: str) -> None:
+    assert parse_schedule("epsilon", text, positive=False).text == "0.3->0.01:linear"
+    assert parse_schedule("alpha", text.lower().replace("linear", "exponential"), positive=True).text == "0.3->0.01:exp"
+    assert parse_schedule("epsilon", "70%", positive=False) == parse_schedule("epsilon", 0.7, positive=False)
+    assert parse_schedule("alpha", "1/N", positive=True).text == "1/n"
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [
         (1.5, r"epsilon 1\.5 is outside \[0, 1\]; give a number in it"),
         (-0.1, r"epsilon -0\.1 is outside"),
-        ("nan", r"epsilon nan is outside"),
+        ("nan", r"epsilon 'nan' is not a number"),
         (math.nan, r"epsilon nan is outside"),
-        ("inf", r"epsilon inf is outside"),
+        ("inf", r"epsilon 'inf' is not a number"),
+        (math.inf, r"epsilon inf is outside"),
         ("", r"epsilon '' is not a number"),
-        ("often", r"epsilon 'often' is not a number; give a number or 0\.3->0\.01:linear"),
+        ("often", r"epsilon 'often' is not a number; give a number such as 0\.1 or 10%, or 0\.3->0\.01:linear"),
         ("0.3->0.1", r"epsilon '0\.3->0\.1' is not a number"),
         ("0.3->:linear", r"is not a number"),
         ("->0.3:linear", r"is not a number"),
         ("0.3->0.2->0.1:linear", r"epsilon '0\.3->0\.2' is not a number"),
-        ("0.3->0.1:cubic", r"unknown shape 'cubic'; write :linear or :exp"),
-        ("0.3->0.1:Linear", r"unknown shape 'Linear'"),
+        ("0.3->0.1:cubic", r"unknown shape of epsilon 'cubic'; choose linear or exp"),
+        ("0.3->0.1:lin", r"unknown shape of epsilon 'lin' \(did you mean linear\?\)"),
         ("2->0.1:linear", r"epsilon 2 is outside \[0, 1\]"),
         ("0.3->-1:linear", r"epsilon -1 is outside \[0, 1\]"),
         ("0.3->0:exp", r"epsilon 0 is outside \(0, 1\]"),

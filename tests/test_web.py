@@ -57,7 +57,7 @@ def check_positions(run: Run, found: Any, ties: Ties = "soonest") -> None:
     """The page says of every position that it met what the run says."""
     answers = Answers(run, ties)
     for text, said in found["positions"].items():
-        position = run.board.parse_position(text)
+        position = run.position(text)
         mover = 1 + sum(mark > 0 for mark in position) % 2
         assert said["candidates"] == answers.candidates(position), text
         truths = {cell: truth for cell, truth in enumerate(said["truths"]) if truth is not None}

@@ -5,12 +5,10 @@
 
 import contextlib
 import gc
-import itertools
 import os
 import signal
 import sys
 from pathlib import Path
-from typing import Any
 
 LEAST, LEAST_TO_COMPILE = 350_000_000, 500_000_000
 """Bytes of address space that training on 3x3 takes with all kernels compiled, and with none."""
@@ -81,14 +79,16 @@ def run(arguments: list[str]) -> int:
             return _fail(f"cannot write to standard output: {failure.strerror}; make room, or send it elsewhere", 1)
         if isinstance(error, SystemExit):
             raise
-        return _status(error, arguments)
+        return _status(error)
 
 
-def _status(error: Exception, arguments: list[str]) -> int:
+def _status(error: Exception) -> int:
     """Say what typer, or a defect of ours, ended a command with; return its exit status."""
     # typer's own usage errors; it carries click under different names in different versions.
     if hasattr(error, "format_message"):
-        return _fail(_usage_message(error, arguments), int(getattr(error, "exit_code", 2)))
+        from ttt_batch.commands.usage import misuse
+
+        return _fail(misuse(error), int(getattr(error, "exit_code", 2)))
     if type(error).__name__ == "Abort":
         return _fail("interrupted", 130)
     if type(error).__name__ == "Exit":
@@ -120,25 +120,11 @@ def _starved(error: Exception) -> str:
     )
 
 
-def _usage_message(error: Any, arguments: list[str]) -> str:
-    """One line about a misused option that names the value given, which typer's own message may leave out."""
-    from ttt_batch.cli import COMMANDS
-
-    message = " ".join(str(error.format_message()).split()).rstrip(".")
-    manual = f"ttt-batch {arguments[0]} --help" if arguments and arguments[0] in COMMANDS else "ttt-batch --help"
-    for name in getattr(getattr(error, "param", None), "opts", []):
-        for before, value in itertools.pairwise([*arguments, ""]):
-            if before == name and value not in message:
-                return f"{message}, not {value!r} (see {manual})"
-            if before.startswith(f"{name}="):
-                return f"{message}, not {before.partition('=')[2]!r} (see {manual})"
-    return f"{message} (see {manual})"
-
-
 def _fail(message: str, status: int) -> int:
     from ttt_batch.console import tell
 
-    tell(f"ttt-batch: {message}")
+    # A command in a message stays as it is, with the spaces that its paths have.
+    tell(f"ttt-batch: {' '.join(message.splitlines())}")
     return status
 
 

@@ -20,7 +20,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ttt_batch.compile import inlined
-from ttt_batch.errors import UsageError
+from ttt_batch.errors import UsageError, quoted
+from ttt_batch.naming import fold
+from ttt_batch.quantities import Number, exact_number, whole
 
 AUTO = "auto"
 DENSE_POINTS, PER_OCTAVE = 32, 8
@@ -46,14 +48,13 @@ def make_batches(batch: int | str, most: int = MAX_GAMES) -> Batches:
     return Batches(int(batch), int(batch), 1)
 
 
-def parse_batch(text: int | str) -> int | str:
-    """Read a number of games or `auto`.  Raises UsageError."""
-    if text == AUTO or not isinstance(text, str):
-        return text
-    try:
-        return int(text.replace("_", ""))
-    except ValueError:
-        raise UsageError(f"batch {text!r} is not a number of games; give one, e.g. 16384, or auto") from None
+def parse_batch(text: Number) -> int | str:
+    """Read a number of games, up to MAX_GAMES, or `auto`.  Raises UsageError."""
+    if isinstance(text, str) and fold(text) == AUTO:
+        return AUTO
+    if isinstance(text, str) and exact_number(text) is None:
+        raise UsageError(f"batch {quoted(text)} is not a number of games; give one, e.g. 16384 or 10k, or auto")
+    return whole("batch", text, 1, MAX_GAMES)
 
 
 def batch_bounds(batches: Batches, game: int) -> tuple[int, int]:

@@ -19,11 +19,12 @@ import numpy as np
 
 from ttt_batch.board import Board
 from ttt_batch.compile import JIT_DISABLED, check_cache
-from ttt_batch.config import make_config, whole
+from ttt_batch.config import make_config
 from ttt_batch.errors import TttBatchError, UsageError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.play.random_play import random_games
 from ttt_batch.processors import available_threads, processor_name
+from ttt_batch.quantities import Number, real, whole
 from ttt_batch.recorder import Recorder, exact_judge
 from ttt_batch.trainers import Trainer, make_trainer
 from ttt_batch.version import VERSION
@@ -79,7 +80,7 @@ class Figure:
 
 
 def bench(
-    *, seconds: float = SECONDS, threads: int | None = None, progress: Callable[[int, int], None] | None = None
+    *, seconds: Number = SECONDS, threads: Number | None = None, progress: Callable[[int, int], None] | None = None
 ) -> list[Figure]:
     """Measure random play, learning with each engine and learner, 1, 2, 4, ... threads, and evaluation.
 
@@ -90,10 +91,11 @@ def bench(
     progress: called before each measurement and after the last one with how many are done of how many.
     Raises UsageError, and TttBatchError where kernels are not compiled at all.
     """
-    subjects = list(_subjects(check(seconds, threads)))
+    time_to_take, most = check(seconds, threads)
+    subjects = list(_subjects(most))
     report, done, total = progress or (lambda *_: None), 0, len(subjects) * (ROUNDS + 1)
     # Finding out how many steps a slot takes costs a slot and a half on average.
-    slot = seconds / (len(subjects) * (ROUNDS + 1.5))
+    slot = time_to_take / (len(subjects) * (ROUNDS + 1.5))
     steps = []
     for _, _, work in subjects:
         report(done, total)
@@ -109,13 +111,15 @@ def bench(
     return [figure for figure, _, _ in subjects]
 
 
-def check(seconds: float, threads: int | None) -> int:
-    """The number of threads to go up to, where `bench` can be called with these.  Raises what `bench` raises."""
-    if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
-        raise UsageError(f"seconds {seconds:g} is outside {LEAST_SECONDS:g} .. {MOST_SECONDS:g}; give a number in it")
+def check(seconds: Number, threads: Number | None) -> tuple[float, int]:
+    """Seconds and the number of threads to go up to, if `bench` can take these.  Raises what `bench` raises."""
+    limits = f"{LEAST_SECONDS:g} .. {MOST_SECONDS:g}"
+    number = real("seconds", seconds, f"one in {limits}, e.g. 15")
+    if not LEAST_SECONDS <= number <= MOST_SECONDS:
+        raise UsageError(f"seconds {number:g} is outside {limits}; give a number in it")
     if JIT_DISABLED:
         raise TttBatchError("NUMBA_DISABLE_JIT is set: there is no compiled kernel to measure; unset it first")
-    return available_threads() if threads is None else whole("threads", threads, 1, 1024)
+    return number, available_threads() if threads is None else whole("threads", threads, 1, 1024)
 
 
 def prepare(report: Callable[[str, float, int, int], None] | None = None) -> None:

@@ -8,7 +8,7 @@ import functools
 import re
 from dataclasses import dataclass
 
-from ttt_batch.errors import BoardError
+from ttt_batch.errors import BoardError, quoted
 
 EMPTY, FIRST, SECOND = 0, 1, 2
 UNFINISHED, FIRST_WINS, SECOND_WINS, DRAW = 0, 1, 2, 3
@@ -143,30 +143,6 @@ class Board:
         """Cells of every completed line; empty where there is none."""
         return frozenset(cell for line in self.completed_lines(position) for cell in line)
 
-    def parse_position(self, text: str) -> Position:
-        """Read a position from text: rows of X, O and `.` (or `-`, `_`), separated by spaces, `/` or nothing.
-
-        Raises BoardError for another size, another character, or a number of marks that no game reaches.
-        """
-        compact = re.sub(r"[\s/|]+", "", text).upper()
-        if len(compact) != self.cells:
-            raise BoardError(
-                f"position {text!r} has {len(compact)} cells; board {self.name} has {self.cells} "
-                f"(write {self.rows} rows of X, O and '.', e.g. {'/'.join(['.' * self.cols] * self.rows)})"
-            )
-        marks = []
-        for character in compact.replace("-", ".").replace("_", "."):
-            if character not in MARKS:
-                raise BoardError(f"position {text!r}: {character!r} is none of X, O and '.'")
-            marks.append(MARKS.index(character))
-        position = tuple(marks)
-        if position.count(FIRST) - position.count(SECOND) not in (0, 1):
-            raise BoardError(
-                f"position {text!r} has {position.count(FIRST)} X and {position.count(SECOND)} O; X moves first, "
-                "so X must have as many marks as O or one more"
-            )
-        return position
-
     def format_position(self, position: Position) -> str:
         """Write a position as rows of X, O and `.` separated by spaces."""
         text = "".join(MARKS[mark] for mark in position)
@@ -181,17 +157,21 @@ class Board:
         return f"{'a' + letters if col >= 26 else letters}{row + 1}"  # aa follows z; no board has more than 36 columns
 
 
-def parse_board(text: str) -> Board:
-    """Read `RxC` or `RxCxK` (k defaults to the shorter side), `-misere` or `-exact` or both behind it.
+def parse_board(text: str | Board) -> Board:
+    """Read `RxC` or `RxCxK` (k defaults to the shorter side), `-misere` or `-exact` or both behind it; a board is one.
 
     Raises BoardError.
     """
+    if isinstance(text, Board):
+        return text
     match = re.fullmatch(
-        r"\s*(\d{1,3})\s*x\s*(\d{1,3})(?:\s*x\s*(\d{1,3}))?(-misere)?(-exact)?\s*", text, re.IGNORECASE | re.ASCII
+        r"\s*(\d{1,3})\s*[x×]\s*(\d{1,3})(?:\s*[x×]\s*(\d{1,3}))?[-_\s]*(misere)?[-_\s]*(exact)?\s*",
+        text if isinstance(text, str) else "",
+        re.IGNORECASE | re.ASCII,
     )
     if match is None:
         raise BoardError(
-            f"board {text!r} is not of the form ROWSxCOLUMNS or ROWSxCOLUMNSxK, e.g. 3x3 or 4x4x3, "
+            f"board {quoted(text)} is not of the form ROWSxCOLUMNS or ROWSxCOLUMNSxK, e.g. 3x3 or 4x4x3, "
             "with -misere or -exact behind it for a variant"
         )
     rows, cols = int(match[1]), int(match[2])

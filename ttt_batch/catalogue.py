@@ -22,7 +22,7 @@ from ttt_batch.spaces import Space, check_enumerable, choose_space, most_positio
 
 FIRST_WINS, DRAWN, SECOND_WINS = 1, 0, -1
 
-_SOLUTION = Kind(TttBatchError, "--solution")
+_SOLUTION = Kind(TttBatchError, "solution")
 """A solution's file, as `outputs` speaks of it."""
 
 
@@ -70,12 +70,13 @@ def known_boards() -> list[Entry]:
     return [_entry(parse_board(name), *found) for name, found in KNOWN.items()]
 
 
-def measure(board: Board, symmetry: str = "auto") -> Entry:
+def measure(board: Board | str, symmetry: str = "auto") -> Entry:
     """Count a board and solve it, where it can be enumerated; where it cannot, what the catalogue says.
 
     Raises UsageError for a symmetry that is none, and BoardError for a board that does not fit into memory.
     """
-    config = make_config(board=board.name, symmetry=symmetry)
+    config = make_config(board=board, symmetry=symmetry)
+    board = config.shape
     if config.grown:
         known = KNOWN.get(board.name, (None, None, None))
         return _entry(board, *known, space=Space(True, config.symmetry))
@@ -92,14 +93,15 @@ def check_solution(path: Path, *, overwrite: bool) -> None:
     _SOLUTION.check(path, overwrite=overwrite)
 
 
-def write_solution(board: Board, path: Path, symmetry: str = "auto", *, overwrite: bool = False) -> int:
+def write_solution(board: Board | str, path: Path, symmetry: str = "auto", *, overwrite: bool = False) -> int:
     """Write every position of a board with its result under best play; return how many they are.
 
     An `.npz` of `code` (int64), `outcome` (int8: 0 unfinished, 1 first wins, 2 second wins, 3 draw), `ply` (int8) and
     `value` (int8: 1 first wins, 0 draw, -1 second wins), and whether they are classes: `symmetry` (bool).
     Raises BoardError where the board cannot be enumerated, UsageError and TttBatchError as `check_solution` does.
     """
-    config = make_config(board=board.name, symmetry=symmetry)
+    config = make_config(board=board, symmetry=symmetry)
+    board = config.shape
     check_enumerable(board, Space(config.grown, config.symmetry), "a solution")
     check_space(config, free_memory())
     check_solution(path, overwrite=overwrite)

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ttt_batch.batches import MAX_GAMES
-from ttt_batch.errors import RunFileError, UsageError
+from ttt_batch.errors import RunFileError, UsageError, quoted
 from ttt_batch.files import shown
+from ttt_batch.naming import fold
+from ttt_batch.quantities import exact_number, whole
 from ttt_batch.rewriting import RewrittenRun
 from ttt_batch.run import Run
 
@@ -29,16 +31,17 @@ class Every:
 
 
 def parse_every(text: str) -> Every:
-    """Read `30s`, `1000000games` or `never`.  Raises UsageError."""
-    plain = text.replace(" ", "").replace("_", "").replace(",", "")
-    if plain == "never":
+    """Read `30s`, `1Mgames` or `never`.  Raises UsageError."""
+    name = "checkpoint-every"
+    if fold(text) == "never":
         return Every()
-    if match := re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)s", plain):
-        return Every(seconds=float(match[1]))
-    match = re.fullmatch(r"(\d{1,16})games", plain)
-    if match and 1 <= int(match[1]) <= MAX_GAMES:
-        return Every(games=int(match[1]))
-    raise UsageError(f"checkpoint-every {text!r} is none of 30s, 1000000games and never; give one of these forms")
+    if match := re.fullmatch(r"(.+?) ?games?", text.strip(), re.IGNORECASE):
+        return Every(games=whole(name, match[1], 1, MAX_GAMES))
+    match = re.fullmatch(r"(.+?) ?s", text.strip(), re.IGNORECASE)
+    seconds = exact_number(match[1]) if match else None
+    if seconds is None or not 0 <= seconds < 10**9:
+        raise UsageError(f"{name} {quoted(text)} is none of 30s, 1Mgames and never; give one of these forms")
+    return Every(seconds=float(seconds))
 
 
 class Checkpoints:

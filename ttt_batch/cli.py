@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from ttt_batch.commands import catalogues, files, judge, machine, pictures, play, train
+from ttt_batch.commands.usage import Command, Program
 
 app = typer.Typer(
+    cls=Program,
     help="Batch simulator and tabular self-play laboratory for tic-tac-toe and small m,n,k boards.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -58,4 +60,4 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
 """Each command with its line in `--help`; a terminal of 80 columns shows 64 characters of it."""
 
 for name, (command, line) in COMMANDS.items():
-    app.command(name, short_help=line)(command)
+    app.command(name, cls=Command, short_help=line)(command)

@@ -9,11 +9,13 @@ from typing import Any
 from ttt_batch.batches import AUTO, MAX_GAMES, Batches, make_batches, parse_batch
 from ttt_batch.board import Board, parse_board
 from ttt_batch.enumeration import enumerate_graph
-from ttt_batch.errors import RunFileError, UsageError
+from ttt_batch.errors import RunFileError, UsageError, option, quoted
 from ttt_batch.graph import Graph
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Settings
+from ttt_batch.naming import choose, choose_seat
 from ttt_batch.play.walk import MAX_WALKED
+from ttt_batch.quantities import Number, any_seed, real, whole
 from ttt_batch.schedules import Schedule, parse_schedule
 from ttt_batch.spaces import check_enumerable, choose_space, space_of
 from ttt_batch.state import LARGEST
@@ -25,7 +27,9 @@ where few positions of a batch would be met twice."""
 SMALL_CELLS = 9
 """Cells up to which the engine that lays out whole courses plays; larger boards are played ply by ply."""
 
-ENGINES = ("walk", "flow", "given")
+ENGINES = ("walk", "flow")
+GIVEN = "given"
+"""The engine of a run whose games were not played here."""
 
 SEATS = {"first": (0, 0), "second": (1, 1), "both": (0, 1), "": (-1, -1)}
 """The learner's seat in batches of even and odd numbers; -1 in self-play."""
@@ -134,30 +138,33 @@ class Config:
 def make_config(
     *,
     learner: str = "td",
-    board: str = "3x3",
-    epsilon: float | str | None = None,
-    alpha: float | str | None = None,
-    gamma: float | None = None,
-    draw_worth: tuple[float, float] | None = None,
-    batch: int | str | None = None,
+    board: str | Board = "3x3",
+    epsilon: Number | None = None,
+    alpha: Number | None = None,
+    gamma: Number | None = None,
+    draw_worth: tuple[Number, Number] | str | None = None,
+    batch: Number | None = None,
     engine: str = "walk",
-    seed: int = 0,
+    seed: Number = 0,
     symmetry: bool | str = "auto",
     horizon: int = 0,
     start: str = "",
     opponent: str = "",
     seat: str = "",
 ) -> Config:
-    """Check every value and fill in the learner's defaults.  Raises UsageError."""
-    defaults = learner_named(learner).defaults
-    if engine not in ENGINES:
-        raise UsageError(f"unknown engine {engine!r}; choose walk or flow")
+    """Check every value, read what is text, spell names as they are spelled here, and fill in the learner's defaults.
+
+    Raises UsageError.
+    """
+    chosen = learner_named(learner)
+    defaults = chosen.defaults
+    if engine != GIVEN:
+        engine = choose("engine", engine, ENGINES)
     shape = parse_board(board)
-    space = choose_space(shape, symmetry, prefers=learner_named(learner).prefers_symmetry)
+    space = choose_space(shape, symmetry, prefers=chosen.prefers_symmetry)
     if batch is None:
         batch = 1 if space.grown and engine == "walk" else DEFAULT_BATCH
-    if seat not in SEATS:
-        raise UsageError(f"unknown seat {seat!r}; choose first, second or both")
+    seat = choose_seat(seat, "both") if seat else ""
     schedules = (
         parse_schedule("epsilon", defaults.epsilon if epsilon is None else epsilon, positive=False),
         parse_schedule("alpha", defaults.alpha if alpha is None else alpha, positive=True),
@@ -170,23 +177,16 @@ def make_config(
         raise UsageError(f"seat {seat!r} goes with an opponent; name one, or leave the seat out for self-play")
     if opponent and not seat:
         raise UsageError(f"opponent {opponent} needs the learner's seat; choose first, second or both")
-    worth = defaults.draw_worth if draw_worth is None else draw_worth
-    for number in worth:
-        if not -LARGEST <= number <= LARGEST:  # NaN is not, either
-            raise UsageError(
-                f"draw worth {number} is no number from {-LARGEST:g} to {LARGEST:g}; a win is worth 1: give two "
-                "numbers such as 0.5,0.5"
-            )
     return Config(
         board=shape.name,
-        learner=learner,
+        learner=chosen.name,
         epsilon=schedules[0].text,
         alpha=schedules[1].text,
         gamma=_fraction("gamma", defaults.gamma if gamma is None else gamma),
-        draw_worth=(float(worth[0]), float(worth[1])),
+        draw_worth=_worths(defaults.draw_worth if draw_worth is None else draw_worth),
         batch=_batch(batch, engine),
         engine=engine,
-        seed=whole("seed", seed, -(2**63), 2**63 - 1),
+        seed=any_seed(seed),
         horizon=whole("horizon", horizon, 0, MAX_GAMES) if any(s.by_games for s in schedules) else 0,
         start=start,
         opponent=opponent,
@@ -234,32 +234,39 @@ def _not_usable(finding: str) -> RunFileError:
     )
 
 
-def whole(name: str, value: int, low: int, high: int) -> int:
-    """Return `value` where it is a whole number from `low` to `high`.  Raises UsageError."""
-    if isinstance(value, bool) or not (isinstance(value, int) or float(value).is_integer()):
-        raise UsageError(f"{name} {value!r} is not a whole number; give one from {low:,} to {high:,}")
-    if not low <= value <= high:
-        raise UsageError(f"{name} {value:,} is outside {low:,} .. {high:,}")
-    return int(value)
-
-
-def _batch(batch: int | str, engine: str) -> int | str:
+def _batch(batch: Number, engine: str) -> int | str:
     """Return `batch` as the configuration keeps it.  Raises UsageError where the engine cannot play such batches."""
     games = parse_batch(batch)
     if not isinstance(games, str):
-        games = whole("batch", games, 1, MAX_GAMES)
         if engine == "flow" and games == 1:
-            raise UsageError("batch 1 belongs to --engine walk, which plays games one by one; flow takes 2 or more")
+            walk = option("engine", "walk")
+            raise UsageError(f"batch 1 belongs to {walk}, which plays games one by one; flow takes 2 or more")
         if engine == "walk" and games > MAX_WALKED:
             raise UsageError(
-                f"batch {games:,} is more than the {MAX_WALKED:,} games that --engine walk plays in one batch; "
-                "choose --engine flow"
+                f"batch {games:,} is more than the {MAX_WALKED:,} games that {option('engine', 'walk')} plays in one "
+                f"batch; choose {option('engine', 'flow')}"
             )
     return games
 
 
-def _fraction(name: str, value: float) -> float:
+def _fraction(name: str, value: Number) -> float:
     """Return `value` where it lies in [0, 1]; NaN does not.  Raises UsageError."""
-    if not 0.0 <= value <= 1.0:
+    number = real(name, value, "one in [0, 1], e.g. 0.9 or 90%", shares=True)
+    if not 0.0 <= number <= 1.0:
         raise UsageError(f"{name} {value} is outside [0, 1]; give a number in it, e.g. 0.9")
-    return float(value)
+    return number
+
+
+def _worths(given: tuple[Number, Number] | str) -> tuple[float, float]:
+    """What a draw is worth to either player, from a pair or from `A,B` (or `A` for both).  Raises UsageError."""
+    parts = given.split(",") if isinstance(given, str) else list(given)
+    expected = "two numbers such as 0.5,0.5"
+    if len(parts) not in (1, 2):
+        raise UsageError(f"draw worth {quoted(given)} is not one or two numbers; give {expected}")
+    numbers = [real("draw worth", part, expected) for part in parts]
+    for number in numbers:
+        if not -LARGEST <= number <= LARGEST:  # NaN is not, either
+            raise UsageError(
+                f"draw worth {number} is no number from {-LARGEST:g} to {LARGEST:g}; a win is worth 1: give {expected}"
+            )
+    return numbers[0], numbers[-1]

@@ -1,6 +1,20 @@
-"""The package's exceptions: each is one line for a person, with the exit status it deserves."""
+"""The package's exceptions: each is one line for a person, with the exit status it deserves.
+
+A message names its remedy as the reader writes it: an option of a command, or a parameter in Python (`option`).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from ttt_batch.escapes import one_line
+
+LONGEST = 60
+"""Characters of what was given that a message repeats."""
+
+_COMMAND_LINE = ContextVar("command_line", default=False)
+_OTHER_NAMES = {"seat": "as", "form": "format"}
+"""Parameters whose option has another name."""
 
 
 class TttBatchError(Exception):
@@ -37,3 +51,40 @@ class RunFileError(TttBatchError):
 
 class TakenError(RunFileError):
     """The name is in use, by a file or by a process that is about to write one; another name is free."""
+
+
+@contextmanager
+def command_line_words() -> Iterator[None]:
+    """Meanwhile messages speak of options instead of parameters: a person typed a command."""
+    before = _COMMAND_LINE.set(True)
+    try:
+        yield
+    finally:
+        _COMMAND_LINE.reset(before)
+
+
+def option(name: str, value: object = None) -> str:
+    """A parameter in a message, as the reader writes it: `--engine walk` in a command, `engine='walk'` in Python.
+
+    value: None for the name alone, True for a switch; text in capitals stands for any value.
+    """
+    if _COMMAND_LINE.get():
+        dashed = f"--{_OTHER_NAMES.get(name, name).replace('_', '-')}"
+        return dashed if value is None or value is True else f"{dashed} {value}"
+    if value is None:
+        return name
+    return f"{name}={value if isinstance(value, str) and value.isupper() else repr(value)}"
+
+
+def with_option(name: str) -> str:
+    """` with --out` in a command; nothing in Python, where it may be a parameter of another name."""
+    return f" with {option(name)}" if _COMMAND_LINE.get() else ""
+
+
+def quoted(given: object) -> str:
+    """What was given, for a message: on one line, safe for any terminal, and not longer than a line can be."""
+    try:
+        text = ascii(given)
+    except ValueError:  # Python writes no number of more than 4,300 digits
+        text = "with thousands of digits"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

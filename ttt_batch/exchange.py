@@ -10,14 +10,20 @@ from numpy.typing import NDArray
 from ttt_batch.board import Board
 from ttt_batch.config import make_config
 from ttt_batch.errors import BoardError
-from ttt_batch.formats import ActionTable, FormatError, Listing, Player, ValueTable, format_named, read, write
+from ttt_batch.files import shown
+from ttt_batch.formats import FORMATS, ActionTable, FormatError, Listing, Player, ValueTable, format_named, read, write
 from ttt_batch.formats.tables import (
     action_by_code,
     edges_from_action,
+    edges_from_listing,
     listing,
+    of_classes,
     value_by_code,
+    values_from_listing,
     values_from_table,
 )
+from ttt_batch.learners import learner_named
+from ttt_batch.naming import choose_seat
 from ttt_batch.policy import chosen_edges
 from ttt_batch.provenance import Clock
 from ttt_batch.recorder import record_once
@@ -42,13 +48,14 @@ def export_run(
             f"export needs a board whose positions are all known, and {run.board.name} is not; "
             "read the run file itself: states/code says which position each row of its table is"
         )
-    if Listing not in format_named(to).forms and run.board.cells > DENSE_CELLS:
+    form = format_named(to)
+    if Listing not in form.forms and run.board.cells > DENSE_CELLS:
         raise BoardError(
-            f"format {to} has an entry for each of the {3**run.board.cells:,} codes of {run.board.name}; "
-            "choose npz, json or parquet"
+            f"format {form.name} has an entry for each of the {3**run.board.cells:,} codes of {run.board.name}; "
+            f"choose {_joined_lists()}"
         )
     table: ValueTable | ActionTable | Listing
-    if Listing in format_named(to).forms:
+    if Listing in form.forms:
         chosen = chosen_edges(run.graph, run.policy)
         numbers: dict[str, Any] = {"q": run.tables.q} if _has_actions(run) else {"values": _both_players(run)}
         table = listing(run.graph, chosen, run.board.cells, **numbers)
@@ -56,7 +63,7 @@ def export_run(
         table = action_by_code(run.graph, run.tables.q, _background(run))
     else:
         table = value_by_code(run.graph, _both_players(run), run.board.cells)
-    return write(to, table, run.board, files, player=player, overwrite=overwrite)
+    return write(form.name, table, run.board, files, player=player, overwrite=overwrite)
 
 
 def import_tables(
@@ -64,7 +71,7 @@ def import_tables(
     learner: str,
     *,
     form: str | None = None,
-    board: str = "3x3",
+    board: str | Board = "3x3",
     player: Player | None = None,
     command: str = "",
     **options: Any,
@@ -76,31 +83,54 @@ def import_tables(
     keep the learner's start values.  Raises UsageError and FormatError.
     """
     files = [Path(path) for path in paths]
-    config = make_config(learner=learner, board=board, batch=1, engine="given", symmetry="off", **options)
-    if config.shape.cells > DENSE_CELLS:
-        raise BoardError(f"tables of other programs are read up to {DENSE_CELLS} cells; {config.board} has more")
+    settings: dict[str, Any] = {"learner": learner, "board": board, "batch": 1, "engine": "given", **options}
+    config = make_config(symmetry="off", **settings)
+    actions = "q" in learner_named(config.learner).fields
+    form_used = format_named(form or _told_from(files[0], actions))
+    kind: Any = Listing if Listing in form_used.forms else ActionTable if actions else ValueTable
+    if kind is not Listing and config.shape.cells > DENSE_CELLS:
+        raise BoardError(
+            f"format {form_used.name} is read up to {DENSE_CELLS} cells, and {config.board} has more; "
+            f"choose {_joined_lists()}"
+        )
+    table = read(form_used.name, files, config.shape, kind, player=player)
+    if isinstance(table, Listing) and of_classes(table, config.shape):
+        config = make_config(symmetry="on", **settings)
     run = Run(config, None, 0, {})
     run.tables = run.learner.start(run.graph, run.worth, np.random.default_rng(config.seed % 2**64))
-    actions = _has_actions(run)
-    name = form or _told_from(files[0], actions)
-    kind: Any = ActionTable if actions else ValueTable
-    table = read(name, files, run.board, kind, player=player)
+    only_second = len(files) == 1 and player is not None and choose_seat(player) == "second"
     try:
-        if isinstance(table, ActionTable):
-            run.tables.q[:] = edges_from_action(run.graph, table)
-            run.background = table.q
-        else:
-            values = values_from_table(run.graph, table, _both_players(run))
-            if run.learner.zero_sum:
-                only_second = len(files) == 1 and player == "second"
-                run.tables.value[:] = 0.0 - values[1] if only_second else values[0]
-            else:
-                run.tables.value[:] = values
+        _fill(run, table, only_second=only_second)
     except FormatError as error:
-        raise FormatError(f"{files[0]}: {error}") from None
+        raise FormatError(f"{shown(files[0])}: {error}") from None
     run.statistics = record_once(run)
     run.provenance = Clock().provenance(command)
     return run
+
+
+def _fill(run: Run, table: ValueTable | ActionTable | Listing, *, only_second: bool) -> None:
+    """Put a table into the tables of a run.  only_second: it has the second player's values alone."""
+    if isinstance(table, Listing) and (table.q is not None) != _has_actions(run):
+        found = "action values" if table.q is not None else "position values"
+        raise FormatError(f"the file holds {found}, and {run.config.learner} has others; name another file or learner")
+    if isinstance(table, ActionTable):
+        run.tables.q[:] = edges_from_action(run.graph, table)
+        run.background = table.q
+    elif isinstance(table, Listing) and table.q is not None:
+        run.tables.q[:] = edges_from_listing(run.graph, table)
+    else:
+        into = values_from_listing if isinstance(table, Listing) else values_from_table
+        values = into(run.graph, table, _both_players(run))  # type: ignore[arg-type]
+        if run.learner.zero_sum:
+            run.tables.value[:] = 0.0 - values[1] if only_second else values[0]
+        else:
+            run.tables.value[:] = values
+
+
+def _joined_lists() -> str:
+    """The formats that list states."""
+    names = [form.name for form in FORMATS.values() if Listing in form.forms]
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _has_actions(run: Run) -> bool:
@@ -115,8 +145,9 @@ def _both_players(run: Run) -> NDArray[np.float64]:
 
 def _told_from(path: Path, actions: bool) -> str:
     """The format of a file, by its name and the kind of table that is wanted."""
-    if path.suffix.lower() == ".csv":
-        return "csv"
+    for form in FORMATS.values():
+        if form.suffix == path.suffix.lower() and (form.name == "csv" or Listing in form.forms):
+            return form.name
     return "raw" if actions else "pickle"
 
 

@@ -7,24 +7,27 @@ reads whole files, thousands of lines at a time.  A line that it cannot read com
 from collections.abc import Iterator
 
 from ttt_batch.board import EMPTY, UNFINISHED, Board
-from ttt_batch.errors import UsageError
+from ttt_batch.errors import LONGEST, UsageError, option
 from ttt_batch.games import GamesError
-from ttt_batch.notation import LONGEST, named_cell
+from ttt_batch.notation import named_cell
+from ttt_batch.quantities import Number
 from ttt_batch.wording import counted
 
 DIGITS = 3
 """Digits of a cell's number at most."""
 
-FROM_ONE = "--cells-from 1"
-"""What to choose for files whose cells count from 1."""
-
 Moves = list[tuple[int, bool]]
 """The cells of a game, from 0, and whether each move explored."""
 
 
-def checked_base(cells_from: int) -> int:
+def from_one() -> str:
+    """What to choose for files whose cells count from 1, for messages."""
+    return option("cells_from", 1)
+
+
+def checked_base(cells_from: Number) -> int:
     """0 or 1, from which the numbers of cells count.  Raises UsageError for others."""
-    if cells_from not in (0, 1):
+    if str(cells_from) not in ("0", "1"):
         raise UsageError(f"cells from {cells_from}: the numbers of cells count from 0 or from 1; choose one of them")
     return int(cells_from)
 
@@ -70,7 +73,7 @@ def _words(text: str, board: Board, cells_from: int) -> Iterator[tuple[str, int,
 def _numbers_of_cells(board: Board, cells_from: int) -> str:
     """What a message adds about a number that no cell has."""
     numbers = f"cells count from {cells_from} in game files, {cells_from} to {board.cells - 1 + cells_from}"
-    return f": {numbers}; choose {FROM_ONE} if these count from 1" if cells_from == 0 else f": {numbers}"
+    return f": {numbers}; choose {from_one()} if these count from 1" if cells_from == 0 else f": {numbers}"
 
 
 def _quoted(word: str) -> str:

@@ -14,9 +14,11 @@ import numpy as np
 from ttt_batch.board import Board
 from ttt_batch.compile import inlined, kernel
 from ttt_batch.enumeration import Places, completes, make_places
-from ttt_batch.game_notation import DIGITS, FROM_ONE, checked_base, parse_line
+from ttt_batch.errors import option
+from ttt_batch.game_notation import DIGITS, checked_base, from_one, parse_line
 from ttt_batch.game_source import FIRST_END, LONGEST_LINE
 from ttt_batch.games import CellGames, GamesError
+from ttt_batch.quantities import Number
 
 TAB, NEWLINE, RETURN, SPACE, BANG, HASH = (ord(sign) for sign in "\t\n\r !#")
 ZERO, NINE, A, Z = (ord(sign) for sign in "09az")
@@ -138,7 +140,7 @@ class GameReader:
     """
 
     def __init__(
-        self, board: Board, *, occupied: bool, cells_from: int = 0, name: str = "games", skip_bad: bool = False
+        self, board: Board, *, occupied: bool, cells_from: Number = 0, name: str = "games", skip_bad: bool = False
     ) -> None:
         self._board, self._occupied, self._first = board, occupied, checked_base(cells_from)
         self._name, self._skip_bad = name, skip_bad
@@ -185,9 +187,9 @@ class GameReader:
         except GamesError as error:
             message = f"{self._name}, line {at[LINES]}: {error}"
             if not self._skip_bad:
-                remedy = "fix the line, or leave such lines out with --skip-bad"
-                if self._first == 0 and FROM_ONE not in message and self._is_game(line, 1):
-                    remedy = f"counted from 1 it is a whole game: choose {FROM_ONE}, {remedy}"
+                remedy = f"fix the line, or leave such lines out with {option('skip_bad', True)}"
+                if self._first == 0 and from_one() not in message and self._is_game(line, 1):
+                    remedy = f"counted from 1 it is a whole game: choose {from_one()}, {remedy}"
                 raise GamesError(f"{message}; {remedy}") from None
             self.skipped.add(message)
             return

@@ -23,7 +23,7 @@ class GamesError(TttBatchError):
     """A game that the rules do not allow, or a line that is no game."""
 
 
-GAMES_FILE = Kind(GamesError, "--record", "write games to")
+GAMES_FILE = Kind(GamesError, "record", "write games to")
 """Files of games, as `outputs` speaks of them."""
 
 _AT_ONCE = 1 << 16

@@ -9,7 +9,8 @@ import numpy as np
 
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.config import Config, make_config
-from ttt_batch.errors import UsageError
+from ttt_batch.errors import UsageError, option
+from ttt_batch.game_notation import from_one
 from ttt_batch.game_reader import GameReader, Skipped
 from ttt_batch.game_source import STANDARD_INPUT, GameFile, GameLines
 from ttt_batch.games import CellGames, GamesError, on_graph
@@ -22,6 +23,7 @@ from ttt_batch.outputs import check_distinct
 from ttt_batch.plans import check_origin
 from ttt_batch.play.counts import outcomes_of
 from ttt_batch.provenance import Clock
+from ttt_batch.quantities import Number
 from ttt_batch.recorder import record_once
 from ttt_batch.resuming import table_digest
 from ttt_batch.rewriting import RewrittenRun, warn_python
@@ -49,7 +51,7 @@ def learn_from(
     run: Run | str | Path | None = None,
     name: str = "",
     skip_bad: bool = False,
-    cells_from: int | None = None,
+    cells_from: Number | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
     progress: Callable[[Learnt], None] | None = None,
@@ -76,7 +78,7 @@ def learn_from(
     Raises GamesError, also if there is no game at all, UsageError, BoardError and RunFileError.
     """
     if out is not None and isinstance(games, str | Path) and str(games) != STANDARD_INPUT:
-        check_distinct([("--out", Path(out))], [("GAMES", Path(games))])
+        check_distinct([(option("out"), Path(out))], [("GAMES", Path(games))])
     # Held before the run is read: it may be the file of `out`, and another process may write that until then.
     held = None if out is None else RewrittenRun(Path(out), overwrite=overwrite, hold=True, say=warn or warn_python)
     with nullcontext() if held is None else closing(held):
@@ -89,7 +91,7 @@ def learn_from(
         reader = GameReader(
             config.shape,
             occupied=learner_named(config.learner).occupied,
-            cells_from=cells_from or 0,
+            cells_from=0 if cells_from is None else cells_from,
             name=name,
             skip_bad=skip_bad,
         )
@@ -101,8 +103,7 @@ def learn_from(
             raise GamesError(_no_games(name, reader.skipped))
         if warn is not None and cells_from is None and 0 < reader.lowest < config.shape.cells:
             warn(
-                f"no game in {name} uses cell 0: cells count from 0 in game files; "
-                "choose --cells-from 1 if these do not"
+                f"no game in {name} uses cell 0: cells count from 0 in game files; choose {from_one()} if these do not"
             )
         result = pupil.result(clock)
         result.provenance = clock.provenance(command)
@@ -126,7 +127,7 @@ def given_config(learner: str | None, origin: Run | None, **options: Any) -> Con
         raise UsageError("name a learner, or a run to go on from")
     given = {key: value for key, value in options.items() if value is not None}
     if origin is not None:
-        if learner not in (None, origin.config.learner):
+        if learner is not None and learner_named(learner).name != origin.config.learner:
             raise UsageError(f"the run was made by {origin.config.learner}, not {learner}; leave the learner out")
         before = {
             key: getattr(origin.config, key)

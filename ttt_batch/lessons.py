@@ -21,7 +21,7 @@ from ttt_batch.rewriting import RewrittenRun, warn_python
 from ttt_batch.run import Run
 from ttt_batch.truth import Truth
 
-_RECORD = Kind(GamesError, "--record", "append games to")
+_RECORD = Kind(GamesError, "record", "append games to")
 
 
 class Lessons:

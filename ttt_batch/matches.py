@@ -16,9 +16,10 @@ import numpy as np
 
 from ttt_batch.board import DRAW, FIRST_WINS, UNFINISHED
 from ttt_batch.compile import kernel
-from ttt_batch.config import whole
 from ttt_batch.enumeration import outcome_after
 from ttt_batch.evaluation import match
+from ttt_batch.naming import choose
+from ttt_batch.quantities import Number, any_seed, whole
 from ttt_batch.run import SEATS, Evaluation, Run
 from ttt_batch.scripted import (
     PLAYERS,
@@ -32,7 +33,7 @@ from ttt_batch.scripted import (
     scripted_policy,
     seat_number,
 )
-from ttt_batch.search import BUDGET, Verdict, search
+from ttt_batch.search import BUDGET, MAX_BUDGET, Verdict, search
 from ttt_batch.streams import MATCHES, below, draw, game_base, stream_key
 from ttt_batch.ties import Ties
 from ttt_batch.truth import RESULTS
@@ -115,8 +116,8 @@ def play(
     player: str,
     seat: str,
     *,
-    games: int = GAMES,
-    seed: int = 0,
+    games: Number = GAMES,
+    seed: Number = 0,
     ties: Ties = "any",
     agent: Agent | None = None,
 ) -> Tally:
@@ -137,9 +138,9 @@ def play(
     return Tally(*(int(outcomes[outcome]) for outcome in (FIRST_WINS + number, DRAW, FIRST_WINS + 1 - number)))
 
 
-def _checked(games: int, seed: int) -> tuple[int, int]:
+def _checked(games: Number, seed: Number) -> tuple[int, int]:
     """The numbers of a match where they are possible.  Raises UsageError."""
-    return whole("games", games, 1, MAX_GAMES), whole("seed", seed, -(2**63), 2**63 - 1)
+    return whole("games", games, 1, MAX_GAMES), any_seed(seed)
 
 
 @dataclass(frozen=True)
@@ -180,9 +181,9 @@ def evaluate_grown(
     run: Run,
     players: Sequence[str] = PLAYERS,
     *,
-    games: int = GAMES,
-    seed: int = 0,
-    budget: int = BUDGET,
+    games: Number = GAMES,
+    seed: Number = 0,
+    budget: Number = BUDGET,
     ties: Ties = "any",
 ) -> GrownEvaluation:
     """Search for losses in both seats, and play matches against scripted players in both.  Raises UsageError.
@@ -192,6 +193,7 @@ def evaluate_grown(
     It works on enumerated boards, too, where `Run.evaluation` is exact in everything.
     """
     games, seed = _checked(games, seed)  # before a search that may take minutes
+    players, budget = [choose("player", player, PLAYERS) for player in players], whole("budget", budget, 1, MAX_BUDGET)
     agent = make_agent(run, ties)
     verdicts = {seat: search(run, seat, budget=budget, agent=agent) for seat in SEATS}
     matches = {
@@ -203,6 +205,7 @@ def evaluate_grown(
 
 def scripted_evaluation(run: Run, player: str, ties: Ties = "any") -> Evaluation:
     """Exact results of a run on an enumerated board against a scripted player.  Raises UsageError and BoardError."""
+    player = choose("player", player, PLAYERS)
     opponent, agent = scripted_policy(run, player), run.policy_on(run.graph, ties)
     second = match(run.graph, opponent, agent)
     return dataclasses.replace(

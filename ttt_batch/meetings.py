@@ -245,7 +245,7 @@ class Field:
 
 def make_field(runs: Sequence[Run], names: Sequence[str], ties: Ties = "any") -> Field:
     """Who takes part; ties: as for `Run.candidates`.  Raises UsageError and BoardError."""
-    check_ties(ties)
+    ties = check_ties(ties)
     if len(runs) != len(names):
         raise UsageError(f"{len(runs)} runs, but {len(names)} names; give one for each")
     for run, name in zip(runs, names, strict=True):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ttt_batch.config import Config
 from ttt_batch.enumeration import positions_of_ply
-from ttt_batch.errors import BoardError, UsageError
+from ttt_batch.errors import BoardError, UsageError, option, quoted
 from ttt_batch.learners import learner_named
 from ttt_batch.spaces import most_positions
 
@@ -31,7 +31,7 @@ def parse_memory(text: str | None) -> int:
         return free_memory() // 2
     found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,3})?)\s*([kmgt]?)i?b?\s*", text, re.IGNORECASE)
     if found is None or not float(found[1]) > 0:
-        raise UsageError(f"max-memory {text!r} is not a number of bytes; give one, such as 2GB or 500MB")
+        raise UsageError(f"max-memory {quoted(text)} is not a number of bytes; give one, such as 2GB or 500MB")
     return int(float(found[1]) * UNITS[found[2].lower()])
 
 
@@ -63,7 +63,7 @@ def rows_within(config: Config, max_bytes: int) -> int:
     if rows < 10_000:
         raise BoardError(
             f"{max_bytes:,} bytes hold {rows:,} positions of board {config.board}, fewer than 10,000; "
-            "raise --max-memory, or choose a smaller board"
+            f"raise {option('max_memory')}, or choose a smaller board"
         )
     return rows
 
@@ -79,8 +79,8 @@ def check_space(config: Config, max_bytes: int) -> None:
         edges = sum(
             positions_of_ply(config.shape, ply) * (config.shape.cells - ply) for ply in range(config.shape.cells)
         ) // (images if config.symmetry else 1)
-        remedy = "" if config.symmetry or images == 1 else f"--symmetry on takes a {images}th, or "
+        remedy = "" if config.symmetry or images == 1 else f"{option('symmetry', 'on')} takes a {images}th, or "
         raise BoardError(
             f"board {config.board} has up to {rows:,} rows with {edges:,} edges, which take up to "
-            f"{needed / 1e9:.1f} GB; {max_bytes / 1e9:.1f} GB may be used: {remedy}raise --max-memory"
+            f"{needed / 1e9:.1f} GB; {max_bytes / 1e9:.1f} GB may be used: {remedy}raise {option('max_memory')}"
         )

@@ -14,10 +14,7 @@ import re
 from collections.abc import Iterable
 
 from ttt_batch.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED, Board, Position
-from ttt_batch.errors import BoardError
-
-LONGEST = 60
-"""Characters of what was given that a message repeats."""
+from ttt_batch.errors import BoardError, quoted
 
 NO_CELL = -1
 """What a name stands for that no cell of the board has."""
@@ -40,7 +37,16 @@ def parse_any(text: str, board: Board) -> Position:
             return position_after(parse_moves(words, board), board)
         return check_possible(_position_of("".join(words), board), board)
     except BoardError as error:
-        raise BoardError(f"position {_quoted(text)}: {error}; {notations(board)}") from None
+        raise BoardError(f"position {quoted(text)}: {error}; {notations(board)}") from None
+
+
+def read_position(position: str | int | Position, board: Board) -> Position:
+    """Read a position given as text (see `parse_any`), as a code, or as the marks of all cells.  Raises BoardError."""
+    if isinstance(position, str):
+        return parse_any(position, board)
+    if isinstance(position, int):
+        return board.decode(position)
+    return position
 
 
 def notations(board: Board) -> str:
@@ -55,7 +61,7 @@ def _position_of(rows: str, board: Board) -> Position:
     marks = re.sub("[-_]", ".", re.sub("[/|]", "", rows.upper()))
     for mark in marks:
         if mark not in MARKS:
-            raise BoardError(f"{_quoted(mark)} is none of X, O and '.'")
+            raise BoardError(f"{quoted(mark)} is none of X, O and '.'")
     if len(marks) != board.cells:
         raise BoardError(f"{len(marks)} cells; board {board.name} has {board.cells}")
     return tuple(map(MARKS.index, marks))
@@ -75,9 +81,9 @@ def parse_moves(words: Iterable[str], board: Board) -> list[int]:
         turn = MARKS[2 - number % 2]
         if cell is None:
             last = board.cell_name(board.cells - 1)
-            raise BoardError(f"move {number}, {_quoted(word)}, names no cell; there are {board.cell_name(0)} to {last}")
+            raise BoardError(f"move {number}, {quoted(word)}, names no cell; there are {board.cell_name(0)} to {last}")
         if mark not in ("", turn):
-            raise BoardError(f"move {number}, {_quoted(word)}, is not {mark}'s: X and O take turns, and X begins")
+            raise BoardError(f"move {number}, {quoted(word)}, is not {mark}'s: X and O take turns, and X begins")
         cells.append(cell)
     return cells
 
@@ -137,9 +143,3 @@ def moves_text(board: Board, cells: Iterable[int], first: int = 0) -> str:
 def rows_text(board: Board, position: Position) -> str:
     """Write a position as `X.O/.X./...`."""
     return board.format_position(position).replace(" ", "/")
-
-
-def _quoted(text: str) -> str:
-    """What was given, on one line, safe for any terminal, and not longer than a line can be."""
-    quoted = ascii(text)
-    return quoted if len(quoted) <= LONGEST else f"{quoted[: LONGEST - 3]}..."

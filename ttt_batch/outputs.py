@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ttt_batch import files
-from ttt_batch.errors import RunFileError, TakenError, TttBatchError, UsageError
+from ttt_batch.errors import RunFileError, TakenError, TttBatchError, UsageError, option, with_option
 from ttt_batch.files import reason, shown
 
 
@@ -67,7 +67,8 @@ class Draft:
 class Kind:
     """One kind of output, and how what stands in its way is said.
 
-    error: what is raised.  option: the option that names another file.  writing: what is done to the file.
+    error: what is raised.  option: the option of commands that names another file, without its dashes.
+    writing: what is done to the file.
     """
 
     error: type[TttBatchError]
@@ -194,10 +195,11 @@ class Kind:
 
     def _taken(self, path: Path) -> TttBatchError:
         kind = TakenError if self.error is RunFileError else self.error
-        return kind(f"{shown(path)} exists already; replace it with --overwrite, or {self._say('name another file')}")
+        replaced = f"replace it with {option('overwrite', True)}"
+        return kind(f"{shown(path)} exists already; {replaced}, or {self._say('name another file')}")
 
     def _say(self, remedy: str) -> str:
-        return f"{remedy} with {self.option}" if self.option else remedy
+        return f"{remedy}{with_option(self.option)}" if self.option else remedy
 
     def _remedy(self, exc: BaseException) -> str:
         number = exc.errno if isinstance(exc, OSError) else None

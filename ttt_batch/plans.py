@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.batches import MAX_GAMES
-from ttt_batch.config import OPPONENTS, Config, make_config, whole
-from ttt_batch.errors import UsageError
+from ttt_batch.config import OPPONENTS, Config, make_config
+from ttt_batch.errors import UsageError, option, with_option
 from ttt_batch.files import shown
+from ttt_batch.finding import name_or_run
 from ttt_batch.graph import solve
 from ttt_batch.learners import learner_named
 from ttt_batch.policy import UNLISTED, Policy, optimal_policy, random_policy
+from ttt_batch.quantities import Number, whole
 from ttt_batch.resuming import differing_settings, goal_of, kept_points, resumable_state, table_digest
 from ttt_batch.run import Run, load
 from ttt_batch.spaces import check_enumerable, space_of
@@ -44,7 +46,7 @@ class Plan:
 
 
 def fresh_plan(
-    games: int | None,
+    games: Number | None,
     options: dict[str, Any],
     start: Run | str | Path | None,
     rival: Run | str | None,
@@ -75,8 +77,8 @@ def resumed_plan(
     start: Run | str | Path | None,
     rival: Run | str | None,
     seat: str,
-    more: int | None,
-    until: int | None,
+    more: Number | None,
+    until: Number | None,
     *,
     fork: bool,
     elsewhere: bool,
@@ -89,7 +91,7 @@ def resumed_plan(
     run = resume if isinstance(resume, Run) else load(resume, trust=trust)
     name = "the run" if isinstance(resume, Run) else shown(Path(resume))
     if fork and not elsewhere:
-        raise UsageError("a fork is a run of its own; name its file with --out")
+        raise UsageError(f"a fork is a run of its own; name its file{with_option('out')}")
     state = resumable_state(run, name)
     total = goal_of(run, name, more, until)
     before = run.config
@@ -101,12 +103,13 @@ def resumed_plan(
     elif before.opponent in OPPONENTS:
         rival = before.opponent
     elif before.opponent:
-        raise UsageError(f"{name} was trained against a run; name its file again with --opponent")
+        raise UsageError(f"{name} was trained against a run; name its file again with {option('opponent')}")
     if seat:
         given["seat"] = seat
     config, changes = differing_settings(before, given, horizon=total)
     if changes and not fork:
-        raise UsageError(f"{name} was trained with {changes}; leave that out, or add --fork and --out for a new run")
+        remedy = f"leave that out, or add {option('fork', True)} and {option('out')} for a new run"
+        raise UsageError(f"{name} was trained with {changes}; {remedy}")
     _check_seat(config.seat, against=bool(config.opponent))
     _check_engine(config)
     past = dict(run.provenance)
@@ -120,10 +123,11 @@ def resumed_plan(
 
 
 def opponent_of(opponent: Run | str | Path | None, *, trust: bool) -> Run | str | None:
-    """A fixed opponent: its name, or a run, read where only its file is given."""
-    if opponent is None or isinstance(opponent, Run) or opponent in OPPONENTS:
+    """A fixed opponent: its name, or a run, read where only its file is given.  Raises UsageError and RunFileError."""
+    if opponent is None or isinstance(opponent, Run):
         return opponent
-    return load(opponent, trust=trust)
+    meant = name_or_run("opponent", opponent, OPPONENTS)
+    return meant if isinstance(meant, str) else load(meant, trust=trust)
 
 
 def _rival_name(rival: Run | str) -> str:
@@ -161,7 +165,7 @@ def rival_policy(rival: Run | str, config: Config) -> Policy:
         if rival.config.symmetry != config.symmetry:
             raise UsageError(
                 "the opponent's run takes all images of a position for one, or this one does and it does not; "
-                "give the --symmetry of the opponent"
+                f"give the {option('symmetry')} of the opponent"
             )
         return rival.policy_on(graph)
     return random_policy(graph) if rival == "random" else optimal_policy(graph, solve(graph))

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.batches import MAX_GAMES, recorded_points
-from ttt_batch.config import Config, make_config, whole
-from ttt_batch.errors import RunFileError, UsageError
+from ttt_batch.config import Config, make_config
+from ttt_batch.errors import RunFileError, UsageError, option
+from ttt_batch.quantities import Number, whole
 from ttt_batch.run import Run
 from ttt_batch.state import State
 from ttt_batch.wording import counted
@@ -35,7 +36,8 @@ def resumable_state(run: Run, name: str) -> State:
     """
     if run.config.engine == "given":
         raise UsageError(
-            f"{name} learnt from given games or was imported; go on with learn-from --run, or begin with train --start"
+            f"{name} learnt from given games or was imported; go on with learn-from and {option('run')}, or begin with "
+            f"train and {option('start')}"
         )
     if run.batch_start is not None:
         return run.batch_start
@@ -47,16 +49,16 @@ def resumable_state(run: Run, name: str) -> State:
     return State(run.games, run.tables, run.visits, outcomes[-1], *run.positions)
 
 
-def goal_of(run: Run, name: str, more: int | None, until: int | None) -> int:
+def goal_of(run: Run, name: str, more: Number | None, until: Number | None) -> int:
     """Games that a resumed run goes on to.  Raises UsageError where it has them already."""
     if more is not None and until is not None:
-        raise UsageError(f"--more {more} and --until {until} say the same in two ways; leave one out")
+        raise UsageError(f"{option('more')} and {option('until')} say the same in two ways; leave one out")
     if more is not None:
         return whole("until", run.games + whole("more", more, 1, MAX_GAMES), 1, MAX_GAMES)
     goal = run.goal if until is None else whole("until", until, 1, MAX_GAMES)
     if goal <= run.games:
         asked = counted(run.games, "game") + (", all it was asked for" if until is None else "")
-        raise UsageError(f"{name} has {asked}; go on with --more N, or --until a larger number")
+        raise UsageError(f"{name} has {asked}; go on with {option('more', 'N')}, or {option('until')} a larger number")
     return goal
 
 

@@ -3,7 +3,7 @@
 import functools
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,15 @@ from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import BoardError, RunFileError, UsageError
 from ttt_batch.evaluation import Judgement, judge, losing_line, make_bench, make_judgement, match
 from ttt_batch.files import shown
+from ttt_batch.finding import find_run
 from ttt_batch.fitting import config_of, grown_of, misfits
 from ttt_batch.graph import Graph, row_of, rows_of_edges, solve_in_plies
 from ttt_batch.growth import Grown, positions_in, row_at
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.lock import Lock
+from ttt_batch.naming import OPPONENT_HINTS, choose
+from ttt_batch.notation import read_position
 from ttt_batch.policy import (
     Policy,
     chosen_edges,
@@ -43,7 +46,7 @@ SEATS = ("first", "second")
 MOST_TEXT = 10_000
 """Characters that are kept of a command and the like: a training of hours must not end at how it was called."""
 
-Opponent = Literal["random", "optimal", "self"]
+OPPONENTS = ("random", "optimal", "self")
 
 
 @dataclass(frozen=True)
@@ -172,12 +175,8 @@ class Run:
         return soonest_policy(self.graph, self.policy, self.solution_in_plies)
 
     def position(self, position: str | int | Position) -> Position:
-        """Read a position given as text (`"XO. .X. ..."`), code or marks.  Raises BoardError."""
-        if isinstance(position, str):
-            return self.board.parse_position(position)
-        if isinstance(position, int):
-            return self.board.decode(position)
-        return position
+        """Read a position given as text (rows, moves or a code, see `notation`), code or marks.  Raises BoardError."""
+        return read_position(position, self.board)
 
     @property
     def positions(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
@@ -244,7 +243,7 @@ class Run:
         ties: `any` of the moves that its rule may pick, or the `soonest` wins and latest losses of them, see `ties`.
         Raises BoardError, and UsageError for other ties.
         """
-        check_ties(ties)
+        ties = check_ties(ties)
         asked = self._asked(position)
         chosen = np.zeros(len(asked.edges), np.bool_)
         row_choices(asked.tables, asked.graph, self.learner.choice, asked.row, chosen)
@@ -326,7 +325,7 @@ class Run:
         self._needs_all("a comparison")
         if other.config.symmetry != self.config.symmetry:
             raise BoardError(
-                "one run takes all images of a position for one, the other does not; compare runs of one --symmetry"
+                "one run takes all images of a position for one, the other does not; compare runs of one symmetry"
             )
         return enumerate_graph(self.board, self.learner.occupied or other.learner.occupied, self.config.symmetry)
 
@@ -335,7 +334,7 @@ class Run:
 
         Raises UsageError where it may choose an occupied cell and `graph` has no such moves, and for other ties.
         """
-        check_ties(ties)
+        ties = check_ties(ties)
         policy = self.policy if ties == "any" else self.soonest
         if graph is self.graph:
             return policy
@@ -374,7 +373,7 @@ class Run:
         judge(self.tables, self.graph, self.learner.choice, bench, verdict)
         return verdict
 
-    def evaluation(self, against: "Opponent | Run" = "random", ties: Ties = "any") -> Evaluation:
+    def evaluation(self, against: "str | Run" = "random", ties: Ties = "any") -> Evaluation:
         """Exact results against `random` moves, `optimal` ones (uniform among the best), `self`, or another run.
 
         ties: as for `candidates`, for both where the opponent is a run, too.
@@ -386,14 +385,14 @@ class Run:
         if isinstance(against, Run):
             graph = self.common_graph(against)
             name, opponent = against.config.learner, against.policy_on(graph, ties)
-        elif against == "random":
-            name, opponent = against, random_policy(graph)
-        elif against == "optimal":
-            name, opponent = against, optimal_policy(graph, self.solution)
-        elif against == "self":
-            name, opponent = against, self.policy_on(graph, ties)
         else:
-            raise UsageError(f"unknown opponent {against!r}; choose random, optimal, self or a run file")
+            name = choose("opponent", against, OPPONENTS, hints=OPPONENT_HINTS, others="a run")
+            if name == "random":
+                opponent = random_policy(graph)
+            elif name == "optimal":
+                opponent = optimal_policy(graph, self.solution)
+            else:
+                opponent = self.policy_on(graph, ties)
         own, agent = self.policy_on(self.graph, ties), self.policy_on(graph, ties)
         lines = {seat: self._real(losing_line(self.graph, own, number)) for number, seat in enumerate(SEATS)}
         second = match(graph, opponent, agent)
@@ -456,13 +455,15 @@ class Run:
 
 
 def load(path: str | Path, *, trust: bool = False) -> Run:
-    """Read a run file.  Raises RunFileError where it is damaged, foreign, too new or does not fit its own board.
+    """Read a run file; `.h5` may be left out of its name.
 
     trust: open a file that another program changed, whose digest is wrong; every other check applies.
+    Raises RunFileError where it is damaged, foreign, too new or does not fit its own board.
     """
-    data = load_run(Path(path), trust=trust)
+    path = find_run(path)
+    data = load_run(path, trust=trust)
     for misfit in misfits(data):
-        raise RunFileError(f"{shown(Path(path))}: {misfit}")
+        raise RunFileError(f"{shown(path)}: {misfit}")
     config = config_of(data)
     learner = learner_named(config.learner)
     run = Run(config, None, data.games, data.statistics, data.provenance, notes=data.notes, version=data.version)

@@ -1,7 +1,8 @@
 """Step sizes and exploration that change: with the games played, or for a step size with a value's visits.
 
 Written as `0.1`, `0.3->0.01:linear`, `0.3->0.01:exp` (over the run's games, by absolute game number) and, for alpha,
-`1/n` or `1/n^0.8` (by how often a value was updated).  Whatever it is, it stands still within a batch.
+`1/n` or `1/n^0.8` (by how often a value was updated); numbers also as percentages, `30%->1%:linear`.  Whatever it is,
+it stands still within a batch.
 """
 
 import math
@@ -10,10 +11,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ttt_batch.compile import kernel
-from ttt_batch.errors import UsageError
+from ttt_batch.errors import UsageError, quoted
+from ttt_batch.naming import choose
+from ttt_batch.quantities import real
 
 CONSTANT, LINEAR, EXPONENTIAL, VISITS = 0, 1, 2, 3
 _SHAPES = {"linear": LINEAR, "exp": EXPONENTIAL}
+_SHAPE_WORDS = {"exponential": "exp"}
 
 MAX_TEXT = 200
 """Characters of a schedule; one with every digit of both numbers has some 60."""
@@ -71,7 +75,7 @@ def parse_schedule(name: str, value: float | str, *, positive: bool) -> Schedule
     Raises UsageError with the value, the limit and the remedy.
     """
     if not isinstance(value, str):
-        number = _number(name, str(value), positive)
+        number = _number(name, value, positive)
         return Schedule(CONSTANT, number, number)
     if len(value) > MAX_TEXT:
         raise UsageError(
@@ -79,15 +83,13 @@ def parse_schedule(name: str, value: float | str, *, positive: bool) -> Schedule
             "give a number or 0.3->0.01:linear"
         )
     text = value.replace(" ", "")
-    if match := re.fullmatch(r"1/n(?:\^(.+))?", text):
+    if match := re.fullmatch(r"1/n(?:\^(.+))?", text, re.IGNORECASE):
         if not positive:
-            raise UsageError(f"{name} {value!r}: only alpha can go by visits; give a number or 0.3->0.01:linear")
+            raise UsageError(f"{name} {quoted(value)}: only alpha can go by visits; give a number or 0.3->0.01:linear")
         power = _number(name, match[1] or "1", True)
         return Schedule(VISITS, 1.0, 1.0, power)
     if match := re.fullmatch(r"(.+)->(.+):(\w+)", text):
-        if match[3] not in _SHAPES:
-            raise UsageError(f"{name} {value!r}: unknown shape {match[3]!r}; write :linear or :exp")
-        kind = _SHAPES[match[3]]
+        kind = _SHAPES[choose(f"shape of {name}", match[3], _SHAPES, words=_SHAPE_WORDS)]
         ends = [_number(name, part, positive or kind == EXPONENTIAL) for part in (match[1], match[2])]
         if kind == EXPONENTIAL and ends[1] / ends[0] > MAX_RISE:
             raise UsageError(
@@ -98,15 +100,12 @@ def parse_schedule(name: str, value: float | str, *, positive: bool) -> Schedule
     return Schedule(CONSTANT, number, number)
 
 
-def _number(name: str, text: str, positive: bool) -> float:
+def _number(name: str, value: float | str, positive: bool) -> float:
     interval = "(0, 1]" if positive else "[0, 1]"
-    try:
-        number = float(text)
-    except ValueError:
-        forms = "a number or 0.3->0.01:linear" + (" or 1/n" if positive else "")
-        raise UsageError(f"{name} {text!r} is not a number; give {forms}, with numbers in {interval}") from None
+    forms = "a number such as 0.1 or 10%, or 0.3->0.01:linear" + (" or 1/n" if positive else "")
+    number = real(name, value, f"{forms}, with numbers in {interval}", shares=True)
     if not (0.0 < number <= 1.0 if positive else 0.0 <= number <= 1.0):
-        raise UsageError(f"{name} {text} is outside {interval}; give a number in it, e.g. 0.1")
+        raise UsageError(f"{name} {value} is outside {interval}; give a number in it, e.g. 0.1")
     return number
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from ttt_batch.board import UNFINISHED
 from ttt_batch.compile import inlined, kernel
 from ttt_batch.enumeration import Places, completes, make_places
-from ttt_batch.errors import UsageError
 from ttt_batch.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.growth import N_SHARED, SHARED_CODES, SHARED_OUTCOMES, Grown, Growth, row_at
+from ttt_batch.naming import choose, choose_seat
 from ttt_batch.policy import Choice, Policy, policy_among, row_choices
 from ttt_batch.run import SEATS, Run
 from ttt_batch.spaces import Space, check_enumerable
@@ -131,16 +131,12 @@ def scripted_edges(places: Places, graph: Graph, plies: int, allowed: Any) -> No
 
 def player_number(name: str) -> int:
     """The number of a scripted player.  Raises UsageError."""
-    if name not in PLAYERS:
-        raise UsageError(f"unknown player {name!r}; choose one of: {', '.join(PLAYERS)}")
-    return PLAYERS.index(name)
+    return PLAYERS.index(choose("player", name, PLAYERS))
 
 
 def seat_number(seat: str) -> int:
     """0 for `first`, 1 for `second`.  Raises UsageError."""
-    if seat not in SEATS:
-        raise UsageError(f"unknown seat {seat!r}; choose first or second")
-    return SEATS.index(seat)
+    return SEATS.index(choose_seat(seat))
 
 
 def scripted_policy(run: Run, player: str) -> Policy:
@@ -153,7 +149,7 @@ def scripted_policy(run: Run, player: str) -> Policy:
 
 def make_agent(run: Run, ties: Ties = "any") -> Agent:
     """What kernels ask for the moves of a run; on an enumerated board its tables are copied.  Raises UsageError."""
-    check_ties(ties)
+    ties = check_ties(ties)
     grown = run.grown if run.grown is not None else _as_grown(run)
     chosen, solution = np.zeros(run.board.cells, np.bool_), np.zeros(0, np.int8)
     if ties == "soonest":

@@ -18,11 +18,11 @@ import numpy as np
 
 from ttt_batch.board import FIRST_WINS, UNFINISHED
 from ttt_batch.compile import inlined, kernel
-from ttt_batch.config import whole
 from ttt_batch.enumeration import Places, outcome_after
 from ttt_batch.errors import UsageError
 from ttt_batch.growth import hash_of
 from ttt_batch.memory import free_memory
+from ttt_batch.quantities import Number, whole
 from ttt_batch.run import Run
 from ttt_batch.scripted import Agent, agent_cells, make_agent, n_bits, nth_cell, seat_number
 from ttt_batch.ties import Ties
@@ -203,7 +203,7 @@ class Verdict:
         return None if self.status == STATUS[PAUSED] else self.status == STATUS[PROVED]
 
 
-def search(run: Run, seat: str, *, budget: int = BUDGET, ties: Ties = "any", agent: Agent | None = None) -> Verdict:
+def search(run: Run, seat: str, *, budget: Number = BUDGET, ties: Ties = "any", agent: Agent | None = None) -> Verdict:
     """Look for a game that a run's agent can lose in a seat, `first` or `second`.
 
     budget: positions to enter at most, 1 to 500,000,000; each takes 16 to 32 bytes.

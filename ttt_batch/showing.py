@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
-from ttt_batch.notation import check_possible, parse_any, rows_text
+from ttt_batch.notation import check_possible, rows_text
 from ttt_batch.run import SEATS, Run
 from ttt_batch.ties import Ties, check_ties
 from ttt_batch.truth import Truth
@@ -141,14 +141,14 @@ class Shown:
 
 
 def show(run: Run, position: str | int | Position, *, symmetric: bool = False, ties: Ties = "any") -> Shown:
-    """Gather everything about a position, given as `notation.parse_any` reads it, as a code or as marks.
+    """Gather everything about a position, given as `notation.read_position` reads it.
 
     symmetric: its images, too.  ties: as for `Run.candidates`.
     Raises BoardError for a position that no game reaches, and UsageError for other ties.  The run does not change.
     """
     board = run.board
-    marks = parse_any(position, board) if isinstance(position, str) else check_possible(run.position(position), board)
-    check_ties(ties)
+    marks = check_possible(run.position(position), board)
+    ties = check_ties(ties)
     outcome, mover = board.outcome(marks), (board.cells - marks.count(EMPTY)) % 2
     value = run.value(marks) + 0.0  # which is 0 where it was -0
     truth, chosen = run.truth(marks), list[int]()

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from ttt_batch.board import Board
 from ttt_batch.enumeration import positions_of_ply
-from ttt_batch.errors import BoardError, UsageError
+from ttt_batch.errors import BoardError
+from ttt_batch.naming import SWITCH_WORDS, choose
 
 PLAIN = 1_000_000
 """Positions up to which a board is enumerated as it is, unless symmetry is asked for."""
@@ -15,7 +16,7 @@ PLAIN = 1_000_000
 ENUMERATED = 12_000_000
 """Rows up to which a board is enumerated at all: 4x4 has 10,165,779 positions, of which 4x4x3 reaches 6,036,001."""
 
-WORDS = ("auto", "on", "off")
+WORDS = ("on", "off", "auto")
 
 
 class Space(NamedTuple):
@@ -36,8 +37,8 @@ def choose_space(board: Board, symmetry: bool | str, *, prefers: bool) -> Space:
     symmetry: `on`, `off`, or `auto`: off where the board is small, on where that makes it enumerable, and else as the
     learner `prefers`.  Raises UsageError.
     """
-    if isinstance(symmetry, str) and symmetry not in WORDS:
-        raise UsageError(f"symmetry {symmetry!r} is none of on, off and auto; choose one")
+    if not isinstance(symmetry, bool):
+        symmetry = choose("symmetry", symmetry, WORDS, words=SWITCH_WORDS)
     positions, images = most_positions(board), len(board.symmetries)
     if symmetry == "auto":
         if positions <= PLAIN:

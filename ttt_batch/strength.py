@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.board import EMPTY, UNFINISHED, Board, Position
-from ttt_batch.errors import UsageError
+from ttt_batch.quantities import Number, share
 from ttt_batch.ties import Ties, check_ties, soonest_cells
 from ttt_batch.truth import Truth
 
@@ -64,7 +64,7 @@ def softmax_shares(values: Mapping[int, float], temperature: float) -> dict[int,
 class Weakened:
     """An agent that plays below its strength; as an agent it can take the other's place anywhere.
 
-    level: share of moves by its own rule, 0 to 1; the others are drawn by softmax over its values.
+    level: share of moves by its own rule, 0 to 1 or a percentage; the others are drawn by softmax over its values.
     epsilon: share of moves to any free cell, 0 to 1; it comes first.
     rng: what these are drawn with; the caller draws among `candidates` as ever, and may use the same.
     ties: `any` of the moves that its own rule may pick, or the `soonest` wins and latest losses of them, see `ties`.
@@ -75,19 +75,14 @@ class Weakened:
     def __init__(
         self,
         agent: Playing,
-        level: float = 1.0,
-        epsilon: float = 0.0,
+        level: Number = 1.0,
+        epsilon: Number = 0.0,
         rng: random.Random | None = None,
         ties: Ties = "any",
     ):
-        check_ties(ties)
-        for name, value, meaning in (
-            ("level", level, "1 plays its best, 0 draws every move by softmax"),
-            ("epsilon", epsilon, "it is the share of random moves"),
-        ):
-            if not 0 <= value <= 1:  # refuses NaN, too
-                raise UsageError(f"{name} {value:g} is outside 0 to 1; {meaning}")
-        self._agent, self._level, self._epsilon, self._ties = agent, level, epsilon, ties
+        self.level = share("level", level, "1 plays its best, 0 draws every move by softmax")
+        self.epsilon = share("epsilon", epsilon, "it is the share of random moves")
+        self._agent, self._ties = agent, check_ties(ties)
         self._rng = random.Random() if rng is None else rng
 
     @property
@@ -106,9 +101,9 @@ class Weakened:
         Another call draws anew.
         """
         free = [cell for cell, mark in enumerate(position) if mark == EMPTY]
-        if self._epsilon > 0 and self._rng.random() < self._epsilon:
+        if self.epsilon > 0 and self._rng.random() < self.epsilon:
             return [self._rng.choice(free)]
-        if self._level < 1 and self._rng.random() >= self._level:
+        if self.level < 1 and self._rng.random() >= self.level:
             shares = softmax_shares(self.move_values(position), TEMPERATURE * span_of(self._agent, position))
             return self._rng.choices(list(shares), list(shares.values()))
         cells = self._agent.candidates(position)

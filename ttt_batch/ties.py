@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import EMPTY, FIRST, FIRST_WINS, SECOND_WINS, Board, Position
 from ttt_batch.compile import inlined
-from ttt_batch.errors import UsageError
 from ttt_batch.graph import Graph, edges_of, mover_of, rows_of_edges
+from ttt_batch.naming import choose
 from ttt_batch.policy import Policy, chosen_edges, policy_among
 from ttt_batch.truth import QUICKEST, Truth
 
@@ -51,11 +51,9 @@ class Knowing(Protocol):
 
 
 def check_ties(name: str) -> Ties:
-    """The rule of play of that name.  Raises UsageError."""
-    for ties in TIES:
-        if name == ties:
-            return ties
-    raise UsageError(f"unknown ties {name!r}; choose {' or '.join(TIES)}")
+    """The rule of play of that name, however it is spelled (see `naming`).  Raises UsageError."""
+    found = choose("ties", name, TIES)
+    return "soonest" if found == "soonest" else "any"
 
 
 def soonest_policy(graph: Graph, policy: Policy, solution: NDArray[np.int8]) -> Policy:

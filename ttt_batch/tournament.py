@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ttt_batch.config import whole
 from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.matches import CONFIDENCE, DEVIATIONS, MAX_GAMES, Tally
 from ttt_batch.meetings import Meeting, Shares, make_field
+from ttt_batch.quantities import Number, any_seed, whole
 from ttt_batch.run import Run
 from ttt_batch.ties import Ties
 from ttt_batch.truth import RESULTS
@@ -17,14 +17,14 @@ GAMES = 1_000
 """Games of a meeting that has to be sampled, unless told otherwise."""
 
 
-def _games(games: int) -> int:
+def _games(games: Number) -> int:
     """A number of games.  Raises UsageError."""
     return whole("games", games, 1, MAX_GAMES)
 
 
-def _seed(seed: int) -> int:
+def _seed(seed: Number) -> int:
     """A seed.  Raises UsageError."""
-    return whole("seed", seed, -(2**63), 2**63 - 1)
+    return any_seed(seed)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Tournament:
 
 
 def tournament(
-    runs: Sequence[Run], names: Sequence[str], *, games: int | None = None, seed: int = 0, ties: Ties = "any"
+    runs: Sequence[Run], names: Sequence[str], *, games: Number | None = None, seed: Number = 0, ties: Ties = "any"
 ) -> Tournament:
     """Let every run meet every run in both seats, itself included.
 
@@ -113,8 +113,8 @@ def tournament(
         if runs[0].grown is None:
             other = [run.config.symmetry == runs[0].config.symmetry for run in runs].index(False)
             raise BoardError(
-                f"{names[0]} and {names[other]} differ in --symmetry, so there is no exact result; choose runs of one "
-                "--symmetry, or a number of games to play"
+                f"{names[0]} and {names[other]} differ in symmetry, so there is no exact result; choose runs of one "
+                "symmetry, or a number of games to play"
             )
         games = GAMES
     n = len(runs)
@@ -205,7 +205,7 @@ class Series:
 
 
 def series(
-    first_run: Run, second_run: Run, names: Sequence[str], *, games: int, seed: int = 0, ties: Ties = "any"
+    first_run: Run, second_run: Run, names: Sequence[str], *, games: Number, seed: Number = 0, ties: Ties = "any"
 ) -> Series:
     """Play games between two agents, the first of them moving first in every other game, beginning with the first.
 

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from ttt_batch.batches import MAX_GAMES, batch_bounds, recorded_points
+from ttt_batch.board import Board
 from ttt_batch.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every
 from ttt_batch.compile import announce_kernels
-from ttt_batch.config import OPPONENTS, whole
-from ttt_batch.errors import RunFileError, UsageError
+from ttt_batch.config import OPPONENTS
+from ttt_batch.errors import RunFileError, UsageError, option
+from ttt_batch.finding import find_run, name_or_run
 from ttt_batch.games import GamesWriter
 from ttt_batch.memory import check_space, parse_memory, rows_within
 from ttt_batch.outputs import check_distinct
@@ -24,6 +26,7 @@ from ttt_batch.plans import fresh_plan, opponent_of, resumed_plan, rival_policy
 from ttt_batch.play.walk import BLOCK
 from ttt_batch.processors import available_threads
 from ttt_batch.provenance import Clock
+from ttt_batch.quantities import Number, whole
 from ttt_batch.recorder import Recorder, counting_judge, exact_judge
 from ttt_batch.rewriting import warn_python
 from ttt_batch.run import Run
@@ -60,29 +63,29 @@ class Progress:
 
 
 def train(
-    games: int | None = None,
+    games: Number | None = None,
     *,
     learner: str | None = None,
-    board: str | None = None,
-    epsilon: float | str | None = None,
-    alpha: float | str | None = None,
-    gamma: float | None = None,
-    draw_worth: tuple[float, float] | None = None,
-    batch: int | str | None = None,
+    board: str | Board | None = None,
+    epsilon: Number | None = None,
+    alpha: Number | None = None,
+    gamma: Number | None = None,
+    draw_worth: tuple[Number, Number] | str | None = None,
+    batch: Number | None = None,
     engine: str | None = None,
-    seed: int | None = None,
+    seed: Number | None = None,
     start: Run | str | Path | None = None,
     opponent: Run | str | Path | None = None,
     seat: str = "",
     resume: Run | str | Path | None = None,
-    more: int | None = None,
-    until: int | None = None,
+    more: Number | None = None,
+    until: Number | None = None,
     fork: bool = False,
     trust: bool = False,
     record: str | Path | None = None,
     symmetry: bool | str | None = None,
     max_memory: str | None = None,
-    threads: int | None = None,
+    threads: Number | None = None,
     block: int = BLOCK,
     out: str | Path | None = None,
     overwrite: bool = False,
@@ -96,6 +99,7 @@ def train(
     """Train a learner and return the run, saved to `out` where that is given.
 
     games: how many to learn from; None for the learner's published number of games.
+    Numbers may be text as in the commands, `games="10M"` or `epsilon="10%"`; names may be spelled freely (`naming`).
     epsilon, alpha: numbers or schedules (see `schedules`).
     start: a run (or its file) of the same board and learner whose tables to begin with.
     opponent: `random`, `optimal` or a run (or its file) to train against instead of self-play; seat: the learner's
@@ -109,7 +113,7 @@ def train(
     symmetry: `on`, `off` or `auto`, see `spaces.choose_space`.
     max_memory: what the table may take, such as `2GB`; half of what is free if not given.
     threads: None for all processors.  block: games a thread plays abreast.  Neither shows in the result.
-    checkpoint_every: how often `out` is written on the way: `30s`, `1000000games`, or `never`.
+    checkpoint_every: how often `out` is written on the way: `30s`, `1Mgames`, or `never`.
     progress: called at every recorded point and about twenty times a second.
     stop: asked as often; once it returns True, training ends after the batch at hand and the run is `interrupted`.
     warn: called with a line where a checkpoint cannot be written, which stops nothing, or another program has replaced
@@ -126,8 +130,11 @@ def train(
     whole("block", block, 1, 1 << 20)
     every = parse_every(checkpoint_every)
     if resume is None and (more is not None or until is not None or fork):
-        raise UsageError("more, until and fork go with --resume RUN; name the run to go on with, or give --games")
+        wanted = f"go with {option('resume', 'RUN')}; name the run to go on with, or give {option('games')}"
+        raise UsageError(f"more, until and fork {wanted}")
     in_place = out is None and isinstance(resume, str | Path)
+    if isinstance(resume, str | Path):
+        resume = find_run(resume)
     check_files(out, record, resume, start, opponent)
     options: dict[str, Any] = {
         "learner": learner,
@@ -152,13 +159,15 @@ def train(
             plan = fresh_plan(games, options, start, rival, seat)
         else:
             if games is not None:
-                raise UsageError(f"games {games} belong to a new run; with --resume, say --until or --more")
+                resumed = f"with {option('resume')}, say {option('until')} or {option('more')}"
+                raise UsageError(f"games {games} belong to a new run; {resumed}")
             plan = resumed_plan(
                 resume, options, start, rival, seat, more, until, fork=fork, elsewhere=not in_place, trust=trust
             )
         config, total = plan.config, plan.total
         if config.engine == "flow" and record is not None:
-            raise UsageError("--engine flow draws counts and plays no games to record; choose --engine walk")
+            flow, walk = option("engine", "flow"), option("engine", "walk")
+            raise UsageError(f"{flow} draws counts and plays no games to record; choose {walk}")
         limit = parse_memory(max_memory)
         check_space(config, limit)
         if plan.rival is None and record is None:
@@ -229,16 +238,19 @@ def check_files(
     opponent: Run | str | Path | None,
 ) -> None:
     """Refuse a training that would write over what it reads, or its run over its games."""
-    if not isinstance(opponent, Run) and opponent in OPPONENTS:
-        opponent = None
+    if opponent is not None and not isinstance(opponent, Run):
+        meant = name_or_run("opponent", opponent, OPPONENTS)
+        opponent = meant if isinstance(meant, Path) else None
     in_place = out is None
-    written = {"--resume" if in_place else "--out": resume if in_place else out, "--record": record}
-    read = {"--resume": None if in_place else resume, "--start": start, "--opponent": opponent}
+    written = {"resume" if in_place else "out": resume if in_place else out, "record": record}
+    if isinstance(start, str | Path):
+        start = find_run(start)
+    read = {"resume": None if in_place else resume, "start": start, "opponent": opponent}
     check_distinct(_paths(written), _paths(read))
 
 
 def _paths(named: dict[str, Any]) -> list[tuple[str, Path]]:
-    return [(name, Path(path)) for name, path in named.items() if isinstance(path, str | Path)]
+    return [(option(name), Path(path)) for name, path in named.items() if isinstance(path, str | Path)]
 
 
 def _train_to(
@@ -280,14 +292,15 @@ def _train_to(
         if trainer.grown is not None and trainer.full:
             say(
                 f"the table is full at {trainer.grown.positions:,} positions, and flow needs room for all that its "
-                "games reach: training ends here. Raise --max-memory and resume, or choose --engine walk"
+                f"games reach: training ends here. Raise {option('max_memory')} and resume, or choose "
+                f"{option('engine', 'walk')}"
             )
             break
         if trainer.grown is not None and trainer.grown.lost and not full:
             full = True
             say(
                 f"the table is full at {trainer.grown.positions:,} positions: new ones are played as at their start "
-                "value and not kept; training goes on. Raise --max-memory for more"
+                f"value and not kept; training goes on. Raise {option('max_memory')} for more"
             )
         elapsed = clock.seconds - began
         if elapsed < SLICE_SECONDS / 2:

@@ -18,7 +18,6 @@ from pathlib import Path
 from ttt_batch.board import Board
 from ttt_batch.children import module_command, module_environment
 from ttt_batch.compile import cached_kernels, check_cache, on_compile
-from ttt_batch.config import whole
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import TttBatchError
 from ttt_batch.evaluation import match
@@ -29,6 +28,7 @@ from ttt_batch.meetings import play_walk
 from ttt_batch.play.random_play import random_games
 from ttt_batch.policy import random_policy
 from ttt_batch.processors import available_threads
+from ttt_batch.quantities import Number, whole
 from ttt_batch.run import Run, load
 from ttt_batch.streams import stream_key
 from ttt_batch.tournament import series
@@ -129,7 +129,7 @@ class Warmth:
 
 def warm_up(
     *,
-    processes: int | None = None,
+    processes: Number | None = None,
     larger: bool | Collection[str] = True,
     report: Callable[[str, float, int, int], None] | None = None,
 ) -> Warmth:

@@ -15,6 +15,7 @@ from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.escapes import one_line
 from ttt_batch.game import Game
 from ttt_batch.keyboard import Keyboard
+from ttt_batch.quantities import Number, any_seed, real
 from ttt_batch.review import review, review_text
 from ttt_batch.strength import Playing, Weakened
 from ttt_batch.terminal.drawing import WIDTH, draw_board, move_name
@@ -48,10 +49,10 @@ def watch(
     names: tuple[str, str],
     stdout: TextIO,
     stdin: TextIO | None = None,
-    pace: float | None = None,
-    seed: int | None = None,
-    level: float = 1.0,
-    epsilon: float = 0.0,
+    pace: Number | None = None,
+    seed: Number | None = None,
+    level: Number = 1.0,
+    epsilon: Number = 0.0,
     ties: Ties = "any",
     pause: Callable[[float], object] | None = None,
 ) -> int:
@@ -67,14 +68,14 @@ def watch(
     Raises UsageError for a number outside its range or other ties, and BoardError for agents of different boards.
     """
     live = is_live(stdout)
-    pace = (PACE if live else 0.0) if pace is None else pace
+    pace = real("pace", (PACE if live else 0.0) if pace is None else pace, "seconds a move, e.g. 0.5")
     if not 0 <= pace <= 3600:
         raise UsageError(f"pace {pace:g} is outside 0 to 3600 seconds a move; 0 does not wait")
     if first.board != second.board:
         raise BoardError(
             f"one run plays {first.board.name}, the other {second.board.name}; choose two runs of one board"
         )
-    rng = random.Random(seed)
+    rng = random.Random(None if seed is None else any_seed(seed))
     agents = tuple(Weakened(agent, level, epsilon, rng, ties) for agent in (first, second))
     names = one_line(names[0]), one_line(names[1])
     title = [f"{first.board.name}: {rule(first.board)}", f"X: {names[0]}", f"O: {names[1]}", ""]

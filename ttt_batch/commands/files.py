@@ -16,18 +16,21 @@ from ttt_batch.commands.shared import (
     Trust,
     answer,
     command_line,
+    found,
     load_run,
+    new_name,
     player_named,
     run_name,
     say,
     ties_named,
-    two_numbers,
     working,
 )
 
 
 def info(
-    path: Annotated[Path | None, typer.Argument(metavar="RUN", help="A run file, unless --format is given.")] = None,
+    path: Annotated[
+        Path | None, typer.Argument(metavar="RUN", help="A run file, unless --format is given.", callback=found)
+    ] = None,
     form: Annotated[bool, typer.Option("--format", help="Explain the format of run files instead.")] = False,
     trust: Trust = False,
     json: Json = False,
@@ -77,7 +80,10 @@ def export_(
             autocompletion=offering(*completion.FORMATS),
         ),
     ],
-    out: Annotated[list[Path], typer.Option("--out", "-o", metavar="FILE", help="File to write; two for two players.")],
+    out: Annotated[
+        list[Path] | None,
+        typer.Option("--out", "-o", metavar="FILE", help="File to write; two for two players; new names if not given."),
+    ] = None,
     player: Annotated[
         str | None,
         typer.Option(metavar="first|second", help="Whose values go into one file.", autocompletion=offering(*SEATS)),
@@ -99,15 +105,16 @@ def export_(
     from ttt_batch.errors import UsageError
     from ttt_batch.exchange import export_run
     from ttt_batch.formats import FORMATS
+    from ttt_batch.naming import choose
     from ttt_batch.outputs import check_distinct
 
-    if to not in ("html", *FORMATS):
-        raise UsageError(f"unknown format {to!r}; choose one of: html, {', '.join(FORMATS)}")
-    if to == "html" and (len(out) != 1 or player is not None):
+    to, seat = choose("format", to, ("html", *FORMATS)), player_named(player)
+    if to == "html" and (len(out or "1") != 1 or seat is not None):
         raise UsageError("a page is one file for both players; give one --out FILE and no --player")
     if to != "html" and ties is not None:
         raise UsageError(f"--ties {ties} is for a page to play on; {to} holds the table as it is: leave it out")
     rule = ties_named(ties or "soonest")
+    out = out or _new_names(path, to, seat)
     check_distinct([("--out", file) for file in out], [("RUN", path)])
     with working(quiet=quiet):
         run = load_run(path, trust)
@@ -116,20 +123,24 @@ def export_(
 
             files = [export_page(run, out[0], ties=rule, overwrite=overwrite)]
         else:
-            files = export_run(run, to, out, player=player_named(player), overwrite=overwrite)
+            files = export_run(run, to, out, player=seat, overwrite=overwrite)
     answer(json, lambda: {"files": [str(written) for written in files]}, lambda: _written(files), saved=files[0])
 
 
 def import_(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The table; one or two files, a player each.")],
-    learner: Annotated[str, typer.Option(help="The learner whose table it is.", autocompletion=offering(*LEARNERS))],
+    learner: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="The learner whose table it is.", autocompletion=offering(*LEARNERS)),
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Run file to write.")],
     form: Annotated[
         str | None,
         typer.Option(
             "--format",
-            help="csv, raw or pickle, if the name does not tell.",
-            autocompletion=offering(*completion.FORMATS[1:4]),
+            metavar="FORMAT",
+            help="csv, raw, pickle, pickle-text, npz, json or parquet, if the name does not tell.",
+            autocompletion=offering(*completion.FORMATS[1:]),
         ),
     ] = None,
     player: Annotated[
@@ -137,7 +148,8 @@ def import_(
         typer.Option(metavar="first|second", help="Whose file a single one is.", autocompletion=offering(*SEATS)),
     ] = None,
     board: Annotated[
-        str, typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.", autocompletion=offering(*BOARDS))
+        str,
+        typer.Option(metavar="BOARD", help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.", autocompletion=offering(*BOARDS)),
     ] = "3x3",
     draw_worth: DrawWorth = None,
     overwrite: Overwrite = False,
@@ -160,7 +172,7 @@ def import_(
             board=board,
             player=player_named(player),
             command=command_line(),
-            draw_worth=two_numbers(draw_worth),
+            draw_worth=draw_worth,
         )
     run.save(out, overwrite=overwrite)
     judged = " (--ties any)" if run.grown is None else ""
@@ -170,6 +182,18 @@ def import_(
         lambda: f"saved {run_name(out)}: {run.config.learner} on {run.config.board}, {verdict_text(run)}{judged}",
         saved=out,
     )
+
+
+def _new_names(path: Path, to: str, player: str | None) -> list[Path]:
+    """Names of the files of a table that nobody has named: after its run, and a player each where there are two."""
+    from ttt_batch.formats import format_named
+
+    if to == "html":
+        return [new_name(path.stem, ".html")]
+    form = format_named(to)
+    if not form.per_player:
+        return [new_name(path.stem, form.suffix)]
+    return [new_name(f"{path.stem}-{seat}", form.suffix) for seat in ([player] if player else SEATS)]
 
 
 def _written(files: list[Path]) -> str:

@@ -1,23 +1,29 @@
 """Judging agents: `evaluate`, `compare`, `show` and `tournament`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ttt_batch.commands.completion import OPPONENTS, offering
+from ttt_batch.commands import completion
+from ttt_batch.commands.completion import offering
 from ttt_batch.commands.shared import (
     Json,
     Quiet,
     RunPath,
     TiesRule,
     Trust,
+    all_found,
     answer,
+    found,
     load_run,
     run_name,
     ties_named,
     working,
 )
+
+if TYPE_CHECKING:
+    from ttt_batch.run import Run
 
 
 def evaluate(
@@ -28,19 +34,19 @@ def evaluate(
             metavar="random|one-ply|two-ply|optimal|self|RUN2",
             help="The opponent; a run file for another agent.  On boards too large to enumerate one of the first "
             "three.  [default: random; all three on such boards]",
-            autocompletion=offering(*OPPONENTS),
+            autocompletion=offering(*completion.OPPONENTS),
         ),
     ] = None,
     games: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Games a match, on boards too large to enumerate only.  [default: 10000]"),
+        str | None,
+        typer.Option(metavar="N", help="Games a match, on boards too large to enumerate only.  [default: 10k]"),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of these games.  [default: 0]")] = None,
+    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of these games.  [default: 0]")] = None,
     budget: Annotated[
-        int | None,
+        str | None,
         typer.Option(
             metavar="N",
-            help="Positions to search per seat for a way to beat it, on such boards only.  [default: 2000000]",
+            help="Positions to search per seat for a way to beat it, on such boards only.  [default: 2M]",
         ),
     ] = None,
     ties: TiesRule = "any",
@@ -50,8 +56,10 @@ def evaluate(
 ) -> None:
     """Judge a run, exactly unless its board is too large: results per seat, whether it can be beaten, and if so how."""
     from ttt_batch.errors import UsageError
-    from ttt_batch.files import is_there
+    from ttt_batch.finding import name_or_run
+    from ttt_batch.naming import find_name
     from ttt_batch.reports.evaluation import evaluation_text, grown_evaluation_text
+    from ttt_batch.run import OPPONENTS
     from ttt_batch.scripted import PLAYERS
 
     rule, run = ties_named(ties), load_run(path, trust)
@@ -60,13 +68,14 @@ def evaluate(
     if run.grown is not None:
         from ttt_batch.matches import evaluate_grown
 
-        if against not in (None, *PLAYERS):
+        player = None if against is None else find_name(against, PLAYERS)
+        if player is None and against is not None:
             raise UsageError(
                 f"--against {against} needs a board whose positions are all known, and {run.board.name} has too many; "
                 f"choose one of: {', '.join(PLAYERS)}"
             )
         with working(quiet=quiet):
-            sampled = evaluate_grown(run, PLAYERS if against is None else [against], ties=rule, **given)
+            sampled = evaluate_grown(run, PLAYERS if player is None else [player], ties=rule, **given)
         answer(json, sampled.as_dict, lambda: grown_evaluation_text(run, sampled, run_name(path)))
         return
     if given:
@@ -74,25 +83,22 @@ def evaluate(
             f"--{next(iter(given))} is for boards too large to enumerate; {run.board.name} is judged exactly, "
             "leave it out"
         )
+    opponent = name_or_run("opponent", "random" if against is None else against, completion.OPPONENTS)
     with working(quiet=quiet):
-        if against in (None, "random", "optimal", "self"):
-            evaluation = run.evaluation(against or "random", rule)  # type: ignore[arg-type]
-        elif against in PLAYERS:
+        if isinstance(opponent, Path):
+            evaluation = run.evaluation(load_run(opponent, trust), rule)
+        elif opponent in OPPONENTS:
+            evaluation = run.evaluation(opponent, rule)
+        else:
             from ttt_batch.matches import scripted_evaluation
 
-            evaluation = scripted_evaluation(run, against, rule)
-        elif is_there(Path(against)):
-            evaluation = run.evaluation(load_run(Path(against), trust), rule)
-        else:
-            raise UsageError(
-                f"unknown opponent {against!r}: neither {', '.join(PLAYERS)}, optimal or self nor an existing run file"
-            )
+            evaluation = scripted_evaluation(run, opponent, rule)
     answer(json, evaluation.as_dict, lambda: evaluation_text(run, evaluation, run_name(path)))
 
 
 def compare(
     path: RunPath,
-    other: Annotated[Path, typer.Argument(metavar="RUN2")],
+    other: Annotated[Path, typer.Argument(metavar="RUN2", help="Another one.", callback=found)],
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -103,18 +109,19 @@ def compare(
 
     with working(quiet=quiet):
         run = load_run(path, trust)
-        found = compare_runs(run, load_run(other, trust))
-    answer(json, lambda: found, lambda: comparison_text(found, run_name(path), run_name(other), run.board))
+        differences = compare_runs(run, load_run(other, trust))
+    answer(json, lambda: differences, lambda: comparison_text(differences, run_name(path), run_name(other), run.board))
 
 
 def show(
     path: RunPath,
     position: Annotated[
-        str,
+        list[str] | None,
         typer.Argument(
-            help='A position: rows ("X.O/.X./..."), moves ("5 1 9" or "b2 a1 c3"), or a code; "" for the empty board.'
+            metavar="[POSITION]",
+            help="A position: rows (X.O/.X./...), moves (5 1 9 or b2 a1 c3), or a code; the empty board if not given.",
         ),
-    ] = "",
+    ] = None,
     symmetric: Annotated[
         bool, typer.Option("--symmetric", help="Its images under the board's rotations and reflections, too.")
     ] = False,
@@ -129,31 +136,59 @@ def show(
 
     rule = ties_named(ties)
     with working(quiet=quiet):
-        shown = look_up(load_run(path, trust), position.strip() or 0, symmetric=symmetric, ties=rule)
+        asked = " ".join(position or []).strip() or 0
+        shown = look_up(load_run(path, trust), asked, symmetric=symmetric, ties=rule)
     answer(json, shown.as_dict, lambda: show_text(shown, run_name(path)))
 
 
 def tournament(
-    paths: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Two run files of one board, or more.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Two run files of one board, or more.", callback=all_found),
+    ],
     games: Annotated[
-        int | None,
+        str | None,
         typer.Option(metavar="N", help="Play so many games a meeting.  [default: exact results; 1000 on large boards]"),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of these games.  [default: 0]")] = None,
+    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of these games.  [default: 0]")] = None,
     ties: TiesRule = "any",
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Let agents meet, all against all in both seats: exactly where the board's positions are all known."""
+    """Let agents meet, all against all in both seats: exactly where the board's positions are all known.
+
+    Files that cannot be opened are named, and the others play if they are two or more; the status is 1 then.
+    """
     from ttt_batch.errors import UsageError
     from ttt_batch.reports.tournament import tournament_text
     from ttt_batch.tournament import tournament as hold
 
     rule = ties_named(ties)
     with working(quiet=quiet):
-        runs = [load_run(path, trust) for path in paths]
+        runs, names = _openable(paths, trust)
         if seed is not None and games is None and runs[0].grown is None:
             raise UsageError(f"--seed {seed} is for games that are played; results here are exact: leave it out")
-        found = hold(runs, [run_name(path) for path in paths], games=games, seed=seed or 0, ties=rule)
-    answer(json, found.as_dict, lambda: tournament_text(found))
+        result = hold(runs, names, games=games, seed=0 if seed is None else seed, ties=rule)
+    answer(json, result.as_dict, lambda: tournament_text(result))
+    if len(runs) < len(paths):
+        raise typer.Exit(1)
+
+
+def _openable(paths: list[Path], trust: bool) -> tuple[list["Run"], list[str]]:
+    """The runs that can be opened, and what they are called; those that cannot are named on standard error.
+
+    Raises RunFileError where fewer than two of several can be.
+    """
+    from ttt_batch.errors import RunFileError
+
+    runs, names = list["Run"](), list[str]()
+    for path in paths:
+        try:
+            runs.append(load_run(path, trust))
+            names.append(run_name(path))
+        except RunFileError as error:
+            typer.echo(f"ttt-batch: left out: {error}", err=True)
+    if len(runs) < min(2, len(paths)):
+        raise RunFileError(f"{len(runs)} of {len(paths)} files can be opened; a tournament takes two runs or more")
+    return runs, names

@@ -9,7 +9,8 @@ from ttt_batch.commands.shared import Json, Quiet, answer, working
 
 def warmup(
     processes: Annotated[
-        int | None, typer.Option(help="Processes that compile at the same time; as many as processors if not given.")
+        str | None,
+        typer.Option(metavar="N", help="Processes that compile at the same time; as many as processors if not given."),
     ] = None,
     larger: Annotated[
         bool, typer.Option("--larger/--small", help="Also what only boards of more than nine cells need.")
@@ -27,8 +28,10 @@ def warmup(
 
 
 def bench(
-    seconds: Annotated[float, typer.Option(help="How long to measure, about.")] = 15.0,
-    threads: Annotated[int | None, typer.Option(help="The most threads; all processors if not given.")] = None,
+    seconds: Annotated[str, typer.Option(metavar="SECONDS", help="How long to measure, about.")] = "15",
+    threads: Annotated[
+        str | None, typer.Option(metavar="N", help="The most threads; all processors if not given.")
+    ] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:

@@ -7,13 +7,31 @@ from typing import Annotated
 import typer
 
 from ttt_batch.commands.completion import PLOTS, offering
-from ttt_batch.commands.shared import Json, Overwrite, Quiet, Trust, answer, first_given, load_run, run_name, working
+from ttt_batch.commands.shared import (
+    Json,
+    Overwrite,
+    Quiet,
+    Trust,
+    all_found,
+    answer,
+    first_given,
+    load_run,
+    new_name,
+    run_name,
+    working,
+)
 
 
 def plot(
-    paths: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run files; several are drawn together.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Run files; several are drawn together.", callback=all_found),
+    ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="The picture to write, .png or .svg.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The picture to write, .png or .svg; a new name if not given."
+        ),
     ] = None,
     kind: Annotated[
         str,
@@ -33,11 +51,12 @@ def plot(
 ) -> None:
     """Draw how agents learnt, into a picture or on the terminal."""
     from ttt_batch.errors import UsageError
+    from ttt_batch.naming import choose, fold
 
     if live:
         from ttt_batch.plots.live import watch_curve
 
-        given = {"--out": out is not None, "--kind": kind != "curves", "--overwrite": overwrite, "--json": json}
+        given = {"--out": out is not None, "--kind": fold(kind) != "curves", "--overwrite": overwrite, "--json": json}
         extra = first_given(given) or (f"{len(paths)} runs" if len(paths) > 1 else "")
         if extra:
             raise UsageError(f"--live draws the curve of one run on the terminal; leave {extra} out")
@@ -45,13 +64,15 @@ def plot(
         with working(quiet=quiet):
             watch_curve(paths[0], sys.stdout, stdin=sys.stdin, trust=trust)
         return
-    if out is None:
-        raise UsageError("name a picture with --out FILE.png or FILE.svg, or ask for --live")
     import logging
 
     from ttt_batch.outputs import check_distinct
+    from ttt_batch.plots import KINDS
     from ttt_batch.plots import plot as draw
 
+    kind = choose("kind of plot", kind, KINDS)
+    if out is None:
+        out = new_name(f"{paths[0].stem}-{kind}" if len(paths) == 1 else kind, ".png")
     check_distinct([("--out", out)], [("RUN", path) for path in paths])
     # Its warnings repeat names from the environment as they are, and tell a person nothing about the picture.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)

@@ -17,6 +17,7 @@ from ttt_batch.commands.shared import (
     answer,
     command_line,
     first_given,
+    found,
     load_run,
     run_name,
     said_later,
@@ -29,36 +30,37 @@ if TYPE_CHECKING:
     from ttt_batch.run import Run
 
 Level = Annotated[
-    float,
+    str | None,
     typer.Option(
-        metavar="0..1",
-        help="Strength: this share of moves is the agent's best, the others are drawn by softmax over its values.",
+        metavar="70%",
+        help="Strength: this share of moves is the agent's best, the others are drawn by softmax over its values.  "
+        "[default: 1]",
     ),
 ]
-Epsilon = Annotated[float, typer.Option(metavar="0..1", help="Share of moves to any free cell.")]
+Epsilon = Annotated[str | None, typer.Option(metavar="5%", help="Share of moves to any free cell.  [default: 0]")]
 
 
 def play(
     path: Annotated[
         Path | None,
-        typer.Argument(metavar="[RUN]", help="A run file; the newest in this folder if not given."),
+        typer.Argument(metavar="[RUN]", help="A run file; the newest in this folder if not given.", callback=found),
     ] = None,
     seat: Annotated[
         str,
         typer.Option(
             "--as",
             metavar="first|second|alternate",
-            help="Your seat; first moves first.",
+            help="Your seat; first, also X, moves first.",
             autocompletion=offering(*SEATS, "alternate"),
         ),
     ] = "first",
-    level: Level = 1.0,
-    epsilon: Epsilon = 0.0,
+    level: Level = None,
+    epsilon: Epsilon = None,
     ties: TiesRule = "soonest",
     plain: Annotated[
         bool, typer.Option("--plain", help="Prompts and lines also on a terminal that could show a screen.")
     ] = False,
-    seed: Annotated[int | None, typer.Option(help="Seed of the agent's choices.")] = None,
+    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of the agent's choices.")] = None,
     learn: Annotated[
         bool, typer.Option("--learn", help="The run learns from every finished game, and is saved after each.")
     ] = False,
@@ -79,12 +81,12 @@ def play(
     from ttt_batch.console import tell
     from ttt_batch.errors import RunFileError, UsageError
     from ttt_batch.files import is_there
+    from ttt_batch.naming import choose_seat
     from ttt_batch.outputs import check_distinct
+    from ttt_batch.quantities import any_seed
 
     persons = {**{name: number for number, name in enumerate(SEATS)}, "alternate": None}
-    if seat not in persons:
-        raise UsageError(f"unknown seat {seat!r}; choose first, second or alternate")
-    rule = ties_named(ties)
+    seat, rule = choose_seat(seat, "alternate"), ties_named(ties)
     if out is not None and not learn:
         raise UsageError("--out is for what a run learns; give it with --learn")
     if out is not None and is_there(out):
@@ -124,11 +126,11 @@ def play(
             person=persons[seat],
             stdin=sys.stdin,
             stdout=sys.stdout,
-            seed=time.time_ns() if seed is None else seed,
+            seed=time.time_ns() if seed is None else any_seed(seed),
             pupil=pupil,
             record=keeper,
-            level=level,
-            epsilon=epsilon,
+            level=1.0 if level is None else level,
+            epsilon=0.0 if epsilon is None else epsilon,
             ties=rule,
             plain=plain,
         )
@@ -137,19 +139,20 @@ def play(
 def watch(
     path: RunPath,
     other: Annotated[
-        Path | None, typer.Argument(metavar="[RUN2]", help="The second player; RUN itself if not given.")
+        Path | None,
+        typer.Argument(metavar="[RUN2]", help="The second player; RUN itself if not given.", callback=found),
     ] = None,
     games: Annotated[
-        int | None,
+        str | None,
         typer.Option(metavar="N", help="Play so many games and count: a table beside what is expected exactly."),
     ] = None,
     pace: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Seconds a move.  [default: 1 on a terminal, 0 elsewhere]")
+        str | None, typer.Option(metavar="SECONDS", help="Seconds a move.  [default: 1 on a terminal, 0 elsewhere]")
     ] = None,
-    level: Level = 1.0,
-    epsilon: Epsilon = 0.0,
+    level: Level = None,
+    epsilon: Epsilon = None,
     ties: TiesRule = "any",
-    seed: Annotated[int | None, typer.Option(help="Seed of the games.  [default: 0]")] = None,
+    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of the games.  [default: 0]")] = None,
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -161,7 +164,7 @@ def watch(
     if json and games is None:
         raise UsageError("--json is for results; give it with --games N")
     if games is not None:
-        given = {"--pace": pace is not None, "--level": level != 1.0, "--epsilon": epsilon != 0.0}
+        given = {"--pace": pace is not None, "--level": level is not None, "--epsilon": epsilon is not None}
         if extra := first_given(given):
             raise UsageError(f"{extra} is for a game to watch; leave it out, or leave --games {games} out")
     with working(quiet=quiet, doing=_reading(path), keys=games is None and _at_a_terminal()) as report:
@@ -179,17 +182,17 @@ def watch(
                 stdin=sys.stdin,
                 stdout=sys.stdout,
                 pace=pace,
-                seed=seed or 0,
-                level=level,
-                epsilon=epsilon,
+                seed=0 if seed is None else seed,
+                level=1.0 if level is None else level,
+                epsilon=0.0 if epsilon is None else epsilon,
                 ties=rule,
             )
             return
         from ttt_batch.reports.tournament import series_text
         from ttt_batch.tournament import series
 
-        found = series(first, second, names, games=games, seed=seed or 0, ties=rule)
-    answer(json, found.as_dict, lambda: series_text(found))
+        counted = series(first, second, names, games=games, seed=0 if seed is None else seed, ties=rule)
+    answer(json, counted.as_dict, lambda: series_text(counted))
 
 
 def _at_a_terminal() -> bool:

@@ -1,6 +1,7 @@
 """What several commands share: options, run files with their notes, and how a command works and ends."""
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -23,7 +24,23 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existin
 DrawWorth = Annotated[
     str | None, typer.Option(metavar="A,B", help="What a draw is worth to the first and the second player.")
 ]
-RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run file.")]
+
+
+def found(path: Path | None) -> Path | None:
+    """The run file that is meant, `.h5` or not."""
+    from ttt_batch.finding import find_run
+
+    return None if path is None else find_run(path)
+
+
+def all_found(paths: list[Path]) -> list[Path]:
+    """The run files that are meant, `.h5` or not."""
+    from ttt_batch.finding import find_run
+
+    return [find_run(path) for path in paths]
+
+
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run file.", callback=found)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error; warnings and errors only.")]
 Trust = Annotated[
     bool, typer.Option("--trust", help="Open a run file that another program changed, though its digest is wrong.")
@@ -42,12 +59,9 @@ TiesRule = Annotated[
 
 def ties_named(name: str) -> "Ties":
     """Check a rule of play's name, without loading numba for it."""
-    from ttt_batch.errors import UsageError
+    from ttt_batch.naming import choose
 
-    for ties in TIES:
-        if name == ties:
-            return ties
-    raise UsageError(f"unknown ties {name!r}; choose {' or '.join(TIES)}")
+    return "soonest" if choose("ties", name, TIES) == "soonest" else "any"
 
 
 def load_run(path: Path, trust: bool, report: "Reporter | None" = None) -> "Run":
@@ -153,30 +167,20 @@ def in_new_file(path: Path | None, stem: str, work: Callable[[Path], Result]) ->
     raise AssertionError("names do not run out")
 
 
-def player_named(name: str | None) -> Any:
-    """Check a seat's name."""
-    from ttt_batch.errors import UsageError
+def new_name(stem: str, suffix: str) -> Path:
+    """The first of stem.png, stem-2.png, stem-3.png ... that is free; the suffix says which."""
+    from ttt_batch.files import free_names
 
-    if name not in (None, "first", "second"):
-        raise UsageError(f"unknown player {name!r}; choose first or second")
-    return name
+    return next(free_names(Path(f"{stem.replace(os.sep, '_')}{suffix}")))
 
 
-def two_numbers(text: str | None) -> tuple[float, float] | None:
-    """Read `A,B` (or `A` for both)."""
-    from ttt_batch.errors import UsageError
+def player_named(name: str | None) -> str | None:
+    """A seat by its name, or as X or O.  Raises UsageError."""
+    from ttt_batch.naming import choose_seat
 
-    if text is None:
-        return None
-    try:
-        numbers = [float(part) for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) not in (1, 2):
-        raise UsageError(f"draw worth {text!r} is not one or two numbers; give them as 0.5,0.5")
-    return numbers[0], numbers[-1]
+    return None if name is None else choose_seat(name, what="player")
 
 
 def command_line() -> str:
-    """The command as typed, for the run file; the program by its name, not by where it lies."""
-    return " ".join(["ttt-batch", *sys.argv[1:]])
+    """The command for the run file, as it may be pasted; the program by its name, not by where it lies."""
+    return shlex.join(["ttt-batch", *sys.argv[1:]])

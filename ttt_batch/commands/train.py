@@ -16,10 +16,10 @@ from ttt_batch.commands.shared import (
     Trust,
     answer,
     command_line,
+    found,
     in_new_file,
     load_run,
     run_name,
-    two_numbers,
     working,
 )
 from ttt_batch.wording import counted
@@ -31,23 +31,38 @@ if TYPE_CHECKING:
 
 def train(
     games: Annotated[
-        int | None, typer.Option(help="Games to learn from; the learner's published number of games if not given.")
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Games to learn from, e.g. 100k or 10M; the learner's published number of games if not given.",
+        ),
     ] = None,
     learner: Annotated[
         str | None,
-        typer.Option(help="Which learner; see ttt-batch learners.  [default: td]", autocompletion=offering(*LEARNERS)),
+        typer.Option(
+            metavar="NAME",
+            help="Which learner; see ttt-batch learners.  [default: td]",
+            autocompletion=offering(*LEARNERS),
+        ),
     ] = None,
     board: Annotated[
         str | None,
-        typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.  [default: 3x3]", autocompletion=offering(*BOARDS)),
+        typer.Option(
+            metavar="BOARD", help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.  [default: 3x3]", autocompletion=offering(*BOARDS)
+        ),
     ] = None,
     epsilon: Annotated[
-        str | None, typer.Option(help="Probability of an exploratory move, 0 to 1, or 0.3->0.01:linear (or :exp).")
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Probability of an exploratory move, 0 to 1 or 10%, or 0.3->0.01:linear (or :exp).",
+        ),
     ] = None,
     alpha: Annotated[
-        str | None, typer.Option(help="Step size, above 0 up to 1, or 0.3->0.01:linear (or :exp), 1/n, 1/n^0.8.")
+        str | None,
+        typer.Option(metavar="SHARE", help="Step size, above 0 up to 1, or 0.3->0.01:linear (or :exp), 1/n, 1/n^0.8."),
     ] = None,
-    gamma: Annotated[float | None, typer.Option(help="Discount, 0 to 1.")] = None,
+    gamma: Annotated[str | None, typer.Option(metavar="SHARE", help="Discount, 0 to 1.")] = None,
     draw_worth: DrawWorth = None,
     batch: Annotated[
         str | None,
@@ -59,6 +74,7 @@ def train(
     engine: Annotated[
         str | None,
         typer.Option(
+            metavar="walk|flow",
             help="walk plays every game; flow draws how many take each move, at any number of games.  [default: walk]",
             autocompletion=offering(*ENGINES),
         ),
@@ -75,23 +91,27 @@ def train(
         str | None, typer.Option(metavar="2GB", help="What the table may take; half of what is free if not given.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(help="Threads; all processors if not given. Never changes the result.")
+        str | None,
+        typer.Option(metavar="N", help="Threads; all processors if not given. Never changes the result."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of all chance.  [default: 0]")] = None,
+    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of all chance.  [default: 0]")] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Run file to write; a new name if not given."),
     ] = None,
     checkpoint_every: Annotated[
         str,
-        typer.Option(metavar="30s|1000000games|never", help="How often the run file is written before the end."),
+        typer.Option(metavar="30s|1Mgames|never", help="How often the run file is written before the end."),
     ] = "30s",
     resume: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="Go on with a run, as if it had never ended, in the same file.")
+        Path | None,
+        typer.Option(
+            metavar="RUN", help="Go on with a run, as if it had never ended, in the same file.", callback=found
+        ),
     ] = None,
-    more: Annotated[int | None, typer.Option(metavar="N", help="With --resume: so many games more.")] = None,
+    more: Annotated[str | None, typer.Option(metavar="N", help="With --resume: so many games more.")] = None,
     until: Annotated[
-        int | None, typer.Option(metavar="N", help="With --resume: up to N games; what was first asked for by default.")
+        str | None, typer.Option(metavar="N", help="With --resume: up to N games; what was first asked for by default.")
     ] = None,
     fork: Annotated[
         bool, typer.Option("--fork", help="With --resume and --out: a run of its own, with other settings if given.")
@@ -113,7 +133,7 @@ def train(
         typer.Option(
             "--as",
             metavar="first|second|both",
-            help="The learner's seat against an opponent.",
+            help="The learner's seat against an opponent; X and O will do.",
             autocompletion=offering(*SEATS, "both"),
         ),
     ] = "",
@@ -124,13 +144,16 @@ def train(
 ) -> None:
     """Train a learner by self-play, prove how good it is, and save the run."""
     from ttt_batch import training
+    from ttt_batch.board import parse_board
     from ttt_batch.console import tell
     from ttt_batch.errors import InterruptedTraining, RunFileError
-    from ttt_batch.escapes import for_shell
+    from ttt_batch.escapes import command_text
     from ttt_batch.interrupt import Interrupt
+    from ttt_batch.learners import learner_named
     from ttt_batch.progress import Reporter
     from ttt_batch.reports.training import training_summary, training_text
 
+    named = (learner_named(learner or "td").name, parse_board(board or "3x3").name)
     nothing = "interrupted; nothing was written" if resume is None else "interrupted; nothing more was written"
     with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report:
 
@@ -150,7 +173,7 @@ def train(
             return _ask_for_file(failure)
 
         training.check_files(out, record, resume, start, opponent)
-        origin = _origin(start, learner or "td", board or "3x3", trust)
+        origin = _origin(start, *named, trust)
 
         def work(target: Path) -> "Run":
             return training.train(
@@ -160,7 +183,7 @@ def train(
                 epsilon=epsilon,
                 alpha=alpha,
                 gamma=gamma,
-                draw_worth=two_numbers(draw_worth),
+                draw_worth=draw_worth,
                 batch=batch,
                 engine=engine,
                 symmetry=symmetry,
@@ -186,7 +209,7 @@ def train(
                 command=command_line(),
             )
 
-        run = in_new_file(out or resume, f"{learner or 'td'}-{board or '3x3'}", work)
+        run = in_new_file(out or resume, "-".join(named), work)
     target = run.file or (resume if out is None else None)
     if run.full:
         kept = (
@@ -201,7 +224,7 @@ def train(
         answer(
             json,
             lambda: training_summary(run, str(target)),
-            lambda: training_text(run, str(target), compiled=report.compiled),
+            lambda: training_text(run, target, compiled=report.compiled),
             saved=target,
         )
     finally:
@@ -209,26 +232,30 @@ def train(
             learnt = counted(run.games, "game learnt so far is", "games learnt so far are")
             raise InterruptedTraining(
                 f"interrupted; the {learnt} saved in {run_name(target)}; "
-                f"go on with ttt-batch train --resume {for_shell(str(target))}"
+                f"go on with {command_text('train', '--resume', target)}"
             )
 
 
 def learn_from(
     games: Annotated[Path, typer.Argument(metavar="GAMES", help="A text file, a game a line; - for standard input.")],
     learner: Annotated[
-        str | None, typer.Option(help="Which learner, unless --run is given.", autocompletion=offering(*LEARNERS))
+        str | None,
+        typer.Option(metavar="NAME", help="Which learner, unless --run is given.", autocompletion=offering(*LEARNERS)),
     ] = None,
-    run: Annotated[Path | None, typer.Option(metavar="RUN", help="A run to go on from, with its options.")] = None,
-    alpha: Annotated[str | None, typer.Option(help="Step size, or 1/n by visits.")] = None,
-    gamma: Annotated[float | None, typer.Option(help="Discount, 0 to 1.")] = None,
+    run: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="A run to go on from, with its options.", callback=found)
+    ] = None,
+    alpha: Annotated[str | None, typer.Option(metavar="SHARE", help="Step size, or 1/n by visits.")] = None,
+    gamma: Annotated[str | None, typer.Option(metavar="SHARE", help="Discount, 0 to 1.")] = None,
     draw_worth: DrawWorth = None,
     board: Annotated[
-        str | None, typer.Option(help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.", autocompletion=offering(*BOARDS))
+        str | None,
+        typer.Option(metavar="BOARD", help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.", autocompletion=offering(*BOARDS)),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the start table.")] = None,
+    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of the start table.")] = None,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that are no legal game.")] = False,
     cells_from: Annotated[
-        int | None, typer.Option(metavar="0|1", help="The number of the first cell in GAMES.  [default: 0]")
+        str | None, typer.Option(metavar="0|1", help="The number of the first cell in GAMES.  [default: 0]")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Run file to write.")] = None,
     overwrite: Overwrite = False,
@@ -261,13 +288,14 @@ def learn_from(
                 command=command_line(),
                 alpha=alpha,
                 gamma=gamma,
-                draw_worth=two_numbers(draw_worth),
+                draw_worth=draw_worth,
                 board=board,
                 seed=seed,
             )
 
         result, skipped = in_new_file(out, "given-games", work)
     target = result.file
+    assert target is not None  # it was given one
     for line in notes:
         tell(f"ttt-batch: {line}")
     for line in skipped:
@@ -278,7 +306,7 @@ def learn_from(
     answer(
         json,
         lambda: {**training_summary(result, str(target)), "skipped": skipped.total},
-        lambda: training_text(result, str(target)) + left_out,
+        lambda: training_text(result, target) + left_out,
         saved=target,
     )
 

@@ -5,7 +5,7 @@ A format is one file of this package and one line in the registry below.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from ttt_batch.formats.base import (
 )
 from ttt_batch.formats.checks import checked
 from ttt_batch.formats.files import check_targets, read_file, shown, write_files
+from ttt_batch.naming import choose, choose_seat
 from ttt_batch.state import LARGEST
 
 __all__ = [
@@ -40,9 +41,10 @@ __all__ = [
     "write",
 ]
 
-Player = Literal["first", "second"]
+Player = str
+"""`first` or `second`."""
 _PLAYERS = ("first", "second")
-_Kind = TypeVar("_Kind", ValueTable, ActionTable)
+_Kind = TypeVar("_Kind", ValueTable, ActionTable, Listing)
 
 FORMATS: dict[str, Format] = {
     one.name: one
@@ -60,10 +62,8 @@ FORMATS: dict[str, Format] = {
 
 
 def format_named(name: str) -> Format:
-    """The format called `name`.  Raises UsageError."""
-    if name not in FORMATS:
-        raise UsageError(f"unknown format {name!r}; choose one of: {', '.join(FORMATS)}")
-    return FORMATS[name]
+    """The format called `name`, however it is spelled (see `naming`).  Raises UsageError."""
+    return FORMATS[choose("format", name, FORMATS)]
 
 
 def write(
@@ -107,16 +107,13 @@ def read(
 ) -> _Kind:
     """Read a table of `board`.
 
-    kind: `ValueTable` or `ActionTable`, what is expected.  paths, player: as for `write`; the values of a player
-    without a file are nan.
-    Raises UsageError for a format that is unknown, written only or of another kind, or a wrong number of files, and
+    kind: `ValueTable`, `ActionTable` or `Listing`, what is expected.
+    paths, player: as for `write`; the values of a player without a file are nan.
+    Raises UsageError for a format that is unknown or of another kind, or a wrong number of files, and
     FormatError where a file cannot be read, is damaged, holds anything but numbers up to `state.LARGEST`, or is of
     another board.
     """
     form, sources = format_named(name), [Path(path) for path in paths]
-    if form.decode is None or form.max_bytes is None:
-        readable = ", ".join(other.name for other in FORMATS.values() if other.reads)
-        raise UsageError(f"format {name} is written only; formats that can be read are: {readable}")
     players = _check_use(form, board, sources, kind, player)
     tables: list[Any] = []
     for source in sources:
@@ -137,7 +134,7 @@ def read(
     value = np.full((2, 3**board.cells), np.nan)
     for table, number in zip(tables, players, strict=True):
         value[number] = table.value[0]
-    return kind(value)
+    return kind(value)  # type: ignore[call-arg]
 
 
 def _check_use(
@@ -158,8 +155,7 @@ def _check_use(
         raise UsageError(f"{len(paths)} files are given; format {form.name} takes {wanted}")
     if player is None:
         return (0,) if len(paths) == 1 and form.per_player else (0, 1)
-    if player not in _PLAYERS:
-        raise UsageError(f"unknown player {player!r}; choose first or second")
+    player = choose_seat(player, what="player")
     if not form.per_player or len(paths) == 2:
         raise UsageError(f"player {player} is named, but the files hold both players; leave the player out")
     return (_PLAYERS.index(player),)

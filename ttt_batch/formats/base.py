@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED, Board
-from ttt_batch.errors import TttBatchError
+from ttt_batch.enumeration import positions_of_ply
+from ttt_batch.errors import TttBatchError, option, quoted
+from ttt_batch.naming import fold
 
 MAX_CELLS = 12
 """Cells of the largest board whose tables are written by code: 3**12 = 531,441 codes, 51 MB of action values."""
@@ -69,7 +71,7 @@ class Format:
     forms: which of `ValueTable`, `ActionTable` and `Listing` it holds.
     per_player: a file holds one player's values, so that a table takes one or two files; `encode` and `decode`
         then see a `ValueTable` of one player, float64[1, C].
-    encode: the file's bytes.  decode: the table in a file's bytes, None where the format is written only.
+    encode: the file's bytes.  decode: the table in a file's bytes.
     max_bytes: size of the largest file that is read at all.
     Both raise FormatError without the file's name; `write` and `read` put it in front.
     """
@@ -79,14 +81,9 @@ class Format:
     suffix: str
     forms: tuple[type[Table], ...]
     encode: Callable[[Table, Board], bytes]
-    decode: Callable[[bytes, Board], ValueTable | ActionTable] | None = None
-    max_bytes: Callable[[Board], int] | None = None
+    decode: Callable[[bytes, Board], Table]
+    max_bytes: Callable[[Board], int]
     per_player: bool = False
-
-    @property
-    def reads(self) -> bool:
-        """Whether tables can be read back."""
-        return self.decode is not None
 
     @property
     def files(self) -> int:
@@ -110,6 +107,19 @@ def to_move_of(table: Listing, cells: int) -> NDArray[np.int8]:
     """int8[S]: the mark of the player to move, 0 where the game is over."""
     placed = np.count_nonzero(marks_of(table.code, cells), axis=1)
     return np.where(table.outcome == UNFINISHED, np.where(placed % 2, SECOND, FIRST), EMPTY).astype(np.int8)
+
+
+def most_states(board: Board) -> int:
+    """States that a list has at most: positions with as many marks of one player as of the other, or one more."""
+    return sum(positions_of_ply(board, ply) for ply in range(board.cells + 1))
+
+
+def check_board(name: str, board: Board) -> None:
+    """Raise FormatError where a file says that it is of another board."""
+    if fold(name) != fold(board.name):
+        raise FormatError(
+            f"the file is of board {quoted(name)}, not {board.name}; give {option('board')} as the file has it"
+        )
 
 
 def board_of_codes(count: int) -> str:

@@ -41,17 +41,33 @@ def _checked_listing(table: Listing, board: Board) -> Listing:
     states = np.asarray(table.code).size
     if (table.value is None) == (table.q is None):
         raise FormatError("a list of states needs values or action values, one of them")
+    code = _shaped("codes", table.code, (states,), np.int64)
+    if np.unique(code).size != code.size:
+        raise FormatError("a state is listed twice; export the table again")
+    numbers = (
+        _shaped("values", table.value, (2, states))
+        if table.q is None
+        else _shaped("action values", table.q, (states, board.cells))
+    )
+    if np.isinf(numbers).any():
+        raise FormatError("a value is infinite; a table holds finite numbers only, so train it again or mend the entry")
+    best = _shaped("best cells", table.best, (states, board.cells), np.bool_)
+    if code.size and not 0 <= code.min() <= code.max() < 3**board.cells:
+        raise FormatError(f"a code is outside 0 .. {3**board.cells - 1}, the codes of board {board.name}")
     return Listing(
-        code=_shaped("codes", table.code, (states,), np.int64),
+        code=code,
         outcome=_shaped("outcomes", table.outcome, (states,), np.int8),
-        best=_shaped("best cells", table.best, (states, board.cells), np.bool_),
-        value=None if table.value is None else _shaped("values", table.value, (2, states)),
-        q=None if table.q is None else _shaped("action values", table.q, (states, board.cells)),
+        best=best,
+        value=numbers if table.q is None else None,
+        q=None if table.q is None else numbers,
     )
 
 
 def _shaped(what: str, array: object, shape: tuple[int, ...], dtype: type = np.float64) -> Any:
-    found: Any = np.asarray(array, dtype=dtype)
+    try:
+        found: Any = np.asarray(array, dtype=dtype)
+    except (ValueError, TypeError, OverflowError):
+        raise FormatError(f"{what} are not numbers; export the table again") from None
     if found.shape != shape:
         raise FormatError(f"{what} have shape {list(found.shape)}, they must have {list(shape)} for this board")
     return found

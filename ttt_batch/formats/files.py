@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from ttt_batch.errors import option
 from ttt_batch.files import reason, shown
 from ttt_batch.formats.base import FormatError
 from ttt_batch.ordinary import NotOrdinaryError, open_ordinary, size_of
@@ -19,7 +20,7 @@ def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:
     Raises FormatError where a file exists (unless `overwrite`), for a folder or a special file, for a folder that
     does not exist or takes no files, and where one file is named twice.
     """
-    check_distinct([("--out", path) for path in paths], error=FormatError)
+    check_distinct([(option("out"), path) for path in paths], error=FormatError)
     for path in paths:
         _EXPORT.check(path, overwrite=overwrite)
 

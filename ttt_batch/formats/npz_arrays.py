@@ -1,4 +1,4 @@
-"""`npz`: a list of states as NumPy arrays, a row per state; written only.
+"""`npz`: a list of states as NumPy arrays, a row per state.
 
 rows_cols_k   int64[3]           the board
 code          int64[S]           sum(mark[i] * 3**i), marks 0 empty, 1 first player, 2 second player
@@ -11,11 +11,13 @@ best          bool[S, cells]     the cells that a greedy agent may pick
 """
 
 import io
+import zipfile
+import zlib
 
 import numpy as np
 
 from ttt_batch.board import Board
-from ttt_batch.formats.base import Format, Listing, Table, texts_of, to_move_of
+from ttt_batch.formats.base import Format, FormatError, Listing, Table, check_board, most_states, texts_of, to_move_of
 
 
 def encode(table: Table, board: Board) -> bytes:
@@ -37,10 +39,42 @@ def encode(table: Table, board: Board) -> bytes:
     return buffer.getvalue()
 
 
+def decode(content: bytes, board: Board) -> Listing:
+    """The table in a file's bytes.  Raises FormatError for what holds no such arrays, or is of another board."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            size = sum(entry.file_size for entry in packed.infolist())
+        if size > max_bytes(board):  # what a few packed bytes may unpack to
+            raise FormatError(f"its arrays take {size:,} bytes, those of this board at most {max_bytes(board):,}")
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            found = {name: arrays[name] for name in arrays.files}
+    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+        raise FormatError(f"the file holds no arrays ({' '.join(str(error).split())[:80]}); export it again") from None
+    needed = {"rows_cols_k", "code", "outcome", "best", *(["q"] if "q" in found else ["value_first", "value_second"])}
+    if lacking := sorted(needed - set(found)):
+        raise FormatError(f"the file lacks the array {lacking[0]}; name one that export --to npz wrote")
+    shape = found["rows_cols_k"].ravel().tolist()
+    if shape != [board.rows, board.cols, board.k]:
+        check_board("x".join(map(str, shape)), board)
+    value = None if "q" in found else [found["value_first"], found["value_second"]]
+    try:
+        values = None if value is None else np.array(value, dtype=np.float64)
+        return Listing(found["code"], found["outcome"], found["best"], values, found.get("q"))
+    except (ValueError, TypeError):
+        raise FormatError("its values are not two rows of numbers; export the table again") from None
+
+
+def max_bytes(board: Board) -> int:
+    """Bytes of the arrays of every state, not packed."""
+    return 10_000 + most_states(board) * (64 + 14 * board.cells)
+
+
 FORMAT = Format(
     name="npz",
-    meaning="NumPy arrays, a row per state: board, outcome, values or action values, best cells (written only)",
+    meaning="NumPy arrays, a row per state: board, outcome, values or action values, best cells",
     suffix=".npz",
     forms=(Listing,),
     encode=encode,
+    decode=decode,
+    max_bytes=max_bytes,
 )

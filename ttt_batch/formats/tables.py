@@ -7,7 +7,8 @@ left out.  The graph's rows must be single positions, not classes under symmetry
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.formats.base import ActionTable, FormatError, Listing, ValueTable, texts_of
+from ttt_batch.board import Board
+from ttt_batch.formats.base import ActionTable, FormatError, Listing, ValueTable, marks_of, texts_of
 from ttt_batch.graph import Graph, rows_of_edges
 
 
@@ -51,15 +52,68 @@ def edges_from_action(graph: Graph, table: ActionTable) -> NDArray[np.float64]:
     """Action values by code as action values by edge, float64[E].  Raises FormatError where a move has none."""
     code = graph.code[rows_of_edges(graph)]
     q = np.array(table.q[code, graph.cell])
+    _check_complete(graph, q, table.q.shape[1])
+    return q
+
+
+def values_from_listing(graph: Graph, table: Listing, fill: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values by state as values by row, float64[P, S]; where the list has no entry, that of `fill`, float64[P, S].
+
+    Raises FormatError where a state of the list does not occur.
+    """
+    values, rows = np.array(fill, dtype=np.float64), _rows_of(graph, table)
+    assert table.value is not None
+    values[:, rows] = np.where(np.isnan(table.value), values[:, rows], table.value)
+    return values
+
+
+def edges_from_listing(graph: Graph, table: Listing) -> NDArray[np.float64]:
+    """Action values by state as action values by edge, float64[E].
+
+    Raises FormatError where a state of the list does not occur, or a move has no value.
+    """
+    assert table.q is not None
+    by_row = np.full((graph.code.size, table.q.shape[1]), np.nan)
+    by_row[_rows_of(graph, table)] = table.q
+    q: NDArray[np.float64] = by_row[rows_of_edges(graph), graph.cell]
+    _check_complete(graph, q, table.q.shape[1])
+    return q
+
+
+def of_classes(table: Listing, board: Board) -> bool:
+    """Whether every state of a list is the one that stands for all its images under the board's symmetries."""
+    powers = 3 ** np.arange(board.cells, dtype=np.int64)
+    marks = marks_of(table.code, board.cells)
+    return len(board.symmetries) > 1 and all(
+        bool((marks[:, image] @ powers >= table.code).all()) for image in board.symmetries
+    )
+
+
+def _rows_of(graph: Graph, table: Listing) -> NDArray[np.int64]:
+    """The row of every state of a list.  Raises FormatError where one does not occur."""
+    order = np.argsort(graph.code)
+    at = np.minimum(np.searchsorted(graph.code, table.code, sorter=order), order.size - 1)
+    rows: NDArray[np.int64] = order[at]
+    foreign = np.flatnonzero(graph.code[rows] != table.code)
+    if foreign.size:
+        text = texts_of(table.code[foreign[:1]], table.best.shape[1])[0]
+        raise FormatError(
+            f"{foreign.size:,} of the table's positions do not occur in play, {text} for one; "
+            "give the table's own board"
+        )
+    return rows
+
+
+def _check_complete(graph: Graph, q: NDArray[np.float64], cells: int) -> None:
+    """Raise FormatError where a move, of q by edge, has no value."""
     missing = np.flatnonzero(np.isnan(q))
     if missing.size:
         first = missing[0]
-        text = texts_of(code[first : first + 1], table.q.shape[1])[0]
+        text = texts_of(graph.code[rows_of_edges(graph)[first : first + 1]], cells)[0]
         raise FormatError(
             f"{missing.size:,} moves have no value, cell {graph.cell[first]} of {text} for one; "
             "export the table from a learner that has them all"
         )
-    return q
 
 
 def listing(

@@ -9,6 +9,7 @@ from typing import Any
 
 from ttt_batch.errors import UsageError
 from ttt_batch.formats.files import check_targets, shown, write_files
+from ttt_batch.naming import choose
 from ttt_batch.plots.boards import opening_figure
 from ttt_batch.plots.coverage import coverage_figure
 from ttt_batch.plots.curves import curves_figure
@@ -43,8 +44,7 @@ def plot(
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise UsageError(f"cannot plot into {shown(path)}: a plot is a .png or a .svg file; name one of these")
-    if kind not in KINDS:
-        raise UsageError(f"unknown kind of plot {kind!r}; choose one of: {', '.join(KINDS)}")
+    kind = choose("kind of plot", kind, KINDS)
     check_targets([path], overwrite=overwrite)  # before anything is drawn
     with styled():
         content = render(make_figure(runs, names, kind), suffix[1:])
@@ -58,4 +58,4 @@ def make_figure(runs: Sequence[Run], names: Sequence[str], kind: str = "curves")
         raise UsageError("a plot needs at least one run; name a run file")
     if len(runs) != len(names):
         raise UsageError(f"{len(runs)} runs have {len(names)} names; give each run one")
-    return KINDS[kind](runs, names)
+    return KINDS[choose("kind of plot", kind, KINDS)](runs, names)

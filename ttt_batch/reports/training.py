@@ -1,8 +1,10 @@
 """What `train` prints in the end, and verdicts in words."""
 
+from pathlib import Path
 from typing import Any
 
-from ttt_batch.escapes import for_shell, one_line
+from ttt_batch.escapes import command_text
+from ttt_batch.files import shown
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.reports.layout import hanging, row
 from ttt_batch.run import SEATS, Run
@@ -68,7 +70,7 @@ def training_summary(run: Run, path: str | None) -> dict[str, Any]:
     return {**summary, "config": run.config.as_dict(), "run": path}
 
 
-def training_text(run: Run, path: str, *, compiled: bool = False) -> str:
+def training_text(run: Run, path: Path, *, compiled: bool = False) -> str:
     """What `train` prints at the end: a short table, the file, and the two commands a person wants next.
 
     compiled: kernels were compiled meanwhile, which its seconds include.
@@ -95,9 +97,9 @@ def training_text(run: Run, path: str, *, compiled: bool = False) -> str:
         "",
         *hanging("verdict:", verdict_text(run), 9),
         *([f"ties:    {MEANING['any']}"] if run.grown is None else []),
-        f"saved:   {one_line(path)}",
+        f"saved:   {shown(path)}",
         "",
-        f"next:    ttt-batch evaluate {for_shell(path)}",
-        f"         ttt-batch play {for_shell(path)}",
+        f"next:    {command_text('evaluate', path)}",
+        f"         {command_text('play', path)}",
     ]
     return "\n".join(lines)

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from ttt_batch.errors import RunFileError
+from ttt_batch.errors import RunFileError, option
 from ttt_batch.files import shown
 from ttt_batch.ordinary import NotOrdinaryError, open_ordinary, size_of
 from ttt_batch.runfile.declaration import FILE_TYPE, FORMAT, USER_BLOCK
@@ -82,7 +82,7 @@ def read_bytes(path: Path, *, trust: bool) -> bytes:
 def _other_content(name: str) -> Damaged:
     return Damaged(
         f"{name}: its content does not match its digest: damaged, or changed by another program; "
-        "--trust opens it anyway"
+        f"{option('trust', True)} opens it anyway"
     )
 
 
@@ -99,14 +99,14 @@ def verify(name: str, content: bytes) -> tuple[int, int]:
     if size > length:
         raise Damaged(
             f"{name} is damaged, or changed by another program: {size - length:,} bytes follow its {length:,} own; "
-            f"--trust opens it anyway"
+            f"{option('trust', True)} opens it anyway"
         )
     # A newer version may word the rest of the block differently, so only its three lines count.
     expected = user_block(f"{version[0]}.{version[1]}", digest, length)
     if version <= FORMAT and content[:USER_BLOCK] != expected:
         raise Damaged(
             f"{name} is damaged in its first {USER_BLOCK} bytes, or another program changed them; "
-            "--trust opens it anyway"
+            f"{option('trust', True)} opens it anyway"
         )
     if hashlib.sha256(memoryview(content)[USER_BLOCK:]).hexdigest() != digest:
         raise _other_content(name)

@@ -4,9 +4,10 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from ttt_batch.errors import RunFileError
+from ttt_batch.errors import RunFileError, option
 from ttt_batch.escapes import one_line
 from ttt_batch.files import reason, shown
+from ttt_batch.finding import no_such_file
 from ttt_batch.runfile.checks import RunData, value_findings
 from ttt_batch.runfile.header import MAGIC, Damaged, holds_hdf5, read_bytes, verify
 from ttt_batch.runfile.parsing import parse_image
@@ -50,9 +51,9 @@ def examine_run(path: Path, *, trust: bool = False) -> tuple[RunData | None, lis
             from ttt_batch.runfile.shield import parse_shielded
 
             data, findings = parse_shielded(content, None)
-            notes = ("its content does not match its digest: opened because of --trust",)
+            notes = (f"its content does not match its digest: opened because of {option('trust', True)}",)
     except FileNotFoundError as exc:
-        raise RunFileError(f"there is no file {name}; check the name") from exc
+        raise no_such_file(path) from exc
     except MemoryError as exc:
         raise RunFileError(f"cannot read {name}: not enough memory; free some and try again") from exc
     except (OSError, ValueError) as exc:

@@ -24,7 +24,7 @@ _MAX_TEXT = 60_000
 """Bytes of text in an attribute; HDF5 itself allows 64 KiB with everything around it."""
 
 
-RUN_FILE = Kind(RunFileError, "--out")
+RUN_FILE = Kind(RunFileError, "out")
 """Run files, as `outputs` speaks of them."""
 
 

@@ -6,6 +6,7 @@ from typing import TextIO
 
 from ttt_batch.console import wants_colour
 from ttt_batch.errors import UsageError
+from ttt_batch.quantities import Number
 from ttt_batch.strength import Weakened
 from ttt_batch.terminal.faces import Face, Score, Session
 from ttt_batch.terminal.hints import prepare
@@ -25,8 +26,8 @@ def play(
     seed: int | None = None,
     pupil: Pupil | None = None,
     record: Callable[[Sequence[int]], None] | None = None,
-    level: float = 1.0,
-    epsilon: float = 0.0,
+    level: Number = 1.0,
+    epsilon: Number = 0.0,
     ties: Ties = "soonest",
     plain: bool = False,
 ) -> Score:
@@ -43,7 +44,8 @@ def play(
         raise UsageError(f"person {person!r} is no seat; 0 moves first, 1 second, None alternates")
     rng = random.Random(seed)
     player = Weakened(agent, level, epsilon, rng, ties)
-    said = [f"level {level:g}, epsilon {epsilon:g}"] if level < 1 or epsilon > 0 else []
+    weaker = player.level < 1 or player.epsilon > 0
+    said = [f"level {player.level:g}, epsilon {player.epsilon:g}"] if weaker else []
     said += ["ties any"] if ties == "any" else []
     strength = [f"Agent: {', '.join(said)}."] if said else []
 
