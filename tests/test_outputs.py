@@ -225,9 +225,10 @@ def test_what_gets_the_name_meanwhile_stays(overwrite: bool, tmp_path: Path) -> 
     assert names(tmp_path) == ["x"] and stat.S_ISFIFO(target.stat().st_mode)
 
 
-def test_long_names_that_the_system_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("length", [200, 201, 240, 255])
+def test_long_names_that_the_system_takes(length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run, games = "r" * 252 + ".h5", "g" * 255
+    run, games = "r" * (length - 3) + ".h5", "g" * length
     for _ in range(2):
         ttt.train(5, batch=5, out=run, record=games, overwrite=True)
         assert names(tmp_path) == [games, run]

@@ -26,8 +26,8 @@ _OLD_BEGINNINGS = (b"ttt-batch run, format ", b"pid ")
 
 Content = bytes | bytearray | memoryview
 
-_LONGEST = 255
-"""Bytes of the longest name of a file."""
+_LONGEST = 200
+"""Bytes of a name that a hidden one repeats; systems take 255, and its beginning and ending need room."""
 
 
 def shown(path: Path) -> str:
@@ -51,7 +51,7 @@ def reason(error: BaseException) -> str:
 def hidden(target: Path, ending: str) -> Path:
     """A hidden name beside `target`, which it names; by its digest if it would be too long for a name."""
     name = target.name
-    if len(os.fsencode(name)) + len(ending) + 2 > _LONGEST:
+    if len(os.fsencode(name)) > _LONGEST:
         name = hashlib.sha256(os.fsencode(name)).hexdigest()[:32]
     return target.with_name(f".{name}.{ending}")
 
