@@ -19,6 +19,7 @@ from ttt_batch.games import GamesError, GamesWriter, format_games
 from ttt_batch.given import Learnt
 from ttt_batch.graph import Graph
 from ttt_batch.learners import LEARNERS
+from ttt_batch.outputs import Draft
 
 BOARD = ttt.Board()
 GRAPH = enumerate_graph(BOARD, False)
@@ -226,6 +227,28 @@ def test_a_failure_leaves_no_record(tmp_path: Path) -> None:
         writer.write(games_of(["0 3 1 4 2"], GRAPH), GRAPH)
         raise KeyError
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("games", [500, 10_000], ids=["in the end", "on the way"])
+def test_a_disk_that_takes_no_more_games_costs_the_record_and_not_the_run(
+    games: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    run = tmp_path / "run.h5"
+    write = Draft.write
+
+    def refuse_games(draft: Draft, content: Any) -> None:
+        if bytes(content[:9]) != b"ttt-batch":
+            full()
+        write(draft, content)
+
+    monkeypatch.setattr("ttt_batch.outputs.Draft.write", refuse_games)
+    with pytest.raises(GamesError, match=r"No space left on device; make room .* the run itself is saved in .*run\.h5"):
+        ttt.train(games, batch=500, out=run, record=tmp_path / "games.txt")
+    assert ttt.load(run).games == games
+    assert [path.name for path in tmp_path.iterdir()] == ["run.h5"]
 
 
 def test_an_interrupted_run_records_its_games(tmp_path: Path) -> None:

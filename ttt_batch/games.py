@@ -114,15 +114,17 @@ class Shown:
 class GamesWriter:
     """Writes games to a file as they are played; the file appears whole, when the `with` block ends without an error.
 
-    Nobody else may write the file meanwhile.
+    Nobody else may write the file meanwhile.  A disk that refuses games ends the recording, not the training: `failure`
+    says why, from then on nothing is written, and the block ends with it.
     Raises GamesError for an existing file (unless `overwrite`), for what is no ordinary file, and for what the disk
-    refuses.
+    refuses at the beginning or in the end.
     """
 
     def __init__(self, path: Path, board: Board | None = None, *, overwrite: bool = False) -> None:
         """board: given where a row stands for all images of a position."""
         self._path, self._board, self._overwrite = path, board, overwrite
         self._pending = bytearray()
+        self.failure: GamesError | None = None
         GAMES_FILE.place(path, overwrite=overwrite)
 
     def __enter__(self) -> Self:
@@ -135,14 +137,20 @@ class GamesWriter:
 
     def write(self, games: Games, graph: Graph | None) -> None:
         """Append `games`, played on `graph`; without one their moves are cells of the board."""
+        if self.failure is not None:
+            return
         lines = _joined(games.edge, games) if graph is None else format_games(games, graph, self._board)
         self._pending += "".join(f"{line}\n" for line in lines).encode("ascii")
         if len(self._pending) >= _AT_ONCE:
-            self._write_pending()
+            self.flush()
 
-    def _write_pending(self) -> None:
-        with GAMES_FILE.refusing(self._path):
-            self._draft.write(self._pending)
+    def flush(self) -> None:
+        """Hand what there is to the system; `failure` if it does not take that."""
+        try:
+            with GAMES_FILE.refusing(self._path):
+                self._draft.write(self._pending)
+        except GamesError as error:
+            self.failure = error
         self._pending = bytearray()
 
     @contextmanager
@@ -156,7 +164,9 @@ class GamesWriter:
                 raise GamesError(str(error)) from None
             [self._draft] = stack.enter_context(GAMES_FILE.drafts([self._path], overwrite=self._overwrite))
             yield
-            self._write_pending()
+            self.flush()
+            if self.failure is not None:
+                raise self.failure
 
 
 def format_games(games: Games, graph: Graph, board: Board | None = None) -> list[str]:

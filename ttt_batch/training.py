@@ -18,8 +18,9 @@ from ttt_batch.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every
 from ttt_batch.compile import announce_kernels
 from ttt_batch.config import OPPONENTS
 from ttt_batch.errors import RunFileError, UsageError, option
+from ttt_batch.files import shown
 from ttt_batch.finding import find_run, name_or_run
-from ttt_batch.games import GamesWriter
+from ttt_batch.games import GamesError, GamesWriter
 from ttt_batch.memory import check_space, parse_memory, rows_within
 from ttt_batch.outputs import check_distinct
 from ttt_batch.plans import fresh_plan, opponent_of, resumed_plan, rival_policy
@@ -109,7 +110,8 @@ def train(
     a run has to be given again.  fork: allow settings other than its own; needs `out`.
     trust: resume from, or play against, a file that another program has changed.
     record: a file for the games played (from where it resumes), in the notation of `learn_from`; as with `out`, an
-    existing one stays unless `overwrite`.
+    existing one stays unless `overwrite`.  If it cannot be written any more, training goes on and raises GamesError in
+    the end, when the run is saved.
     symmetry: `on`, `off` or `auto`, see `spaces.choose_space`.
     max_memory: what the table may take, such as `2GB`; half of what is free if not given.
     threads: None for all processors.  block: games a thread plays abreast.  Neither shows in the result.
@@ -176,7 +178,7 @@ def train(
             files = stack.enter_context(Checkpoints(Path(out), overwrite=overwrite, every=every, warn=say))
         clock = Clock(float(plan.provenance.get("seconds", 0.0)))
         pictured = config.shape if config.symmetry else None
-        record_games = None
+        record_games = writer = None
         if record is not None:
             writer = stack.enter_context(GamesWriter(Path(record), pictured, overwrite=overwrite))
             record_games = functools.partial(writer.write, graph=None if config.grown else config.graph)
@@ -227,6 +229,11 @@ def train(
             except RunFileError as error:
                 error.run = run  # type: ignore[attr-defined]
                 raise
+        if writer is not None:
+            writer.flush()
+        if writer is not None and writer.failure is not None:
+            where = "" if run.file is None else f"; the run itself is saved in {shown(run.file)}"
+            raise GamesError(f"{writer.failure}{where}")
     return run
 
 
