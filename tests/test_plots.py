@@ -3,7 +3,7 @@
 import math
 import struct
 import sys
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from ttt_batch.plots.boards import first_moves, openings
 from ttt_batch.plots.coverage import BINS, coverage_of, most_of_ply, reach_probabilities
 from ttt_batch.plots.labels import common_title, log_ticks, make_legend, make_look, opponent_text, short_number, verdict
 from ttt_batch.plots.series import learning_panels, medians, shares_in_play
+from ttt_batch.plots.strips import BEATEN
 from ttt_batch.plots.style import log_counts, new_figure, render, styled
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.run import Run
@@ -50,7 +51,6 @@ def test_the_lines_of_a_picture_are_the_columns_of_the_runs(td: Run) -> None:
     axes = {ax.get_title(loc="left"): ax for ax in figure.axes}
     wanted = {
         "Lost against random play, exactly": 100 * td.statistics["versus_random"][:, :, 2],
-        "Against the best opponent": td.statistics["best_response"],
         "Positions played optimally": 100 * td.statistics["optimal_share"],
         "Values: distance from the truth": td.statistics["value_error"],
     }
@@ -65,6 +65,60 @@ def test_the_lines_of_a_picture_are_the_columns_of_the_runs(td: Run) -> None:
         assert lines[0].get_color() != lines[2].get_color() and lines[0].get_marker() != lines[2].get_marker()
     draws = axes["Draws in play, latest half of the games"].get_lines()
     assert draws[1].get_ydata() == pytest.approx(shares_in_play(other.statistics)[:, 1], abs=0)
+
+
+def strips(figure: Any) -> list[list[tuple[float, float, str]]]:
+    """The strips of a picture, from the top: beginning, end and colour of each stretch."""
+    from matplotlib.colors import to_hex
+
+    axes = next(axes for axes in figure.axes if axes.get_title(loc="left") == "Against the best opponent")
+    found: dict[float, list[tuple[float, float, str]]] = {}
+    for collection in axes.collections:
+        (box,) = [path.get_extents() for path in collection.get_paths()]
+        found.setdefault(box.y0, []).append((box.x0, box.x1, to_hex(collection.get_facecolor()[0])))
+    return [sorted(found[top]) for top in sorted(found)]
+
+
+@pytest.mark.parametrize("n", [1, 3, 8])
+def test_verdicts_are_strips_of_each_run_and_seat(n: int, td: Run) -> None:
+    """Zigzags between 0 and 1 of several runs hid each other."""
+    runs = [td, *(ttt.train(games=40_000, learner="sutton-barto", epsilon=0.2, seed=seed) for seed in range(n - 1))]
+    with styled():
+        drawn = strips(make_figure(runs, [str(number) for number in range(n)]))
+    assert len(drawn) == 2 * n
+    for number, run in enumerate(runs):
+        games, holds = run.statistics["games"], run.statistics["unbeatable"]
+        for seat in range(2):
+            strip = drawn[2 * number + seat]
+            assert strip[0][0] == games[0]
+            assert all(one[1] == other[0] and one[2] != other[2] for one, other in pairwise(strip))
+            for point, good in zip(games.tolist(), holds[:, seat].tolist(), strict=True):
+                (colour,) = [colour for start, end, colour in strip if start <= point < end]
+                assert (colour == BEATEN.lower()) != good
+
+
+def test_a_legend_names_no_panel_that_is_not_there(td: Run, grown: Run) -> None:
+    with styled():
+        here, there = make_figure([td], ["a"]), make_figure([grown], ["a"])
+    legends = [
+        [text.get_text() for axes in figure.axes if axes.get_legend() for text in axes.get_legend().get_texts()]
+        for figure in (here, there)
+    ]
+    assert legends[0][:3] == ["agent wins; in play X wins", "draw", "agent loses; in play O wins"]
+    assert legends[1][:3] == ["X wins", "draw", "O wins"] and not any("agent" in text for text in legends[1])
+
+
+def test_an_opening_of_equal_values_says_so(td: Run) -> None:
+    alike = Run(td.config, td.tables._replace(value=np.zeros_like(td.tables.value)), td.games, td.statistics)
+    other = ttt.train(games=2_000, learner="sutton-barto")
+
+    def said(*runs: Run) -> str:
+        with styled():
+            return str(make_figure(list(runs), [f"{n}.h5" for n in range(len(runs))], "opening").get_supxlabel())
+
+    assert "Every value shown is 0.00; the agent expects the same" in said(alike)
+    assert "value shown" not in said(other)
+    assert said(alike, other).count("td: every value shown is 0.00;") == 1
 
 
 def test_a_single_run_shows_wins_draws_and_losses(td: Run) -> None:
@@ -92,8 +146,8 @@ def test_the_proof_is_marked_where_it_holds_from_on(td: Run) -> None:
     other = ttt.train(games=49_152, epsilon=0.1)
     with styled():
         one, several = make_figure([td], ["a"]), make_figure([td, other], ["a", "b"])
-    for axes in one.axes[:5]:
-        assert axes.get_lines()[-1].get_xdata() == [since, since]
+    for number in (0, 2, 3, 4):  # the strips show it themselves
+        assert one.axes[number].get_lines()[-1].get_xdata() == [since, since]
     best = next(ax for ax in several.axes if ax.get_title(loc="left") == "Against the best opponent")
     stars = [line.get_xdata()[0] for line in best.get_lines() if line.get_marker() == "*"]
     proofs = [unbeatable_since(run.statistics["games"], run.statistics["unbeatable"]) for run in (td, other)]
@@ -117,11 +171,10 @@ def test_a_point_before_the_first_game_does_not_move_the_proof(td: Run, tmp_path
     }
     with styled():
         one, several = make_figure([taught], ["a"]), make_figure([taught, late], ["a", "b"])
-    assert one.axes[1].get_lines()[-1].get_xdata() == [1, 1]
+    assert one.axes[2].get_lines()[-1].get_xdata() == [1, 1]
     best = next(ax for ax in several.axes if ax.get_title(loc="left") == "Against the best opponent")
-    stars = [line.get_xydata().tolist() for line in best.get_lines() if line.get_marker() == "*"]
-    worst = [run.statistics["best_response"][-1].max() for run in (taught, late)]
-    assert stars == [[[1, worst[0]]], [[since, worst[1]]]]
+    stars = [line.get_xdata().tolist() for line in best.get_lines() if line.get_marker() == "*"]
+    assert stars == [[1], [since]]
 
 
 def test_an_interrupted_run_says_where_it_stopped() -> None:
@@ -218,8 +271,8 @@ def test_seeds_of_the_same_settings_share_a_colour_and_show_their_median() -> No
     look = make_look(runs, make_legend(runs, names), 7)
     assert look.style == [0, 0, 0, 1, 1, 1]
     assert [text for text, _ in look.entries] == ["epsilon 0.1, 3 seeds", "epsilon 0.2, 3 seeds"]
-    first = medians(panel(runs, "best_response"), look.entries[0][1])
-    wanted = np.median([run.statistics["best_response"][:, 0] for run in runs[:3]], axis=0)
+    first = medians(panel(runs, "value_error"), look.entries[0][1])
+    wanted = np.median([run.statistics["value_error"][:, 0] for run in runs[:3]], axis=0)
     assert first[0].value.tolist() == wanted.tolist()
     few = make_look(runs[:3], make_legend(runs[:3], names[:3]), 7)
     assert few.style == [0, 1, 2] and [text for text, _ in few.entries] == ["seed 0", "seed 1", "seed 2"]

@@ -129,6 +129,7 @@ def opening_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
         _colour_bar(part, grid, run)
     figure.supxlabel(
         _which(runs, boards)
+        + _all_alike(boards, legend.texts)
         + "Frame: the agent may choose it.  "
         + (
             "W, D, L: with best play the move wins, draws, loses."
@@ -150,6 +151,17 @@ def _which(runs: Sequence[Run], boards: Sequence[Sequence[Opening]]) -> str:
     if len(runs) > 1 or shown in (0, there):
         return ""
     return f"{shown} of {there} first moves, those that it likes best.\n"
+
+
+def _all_alike(boards: Sequence[Sequence[Opening]], names: Sequence[str]) -> str:
+    """Which runs give every move that is shown the same value: a board of zeros is no mistake of the picture."""
+    lines = []
+    for row, name in zip(boards, names, strict=True):
+        numbers = {_number(value, signed=True) for opening in row for value in opening.values.values()}
+        if len(numbers) == 1 and (text := numbers.pop()) != "new":
+            whose = f"{name}: every" if len(boards) > 1 else "Every"
+            lines.append(f"{whose} value shown is {text}; the agent expects the same of all these moves.\n")
+    return "".join(lines)
 
 
 def _letter_size(run: Run, columns: int) -> float:

@@ -1,7 +1,7 @@
 """Learning curves: the recorded points of runs over the games that they had learnt from, drawn."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.plots.labels import Look, common_title, log_ticks, make_legend, make_look, short_number, verdict
 from ttt_batch.plots.series import PLAYED, Line, Panel, after_games, learning_panels, medians
+from ttt_batch.plots.strips import BEATEN, draw_strips
 from ttt_batch.plots.style import COLOURS, DRAW, LOSS, MARKERS, WIN, log_counts, new_figure
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.run import SEATS, Run
@@ -17,7 +18,7 @@ from ttt_batch.truth import RESULTS
 DASHES = ("-", "--")
 """Line styles by seat."""
 
-ALONE = "#000000"
+ALONE, PROVED = "#000000", "#009E73"
 MARKS_A_CURVE = 14
 LEGEND_ENTRIES, FEW = 12, 4
 LEGEND_WIDTH = 46
@@ -42,7 +43,7 @@ def curves_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
     grid = figure.subplots(rows, 2, squeeze=False, height_ratios=ratios)
     for axes, panel in zip(grid.flat, panels, strict=False):
         _draw_panel(axes, panel, look, runs)
-        _games_axis(axes, *_span(panel))
+        _games_axis(axes, *_edges(panel))
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_axis_off()
     # The names come after: matplotlib before 3.10 leaves out what begins with an underscore.
@@ -56,19 +57,25 @@ def curves_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
     return figure
 
 
+def _edges(panel: Panel) -> tuple[float, float]:
+    """Where the axis of games begins and ends: a little beyond the points of all curves."""
+    low, high = _span(panel)
+    span = max(high / low, 1.0)
+    edge = max(span**0.03, 1.05) if span > 1 else 2.0
+    return low / edge, high * edge
+
+
 def _span(panel: Panel) -> tuple[int, int]:
     """Games at the first and at the last point of all curves."""
     return min(int(line.games[0]) for line in panel.lines), max(int(line.games[-1]) for line in panel.lines)
 
 
-def _games_axis(axes: Any, low: int, high: int) -> None:
+def _games_axis(axes: Any, low: float, high: float) -> None:
     from matplotlib.ticker import FixedLocator, NullLocator
 
-    span = max(high / low, 1.0)
-    edge = max(span**0.03, 1.05) if span > 1 else 2.0
     axes.set_xscale("log")
-    axes.set_xlim(low / edge, high * edge)
-    ticks = [tick for tick in log_ticks(low / edge, high * edge, 6) if tick >= 1]
+    axes.set_xlim(low, high)
+    ticks = [tick for tick in log_ticks(low, high, 6) if tick >= 1]
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticks(ticks, [short_number(tick) for tick in ticks])
@@ -102,7 +109,34 @@ def _marked(games: NDArray[np.int64], low: float, high: float, turn: float) -> l
     return sorted({0, *first.tolist(), games.size - 1})
 
 
+def _draw_verdicts(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> None:
+    """The strips, with a star where both of a run's begin to hold for good."""
+
+    def style(line: Line) -> dict[str, Any]:
+        return {**_line_style(line, look), **({"color": PROVED} if len(runs) == 1 else {})}
+
+    axes.set_title(panel.title)
+    axes.set_ylabel("" if len(runs) == 1 else "pairs: first above second", fontsize=8.5, labelpad=12)
+    rows = draw_strips(axes, panel, [numbers for _, numbers in look.entries], _edges(panel)[1], style)
+    for number, since in _proofs(runs):
+        if len(runs) > 1:
+            line = next(line for line in panel.lines if line.run == number)
+            axes.plot(
+                [since],
+                [rows[number] + 0.5],
+                marker="*",
+                markersize=10,
+                color=style(line)["color"],
+                markeredgecolor="white",
+                zorder=5,
+                clip_on=False,
+            )
+
+
 def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> None:
+    if panel.name == "unbeatable":
+        _draw_verdicts(axes, panel, look, runs)
+        return
     one = len(runs) == 1
     low, high = _span(panel)
     crowds = [numbers for _, numbers in look.entries if len(numbers) > 1]
@@ -111,8 +145,6 @@ def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> Non
         style = _line_style(line, look)
         if line.run in crowded:
             style |= {"marker": "", "linewidth": 0.6, "alpha": 0.45}
-        elif panel.name == "best_response":  # leaps from 0 to 1 and back: points tell more than lines
-            style |= {"linewidth": 0.8 if one else 0.5}
         every = _marked(line.games, low, max(high, low + 1), look.style[line.run] / len(COLOURS))
         axes.plot(line.games, line.value, markevery=every, **style)
     for numbers in crowds:
@@ -132,42 +164,23 @@ def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> Non
             axes.set_ylim(-3, 103)
         else:
             axes.set_ylim(-0.03 * max(np.nanmax(values), 1), 1.05 * max(np.nanmax(values), 1))
-    elif panel.name == "best_response":
-        axes.set_ylim(min(-0.05, 1.05 * np.nanmin(values)), max(1.05, 1.05 * np.nanmax(values)))
     elif panel.name == "positions":
         log_counts(axes)
     else:
         axes.set_ylim(0, 1.08 * np.nanmax(values, initial=1e-3))
-    _mark_proofs(axes, panel, look, runs)
+    for _, since in _proofs(runs):
+        if one:
+            axes.axvspan(since, 1e30, color=PROVED, alpha=0.12, lw=0, zorder=0)
+            axes.axvline(since, color=PROVED, lw=1.2, ls=":")
 
 
-def _mark_proofs(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> None:
-    """Mark since when runs are unbeatable in both seats: shaded for one, a star on each of several."""
+def _proofs(runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
+    """The numbers of the runs that are unbeatable in both seats for good, and the game since which they are."""
     for number, run in enumerate(runs):
-        if "unbeatable" not in run.statistics:
-            continue
-        since = unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
-        if since is None:
-            continue
-        columns = after_games(run.statistics)  # what is drawn: an imported run has a point before its first game
-        since = max(since, int(columns["games"][0]))
-        if len(runs) == 1:
-            axes.axvspan(since, 1e30, color="#009E73", alpha=0.12, lw=0, zorder=0)
-            axes.axvline(since, color="#009E73", lw=1.2, ls=":")
-        elif panel.name == "best_response":
-            at = int(np.searchsorted(columns["games"], since))
-            top = max(line.value[at] for line in panel.lines if line.run == number)
-            style = _line_style(Line(number, 0, "", columns["games"], np.zeros(0)), look)
-            axes.plot(
-                [since],
-                [top],
-                marker="*",
-                markersize=12,
-                color=style["color"],
-                markeredgecolor="white",
-                zorder=5,
-                clip_on=False,
-            )
+        if "unbeatable" in run.statistics:
+            since = unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
+            if since is not None:  # an imported run has a point before its first game, which is not drawn
+                yield number, max(since, int(after_games(run.statistics)["games"][0]))
 
 
 def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[Run]) -> tuple[list[Any], list[str]]:
@@ -180,7 +193,8 @@ def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[Run]) ->
     seats = any(line.seat >= 0 for panel in panels for line in panel.lines)
     one = len(runs) == 1
     if one:
-        meanings = "agent wins; in play X wins", "draw", "agent loses; in play O wins"
+        there = any(panel.name == "versus_random" for panel in panels)
+        meanings = ("agent wins; in play X wins", "draw", "agent loses; in play O wins") if there else PLAYED
         for what, name in zip(RESULTS, meanings, strict=True):
             line = Line(0, 0, what, np.zeros(0, np.int64), np.zeros(0))
             handles.append(Line2D([], [], **_line_style(line, look)))
@@ -201,12 +215,15 @@ def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[Run]) ->
         for seat, dash in zip(SEATS, DASHES, strict=True):
             handles.append(Line2D([], [], color="#444444", ls=dash))
             labels.append(f"agent moves {seat}")
+        for colour, meaning in ((PROVED if one else "#666666", "no opponent beats it"), (BEATEN, "can be beaten")):
+            handles.append(Patch(facecolor=colour))
+            labels.append(meaning)
     if any(len(numbers) > 1 for _, numbers in look.entries):
         handles.append(Line2D([], [], color="#444444", linewidth=0.6))
         labels.append("a single seed (bold: the median)")
     if seats and any(verdict([run]).startswith("unbeatable") for run in runs):
         if one:
-            handles.append(Patch(facecolor="#009E73", alpha=0.25))
+            handles.append(Patch(facecolor=PROVED, alpha=0.25))
             labels.append("unbeatable in both seats")
         else:
             handles.append(Line2D([], [], color="#444444", marker="*", markersize=10, linestyle=""))
