@@ -100,7 +100,7 @@ def test_a_list_of_other_numbers_or_another_board_is_refused(runs: dict[str, Run
         (lambda text: text.replace('"code": 1,', '"code": 13,'), "positions do not occur in play"),
         (lambda text: text.replace('"value"', '"worth"', 1), "state 0 has no value"),
         (lambda text: text.replace('"first": 0.0', '"first": "0.0"', 1), "not numbers alone"),
-        (lambda text: text.replace('"first": 0.0', '"first": 1e999', 1), "infinite"),
+        (lambda text: text.replace('"first": 0.0', '"first": 1e999', 1), "finite numbers only"),
         (lambda text: text.replace('"first": 0.0', '"first": NaN', 1), "is no JSON"),
         (lambda text: text.replace('"first": 0.0', f'"first": {"9" * 400}', 1), "beyond all bounds"),
         (lambda text: text.replace('"best": [0', '"best": [9', 1), "9 is not a whole number from 0 to 8"),

@@ -12,7 +12,7 @@ from support import command
 import ttt_batch as ttt
 from ttt_batch.cli import COMMANDS
 from ttt_batch.commands.shared import command_line
-from ttt_batch.escapes import command_text
+from ttt_batch.files import command_text
 from ttt_batch.notation import parse_any
 
 
@@ -314,7 +314,7 @@ def test_printed_commands_can_be_pasted(here, capsys, name):
 
 def test_a_name_that_is_no_text_is_one_line():
     text = command_text("play", Path("a\nb'c\x1b.h5"))
-    assert text.isprintable() and text == "ttt-batch play $'a\\nb\\'c\\x1b.h5'"
+    assert text.isprintable() and text == "ttt-batch play $'a\\012b\\'c\\033.h5'"
 
 
 def test_the_command_of_a_run_file_can_be_pasted(monkeypatch):

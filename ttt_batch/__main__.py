@@ -123,8 +123,7 @@ def _starved(error: Exception) -> str:
 def _fail(message: str, status: int) -> int:
     from ttt_batch.console import tell
 
-    # A command in a message stays as it is, with the spaces that its paths have.
-    tell(f"ttt-batch: {' '.join(message.splitlines())}")
+    tell(f"ttt-batch: {message}")
     return status
 
 

@@ -170,9 +170,11 @@ def make_config(
         parse_schedule("alpha", defaults.alpha if alpha is None else alpha, positive=True),
     )
     if re.fullmatch(_START, start) is None:
-        raise UsageError(f"start {start!r} is no digest of a table; give a run to start from")
+        raise UsageError(f"start {quoted(start)} is no digest of a table; give a run to start from")
     if re.fullmatch(_OPPONENT, opponent) is None:
-        raise UsageError(f"opponent {opponent!r} is neither random, optimal nor the digest of a table; give a run")
+        raise UsageError(
+            f"opponent {quoted(opponent)} is neither random, optimal nor the digest of a table; give a run"
+        )
     if seat and not opponent:
         raise UsageError(f"seat {seat!r} goes with an opponent; name one, or leave the seat out for self-play")
     if opponent and not seat:

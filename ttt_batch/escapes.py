@@ -8,7 +8,6 @@ as Python writes it, such as `\\x1b`, `\\n` or `\\u202e`; bytes of a name that a
 import re
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 
 _COLOUR = re.compile(r"(\x1b\[[0-9;]{0,20}m)")
 
@@ -44,12 +43,6 @@ def for_shell(name: str) -> str:
         else:  # octal digits end after three, so what follows is never taken for one more
             found += [f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape")]
     return f"$'{''.join(found)}'"
-
-
-def command_text(*words: object) -> str:
-    """Return a command of this program to copy; a path that looks like an option begins with `./`."""
-    named = (f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word) for word in words)
-    return " ".join(["ttt-batch", *map(for_shell, named)])
 
 
 def _escaped(text: str) -> Iterator[str]:

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from ttt_batch.escapes import for_shell
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -41,6 +43,13 @@ def is_there(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):
         return False
+
+
+def command_text(*words: str | Path) -> str:
+    """A command of this program as a person may paste it."""
+    # A path that begins with a dash would be taken for an option.
+    written = [f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word) for word in words]
+    return " ".join(["ttt-batch", *map(for_shell, written)])
 
 
 def reason(error: BaseException) -> str:

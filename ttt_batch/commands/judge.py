@@ -180,6 +180,7 @@ def _openable(paths: list[Path], trust: bool) -> tuple[list["Run"], list[str]]:
 
     Raises RunFileError where fewer than two of several can be.
     """
+    from ttt_batch.console import tell
     from ttt_batch.errors import RunFileError
 
     runs, names = list["Run"](), list[str]()
@@ -188,7 +189,7 @@ def _openable(paths: list[Path], trust: bool) -> tuple[list["Run"], list[str]]:
             runs.append(load_run(path, trust))
             names.append(run_name(path))
         except RunFileError as error:
-            typer.echo(f"ttt-batch: left out: {error}", err=True)
+            tell(f"ttt-batch: left out: {error}")
     if len(runs) < min(2, len(paths)):
         raise RunFileError(f"{len(runs)} of {len(paths)} files can be opened; a tournament takes two runs or more")
     return runs, names

@@ -147,7 +147,7 @@ def train(
     from ttt_batch.board import parse_board
     from ttt_batch.console import tell
     from ttt_batch.errors import InterruptedTraining, RunFileError
-    from ttt_batch.escapes import command_text
+    from ttt_batch.files import command_text
     from ttt_batch.interrupt import Interrupt
     from ttt_batch.learners import learner_named
     from ttt_batch.progress import Reporter

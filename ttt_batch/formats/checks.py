@@ -16,7 +16,7 @@ def checked(table: Table, board: Board, largest: float = np.finfo(np.float64).ma
     larger numbers, and where a value belongs to a position with a number of marks that no game reaches.
     """
     if isinstance(table, Listing):
-        return _checked_listing(table, board)
+        return _checked_listing(table, board, largest)
     if isinstance(table, ActionTable):
         q = _shaped("action values", table.q, (3**board.cells, board.cells))
         _check_size(q, largest, board)
@@ -37,7 +37,7 @@ def checked(table: Table, board: Board, largest: float = np.finfo(np.float64).ma
     return ValueTable(value)
 
 
-def _checked_listing(table: Listing, board: Board) -> Listing:
+def _checked_listing(table: Listing, board: Board, largest: float) -> Listing:
     states = np.asarray(table.code).size
     if (table.value is None) == (table.q is None):
         raise FormatError("a list of states needs values or action values, one of them")
@@ -49,8 +49,8 @@ def _checked_listing(table: Listing, board: Board) -> Listing:
         if table.q is None
         else _shaped("action values", table.q, (states, board.cells))
     )
-    if np.isinf(numbers).any():
-        raise FormatError("a value is infinite; a table holds finite numbers only, so train it again or mend the entry")
+    if (np.abs(numbers) > largest).any():
+        raise FormatError(f"a value is {_limit(numbers, largest)}, so train it again or fix the entry")
     best = _shaped("best cells", table.best, (states, board.cells), np.bool_)
     if code.size and not 0 <= code.min() <= code.max() < 3**board.cells:
         raise FormatError(f"a code is outside 0 .. {3**board.cells - 1}, the codes of board {board.name}")
@@ -79,9 +79,14 @@ def _check_size(by_code: NDArray[np.float64], largest: float, board: Board) -> N
     if bad.any():
         code, column = (int(index) for index in np.argwhere(bad)[0])
         text = texts_of(np.array([code]), board.cells)[0]
-        found = by_code[code, column]
-        limit = "finite numbers only" if np.isinf(found) else f"numbers from {-largest:g} to {largest:g}"
+        found = _limit(by_code[code, [column]], largest)
         raise FormatError(
-            f"entry {column} of position {text} (code {code}) is {found}; "
-            f"a table holds {limit}, so train it again or fix the entry"
+            f"entry {column} of position {text} (code {code}) is {found}, so train it again or fix the entry"
         )
+
+
+def _limit(numbers: NDArray[np.float64], largest: float) -> str:
+    """The first number beyond `largest`, and what a table holds instead."""
+    found = numbers[np.abs(numbers) > largest][0]
+    limit = "finite numbers only" if np.isinf(found) else f"numbers from {-largest:g} to {largest:g}"
+    return f"{found}; a table holds {limit}"

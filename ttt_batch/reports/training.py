@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from ttt_batch.escapes import command_text
-from ttt_batch.files import shown
+from ttt_batch.escapes import one_line
+from ttt_batch.files import command_text
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.reports.layout import hanging, row
 from ttt_batch.run import SEATS, Run
@@ -97,7 +97,7 @@ def training_text(run: Run, path: Path, *, compiled: bool = False) -> str:
         "",
         *hanging("verdict:", verdict_text(run), 9),
         *([f"ties:    {MEANING['any']}"] if run.grown is None else []),
-        f"saved:   {shown(path)}",
+        f"saved:   {one_line(str(path))}",
         "",
         f"next:    {command_text('evaluate', path)}",
         f"         {command_text('play', path)}",
