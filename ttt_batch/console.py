@@ -41,6 +41,8 @@ def put(text: str, stream: TextIO, *, end: str = "\n", colour: bool = False) -> 
 
 def tell(message: str, *, end: str = "\n") -> None:
     """Write a message, one line on standard error.  If nobody reads there any more, nothing is said from then on."""
+    if sys.stderr is None:  # in programs without a terminal
+        return
     try:
         sys.stderr.write(shortened(one_line(message), LONGEST) + end)
         sys.stderr.flush()

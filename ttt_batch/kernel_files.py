@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from ttt_batch.console import tell
 from ttt_batch.files import shown
 from ttt_batch.ownership import SharedError, private_folder, read_own
 
@@ -84,8 +85,7 @@ def _say_once(line: str) -> None:
     """Warn of what others could write to, once a process."""
     if not _said:
         _said.append(line)
-        with contextlib.suppress(OSError):
-            print(f"ttt-batch: {line}", file=sys.stderr)
+        tell(f"ttt-batch: {line}")
 
 
 @functools.cache

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ttt_batch import files
 from ttt_batch.errors import RunFileError, TakenError, TttBatchError, UsageError, option, with_option
-from ttt_batch.files import reason, shown
+from ttt_batch.files import is_there, reason, shown
 
 
 class Draft:
@@ -145,7 +145,7 @@ class Kind:
     def check_text(self, path: Path) -> None:
         """Make sure that lines can be appended to `path`: a text file, or none yet."""
         with self.refusing(path):
-            if not os.path.exists(path):  # noqa: PTH110 - Path's own raises for names that are too long
+            if not is_there(path):
                 self.check(path, overwrite=False)
                 return
             decoder = codecs.getincrementaldecoder("utf-8")()

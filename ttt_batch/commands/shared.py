@@ -119,12 +119,14 @@ def say(path: Path, notes: tuple[str, ...]) -> None:
 @contextmanager
 def said_later() -> Iterator[list[str]]:
     """Lines for standard error that would disturb a screen now; they are said in the end, however that comes."""
+    from ttt_batch.console import tell
+
     lines: list[str] = []
     try:
         yield lines
     finally:
         for line in lines:
-            typer.echo(f"ttt-batch: {line}", err=True)
+            tell(f"ttt-batch: {line}")
 
 
 @contextmanager
