@@ -116,7 +116,7 @@ def test_a_short_minimax_q_forfeits_somewhere_and_that_keeps_nothing():
 def test_a_game_that_is_lost_by_a_forfeit_is_drawn_without_that_mark():
     run = trained(**RUNS["minimax-q"])
     evaluation, games = run.evaluation(), 0
-    text = evaluation_text(run, evaluation, "run.h5")
+    text = evaluation_text(evaluation, "run.h5")
     for seat, line in evaluation.losing_line.items():
         marks: Position = (EMPTY,) * 9
         for cell in line[:-1]:

@@ -274,7 +274,7 @@ def test_the_soonest_leave_a_line_where_plain_minimax_does() -> None:
                     break
                 position = run.board.after(position, cell)
             assert run.leaves(line, number) == expected
-            text = evaluation_text(run, evaluation, "run.h5")
+            text = evaluation_text(evaluation, "run.h5")
             assert (f"  play leaves this line before {'XO'[number]}" in text) or expected is None
             left.append(expected)
     assert None in left and len(set(left)) > 1

@@ -9,9 +9,11 @@ Names are loaded when first used, so that importing the package (and `ttt-batch 
 
 from typing import TYPE_CHECKING, Any
 
+from ttt_batch import hooks
 from ttt_batch.version import VERSION
 
 if TYPE_CHECKING:
+    from ttt_batch.api import evaluate, export_run, import_run, play, show, tournament
     from ttt_batch.board import Board, parse_board
     from ttt_batch.errors import BoardError, RunFileError, TttBatchError, UsageError
     from ttt_batch.given import learn_from
@@ -32,10 +34,16 @@ __all__ = [
     "RunFileError",
     "TttBatchError",
     "UsageError",
+    "evaluate",
+    "export_run",
+    "import_run",
     "learn_from",
     "load",
     "parse_board",
+    "play",
     "plot",
+    "show",
+    "tournament",
     "train",
 ]
 
@@ -51,10 +59,26 @@ _HOMES = {
     "Run": "run",
     "load": "run",
     "Progress": "training",
+    "evaluate": "api",
+    "export_run": "api",
+    "import_run": "api",
     "learn_from": "given",
+    "play": "api",
     "plot": "plots",
+    "show": "api",
+    "tournament": "api",
     "train": "training",
 }
+
+for _name, _home in {
+    "figure": "api:figure",
+    "Evaluation": "reports.evaluation:evaluation_text",
+    "GrownEvaluation": "reports.evaluation:grown_evaluation_text",
+    "Series": "reports.tournament:series_text",
+    "Shown": "reports.position:show_text",
+    "Tournament": "reports.tournament:tournament_text",
+}.items():
+    hooks.register(_name, f"{__name__}.{_home}")
 
 
 def __getattr__(name: str) -> Any:

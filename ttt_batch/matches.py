@@ -19,6 +19,7 @@ from ttt_batch.compile import kernel
 from ttt_batch.enumeration import outcome_after
 from ttt_batch.evaluation import match
 from ttt_batch.naming import choose
+from ttt_batch.printable import Printable
 from ttt_batch.quantities import Number, any_seed, whole
 from ttt_batch.run import SEATS, Evaluation, Run
 from ttt_batch.scripted import (
@@ -144,11 +145,11 @@ def _checked(games: Number, seed: Number) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class GrownEvaluation:
+class GrownEvaluation(Printable):
     """What can be said of an agent on a board too large to enumerate.
 
     verdicts: of the search, by seat.  matches: by scripted player, then by seat.
-    budget, games, seed, ties: what they were made with.
+    budget, games, seed, ties: what they were made with.  run: the agent itself.
     """
 
     verdicts: dict[str, Verdict]
@@ -157,6 +158,7 @@ class GrownEvaluation:
     games: int
     seed: int
     ties: Ties = "any"
+    run: Run | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them; those of exact evaluations mean the same here."""
@@ -175,6 +177,21 @@ class GrownEvaluation:
                 for player, tallies in self.matches.items()
             },
         }
+
+    def records(self) -> tuple[list[dict[str, Any]], str]:
+        """Return a row for each opponent and seat."""
+        rows = [
+            {
+                "against": player,
+                "seat": seat,
+                **tally.as_dict(),
+                "verdict": self.verdicts[seat].status,
+                "losing_line": self.verdicts[seat].line,
+            }
+            for player, tallies in self.matches.items()
+            for seat, tally in tallies.items()
+        ]
+        return rows, "against"
 
 
 def evaluate_grown(
@@ -200,7 +217,7 @@ def evaluate_grown(
         player: {seat: play(run, player, seat, games=games, seed=seed, agent=agent) for seat in SEATS}
         for player in players
     }
-    return GrownEvaluation(verdicts, matches, budget, games, seed, ties)
+    return GrownEvaluation(verdicts, matches, budget, games, seed, ties, run)
 
 
 def scripted_evaluation(run: Run, player: str, ties: Ties = "any") -> Evaluation:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch import hooks
 from ttt_batch.board import EMPTY, MAX_CELLS, UNFINISHED, Board, Position
 from ttt_batch.config import Config
 from ttt_batch.enumeration import enumerate_graph
@@ -16,6 +17,7 @@ from ttt_batch.evaluation import Judgement, judge, losing_line, make_bench, make
 from ttt_batch.files import shown
 from ttt_batch.finding import find_run
 from ttt_batch.fitting import config_of, grown_of, misfits
+from ttt_batch.frames import make_frame, point_records
 from ttt_batch.graph import Graph, row_of, rows_of_edges, solve_in_plies
 from ttt_batch.growth import Grown, positions_in, row_at
 from ttt_batch.learners import learner_named
@@ -34,6 +36,7 @@ from ttt_batch.policy import (
     row_choices,
     row_scores,
 )
+from ttt_batch.printable import Printable
 from ttt_batch.runfile import FORMAT, RUN_FILE, RunData, load_run, save_run
 from ttt_batch.spaces import Space, check_enumerable
 from ttt_batch.state import State
@@ -50,13 +53,14 @@ OPPONENTS = ("random", "optimal", "self")
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Printable):
     """Exact results of an agent against an opponent.
 
     first, second: probabilities (win, draw, loss) of the agent in that seat.
     unbeatable: whether no opponent and no tie-break beats the agent in a seat, whoever `against` is.
     losing_line: a shortest game that the agent can lose in a seat, as cells; None where it cannot.
     ties: which of the moves that their rules may pick runs play, see `ties`.
+    run: the agent itself.
     """
 
     against: str
@@ -65,6 +69,7 @@ class Evaluation:
     unbeatable: dict[str, bool]
     losing_line: dict[str, list[int] | None]
     ties: Ties = "any"
+    run: "Run | None" = field(default=None, repr=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them."""
@@ -77,6 +82,20 @@ class Evaluation:
             "losing_line": self.losing_line,
         }
 
+    def records(self) -> tuple[list[dict[str, Any]], str]:
+        """Return a row for each seat."""
+        rows = [
+            {
+                "seat": seat,
+                "against": self.against,
+                **dict(zip(RESULTS, shares, strict=True)),
+                "unbeatable": self.unbeatable[seat],
+                "losing_line": self.losing_line[seat],
+            }
+            for seat, shares in zip(SEATS, (self.first, self.second), strict=True)
+        ]
+        return rows, "seat"
+
 
 class _Asked(NamedTuple):
     """A row that a person asks about, with the cells of the position asked for that its edges mark."""
@@ -88,9 +107,12 @@ class _Asked(NamedTuple):
     cells: list[int]
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class Run:
     """The result of training, in memory or read from a file.
+
+    Two runs are equal if configuration, games, tables and recorded points are, down to the bytes; when, where and how
+    fast they came about does not matter.
 
     tables: the learner's NamedTuple of arrays.  games: games learnt from.  interrupted: training was stopped early.
     visits: float64, updates so far of every entry of the table; empty unless the step size goes by visits.
@@ -126,6 +148,37 @@ class Run:
         """In a line, without its arrays."""
         config, games = self.config, counted(self.games, "game")
         return f"<Run: {config.learner} on {config.board}, {games}, seed {config.seed}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Run):
+            return NotImplemented
+        return (
+            self.config == other.config and self.games == other.games and _same_bytes(self._result(), other._result())
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # its arrays can change
+
+    def _result(self) -> dict[str, NDArray[Any]]:
+        """What has to be equal in equal runs, by name."""
+        recorded = {f"statistics/{name}": column for name, column in self.statistics.items() if name != "seconds"}
+        codes, outcomes = self.positions
+        rows = {"code": codes, "outcome": outcomes, "visits": self.visits}
+        return {**self.tables._asdict(), **rows, **recorded}
+
+    def to_frame(self) -> Any:
+        """Return the recorded points as a pandas DataFrame, a row each, named by the games learnt from.
+
+        Columns of more than one number are split: `unbeatable.first`, `versus_random.second.loss`.
+        Raises TttBatchError if pandas is missing.
+        """
+        return make_frame(point_records(self.statistics), "games")
+
+    def plot(self, kind: str = "curves") -> Any:
+        """Return a matplotlib Figure of how the run learnt; nothing is written.
+
+        kind: `curves`, `opening` or `coverage`.  Raises UsageError, and TttBatchError if matplotlib is missing.
+        """
+        return hooks.call("figure", self, kind)
 
     @functools.cached_property
     def board(self) -> Board:
@@ -403,6 +456,7 @@ class Run:
             unbeatable={seat: line is None for seat, line in lines.items()},
             losing_line=lines,
             ties=ties,
+            run=self,
         )
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
@@ -452,6 +506,16 @@ class Run:
             progress=progress,
             resume=resume,
         )
+
+
+def _same_bytes(one: dict[str, NDArray[Any]], other: dict[str, NDArray[Any]]) -> bool:
+    """Whether two sets of arrays have the same names, types, shapes and bytes."""
+    return one.keys() == other.keys() and all(
+        array.dtype == other[name].dtype
+        and array.shape == other[name].shape
+        and array.tobytes() == other[name].tobytes()
+        for name, array in one.items()
+    )
 
 
 def load(path: str | Path, *, trust: bool = False) -> Run:

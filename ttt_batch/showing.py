@@ -11,6 +11,7 @@ import numpy as np
 
 from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.notation import check_possible, rows_text
+from ttt_batch.printable import Printable
 from ttt_batch.run import SEATS, Run
 from ttt_batch.ties import Ties, check_ties
 from ttt_batch.truth import Truth
@@ -67,7 +68,7 @@ class Image:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Shown(Printable):
     """A position as a run sees it.
 
     player: who moves, 0 or 1; None at the end of a game.  outcome: as `Board.outcome` gives it.
@@ -138,6 +139,10 @@ class Shown:
                 for image in self.images
             ],
         }
+
+    def records(self) -> tuple[list[dict[str, Any]], str]:
+        """Return a row for each free cell; none at the end of a game."""
+        return self.as_dict()["moves"], "cell"
 
 
 def show(run: Run, position: str | int | Position, *, symmetric: bool = False, ties: Ties = "any") -> Shown:

@@ -8,6 +8,7 @@ from typing import Any
 from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.matches import CONFIDENCE, DEVIATIONS, MAX_GAMES, Tally
 from ttt_batch.meetings import Meeting, Shares, make_field
+from ttt_batch.printable import Printable
 from ttt_batch.quantities import Number, any_seed, whole
 from ttt_batch.run import Run
 from ttt_batch.ties import Ties
@@ -48,7 +49,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Tournament:
+class Tournament(Printable):
     """All against all in both seats.
 
     meetings: `[first][second]`, every run also against itself, which counts for no points.
@@ -91,6 +92,10 @@ class Tournament:
             ],
             "meetings": [meeting.as_dict(self.names) for row in self.meetings for meeting in row],
         }
+
+    def records(self) -> tuple[list[dict[str, Any]], str]:
+        """Return a row for each standing, best first."""
+        return self.as_dict()["standings"], "place"
 
 
 def tournament(
@@ -144,7 +149,7 @@ def _standings(meetings: Sequence[Sequence[Meeting]]) -> tuple[Standing, ...]:
 
 
 @dataclass(frozen=True)
-class Series:
+class Series(Printable):
     """Games played between two agents that take turns to move first, or of one against itself.
 
     names: the two.  games: played in all, every other one with the second of them moving first.
@@ -202,6 +207,10 @@ class Series:
                 "exact": None if self.expected is None else dict(zip(RESULTS, self.expected, strict=True)),
             },
         }
+
+    def records(self) -> tuple[list[dict[str, Any]], str]:
+        """Return a row for each meeting."""
+        return self.as_dict()["meetings"], "first"
 
 
 def series(

@@ -76,7 +76,7 @@ def evaluate(
             )
         with working(quiet=quiet):
             sampled = evaluate_grown(run, PLAYERS if player is None else [player], ties=rule, **given)
-        answer(json, sampled.as_dict, lambda: grown_evaluation_text(run, sampled, run_name(path)))
+        answer(json, sampled.as_dict, lambda: grown_evaluation_text(sampled, run_name(path)))
         return
     if given:
         raise UsageError(
@@ -93,7 +93,7 @@ def evaluate(
             from ttt_batch.matches import scripted_evaluation
 
             evaluation = scripted_evaluation(run, opponent, rule)
-    answer(json, evaluation.as_dict, lambda: evaluation_text(run, evaluation, run_name(path)))
+    answer(json, evaluation.as_dict, lambda: evaluation_text(evaluation, run_name(path)))
 
 
 def compare(

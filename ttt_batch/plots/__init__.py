@@ -44,7 +44,6 @@ def plot(
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise UsageError(f"cannot plot into {shown(path)}: a plot is a .png or a .svg file; name one of these")
-    kind = choose("kind of plot", kind, KINDS)
     check_targets([path], overwrite=overwrite)  # before anything is drawn
     with styled():
         content = render(make_figure(runs, names, kind), suffix[1:])
@@ -56,6 +55,7 @@ def make_figure(runs: Sequence[Run], names: Sequence[str], kind: str = "curves")
     """The matplotlib Figure of a plot.  Raises UsageError; to be drawn and saved within `style.styled`."""
     if not runs:
         raise UsageError("a plot needs at least one run; name a run file")
+    kind = choose("kind of plot", kind, KINDS)
     if len(runs) != len(names):
         raise UsageError(f"{len(runs)} runs have {len(names)} names; give each run one")
-    return KINDS[choose("kind of plot", kind, KINDS)](runs, names)
+    return KINDS[kind](runs, names)

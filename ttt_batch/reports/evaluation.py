@@ -14,10 +14,15 @@ if TYPE_CHECKING:
     from ttt_batch.matches import GrownEvaluation
 
 
-def evaluation_text(run: Run, evaluation: Evaluation, name: str) -> str:
-    """What `evaluate` prints: exact results per seat, the verdicts, and where it can be beaten, how."""
+def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
+    """What `evaluate` prints: exact results per seat, the verdicts, and where it can be beaten, how.
+
+    name: what to call the run, such as its file.
+    """
+    run = evaluation.run
+    assert run is not None
     lines = [
-        f"{name}: {run.config.learner} on {run.config.board}, {counted(run.games, 'game')}",
+        _title(run, name),
         f"ties: {MEANING[evaluation.ties]}",
         "",
         row(f"against {evaluation.against}, exactly", *RESULTS),
@@ -34,10 +39,12 @@ def evaluation_text(run: Run, evaluation: Evaluation, name: str) -> str:
     return "\n".join(lines)
 
 
-def grown_evaluation_text(run: Run, evaluation: "GrownEvaluation", name: str) -> str:
+def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
     """What `evaluate` prints on a board too large to enumerate: verdicts of the search, then sampled matches."""
+    run = evaluation.run
+    assert run is not None
     lines = [
-        f"{name}: {run.config.learner} on {run.config.board}, {counted(run.games, 'game')}",
+        _title(run, name),
         f"ties: {MEANING[evaluation.ties]}",
         "",
     ]
@@ -57,6 +64,11 @@ def grown_evaluation_text(run: Run, evaluation: "GrownEvaluation", name: str) ->
             shares = ("{:.4f} ({:.4f}-{:.4f})".format(*tally.share(result)) for result in RESULTS)
             lines.append(_wide_row(f"as {seat}", shares))
     return "\n".join(lines)
+
+
+def _title(run: Run, name: str) -> str:
+    """Which run is judged."""
+    return f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board}, {counted(run.games, 'game')}"
 
 
 def _beaten(run: Run, seat: str, line: list[int], ties: Ties) -> list[str]:

@@ -14,11 +14,11 @@ from ttt_batch.showing import Move, Shown
 from ttt_batch.ties import MEANING
 
 
-def show_text(shown: Shown, name: str) -> str:
-    """What `show` prints; name: what to call the run."""
+def show_text(shown: Shown, name: str = "") -> str:
+    """What `show` prints; name: what to call the run, such as its file."""
     board = shown.board
     lines = [
-        f"{name}: {shown.learner} on {board.name}",
+        f"{name}{': ' * bool(name)}{shown.learner} on {board.name}",
         *_folded(f"position {rows_text(board, shown.position)}, code {shown.code}: {_state(shown)}"),
         "",
         *side_by_side(_boards(shown)),

@@ -12,6 +12,7 @@ from typing import Protocol
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.game import Game
 from ttt_batch.keyboard import Command
+from ttt_batch.printable import Printable
 from ttt_batch.terminal.hints import Hints
 
 Answer = int | Command
@@ -73,7 +74,7 @@ class Result(enum.Enum):
 
 
 @dataclass
-class Score:
+class Score(Printable):
     """The person's score over several games; only finished games count."""
 
     wins: int = 0
@@ -85,6 +86,14 @@ class Score:
         self.wins += result is Result.WIN
         self.losses += result is Result.LOSS
         self.draws += result is Result.DRAW
+
+    def as_dict(self) -> dict[str, int]:
+        """Plain values with stable keys."""
+        return {"wins": self.wins, "losses": self.losses, "draws": self.draws}
+
+    def records(self) -> tuple[list[dict[str, int]], str]:
+        """Return the one row there is."""
+        return [self.as_dict()], "wins"
 
     def __str__(self) -> str:
         return f"You {self.wins}, agent {self.losses}, draws {self.draws}."

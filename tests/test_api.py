@@ -1,0 +1,161 @@
+"""The package from Python: functions for what the commands do, results as plain values and tables, runs compared."""
+
+import importlib
+import io
+import json
+import pkgutil
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from support import command
+
+import ttt_batch as ttt
+from ttt_batch.printable import Printable
+
+
+@pytest.fixture(scope="module")
+def run() -> ttt.Run:
+    return ttt.train(20_000, seed=1)
+
+
+@pytest.fixture(scope="module")
+def file(run: ttt.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run.save(tmp_path_factory.mktemp("runs") / "td.h5")
+
+
+def findings(run: Any) -> dict[str, Any]:
+    """What each function returns, by its name."""
+    return {
+        "evaluate": ttt.evaluate(run),
+        "tournament": ttt.tournament([run, run], ["one", "other"], games=10, seed=2),
+        "show": ttt.show(run, "X.O/.X./..."),
+    }
+
+
+def test_every_public_name_stays_what_it_is_whatever_is_imported():
+    for module in pkgutil.walk_packages(ttt.__path__, "ttt_batch."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    for name in ttt.__all__:
+        assert not isinstance(getattr(ttt, name), ModuleType), name
+
+
+def test_a_file_is_as_good_as_a_run(run, file):
+    for name, found in findings(run).items():
+        assert findings(file)[name].to_dict() == found.to_dict() == findings(str(file))[name].to_dict()
+    assert ttt.evaluate(run, against=file).to_dict()["against"] == "td"
+
+
+def test_results_print_and_say_what_their_commands_do(run, file, capsys):
+    evaluation = ttt.evaluate(run, "one-ply")
+    assert command(capsys, "evaluate", file, "--against", "one-ply")[1].partition(": ")[2] == f"{evaluation}\n"
+    assert json.loads(command(capsys, "evaluate", file, "--against", "one-ply", "--json")[1]) == evaluation.to_dict()
+    assert command(capsys, "show", file, "X.O/.X./...")[1].partition(": ")[2] == f"{ttt.show(file, 'X.O/.X./...')}\n"
+    text = command(capsys, "tournament", file, file)[1]
+    assert text == f"{ttt.tournament([file, file], [str(file), str(file)])}\n"
+
+
+def test_a_board_too_large_to_enumerate_is_searched_and_sampled():
+    run = ttt.train(50, board="4x5x4", seed=3)
+    found = ttt.evaluate(run, "two-ply", games=20, budget=50)
+    assert list(found.to_dict()["matches"]) == ["two-ply"] and "20 games each" in str(found)
+    assert found.to_frame().shape[0] == 2
+    with pytest.raises(ttt.UsageError, match="positions are all known"):
+        ttt.evaluate(run, "optimal")
+    with pytest.raises(ttt.BoardError):
+        run.evaluation()
+
+
+def test_games_are_for_large_boards_only(run):
+    with pytest.raises(ttt.UsageError, match="budget is for boards too large"):
+        ttt.evaluate(run, budget=10)
+    with pytest.raises(ttt.RunFileError):
+        ttt.evaluate("nothing.h5")
+
+
+def test_results_are_tables_of_pandas(run):
+    frames = {name: found.to_frame() for name, found in findings(run).items()}
+    evaluation = ttt.evaluate(run)
+    assert list(frames["evaluate"].index) == ["first", "second"]
+    assert tuple(frames["evaluate"].loc["second", ["win", "draw", "loss"]]) == evaluation.second
+    assert list(frames["tournament"].index) == [1, 1] and set(frames["tournament"]["name"]) == {"one", "other"}
+    moves = ttt.show(run, "X.O/.X./...").to_dict()["moves"]
+    assert list(frames["show"].index) == [move["cell"] for move in moves]
+    assert frames["show"]["value"].tolist() == [move["value"] for move in moves]
+
+
+def test_recorded_points_are_a_table_in_one_call(run):
+    frame = run.to_frame()
+    assert frame.index.tolist() == run.statistics["games"].tolist()
+    assert frame["versus_random.second.loss"].tolist() == run.statistics["versus_random"][:, 1, 2].tolist()
+    assert frame["outcomes.first_wins"].tolist() == run.statistics["outcomes"][:, 0].tolist()
+    assert frame["self_play.draws"].tolist() == run.statistics["self_play"][:, 1].tolist()
+    assert frame["unbeatable.first"].tolist() == run.statistics["unbeatable"][:, 0].tolist()
+    assert frame["seconds"].tolist() == run.statistics["seconds"].tolist()
+
+
+def test_without_pandas_a_table_says_what_to_install(run, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    with pytest.raises(ttt.TttBatchError, match=r"pip install 'ttt-batch\[pandas\]'"):
+        run.to_frame()
+
+
+def test_runs_are_equal_if_their_bytes_are(run, file):
+    again = ttt.train(20_000, seed=1, threads=1)
+    assert again == run and ttt.load(file) == run
+    others = [{"seed": 2}, {"games": 20_001}, {"learner": "sutton-barto"}, {"batch": 1000}, {"symmetry": True}]
+    for options in others:
+        assert ttt.train(**{"games": 20_000, "seed": 1, **options}) != run, options
+    changed = ttt.load(file)
+    changed.tables.value[7] = np.nextafter(changed.tables.value[7], 2)
+    assert changed != run and run != "td.h5"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(run)
+
+
+def test_runs_of_growing_boards_are_compared_too(tmp_path):
+    one, other = (ttt.train(30, board="4x5x4", seed=seed, out=tmp_path / f"{seed}.h5") for seed in (1, 2))
+    assert one == ttt.load(tmp_path / "1.h5") and one != other
+
+
+def test_a_run_draws_itself(run):
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    assert all(isinstance(run.plot(kind), Figure) for kind in ("curves", "opening", "coverage"))
+    content = io.BytesIO()
+    run.plot().savefig(content, format="png")
+    assert content.getvalue().startswith(b"\x89PNG")
+    with pytest.raises(ttt.UsageError, match="pie"):
+        run.plot("pie")
+
+
+def test_a_table_goes_out_and_comes_back(tmp_path):
+    run = ttt.train(20_000, learner="backward-q")
+    assert ttt.export_run(run, tmp_path / "table.bin", "raw") == [tmp_path / "table.bin"]
+    back = ttt.import_run(tmp_path / "table.bin", "backward-q", out=tmp_path / "back.h5")
+    assert np.array_equal(back.tables.q, run.tables.q) and ttt.load(tmp_path / "back.h5") == back
+    assert ttt.export_run(run, str(tmp_path / "page.html"), "html")[0].read_text(encoding="utf-8").startswith("<!")
+    with pytest.raises(ttt.UsageError, match="one file"):
+        ttt.export_run(run, [tmp_path / "a.html", tmp_path / "b.html"], "html")
+
+
+def test_a_person_plays_from_python(run, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
+    score = ttt.play(run, seat="second", seed=1)
+    assert score.to_dict() == {"wins": 0, "losses": 0, "draws": 0}
+    assert "You are O and move second." in capsys.readouterr().out
+    with pytest.raises(ttt.UsageError, match="third"):
+        ttt.play(run, seat="third")
+
+
+def test_every_kind_of_finding_has_a_text():
+    """Every kind of finding says how it is printed."""
+    from ttt_batch import hooks
+
+    kinds = {kind.__name__ for kind in Printable.__subclasses__()}
+    printed = {kind.__name__ for kind in Printable.__subclasses__() if "__str__" in kind.__dict__}
+    assert kinds - printed <= hooks._homes.keys()
