@@ -26,9 +26,9 @@ from ttt_batch.config import make_config
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.evaluation import match
 from ttt_batch.learners import LEARNERS
-from ttt_batch.play.random_play import random_games
 from ttt_batch.policy import random_policy
 from ttt_batch.processors import available_threads
+from ttt_batch.simulation.random_play import random_games
 from ttt_batch.trainers import Trainer, make_trainer
 
 TEXTBOOK = Path(__file__).with_name("textbook.c")

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from ttt_batch.config import make_config
 from ttt_batch.learners.steps import fill_weights
-from ttt_batch.play.counts import outcomes_of
-from ttt_batch.play.explorations import make_explorations
+from ttt_batch.simulation.counts import outcomes_of
+from ttt_batch.simulation.explorations import make_explorations
 from ttt_batch.streams import stream_key
 from ttt_batch.trainers import Trainer, make_trainer
 

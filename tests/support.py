@@ -19,10 +19,10 @@ from ttt_batch.graph import Graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner, Settings, fold, make_game
 from ttt_batch.learners.steps import make_step
-from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, empty_counts
 from ttt_batch.provenance import Clock
 from ttt_batch.run import Run
 from ttt_batch.sequential import learn_games
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, empty_counts
 
 BOARD = Board()
 

@@ -16,7 +16,7 @@ from ttt_batch.batches import (
 )
 from ttt_batch.config import make_config
 from ttt_batch.errors import UsageError
-from ttt_batch.play.walk import MAX_WALKED
+from ttt_batch.simulation.walk import MAX_WALKED
 from ttt_batch.trainers import make_trainer
 from ttt_batch.training import train
 

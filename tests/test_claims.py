@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.compile import kernel
-from ttt_batch.play.claims import claim
+from ttt_batch.simulation.claims import claim
 
 
 @kernel

@@ -54,7 +54,7 @@ import numpy as np
 from ttt_batch.board import Board
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.learners.td import LEARNER, TdTables
-from ttt_batch.play.explorations import make_explorations
+from ttt_batch.simulation.explorations import make_explorations
 from ttt_batch.policy import empty_policy, order_rows
 graph = enumerate_graph(Board())
 policy = empty_policy(graph)

@@ -17,8 +17,8 @@ from ttt_batch.errors import UsageError
 from ttt_batch.exchange import export_run, import_tables
 from ttt_batch.formats import FormatError
 from ttt_batch.learners import LEARNERS
-from ttt_batch.play.walk import MAX_WALKED
 from ttt_batch.schedules import parse_schedule, value_at
+from ttt_batch.simulation.walk import MAX_WALKED
 from ttt_batch.state import LARGEST
 
 TINY = 5e-324

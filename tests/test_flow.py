@@ -25,14 +25,14 @@ from ttt_batch.board import Board
 from ttt_batch.compile import kernel
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.graph import Graph
-from ttt_batch.play.binomial import binomial, probability_ratio
-from ttt_batch.play.binomials import Binomials, make_binomials, settle, try_first
-from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, complete, empty_counts
-from ttt_batch.play.courses import make_courses
-from ttt_batch.play.explorations import make_explorations
-from ttt_batch.play.flow import flow, flow_rows, make_rows
-from ttt_batch.play.walk import make_lane, walk
 from ttt_batch.policy import Policy, legal_edges, policy_among
+from ttt_batch.simulation.binomial import binomial, probability_ratio
+from ttt_batch.simulation.binomials import Binomials, make_binomials, settle, try_first
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, complete, empty_counts
+from ttt_batch.simulation.courses import make_courses
+from ttt_batch.simulation.explorations import make_explorations
+from ttt_batch.simulation.flow import flow, flow_rows, make_rows
+from ttt_batch.simulation.walk import make_lane, walk
 from ttt_batch.streams import FLOW, GOLDEN, mix, stream_key
 
 TOLERANCE = 4.5

@@ -14,12 +14,12 @@ from ttt_batch.config import make_config
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.graph import Graph
 from ttt_batch.learners import LEARNERS
-from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, clear, complete, empty_counts, outcomes_of
-from ttt_batch.play.courses import make_courses
-from ttt_batch.play.explorations import SET_DRAW, make_explorations, set_probabilities
-from ttt_batch.play.walk import make_lane, walk
 from ttt_batch.policy import Policy, empty_policy, order_rows, random_policy
 from ttt_batch.scripted import PLAYERS
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, clear, complete, empty_counts, outcomes_of
+from ttt_batch.simulation.courses import make_courses
+from ttt_batch.simulation.explorations import SET_DRAW, make_explorations, set_probabilities
+from ttt_batch.simulation.walk import make_lane, walk
 from ttt_batch.streams import stream_key
 from ttt_batch.trainers import Trainer, make_trainer
 

@@ -10,9 +10,9 @@ import pytest
 
 from ttt_batch import processors, training
 from ttt_batch.board import Board
-from ttt_batch.play import random_play
-from ttt_batch.play.random_play import random_games
 from ttt_batch.processors import allowed_processors, available_threads, group_limit, startable_threads
+from ttt_batch.simulation import random_play
+from ttt_batch.simulation.random_play import random_games
 from ttt_batch.trainers import walking
 from ttt_batch.training import train
 

@@ -13,8 +13,8 @@ import pytest
 
 from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 from ttt_batch.errors import BoardError, UsageError
-from ttt_batch.play import random_play
-from ttt_batch.play.random_play import (
+from ttt_batch.simulation import random_play
+from ttt_batch.simulation.random_play import (
     BLOCKS_PER_SUM,
     MAX_PRODUCT,
     make_abreast,
@@ -149,7 +149,7 @@ def test_the_games_of_a_seed_stay_the_same() -> None:
 
 def test_without_the_compiler_the_result_is_the_same() -> None:
     program = (
-        "import json; from ttt_batch.board import Board; from ttt_batch.play.random_play import random_games\n"
+        "import json; from ttt_batch.board import Board; from ttt_batch.simulation.random_play import random_games\n"
         "print(json.dumps([random_games(Board(*size), 300, seed=9, block=128).tolist() for size in "
         f"{BOARDS[:5]}]))"
     )

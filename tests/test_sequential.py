@@ -18,9 +18,9 @@ from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import make_game
 from ttt_batch.learners.steps import make_step
 from ttt_batch.plans import rival_policy
-from ttt_batch.play.explorations import SET_DRAW, make_explorations
 from ttt_batch.policy import FIRST_BEST, LAST_BEST, row_choices, row_scores
 from ttt_batch.sequential import learn_games
+from ttt_batch.simulation.explorations import SET_DRAW, make_explorations
 from ttt_batch.streams import stream_key
 from ttt_batch.trainers import make_trainer
 

@@ -22,7 +22,7 @@ from ttt_batch.reports.tournament import cut, series_text, tournament_text
 from ttt_batch.run import Run
 from ttt_batch.scripted import make_agent
 from ttt_batch.streams import MEETINGS, stream_key
-from ttt_batch.tournament import GAMES, Series, Tournament, series, tournament
+from ttt_batch.tournaments import GAMES, Series, Tournament, series, tournament
 
 
 @functools.cache

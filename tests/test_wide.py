@@ -19,9 +19,9 @@ from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.graph import Graph, solve
 from ttt_batch.learners import LEARNERS
-from ttt_batch.play.counts import empty_counts
-from ttt_batch.play.flow import flow, make_rows
 from ttt_batch.policy import random_policy
+from ttt_batch.simulation.counts import empty_counts
+from ttt_batch.simulation.flow import flow, make_rows
 from ttt_batch.streams import stream_key
 from ttt_batch.trainers import make_trainer
 
@@ -129,7 +129,7 @@ def test_how_many_games_go_abreast_does_not_show(block: int) -> None:
     """The plan of strides against the trainer's, whose block is thousands."""
     from ttt_batch.engine import make_workspace
     from ttt_batch.learners.steps import make_step
-    from ttt_batch.play.stride import make_strides
+    from ttt_batch.simulation.stride import make_strides
 
     config = make_config(board=BOARD, batch=100, seed=3)
     trainer = make_trainer(config)

@@ -21,8 +21,8 @@ from ttt_batch.scripted import PLAYERS
 from ttt_batch.showing import Shown
 from ttt_batch.terminal.faces import Score
 from ttt_batch.ties import Ties
-from ttt_batch.tournament import Tournament
-from ttt_batch.tournament import tournament as hold_tournament
+from ttt_batch.tournaments import Tournament
+from ttt_batch.tournaments import tournament as hold_tournament
 
 RunOrPath = Run | str | Path
 """A run, or the name of its file."""

@@ -22,10 +22,10 @@ from ttt_batch.compile import JIT_DISABLED, check_cache
 from ttt_batch.config import make_config
 from ttt_batch.errors import TttBatchError, UsageError
 from ttt_batch.learners import LEARNERS
-from ttt_batch.play.random_play import random_games
 from ttt_batch.processors import available_threads, processor_name
 from ttt_batch.quantities import Number, real, whole
 from ttt_batch.recorder import Recorder, exact_judge
+from ttt_batch.simulation.random_play import random_games
 from ttt_batch.trainers import Trainer, make_trainer
 from ttt_batch.version import VERSION
 from ttt_batch.warmup import warm_up

@@ -14,9 +14,9 @@ from ttt_batch.graph import Graph
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Settings
 from ttt_batch.naming import choose, choose_seat
-from ttt_batch.play.walk import MAX_WALKED
 from ttt_batch.quantities import Number, any_seed, real, whole
 from ttt_batch.schedules import Schedule, parse_schedule
+from ttt_batch.simulation.walk import MAX_WALKED
 from ttt_batch.spaces import check_enumerable, choose_space, space_of
 from ttt_batch.state import LARGEST
 

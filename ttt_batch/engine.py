@@ -12,14 +12,14 @@ from ttt_batch.compile import inlined, kernel
 from ttt_batch.graph import Graph, n_unfinished
 from ttt_batch.learners.base import fold
 from ttt_batch.learners.steps import Step, fill_weights
-from ttt_batch.play.counts import Counts, clear, complete, empty_counts
-from ttt_batch.play.courses import Courses, lay_courses, make_courses, pack_row
-from ttt_batch.play.explorations import N_SETS, Explorations, fill_explorations
-from ttt_batch.play.flow import Rows, flow
-from ttt_batch.play.stride import Strides, pack_stride, stride
-from ttt_batch.play.walk import BLOCK, Lane, make_lane, walk
 from ttt_batch.policy import Choice, Policy, empty_policy, order_row
 from ttt_batch.schedules import EXPONENTIAL, LINEAR, Decay, value_at
+from ttt_batch.simulation.counts import Counts, clear, complete, empty_counts
+from ttt_batch.simulation.courses import Courses, lay_courses, make_courses, pack_row
+from ttt_batch.simulation.explorations import N_SETS, Explorations, fill_explorations
+from ttt_batch.simulation.flow import Rows, flow
+from ttt_batch.simulation.stride import Strides, pack_stride, stride
+from ttt_batch.simulation.walk import BLOCK, Lane, make_lane, walk
 
 
 class Pace(NamedTuple):

@@ -21,7 +21,6 @@ from ttt_batch.learners.steps import make_step
 from ttt_batch.memory import parse_memory, rows_within
 from ttt_batch.outputs import check_distinct
 from ttt_batch.plans import check_origin
-from ttt_batch.play.counts import outcomes_of
 from ttt_batch.provenance import Clock
 from ttt_batch.quantities import Number
 from ttt_batch.recorder import record_once
@@ -29,6 +28,7 @@ from ttt_batch.resuming import table_digest
 from ttt_batch.rewriting import RewrittenRun, warn_python
 from ttt_batch.run import Run, load
 from ttt_batch.sequential import learn_games
+from ttt_batch.simulation.counts import outcomes_of
 from ttt_batch.wide import learn_wide
 
 

@@ -38,8 +38,8 @@ from ttt_batch.games import Games
 from ttt_batch.graph import Graph, edges_of, n_unfinished
 from ttt_batch.learners.base import Game, learn, with_exploring
 from ttt_batch.learners.steps import Step
-from ttt_batch.play.explorations import SET_DRAW, Explorations, explores_at, exploring_set
 from ttt_batch.policy import Choice, Policy, best_but, score
+from ttt_batch.simulation.explorations import SET_DRAW, Explorations, explores_at, exploring_set
 from ttt_batch.streams import GOLDEN, below, draw, game_base, mix
 
 AHEAD = 64

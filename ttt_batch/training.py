@@ -24,13 +24,13 @@ from ttt_batch.games import GamesError, GamesWriter
 from ttt_batch.memory import check_space, parse_memory, rows_within
 from ttt_batch.outputs import check_distinct
 from ttt_batch.plans import fresh_plan, opponent_of, resumed_plan, rival_policy
-from ttt_batch.play.walk import BLOCK
 from ttt_batch.processors import available_threads
 from ttt_batch.provenance import Clock
 from ttt_batch.quantities import Number, whole
 from ttt_batch.recorder import Recorder, counting_judge, exact_judge
 from ttt_batch.rewriting import warn_python
 from ttt_batch.run import Run
+from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.state import State
 from ttt_batch.trainers import Trainer, kernels_needed, make_trainer
 

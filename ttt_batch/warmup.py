@@ -25,13 +25,13 @@ from ttt_batch.given import learn_from
 from ttt_batch.learners import LEARNERS
 from ttt_batch.matches import evaluate_grown
 from ttt_batch.meetings import play_walk
-from ttt_batch.play.random_play import random_games
 from ttt_batch.policy import random_policy
 from ttt_batch.processors import available_threads
 from ttt_batch.quantities import Number, whole
 from ttt_batch.run import Run, load
+from ttt_batch.simulation.random_play import random_games
 from ttt_batch.streams import stream_key
-from ttt_batch.tournament import series
+from ttt_batch.tournaments import series
 from ttt_batch.training import train
 
 ENUMERATED, GROWN = "2x5x3", "5x5x5"

@@ -30,9 +30,9 @@ from ttt_batch.growth import (
 )
 from ttt_batch.learners.base import Game, explored, fold, learn, with_exploring
 from ttt_batch.learners.steps import Step
-from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import Choice, Policy, pick
 from ttt_batch.schedules import value_at
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.streams import below, draw, game_base, unit
 
 

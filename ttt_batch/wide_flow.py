@@ -22,9 +22,9 @@ from ttt_batch.growth import (
     mark,
     show_code,
 )
-from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.play.flow import Rows, batch_base, flow_rows
 from ttt_batch.policy import Choice, Policy, list_best
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
+from ttt_batch.simulation.flow import Rows, batch_base, flow_rows
 
 
 @inlined

@@ -162,7 +162,7 @@ def tournament(
     """
     from ttt_batch.errors import UsageError
     from ttt_batch.reports.tournament import tournament_text
-    from ttt_batch.tournament import tournament as hold
+    from ttt_batch.tournaments import tournament as hold
 
     rule = ties_named(ties)
     with working(quiet=quiet):

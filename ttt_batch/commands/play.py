@@ -189,7 +189,7 @@ def watch(
             )
             return
         from ttt_batch.reports.tournament import series_text
-        from ttt_batch.tournament import series
+        from ttt_batch.tournaments import series
 
         counted = series(first, second, names, games=games, seed=0 if seed is None else seed, ties=rule)
     answer(json, counted.as_dict, lambda: series_text(counted))

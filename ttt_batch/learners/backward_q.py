@@ -21,8 +21,8 @@ from ttt_batch.board import UNFINISHED
 from ttt_batch.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size, visit_weight
-from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import UNIFORM, Choice, score
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 
 WINDOW = 0.01
 SEEN, SHARE, SET, PULL = 0, 1, 2, 3

@@ -16,8 +16,8 @@ from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.compile import inlined
 from ttt_batch.generic import generic
 from ttt_batch.graph import Graph, n_unfinished
-from ttt_batch.play.explorations import explores_at
 from ttt_batch.policy import Choice
+from ttt_batch.simulation.explorations import explores_at
 
 
 class Game(NamedTuple):

@@ -32,8 +32,8 @@ from ttt_batch.learners.base import (
     state_value,
 )
 from ttt_batch.learners.steps import Step, share_of, step_size
-from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import FIRST_BEST, Choice, score
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 
 NEXT, SHARE = 0, 1
 """The two numbers of a row's scratch: mean value of the greedy continuations, and their share of all."""

@@ -21,8 +21,8 @@ from ttt_batch.compile import inlined
 from ttt_batch.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
-from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import FIRST_BEST, Choice, score
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.streams import GOLDEN, draw, mix, unit
 
 

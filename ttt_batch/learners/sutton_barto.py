@@ -28,8 +28,8 @@ from ttt_batch.learners.base import (
     state_value,
 )
 from ttt_batch.learners.steps import Step, share_of, step_size
-from ttt_batch.play.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.policy import UNIFORM, Choice, score
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 
 
 class SuttonBartoTables(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ttt_batch.matches import CONFIDENCE, Tally
 from ttt_batch.meetings import Meeting
 from ttt_batch.ties import MEANING
-from ttt_batch.tournament import Series, Tournament
+from ttt_batch.tournaments import Series, Tournament
 from ttt_batch.truth import RESULTS
 from ttt_batch.wording import counted
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from ttt_batch.config import Config
 from ttt_batch.games import Games
 from ttt_batch.growth import MAX_ROWS
-from ttt_batch.play.walk import BLOCK
 from ttt_batch.policy import Policy
+from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.state import State
 from ttt_batch.trainers.base import Task, Trainer
 from ttt_batch.trainers.flowing import Flowing

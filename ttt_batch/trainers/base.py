@@ -19,8 +19,8 @@ from ttt_batch.graph import Graph
 from ttt_batch.growth import MAX_ROWS, Grown, grow
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.steps import Step, make_step
-from ttt_batch.play.walk import BLOCK
 from ttt_batch.policy import Choice, Policy
+from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.state import State
 from ttt_batch.streams import FLOW, PLAY, stream_key
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.batches import batch_bounds, batch_parity
 from ttt_batch.engine import make_workspace
-from ttt_batch.play.counts import outcomes_of
+from ttt_batch.simulation.counts import outcomes_of
 from ttt_batch.trainers.base import Task, Trainer
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ttt_batch.engine import run_flows
-from ttt_batch.play.flow import make_rows
+from ttt_batch.simulation.flow import make_rows
 from ttt_batch.trainers.batched import Batched
 
 

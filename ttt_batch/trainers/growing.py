@@ -7,7 +7,7 @@ import numpy as np
 from ttt_batch.batches import batch_bounds, batch_parity
 from ttt_batch.graph import Graph
 from ttt_batch.growth import Grown
-from ttt_batch.play.counts import Counts, empty_counts
+from ttt_batch.simulation.counts import Counts, empty_counts
 from ttt_batch.trainers.ply_by_ply import PlyByPly
 from ttt_batch.wide import fold_wide
 

@@ -8,9 +8,9 @@ import numpy as np
 from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.graph import Graph
 from ttt_batch.growth import Grown
-from ttt_batch.play.flow import make_rows
 from ttt_batch.policy import Policy
 from ttt_batch.schedules import value_at
+from ttt_batch.simulation.flow import make_rows
 from ttt_batch.trainers.growing import Growing
 from ttt_batch.wide_flow import arrive, draw_ply
 

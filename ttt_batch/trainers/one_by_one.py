@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from ttt_batch.favourites import is_like_3x3, make_favourites, window_decides
 from ttt_batch.learners.base import make_game
-from ttt_batch.play.counts import outcomes_of
-from ttt_batch.play.explorations import make_explorations
-from ttt_batch.play.replay import games_space, trimmed
 from ttt_batch.policy import empty_policy
 from ttt_batch.sequential import Circumstances, make_scratch, play_self, play_under
+from ttt_batch.simulation.counts import outcomes_of
+from ttt_batch.simulation.explorations import make_explorations
+from ttt_batch.simulation.replay import games_space, trimmed
 from ttt_batch.trainers.base import Task, Trainer
 
 

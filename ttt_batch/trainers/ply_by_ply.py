@@ -9,9 +9,9 @@ from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.games import Games
 from ttt_batch.growth import Grown
 from ttt_batch.learners.base import make_game
-from ttt_batch.play.counts import Counts
-from ttt_batch.play.replay import trimmed
 from ttt_batch.policy import UNLISTED
+from ttt_batch.simulation.counts import Counts
+from ttt_batch.simulation.replay import trimmed
 from ttt_batch.trainers.base import Task, Trainer
 from ttt_batch.wide import Seats, play_wide
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from ttt_batch.batches import batch_bounds
 from ttt_batch.engine import run_strides
-from ttt_batch.play.replay import trimmed
-from ttt_batch.play.stride import make_strides, restride
 from ttt_batch.schedules import value_at
+from ttt_batch.simulation.replay import trimmed
+from ttt_batch.simulation.stride import make_strides, restride
 from ttt_batch.trainers.base import Task
 from ttt_batch.trainers.batched import Batched
 from ttt_batch.trainers.ply_by_ply import wide_space

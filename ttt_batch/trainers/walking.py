@@ -8,10 +8,10 @@ import numpy as np
 
 from ttt_batch.batches import MAX_GAMES, batch_bounds, first_game_of_size
 from ttt_batch.engine import Walker, Workspace, begin_walk, end_batch, make_walker, run_walks
-from ttt_batch.play.explorations import make_explorations
-from ttt_batch.play.replay import games_space, replay, trimmed
-from ttt_batch.play.walk import make_lane, walk_claimed
 from ttt_batch.processors import startable_threads
+from ttt_batch.simulation.explorations import make_explorations
+from ttt_batch.simulation.replay import games_space, replay, trimmed
+from ttt_batch.simulation.walk import make_lane, walk_claimed
 from ttt_batch.trainers.base import Task
 from ttt_batch.trainers.batched import Batched
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.compile import inlined
-from ttt_batch.play.binomial import TRY, binomial, first_try
+from ttt_batch.simulation.binomial import TRY, binomial, first_try
 
 
 class Binomials(NamedTuple):

@@ -27,10 +27,10 @@ import numpy as np
 
 from ttt_batch.compile import inlined, kernel
 from ttt_batch.graph import Graph, edges_of
-from ttt_batch.play.binomial import FEW_TRIALS, binomial
-from ttt_batch.play.binomials import Binomials, make_binomials, settle, try_first
-from ttt_batch.play.counts import EXPLORING, GREEDY, Counts, list_visited
 from ttt_batch.policy import Policy
+from ttt_batch.simulation.binomial import FEW_TRIALS, binomial
+from ttt_batch.simulation.binomials import Binomials, make_binomials, settle, try_first
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, list_visited
 from ttt_batch.streams import GOLDEN, S32, mix
 
 PACKED_EDGES, PACKED_GAMES = 9, 127

@@ -17,8 +17,8 @@ import numpy as np
 from ttt_batch.compile import inlined, kernel
 from ttt_batch.errors import BoardError
 from ttt_batch.graph import Graph, edges_of, n_unfinished
-from ttt_batch.play.explorations import NEVER
 from ttt_batch.policy import Policy
+from ttt_batch.simulation.explorations import NEVER
 
 COUNT, EXPLORES, SLOT = 63, 64, 7
 """A decision's bits: how many moves there are to choose among, whether it explores, and where the slot begins."""

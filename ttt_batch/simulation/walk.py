@@ -29,9 +29,9 @@ import numpy as np
 
 from ttt_batch.compile import inlined, kernel
 from ttt_batch.graph import Graph, n_unfinished
-from ttt_batch.play.claims import claim
-from ttt_batch.play.courses import COUNT, EXPLORES, SLOT, Courses
-from ttt_batch.play.explorations import N_SETS, SET_BITS, SET_DRAW, SETS, Explorations, exploring_set
+from ttt_batch.simulation.claims import claim
+from ttt_batch.simulation.courses import COUNT, EXPLORES, SLOT, Courses
+from ttt_batch.simulation.explorations import N_SETS, SET_BITS, SET_DRAW, SETS, Explorations, exploring_set
 from ttt_batch.streams import GOLDEN, S32, STRIDE, draw, game_base, mix
 
 BLOCK = 2048

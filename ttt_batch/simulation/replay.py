@@ -11,8 +11,8 @@ import numpy as np
 from ttt_batch.compile import kernel
 from ttt_batch.games import Games
 from ttt_batch.graph import Graph, edges_of, n_unfinished
-from ttt_batch.play.explorations import SET_DRAW, Explorations, explores_at, exploring_set
 from ttt_batch.policy import Policy
+from ttt_batch.simulation.explorations import SET_DRAW, Explorations, explores_at, exploring_set
 from ttt_batch.streams import below, draw, game_base
 
 
