@@ -76,10 +76,10 @@ def test_memory_is_read_as_people_write_it() -> None:
 
 def test_boards_that_do_not_fit_are_refused_before_any_work() -> None:
     config = make_config(board="4x4x3", symmetry="off")
-    with pytest.raises(BoardError, match=r"10,165,779 rows with [\d,]+ edges.*--symmetry on.*--max-memory"):
+    with pytest.raises(BoardError, match=r"10,165,779 rows with [\d,]+ edges.*symmetry='on'.*max_memory"):
         check_space(config, 10**8)
     check_space(config, bytes_needed(config))
-    with pytest.raises(BoardError, match="raise --max-memory"):
+    with pytest.raises(BoardError, match="raise max_memory"):
         rows_within(make_config(board="5x5x5"), 10_000)
     assert 5_000_000 < rows_within(make_config(board="5x5x5", learner="greedy-td"), 2 * 10**9) < 20_000_000
 

@@ -42,10 +42,14 @@ def test_how_often() -> None:
     assert parse_every("0.5s") == Every(seconds=0.5)
     assert parse_every("1_000_000 games") == Every(games=1_000_000)
     assert parse_every("never") == Every()
-    for text in ("", "30", "s", "-1s", "0games", "1e3games", "nans", "often", "9" * 20 + "games", "30min"):
-        with pytest.raises(UsageError, match="30s, 1000000games and never") as caught:
+    for text in ("", "30", "s", "-1s", "nans", "often", "30min"):
+        with pytest.raises(UsageError, match="30s, 1Mgames and never") as caught:
             parse_every(text)
         assert repr(text) in str(caught.value)
+    assert parse_every("1e3games") == parse_every("1k games") == Every(games=1000)
+    for text in ("0games", "9" * 20 + "games"):
+        with pytest.raises(UsageError, match=r"outside 1 \.\. 1,000,000,000,000,000"):
+            parse_every(text)
 
 
 @pytest.mark.parametrize(("every", "expected"), [("never", 1), ("1000s", 1), ("5000games", 10), ("0s", 3)])

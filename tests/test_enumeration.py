@@ -129,7 +129,7 @@ def test_values_do_not_depend_on_symmetry() -> None:
 @pytest.mark.parametrize("name", BOARDS)
 def test_the_kernel_finds_what_is_found_without(name: str) -> None:
     board = parse_board(name)
-    with_kernel, without = list(_plies(board, False)), list(_plies_of_small(board))
+    with_kernel, without = list(_plies(board, False, None)), list(_plies_of_small(board))
     assert len(with_kernel) == len(without)
     for ours, theirs in zip(with_kernel, without, strict=True):
         for one, other in zip(ours, theirs, strict=True):

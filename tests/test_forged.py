@@ -221,7 +221,7 @@ def unset(name: str) -> Change:
         (configured(start=5), "start is 5, of the wrong type"),
         (configured(start=None), "start is None, of the wrong type"),
         (configured(start=[]), r"start is \[\], of the wrong type"),
-        (configured(start="abc@²"), "start 'abc@²' is no digest"),
+        (configured(start="abc@²"), r"start 'abc@\\xb2' is no digest"),
         (configured(start="0" * 16 + "@701"), "it began with 701 games, and has 700"),
         (configured(opponent="0" * 16), "needs the learner's seat"),
         (configured(opponent="nobody", seat="first"), "opponent 'nobody' is neither random, optimal nor"),

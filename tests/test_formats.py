@@ -106,7 +106,8 @@ def test_round_trip(tmp_path, name, kind, board):
     assert write(name, table, board, paths) == paths
     back = read(name, paths, board, kind)
     for found, expected in zip(vars(back).values(), vars(table).values(), strict=True):
-        assert found is expected or assert_same_bits(found, expected) is None
+        unsigned = name == "csv" and expected is not None and expected.dtype == np.float64  # no zero has a sign there
+        assert found is expected or assert_same_bits(found, expected + 0.0 if unsigned else expected) is None
     assert sorted(tmp_path.iterdir()) == paths
 
 

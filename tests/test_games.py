@@ -211,7 +211,7 @@ def test_recorded_batches_longer_than_a_piece(monkeypatch: pytest.MonkeyPatch, t
 def test_an_existing_record_is_kept_unless_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     path.write_text("precious")
-    with pytest.raises(GamesError, match=r"games\.txt exists already; .*--overwrite"):
+    with pytest.raises(GamesError, match=r"games\.txt exists already; .*overwrite=True"):
         ttt.train(10, batch=10, record=path, out=tmp_path / "run.h5")
     assert path.read_text() == "precious" and not (tmp_path / "run.h5").exists()
     ttt.train(10, batch=10, record=path, overwrite=True)

@@ -516,7 +516,7 @@ def test_games_recorded_with_a_full_table_are_real(
     options: dict[str, Any] = {"board": "2x5x3", "batch": batch, "symmetry": "off"}
     run = ttt.train(400, **options, epsilon=0.4, record=path, warn=said.append)
     assert run.grown is not None and run.grown.used.rows == 60 and run.grown.lost > 0
-    assert len(said) == 1 and "--max-memory" in said[0]
+    assert len(said) == 1 and "max_memory" in said[0]
     for line in path.read_text().splitlines():
         naive.replay(naive.Board(2, 5, 3), naive.parse_game(line))
 
@@ -589,7 +589,7 @@ def test_max_memory_bounds_the_table(tmp_path: Path) -> None:
     codes = run.positions[0][: run.grown.used.rows]
     assert codes.tolist() == free.positions[0][: codes.size].tolist(), "those that came first"
     assert bytes_of(ttt.load(path)) == bytes_of(run)
-    with pytest.raises(ttt.BoardError, match="max-memory"):
+    with pytest.raises(ttt.BoardError, match="max_memory"):
         ttt.train(10, **options, max_memory="1MB")
 
 

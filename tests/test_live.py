@@ -269,7 +269,7 @@ def saved_and_changed(run: Run, path: Path) -> Path:
 def test_a_file_that_another_program_changed_is_drawn_if_trusted(run: Run, tmp_path: Path) -> None:
     path = saved_and_changed(run, tmp_path / "run.h5")
     for stream in (io.StringIO(), Terminal()):
-        with pytest.raises(RunFileError, match="--trust opens it anyway"):
+        with pytest.raises(RunFileError, match="trust=True opens it anyway"):
             watch_curve(path, stream)
         assert watch_curve(path, stream, trust=True) is True
         assert "65,536 games" in stream.getvalue()

@@ -241,9 +241,7 @@ def test_evaluate_searches_and_plays_on_a_large_board(large: Path) -> None:
     for player in PLAYERS:
         for seat in SEATS:
             share, low, high = expected.matches[player][seat].share("win")
-            row = (
-                rf"against {player} +win +draw +loss\n(as first .*\n)?as {seat} +{share:.4f} \({low:.4f}-{high:.4f}\) "
-            )
+            row = rf"against {player}\n +win +draw +loss\n(as first .*\n)?as {seat} +{share:.4f} \({low:.4f}-{high:.4f}\) "
             assert re.search(row, done.stdout)
 
 
@@ -303,11 +301,13 @@ def test_evaluate_on_a_small_board_is_exact_against_scripted_players(
         assert err.count("\n") == 1
         assert f"--{option} is for boards too large to enumerate; 3x3 is judged exactly, leave it out" in err
     assert run_here(["evaluate", path, "--against", "nobody"]) == 2
-    assert "unknown opponent 'nobody': neither random, one-ply, two-ply, optimal or self" in capsys.readouterr().err
+    assert (
+        "unknown opponent 'nobody'; choose one of: random, one-ply, two-ply, optimal, self" in capsys.readouterr().err
+    )
 
 
 def test_bad_players_seats_and_boards_are_refused() -> None:
-    with pytest.raises(UsageError, match="unknown player 'three-ply'; choose one of: random, one-ply, two-ply"):
+    with pytest.raises(UsageError, match="unknown player 'three-ply'; choose random, one-ply or two-ply"):
         play(small_run(), "three-ply", "first")
     with pytest.raises(UsageError, match="unknown seat 'third'"):
         play(small_run(), "random", "third")

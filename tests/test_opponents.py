@@ -142,7 +142,7 @@ def test_misuse_is_refused(rival: Run, tmp_path: Path) -> None:
         ttt.train(10, batch=10, seat="first")
     with pytest.raises(UsageError, match="unknown seat 'third'"):
         ttt.train(10, batch=10, opponent="random", seat="third")
-    with pytest.raises(RunFileError):
+    with pytest.raises(UsageError, match="unknown opponent 'nobody'"):
         ttt.train(10, batch=10, opponent="nobody")
     assert list(tmp_path.iterdir()) == []
 

@@ -432,9 +432,7 @@ def test_refusals(td: Run, grown: Run, tmp_path: Path, monkeypatch: pytest.Monke
 
     refused("is a .png or a .svg file", [td], ["a"], tmp_path / "a.pdf")
     refused("is a .png or a .svg file", [td], ["a"], tmp_path / "a")
-    refused(
-        "unknown kind of plot 'pie'; choose one of: curves, opening, coverage", [td], ["a"], tmp_path / "a.png", "pie"
-    )
+    refused("unknown kind of plot 'pie'; choose curves, opening or coverage", [td], ["a"], tmp_path / "a.png", "pie")
     refused("at least one run", [], [], tmp_path / "a.png")
     refused("2 runs have 1 names", [td, td], ["a"], tmp_path / "a.png")
     refused("choose 4 at most", [td] * 5, ["a"] * 5, tmp_path / "a.png", "opening")
@@ -446,7 +444,7 @@ def test_refusals(td: Run, grown: Run, tmp_path: Path, monkeypatch: pytest.Monke
     refused("not an ordinary file", [td], ["a"], tmp_path / "folder.png", kind=TttBatchError)
     kept = tmp_path / "kept.svg"
     kept.write_text("mine")
-    refused("exists already; replace it with --overwrite", [td], ["a"], kept, kind=TttBatchError)
+    refused("exists already; replace it with overwrite=True", [td], ["a"], kept, kind=TttBatchError)
     assert kept.read_text() == "mine"
     plot([td], ["a"], kept, overwrite=True)
     assert kept.read_text().startswith("<?xml")

@@ -87,8 +87,8 @@ def test_no_line_passes_80_columns(tmp_path, monkeypatch, capsys):
     texts += [command(capsys, *words)[1] for words in (["info", "run.h5"], ["compare", "run.h5", "other.h5"])]
     texts += [command(capsys, *words)[1] for words in (["evaluate", "run.h5"], ["show", "run.h5"], ["boards"])]
     thousands = Tally(win=24_000, draw=16_000, loss=10_000)
-    sampled = GrownEvaluation({}, {"optimal": {"first": thousands, "second": thousands}}, 0, 50_000, 0)
-    texts.append(grown_evaluation_text(run, sampled, "run.h5"))
+    sampled = GrownEvaluation({}, {"optimal": {"first": thousands, "second": thousands}}, 0, 50_000, 0, run=run)
+    texts.append(grown_evaluation_text(sampled, "run.h5"))
     for text in texts:
         assert max(map(len, text.splitlines())) <= WIDTH
     assert hanging("games", "1,000,000 of 2,000,000 " * 5, 8)[1].startswith("        ")

@@ -137,7 +137,7 @@ def test_a_run_as_the_opponent_and_a_run_to_start_from(tmp_path: Path) -> None:
     whole = ttt.train(20_000, **options, opponent=rival, seat="both")
     path = tmp_path / "run.h5"
     ttt.train(3_333, **options, opponent=tmp_path / "rival.h5", out=path)
-    with pytest.raises(UsageError, match="--opponent"):
+    with pytest.raises(UsageError, match="again with opponent"):
         ttt.train(resume=path, until=20_000)
     with pytest.raises(UsageError, match=f"opponent {table_digest(rival.tables)}, not {table_digest(other.tables)}"):
         ttt.train(resume=path, until=20_000, opponent=other)
@@ -202,11 +202,11 @@ def test_files_changed_by_others_go_on_only_where_they_are_trusted(tmp_path: Pat
         with h5py.File(path, "r+") as file:
             file["provenance"].attrs["threads"] = 77
     whole = ttt.train(4_000, batch=500)
-    with pytest.raises(RunFileError, match="--trust"):
+    with pytest.raises(RunFileError, match="trust=True"):
         ttt.train(resume=changed, until=4_000)
     assert_same(ttt.train(resume=changed, until=4_000, trust=True), whole)
     assert_same(ttt.load(changed), whole)
-    with pytest.raises(RunFileError, match="--trust"):
+    with pytest.raises(RunFileError, match="trust=True"):
         ttt.train(1_000, batch=500, opponent=rival)
     against = ttt.train(1_000, batch=500, opponent=rival, trust=True)
     assert against.config == ttt.train(1_000, batch=500, opponent=ttt.load(rival, trust=True)).config
@@ -219,7 +219,7 @@ def test_resuming_elsewhere_leaves_the_run_as_it_was(tmp_path: Path) -> None:
     ttt.train(resume=path, more=5_000, out=other)
     assert path.read_bytes() == before
     assert_same(ttt.train(10_000, batch=700, seed=4), ttt.load(other))
-    with pytest.raises(RunFileError, match="--overwrite"):
+    with pytest.raises(RunFileError, match="overwrite=True"):
         ttt.train(resume=path, more=5_000, out=other)
     ttt.train(resume=path, more=6_000, out=other, overwrite=True)
     assert ttt.load(other).games == 11_000
@@ -254,12 +254,12 @@ def test_a_resumption_that_is_stopped_at_once_changes_nothing(tmp_path: Path) ->
         ({"draw_worth": (0.5, 0.0)}, r"draw_worth .*, not \(0\.5, 0\.0\)"),
         ({"opponent": "random"}, r"opponent none, not random; seat none, not both"),
         ({"epsilon": 0.25, "seed": 5}, r"epsilon 0\.1, not 0\.25; seed 4, not 5"),
-        ({"games": 10_000}, "--until"),
+        ({"games": 10_000}, "say until or more"),
         ({"more": 5, "until": 10_000}, "two ways"),
         ({"until": 5_000}, "5,000 games; "),
         ({"more": 0}, "more 0"),
         ({"more": None}, "all it was asked for"),
-        ({"fork": True}, "--out"),
+        ({"fork": True}, "name its file"),
     ],
     ids=str,
 )
@@ -279,7 +279,7 @@ def test_its_own_settings_may_be_repeated(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     ttt.train(5_000, **options, out=path)
     assert_same(ttt.train(9_000, **options), ttt.train(resume=path, **options, until=9_000))
-    with pytest.raises(UsageError, match="--resume"):
+    with pytest.raises(UsageError, match="resume=RUN"):
         ttt.train(more=100)
 
 
@@ -313,7 +313,7 @@ def test_given_and_imported_runs_are_refused_in_a_line(tmp_path: Path) -> None:
     given, _ = ttt.learn_from(["1 2 4 3 7"], learner="td", out=tmp_path / "given.h5")
     export_run(given, "csv", [tmp_path / "table.csv"])
     for run in (tmp_path / "given.h5", import_tables([tmp_path / "table.csv"], "td")):
-        with pytest.raises(UsageError, match="learn-from --run") as caught:
+        with pytest.raises(UsageError, match="learn-from and run") as caught:
             ttt.train(resume=run, more=100)
         assert len(str(caught.value).splitlines()) == 1
 

@@ -196,7 +196,7 @@ def test_data_that_break_the_declaration_are_not_written(tmp_path, change, words
 def test_an_existing_file_is_replaced_only_on_request(saved):
     before = saved.read_bytes()
     for write in (lambda: save_run(saved, example()), lambda: check_target(saved, overwrite=False)):
-        with pytest.raises(RunFileError, match=r"exists already.*--overwrite.*--out"):
+        with pytest.raises(RunFileError, match=r"exists already.*overwrite=True.*another file"):
             write()
     assert saved.read_bytes() == before
     check_target(saved, overwrite=True)
@@ -302,7 +302,7 @@ def test_a_folder_that_takes_no_files():
         lambda path: save_run(path, example()),
         lambda path: check_target(path, overwrite=False),
     ):
-        with pytest.raises(RunFileError, match=r"cannot write /proc/run.h5: .*--out"):
+        with pytest.raises(RunFileError, match=r"cannot write /proc/run.h5: .*another file"):
             write(Path("/proc/run.h5"))
 
 

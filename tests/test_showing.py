@@ -311,7 +311,7 @@ position      agent's values            truth, in plies
  7 | 8 | 9     -1.00 | -1.00 | +0.00     L2 | L2 | D
 
 value   0.0000 for O (a win 1, a draw 0, a loss -1)
-truth   a draw in 6 plies with best play
+truth   a draw in 6 plies with best play (a ply is one move of either player)
 ties    any move that its rule may pick (--ties any)
 agent   plays 9: keeps the draw
 best    9

@@ -224,7 +224,7 @@ def test_a_run_with_images_and_one_without_are_different_runs(tmp_path: Path, ru
     off.save(path)
     with pytest.raises(UsageError, match="symmetry False, not True"):
         ttt.train(resume=path, more=100, symmetry="on")
-    with pytest.raises(UsageError, match="none of on, off and auto"):
+    with pytest.raises(UsageError, match="choose on, off or auto"):
         ttt.train(100, symmetry="maybe")
 
 

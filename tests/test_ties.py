@@ -31,7 +31,7 @@ from ttt_batch.scripted import agent_cells, make_agent
 from ttt_batch.search import search
 from ttt_batch.showing import show
 from ttt_batch.strength import Weakened
-from ttt_batch.tournaments import series, tournament
+from ttt_batch.tournament import series, tournament
 from ttt_batch.watching import watch
 
 PASSED_UP = "1 5 2 3 9"
@@ -47,9 +47,17 @@ def trained(learner: str = "td", games: int = 2000, **options: Any) -> Run:
 
 @functools.cache
 def indifferent(board: str, **options: Any) -> Run:
-    """A run to which every move is as good as any other."""
+    """A run to which every move is as good as any other, also one that ends the game."""
     run = trained(games=10, board=board, **options)
     return dataclasses.replace(run, tables=run.tables._replace(value=np.zeros_like(run.tables.value)))
+
+
+def hopeful(board: str, **options: Any) -> Run:
+    """A run that takes every position in which the game goes on for a win of the first player's."""
+    run = trained(games=10, board=board, **options)
+    value = run.tables.value.copy()
+    value[: run.graph.first_edge.size - 1] = 1.0
+    return dataclasses.replace(run, tables=run.tables._replace(value=value))
 
 
 def soonest(board: Board, position: Position, cells: list[int]) -> list[int]:
@@ -141,11 +149,15 @@ def test_single_positions_are_those_of_the_policy(name: str) -> None:
 
 
 def test_agents_in_kernels_play_the_same() -> None:
-    for run in (indifferent("3x3"), indifferent("3x3", symmetry="on")):
-        agent = make_agent(run, "soonest")
+    for run in (hopeful("3x3"), hopeful("3x3", symmetry="on")):
+        agents, fewer = {name: make_agent(run, name) for name in ties.TIES}, 0
         for position in some_positions(run.board, 10):
-            bits = agent_cells(agent, run.board.encode(position), run.board.cells - position.count(EMPTY))
-            assert [cell for cell in range(9) if bits >> cell & 1] == run.candidates(position, "soonest")
+            code, ply = run.board.encode(position), run.board.cells - position.count(EMPTY)
+            bits = {name: agent_cells(agent, code, ply) for name, agent in agents.items()}
+            for name in ties.TIES:
+                assert [cell for cell in range(9) if bits[name] >> cell & 1] == run.candidates(position, name)
+            fewer += bits["soonest"] != bits["any"]
+        assert fewer
 
 
 @pytest.mark.parametrize("board", ["5x5x3", "5x5x3-exact", "5x5x3-misere"])
@@ -237,7 +249,7 @@ def test_results_are_those_of_the_oracle() -> None:
 
 
 def test_the_search_and_sampled_matches_judge_the_same() -> None:
-    run = indifferent("2x3x2")
+    run = hopeful("2x3x2")
     exact = run.evaluation("random", "soonest")
     found = evaluate_grown(run, ["random"], games=2000, ties="soonest")
     assert found.as_dict()["ties"] == "soonest"
@@ -246,7 +258,8 @@ def test_the_search_and_sampled_matches_judge_the_same() -> None:
         assert verdict.unbeatable == exact.unbeatable[seat]
         check_lost(run, number, verdict.line)
         assert found.matches["random"][seat].win / 2000 == pytest.approx(share, abs=0.05)
-    assert search(run, "first").unbeatable is False and search(run, "first", ties="soonest").unbeatable
+    assert not run.evaluation().unbeatable["first"] and not search(run, "first").unbeatable
+    assert search(run, "first", ties="soonest").unbeatable
 
 
 @pytest.mark.parametrize(("board", "seat"), [("2x3x2", "first"), ("3x3x2-misere", "second")])

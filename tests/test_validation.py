@@ -179,7 +179,7 @@ def test_a_trusted_file_comes_back_bit_for_bit(path):
     save_run(path, example(action=True))
     whole = load_run(path)
     path.write_bytes(path.read_bytes().replace(b"NAME.h5", b"name.h5", 1))
-    with pytest.raises(RunFileError, match=r"first 512 bytes.*--trust"):
+    with pytest.raises(RunFileError, match=r"first 512 bytes.*trust=True"):
         load_run(path)
     back = load_run(path, trust=True)
     for part in ("states", "tables", "statistics", "progress", "resume"):

@@ -131,7 +131,7 @@ def test_names_of_variants(text: str) -> None:
     assert parse_board(text.upper().replace("X", "x")) == board
 
 
-@pytest.mark.parametrize("text", ["3x3-exact-misere", "3x3-misere-misere", "3x3 misere", "3x3-", "3x3-wild", "-misere"])
+@pytest.mark.parametrize("text", ["3x3-exact-misere", "3x3-misere-misere", "3x3 wild", "3x3-", "3x3-wild", "-misere"])
 def test_texts_that_are_no_variant(text: str) -> None:
     with pytest.raises(ttt.BoardError, match="ROWSxCOLUMNS") as caught:
         parse_board(text)

@@ -261,7 +261,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_an_existing_file_stays(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text("mine")
-    with pytest.raises(TttBatchError, match=r"exists already; replace it with --overwrite"):
+    with pytest.raises(TttBatchError, match=r"exists already; replace it with overwrite=True"):
         web.export_page(trained(), path)
     assert path.read_text() == "mine"
     assert list(tmp_path.iterdir()) == [path]

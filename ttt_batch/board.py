@@ -165,7 +165,7 @@ def parse_board(text: str | Board) -> Board:
     if isinstance(text, Board):
         return text
     match = re.fullmatch(
-        r"\s*(\d{1,3})\s*[x×]\s*(\d{1,3})(?:\s*[x×]\s*(\d{1,3}))?[-_\s]*(misere)?[-_\s]*(exact)?\s*",
+        r"\s*(\d{1,3})\s*[x×]\s*(\d{1,3})(?:\s*[x×]\s*(\d{1,3}))?(?:[-_\s]+(misere))?(?:[-_\s]+(exact))?\s*",
         text if isinstance(text, str) else "",
         re.IGNORECASE | re.ASCII,
     )
