@@ -10,7 +10,7 @@ from support import games_of
 
 import ttt_batch as ttt
 from ttt_batch.config import make_config
-from ttt_batch.errors import BoardError, RunFileError, UsageError
+from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.games import Games
 from ttt_batch.graph import Graph, solve
 from ttt_batch.learners import LEARNERS

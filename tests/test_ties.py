@@ -31,7 +31,7 @@ from ttt_batch.scripted import agent_cells, make_agent
 from ttt_batch.search import search
 from ttt_batch.showing import show
 from ttt_batch.strength import Weakened
-from ttt_batch.tournament import series, tournament
+from ttt_batch.tournaments import series, tournament
 from ttt_batch.watching import watch
 
 PASSED_UP = "1 5 2 3 9"
