@@ -241,7 +241,8 @@ def test_evaluate_searches_and_plays_on_a_large_board(large: Path) -> None:
     for player in PLAYERS:
         for seat in SEATS:
             share, low, high = expected.matches[player][seat].share("win")
-            row = rf"against {player}\n +win +draw +loss\n(as first .*\n)?as {seat} +{share:.4f} \({low:.4f}-{high:.4f}\) "
+            shown = rf"{share:.4f} \({low:.4f}-{high:.4f}\) "
+            row = rf"against {player}\n +win +draw +loss\n(as first .*\n)?as {seat} +{shown}"
             assert re.search(row, done.stdout)
 
 

@@ -1,7 +1,7 @@
 """The flow on a growing board: ply by ply, with a row added for every position that games arrive at.
 
-What a ply's games do is drawn as on an enumerated board (`simulation.flow`).  Then each move that was taken finds, or adds,
-the row that it leads to.  Adding may need more room than there is, so that step can be left and taken up again.
+What a ply's games do is drawn as on an enumerated board (`simulation.flow`).  Then each move that was taken finds, or
+adds, the row that it leads to.  Adding may need more room than there is, so that step can be left and taken up again.
 """
 
 from typing import Any
@@ -55,7 +55,7 @@ def draw_ply(
 ) -> None:
     """Draw which moves the games take that arrived at `counts.visited[first:last]`, all of one ply.
 
-    random: the mover plays at random, without exploring.  key, batch: see `simulation.flow.flow`.  policy, room: scratch.
+    random: the mover plays at random, without exploring.  key, batch: see `flow`.  policy, room: scratch.
     `counts.taken` of these rows is written, in place.
     """
     for i in range(first, last):
