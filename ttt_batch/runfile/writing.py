@@ -48,12 +48,13 @@ def save_run(path: Path, data: RunData, *, overwrite: bool = False) -> Stamp:
     with RUN_FILE.refusing(path), _composing(path):
         RUN_FILE.place(path, overwrite=overwrite)  # before anything is composed
         image = _image(data)
-        with RUN_FILE.drafts([path], overwrite=overwrite) as [draft]:
-            draft.write(image)
-            return Stamp(draft.identity(), bytes(image[:USER_BLOCK]))
+        # The view ends before its buffer does: Python 3.13 complains where a buffer is collected first.
+        with RUN_FILE.drafts([path], overwrite=overwrite) as [draft], image.getbuffer() as view:
+            draft.write(view)
+            return Stamp(draft.identity(), bytes(view[:USER_BLOCK]))
 
 
-def _image(data: RunData) -> memoryview:
+def _image(data: RunData) -> io.BytesIO:
     """The whole file as bytes; equal data gives equal bytes."""
     datasets = checked_datasets(data)
     config = _canonical(data.config)
@@ -81,9 +82,9 @@ def _image(data: RunData) -> memoryview:
             dataset = file.create_dataset(field.path, data=array, dtype=dtype, track_times=False)
             labels = {"axes": field.axes, "unit": field.unit, "meaning": field.meaning}
             _put(dataset.attrs, {name: _attribute(f"{field.path} {name}", labels[name]) for name in labels})
-    view = buffer.getbuffer()
-    view[:USER_BLOCK] = user_block(version, hashlib.sha256(view[USER_BLOCK:]).hexdigest(), len(view))
-    return view
+    with buffer.getbuffer() as view, view[USER_BLOCK:] as content:
+        view[:USER_BLOCK] = user_block(version, hashlib.sha256(content).hexdigest(), len(view))
+    return buffer
 
 
 def _canonical(config: dict[str, Any]) -> str:
