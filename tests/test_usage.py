@@ -68,7 +68,7 @@ def test_shares_are_percentages_too(here, capsys):
     config = json.loads(out)["config"]
     assert (status, config["epsilon"], config["gamma"]) == (0, "0.3->0.01:linear", 0.9)
     shown = [
-        command(capsys, "watch", "td-3x3", "--seed", "4", "--level", level, "--epsilon", epsilon)
+        command(capsys, "watch", "td-3x3", "--seed", "4", "--level", level, "--epsilon", epsilon)[:2]
         for level, epsilon in (("0.5", "0.2"), ("50%", "20%"))
     ]
     assert shown[0][0] == 0 and shown[0] == shown[1]
@@ -179,7 +179,7 @@ def test_a_name_that_was_probably_meant_is_said(here, capsys, words, named):
 def test_names_in_other_commands(here, capsys):
     assert command(capsys, "learners", "SUTTON_BARTO")[1] == command(capsys, "learners", "sutton-barto")[1]
     assert command(capsys, "boards", "3 X 3 misere")[1] == command(capsys, "boards", "3x3-misere")[1]
-    against = [command(capsys, "evaluate", "td-3x3", "--against", name) for name in ("one-ply", "One_Ply")]
+    against = [command(capsys, "evaluate", "td-3x3", "--against", name)[:2] for name in ("one-ply", "One_Ply")]
     assert against[0][0] == 0 and against[0] == against[1]
     assert command(capsys, "evaluate", "td-3x3", "--against", "OPTIMAL")[0] == 0
     assert command(capsys, "export", "td-3x3", "--to", "CSV", "-o", "x.csv")[:2] == (0, "wrote x.csv\n")

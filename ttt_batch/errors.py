@@ -76,6 +76,13 @@ def option(name: str, value: object = None) -> str:
     return f"{name}={value if isinstance(value, str) and value.isupper() else repr(value)}"
 
 
+def command_with(command: str, name: str) -> str:
+    """A command with an option in a message: `train --start`, or in Python `train(start=...)`."""
+    if _COMMAND_LINE.get():
+        return f"{command} {option(name)}"
+    return f"{command.replace('-', '_')}({name}=...)"
+
+
 def with_option(name: str) -> str:
     """` with --out` in a command; nothing in Python, where it may be a parameter of another name."""
     return f" with {option(name)}" if _COMMAND_LINE.get() else ""

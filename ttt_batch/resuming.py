@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.batches import MAX_GAMES, recorded_points
 from ttt_batch.config import Config, make_config
-from ttt_batch.errors import RunFileError, UsageError, option
+from ttt_batch.errors import RunFileError, UsageError, command_with, option
 from ttt_batch.quantities import Number, whole
 from ttt_batch.run import Run
 from ttt_batch.state import State
@@ -36,8 +36,8 @@ def resumable_state(run: Run, name: str) -> State:
     """
     if run.config.engine == "given":
         raise UsageError(
-            f"{name} learnt from given games or was imported; go on with learn-from and {option('run')}, or begin with "
-            f"train and {option('start')}"
+            f"{name} learnt from given games or was imported; go on with {command_with('learn-from', 'run')}, or begin "
+            f"with {command_with('train', 'start')}"
         )
     if run.batch_start is not None:
         return run.batch_start
