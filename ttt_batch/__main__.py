@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import errno
 import gc
 import os
 import signal
@@ -72,7 +73,9 @@ def run(arguments: list[str]) -> int:
     except (Exception, SystemExit) as error:
         # typer leaves a closed pipe by SystemExit.
         failure = error.__context__ if isinstance(error, SystemExit) else error
-        if isinstance(failure, OSError) and console.refuses(stdout):
+        # A write that fails at once leaves nothing to flush; what fails elsewhere is worded where it does.
+        full = isinstance(failure, OSError) and failure.errno == errno.ENOSPC and failure.filename is None
+        if isinstance(failure, OSError) and (console.refuses(stdout) or full):
             console.silence(stdout)
             if isinstance(failure, BrokenPipeError):
                 return 0  # whoever read our output has gone; nothing is wrong

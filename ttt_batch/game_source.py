@@ -75,7 +75,7 @@ class GameFile:
                 status = os.fstat(file.fileno())
                 self.size = status.st_size if stat.S_ISREG(status.st_mode) else 0
                 yield from self._pieces(file)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
             raise self._refused(reason(error)) from None
 
     def _pieces(self, file: io.BufferedReader) -> Iterator[bytes]:

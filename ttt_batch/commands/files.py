@@ -113,7 +113,7 @@ def export_(
         raise UsageError("a page is one file for both players; give one --out FILE and no --player")
     if to != "html" and ties is not None:
         raise UsageError(f"--ties {ties} is for a page to play on; {to} holds the table as it is: leave it out")
-    rule = ties_named(ties or "soonest")
+    rule = ties_named("soonest" if ties is None else ties)
     out = out or _new_names(path, to, seat)
     check_distinct([("--out", file) for file in out], [("RUN", path)])
     with working(quiet=quiet):
