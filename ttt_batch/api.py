@@ -57,7 +57,8 @@ def evaluate(
         )
     if isinstance(against, Run):
         return agent.evaluation(against, ties)
-    opponent = name_or_run("opponent", "random" if against is None else against, tuple({*PLAYERS, *OPPONENTS}))
+    names = tuple(dict.fromkeys((*PLAYERS, *OPPONENTS)))
+    opponent = name_or_run("opponent", "random" if against is None else against, names)
     if isinstance(opponent, Path):
         return agent.evaluation(load(opponent), ties)
     return agent.evaluation(opponent, ties) if opponent in OPPONENTS else scripted_evaluation(agent, opponent, ties)
