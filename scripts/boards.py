@@ -138,7 +138,7 @@ def reached(games: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for number in (30_000, games):
         run = ttt.train(number, learner="greedy-td", board=GROWN)
-        found[f"{number:,}"] = evaluate_grown(run).as_dict()
+        found[f"{number:,}"] = evaluate_grown(run).to_dict()
     return found
 
 

@@ -471,7 +471,7 @@ def test_evaluate_gives_exact_results(folder: Path, capsys: pytest.CaptureFixtur
     for against in ("random", "optimal", "self"):
         assert run_here(["evaluate", str(folder / "good.h5"), "--against", against, "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
-        assert found == run.evaluation(against).as_dict()  # type: ignore[arg-type]
+        assert found == run.evaluation(against).to_dict()  # type: ignore[arg-type]
         assert found["unbeatable"] == {"first": True, "second": True}
         assert found["losing_line"] == {"first": None, "second": None}
         for seat in ("first", "second"):

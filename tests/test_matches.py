@@ -250,7 +250,7 @@ def test_evaluate_prints_json_with_stable_keys(large: Path, capsys: pytest.Captu
     words = ["evaluate", str(large), "--json", "--against", "two-ply", "--games", "50", "--budget", "3"]
     assert run_here(words) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found == evaluate_grown(large_run(), ["two-ply"], games=50, budget=3).as_dict()
+    assert found == evaluate_grown(large_run(), ["two-ply"], games=50, budget=3).to_dict()
     assert found["unbeatable"] == found["losing_line"] == {"first": None, "second": None}
     assert found["verdict"] == {"first": "undecided", "second": "undecided"}
     assert found["positions"] == {"first": 3, "second": 3}
@@ -293,7 +293,7 @@ def test_evaluate_on_a_small_board_is_exact_against_scripted_players(
     path = str(small_run().save(tmp_path / "small.h5"))
     for player in PLAYERS:
         assert run_here(["evaluate", path, "--against", player, "--json"]) == 0
-        assert json.loads(capsys.readouterr().out) == scripted_evaluation(small_run(), player).as_dict()
+        assert json.loads(capsys.readouterr().out) == scripted_evaluation(small_run(), player).to_dict()
     assert run_here(["evaluate", path, "--against", "two-ply"]) == 0
     assert "against two-ply, exactly" in capsys.readouterr().out
     for option in ("games", "seed", "budget"):

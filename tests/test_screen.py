@@ -38,12 +38,14 @@ class Seated:
 
     def __init__(self, agent: Any = None, person: int | None = 0, colour: bool = False, **keepers: Any) -> None:
         agent = agent or KnowingAgent()
-        self.view, self.score = View(agent.board, colour=colour), None
+        self.seconds = 0.0
+        self.view, self.score = View(agent.board, colour=colour, clock=lambda: self.seconds), None
         self.session = play_games(agent, self.view, person=person, rng=random.Random(1), **keepers)
         self.view.ask(next(self.session))
 
-    def press(self, *keys: str) -> "Seated":
+    def press(self, *keys: str, pause: float = 1.0) -> "Seated":
         for key in keys:
+            self.seconds += pause
             answer = self.view.press(key)
             if answer is not None and self.score is None:
                 try:
@@ -349,6 +351,21 @@ def test_random_keys_never_break_a_session():
             assert max(map(len, seated.lines(40, 14))) <= 40
         while seated.score is None:
             seated.press("escape", "0")
+
+
+@pytest.mark.parametrize("word", ["undo", "hints", "new", "help"])
+def test_a_word_is_one_command(word):
+    """Its first letter is the command; the others, and the Enter after them, are no commands or moves."""
+    seated, other = Seated().press("5", "1"), Seated().press("5", "1")
+    seated.press(*word, "enter", pause=0.1)
+    assert seated.text == other.press("?" if word == "help" else word[0]).text
+    seated.press("9")
+    assert seated.text == other.press("9").text
+
+
+def test_letters_after_a_while_are_commands():
+    quick, slow = Seated().press("5", "u", "n", pause=0.1), Seated().press("5", "u", "n")
+    assert "abandoned" in slow.text and "abandoned" not in quick.text
 
 
 # --- prompt_toolkit

@@ -264,7 +264,7 @@ def test_a_grown_board_knows_values_and_no_truth(symmetry):
     assert seen > 300
     text = show_text(show(run, "c3 a1"), "run.h5")
     assert "not known: the board is too large to enumerate" in text and "best" not in text
-    assert show(run, "c3 a1").as_dict()["best"] is None
+    assert show(run, "c3 a1").to_dict()["best"] is None
 
 
 def test_what_was_never_seen_is_shown_as_such():
@@ -326,16 +326,16 @@ best    9
 def test_plain_values_with_stable_keys():
     run = trained(**RUNS["minimax-q"])
     for marks in some_positions(run.board, 20):
-        found = show(run, marks, symmetric=True).as_dict()
+        found = show(run, marks, symmetric=True).to_dict()
         assert set(found) == KEYS and all(set(move) == MOVE_KEYS for move in found["moves"])
         assert json.loads(json.dumps(found)) == found
         assert all(set(image) == {"code", "position", "value", "own_row"} for image in found["images"])
-    found = show(run, "X1 O4 X2 O5").as_dict()
+    found = show(run, "X1 O4 X2 O5").to_dict()
     assert found["to_move"] == "first" and found["winner"] is None and found["position"] == "XX./OO./..."
     assert found["truth"] == {"winner": "first", "plies": 1} and found["best"] == [2] and found["line"] == [2]
     assert [found["moves"][0][key] for key in ("name", "result", "plies")] == ["3", "win", 1]
     assert {move["result"] for move in found["moves"]} <= set(RESULTS)
-    final = show(run, "X1 O4 X2 O5 X3").as_dict()
+    final = show(run, "X1 O4 X2 O5 X3").to_dict()
     assert (final["winner"], final["to_move"], final["moves"], final["line"]) == ("first", None, [], [])
 
 

@@ -252,7 +252,7 @@ def test_the_search_and_sampled_matches_judge_the_same() -> None:
     run = hopeful("2x3x2")
     exact = run.evaluation("random", "soonest")
     found = evaluate_grown(run, ["random"], games=2000, ties="soonest")
-    assert found.as_dict()["ties"] == "soonest"
+    assert found.to_dict()["ties"] == "soonest"
     for number, seat in enumerate(SEATS):
         verdict, share = found.verdicts[seat], getattr(exact, seat)[0]
         assert verdict.unbeatable == exact.unbeatable[seat]

@@ -352,9 +352,9 @@ def test_refusals(runs, names, options, message):
 
 def test_plain_values_with_stable_keys():
     runs, names = [weak(), settled()], ["a", "b"]
-    exact, sampled = tournament(runs, names).as_dict(), tournament(runs, names, games=10).as_dict()
+    exact, sampled = tournament(runs, names).to_dict(), tournament(runs, names, games=10).to_dict()
     keys = {"board", "runs", "ties", "exact", "games", "seed", "confidence", "standings", "meetings"}
-    for found in (exact, sampled, tournament([large(), large(symmetry="off")], names, games=5).as_dict()):
+    for found in (exact, sampled, tournament([large(), large(symmetry="off")], names, games=5).to_dict()):
         assert set(found) == keys and json.loads(json.dumps(found)) == found
         for one in found["meetings"]:
             assert set(one) == {"first", "second", "games", "exact", "sampled", "z", "inside", "score"}
@@ -364,7 +364,7 @@ def test_plain_values_with_stable_keys():
     assert exact["meetings"][1]["exact"] == pytest.approx(dict(zip(RESULTS, plain_result(*runs), strict=True)))
     assert exact["seed"] is None and exact["meetings"][0]["sampled"] is None
     assert sampled["meetings"][0]["sampled"]["win"].keys() == {"games", "share", "low", "high"}
-    found = series(*runs, names, games=10).as_dict()
+    found = series(*runs, names, games=10).to_dict()
     assert set(found) == {"board", "runs", "ties", "games", "seed", "confidence", "meetings", "total"}
     assert set(found["total"]) == {"of", "sampled", "exact"} and json.loads(json.dumps(found)) == found
 

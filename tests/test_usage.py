@@ -284,8 +284,7 @@ def test_commands_are_names_like_others(here, capsys):
 def test_every_option_with_a_value_says_what_it_takes(capsys):
     for name in COMMANDS:
         text = command(capsys, name, "--help")[1]
-        options = "".join(line for line in text.splitlines(keepends=True) if line.lstrip().startswith("-"))
-        assert not [kind for kind in ("<int>", "<float>", "<str>", "TEXT", "INTEGER", "FLOAT") if kind in options]
+        assert not [kind for kind in ("<", "{", "[[", "TEXT", "INTEGER", "FLOAT") if kind in text]
 
 
 def test_training_loads_no_pydantic(tmp_path):

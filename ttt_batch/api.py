@@ -181,7 +181,7 @@ def _player(against: RunOrPath, agent: Run) -> str:
     player = find_name(against, PLAYERS)
     if player is None:
         raise UsageError(
-            f"opponent {against} needs a board whose positions are all known, and {agent.board.name} has too many; "
-            f"choose one of: {', '.join(PLAYERS)}"
+            f"{option('against')} {against} needs a board whose positions are all known, and {agent.board.name} has "
+            f"too many; choose one of: {', '.join(PLAYERS)}"
         )
     return player

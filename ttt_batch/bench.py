@@ -67,7 +67,7 @@ class Figure:
         """The median over the rounds."""
         return statistics.median(self.rounds)
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys."""
         names = ("work", "learner", "engine", "batch", "threads", "unit")
         plain = {name: getattr(self, name) for name in names}
@@ -201,7 +201,7 @@ def surroundings() -> dict[str, Any]:
 
 def bench_summary(figures: list[Figure]) -> dict[str, Any]:
     """What `bench --json` prints."""
-    return surroundings() | {"figures": [figure.as_dict() for figure in figures]}
+    return surroundings() | {"figures": [figure.to_dict() for figure in figures]}
 
 
 def bench_text(figures: list[Figure]) -> str:

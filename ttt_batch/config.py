@@ -130,7 +130,7 @@ class Config:
         """The learner's numbers, those of the first game where they change."""
         return Settings(self.epsilon_schedule.start, self.alpha_schedule.start, self.gamma, self.draw_worth)
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values, as the run file keeps them."""
         return {**asdict(self), "draw_worth": list(self.draw_worth)}
 

@@ -60,6 +60,17 @@ class GameFile:
             return sys.stdin.isatty() if self._standard else _is_terminal(self._path)
         return False
 
+    def check(self) -> None:
+        """Raise GamesError for a file that is not there or is a folder, without opening it."""
+        if self._standard:
+            return
+        try:
+            folder = stat.S_ISDIR(self._path.stat().st_mode)
+        except (OSError, ValueError) as error:
+            raise self._refused(reason(error)) from None
+        if folder:
+            raise self._refused("it is a folder")
+
     def _mode(self) -> int:
         try:
             return (os.fstat(sys.stdin.fileno()) if self._standard else self._path.stat()).st_mode
@@ -138,6 +149,9 @@ def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 class GameLines:
     """Lines in memory, each of them one line whatever it holds; as `GameFile`."""
+
+    def check(self) -> None:
+        """There is nothing that could be missing."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = lines

@@ -86,6 +86,7 @@ def learn_from(
         config = given_config(learner, origin, **options)
         clock = Clock()
         source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
+        source.check()  # before anything is compiled for it
         name = name or source.name
         pupil = make_pupil(config, origin)
         reader = GameReader(

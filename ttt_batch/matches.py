@@ -104,7 +104,7 @@ class Tally:
         count = getattr(self, result)
         return count / self.games, *wilson(count, self.games)
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them."""
         names = ("games", "share", "low", "high")
         return {
@@ -160,7 +160,7 @@ class GrownEvaluation(Printable):
     ties: Ties = "any"
     run: Run | None = dataclasses.field(default=None, repr=False, compare=False)
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them; those of exact evaluations mean the same here."""
         return {
             "ties": self.ties,
@@ -173,7 +173,7 @@ class GrownEvaluation(Printable):
             "seed": self.seed,
             "confidence": CONFIDENCE,
             "matches": {
-                player: {seat: tally.as_dict() for seat, tally in tallies.items()}
+                player: {seat: tally.to_dict() for seat, tally in tallies.items()}
                 for player, tallies in self.matches.items()
             },
         }
@@ -184,7 +184,7 @@ class GrownEvaluation(Printable):
             {
                 "against": player,
                 "seat": seat,
-                **tally.as_dict(),
+                **tally.to_dict(),
                 "verdict": self.verdicts[seat].status,
                 "losing_line": self.verdicts[seat].line,
             }

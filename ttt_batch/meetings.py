@@ -178,7 +178,7 @@ class Meeting:
         """Whether each exact share lies in the 95 % interval of the sampled one; empty without either."""
         return tuple(abs(one) <= DEVIATIONS for one in self.deviations or ())
 
-    def as_dict(self, names: Sequence[str]) -> dict[str, Any]:
+    def to_dict(self, names: Sequence[str]) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them."""
         z = self.deviations
         return {
@@ -186,7 +186,7 @@ class Meeting:
             "second": names[self.second],
             "games": None if self.tally is None else self.tally.games,
             "exact": None if self.exact is None else dict(zip(RESULTS, self.exact, strict=True)),
-            "sampled": None if self.tally is None else self.tally.as_dict(),
+            "sampled": None if self.tally is None else self.tally.to_dict(),
             "z": None if z is None else dict(zip(RESULTS, z, strict=True)),
             "inside": None if z is None else dict(zip(RESULTS, self.inside, strict=True)),
             "score": self.score,

@@ -10,13 +10,9 @@ from ttt_batch.frames import make_frame
 class Printable:
     """What a function of the package found.  `print(result)` shows what its command prints."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values with stable keys, as `--json` prints them."""
-        raise NotImplementedError
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain values with stable keys, as `--json` prints them."""
-        return self.as_dict()
+        raise NotImplementedError
 
     def records(self) -> tuple[Sequence[Mapping[str, Any]], str]:
         """Return the rows of `to_frame`, and the key that names them."""

@@ -71,7 +71,7 @@ class Evaluation(Printable):
     ties: Ties = "any"
     run: "Run | None" = field(default=None, repr=False, compare=False)
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them."""
         return {
             "against": self.against,
@@ -494,7 +494,7 @@ class Run:
             if self.visits.size:
                 resume["visits"] = before.visits.reshape(self.tables[0].shape)
         return RunData(
-            config=self.config.as_dict(),
+            config=self.config.to_dict(),
             games=self.games,
             states=states,
             tables=tables,

@@ -38,7 +38,7 @@ class Move:
     keeps: bool | None
     best: bool | None
 
-    def as_dict(self, player: int) -> dict[str, Any]:
+    def to_dict(self, player: int) -> dict[str, Any]:
         """Plain values with stable keys; player: who makes the move, 0 or 1, whose result `result` is."""
         return {
             "cell": self.cell,
@@ -108,7 +108,7 @@ class Shown(Printable):
         """Whether visits are counted."""
         return any(move.visits is not None for move in self.moves)
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them; players are `first` and `second`, cells from 0."""
         return {
             "board": self.board.name,
@@ -122,7 +122,7 @@ class Shown(Printable):
             "truth": None
             if self.truth is None
             else {"winner": {1: SEATS[0], -1: SEATS[1]}.get(self.truth.result), "plies": self.truth.plies},
-            "moves": [] if self.player is None else [move.as_dict(self.player) for move in self.moves],
+            "moves": [] if self.player is None else [move.to_dict(self.player) for move in self.moves],
             "forfeits": list(self.forfeits),
             "keeps": self.keeps,
             "best": None if self.truth is None else [move.cell for move in self.moves if move.best],
@@ -142,7 +142,7 @@ class Shown(Printable):
 
     def records(self) -> tuple[list[dict[str, Any]], str]:
         """Return a row for each free cell; none at the end of a game."""
-        return self.as_dict()["moves"], "cell"
+        return self.to_dict()["moves"], "cell"
 
 
 def show(run: Run, position: str | int | Position, *, symmetric: bool = False, ties: Ties = "any") -> Shown:

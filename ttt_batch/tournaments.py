@@ -23,11 +23,6 @@ def _games(games: Number) -> int:
     return whole("games", games, 1, MAX_GAMES)
 
 
-def _seed(seed: Number) -> int:
-    """A seed.  Raises UsageError."""
-    return any_seed(seed)
-
-
 @dataclass(frozen=True)
 class Standing:
     """Where a run stands in a tournament, over its meetings with all others in both seats.
@@ -67,7 +62,7 @@ class Tournament(Printable):
     standings: tuple[Standing, ...]
     ties: Ties = "any"
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them; `run` counts from 0 in the order given."""
         return {
             "board": self.board,
@@ -90,12 +85,12 @@ class Tournament(Printable):
                 }
                 for one in self.standings
             ],
-            "meetings": [meeting.as_dict(self.names) for row in self.meetings for meeting in row],
+            "meetings": [meeting.to_dict(self.names) for row in self.meetings for meeting in row],
         }
 
     def records(self) -> tuple[list[dict[str, Any]], str]:
         """Return a row for each standing, best first."""
-        return self.as_dict()["standings"], "place"
+        return self.to_dict()["standings"], "place"
 
 
 def tournament(
@@ -111,7 +106,7 @@ def tournament(
     """
     if len(runs) < 2:
         raise UsageError("a tournament takes two runs or more; evaluate judges one alone")
-    field, seed = make_field(runs, names, ties), _seed(seed)
+    field, seed = make_field(runs, names, ties), any_seed(seed)
     if games is not None:
         games = _games(games)
     elif not field.exact:
@@ -191,7 +186,7 @@ class Series(Printable):
                 shares[result] += share * meeting.tally.games / self.games
         return shares[0], shares[1], shares[2]
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them; a meeting's shares are those of its `first`."""
         return {
             "board": self.board,
@@ -200,17 +195,17 @@ class Series(Printable):
             "games": self.games,
             "seed": self.seed,
             "confidence": CONFIDENCE,
-            "meetings": [meeting.as_dict(self.names) for meeting in self.meetings],
+            "meetings": [meeting.to_dict(self.names) for meeting in self.meetings],
             "total": {
                 "of": self.names[0],
-                "sampled": self.total.as_dict(),
+                "sampled": self.total.to_dict(),
                 "exact": None if self.expected is None else dict(zip(RESULTS, self.expected, strict=True)),
             },
         }
 
     def records(self) -> tuple[list[dict[str, Any]], str]:
         """Return a row for each meeting."""
-        return self.as_dict()["meetings"], "first"
+        return self.to_dict()["meetings"], "first"
 
 
 def series(
@@ -223,7 +218,7 @@ def series(
     games: 1 to 10**9.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.
     Raises UsageError, and BoardError for runs of different boards.
     """
-    field, games, seed = make_field([first_run, second_run], names, ties), _games(games), _seed(seed)
+    field, games, seed = make_field([first_run, second_run], names, ties), _games(games), any_seed(seed)
     itself = first_run is second_run
     seats = [(0, 0, games)] if itself else [(0, 1, (games + 1) // 2), (1, 0, games // 2)]
     meetings = tuple(field.meet(one, other, number, seed) for one, other, number in seats if number)

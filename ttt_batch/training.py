@@ -22,6 +22,7 @@ from ttt_batch.files import shown
 from ttt_batch.finding import find_run, name_or_run
 from ttt_batch.games import GamesError, GamesWriter
 from ttt_batch.memory import check_space, parse_memory, rows_within
+from ttt_batch.naming import choose_seat
 from ttt_batch.outputs import check_distinct
 from ttt_batch.plans import fresh_plan, opponent_of, resumed_plan, rival_policy
 from ttt_batch.processors import available_threads
@@ -77,7 +78,7 @@ def train(
     seed: Number | None = None,
     start: Run | str | Path | None = None,
     opponent: Run | str | Path | None = None,
-    seat: str = "",
+    seat: str | None = None,
     resume: Run | str | Path | None = None,
     more: Number | None = None,
     until: Number | None = None,
@@ -124,9 +125,8 @@ def train(
     elsewhere: asked for another file where the run cannot be written in the end; None gives up.
     The other parameters are those of `Config`; None for the default, or when resuming for what the run has.
 
-    Raises UsageError (also where two of the files are the same one), BoardError and RunFileError before any work
-    starts, and RunFileError at the end where the run
-    could not be written; the exception's `run` holds it.
+    Raises UsageError (also if two of the files are the same one), BoardError and RunFileError before any work starts,
+    and RunFileError at the end if the run could not be written; the exception's `run` holds it.
     """
     n_threads = whole("threads", available_threads() if threads is None else threads, 1, 1024)
     whole("block", block, 1, 1 << 20)
@@ -151,6 +151,7 @@ def train(
         "symmetry": symmetry,
     }
     options = {name: value for name, value in options.items() if value is not None}
+    seat = "" if seat is None else choose_seat(seat, "both")
     say = warn or warn_python
     with ExitStack() as stack:
         files = None

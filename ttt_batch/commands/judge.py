@@ -25,6 +25,9 @@ from ttt_batch.commands.shared import (
 if TYPE_CHECKING:
     from ttt_batch.run import Run
 
+NAMED = 10
+"""Files that a tournament leaves out are named up to so many."""
+
 
 def evaluate(
     path: RunPath,
@@ -55,45 +58,23 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Judge a run, exactly unless its board is too large: results per seat, whether it can be beaten, and if so how."""
-    from ttt_batch.errors import UsageError
+    from ttt_batch import api
     from ttt_batch.finding import name_or_run
-    from ttt_batch.naming import find_name
+    from ttt_batch.matches import GrownEvaluation
     from ttt_batch.reports.evaluation import evaluation_text, grown_evaluation_text
-    from ttt_batch.run import OPPONENTS
-    from ttt_batch.scripted import PLAYERS
 
     rule, run = ties_named(ties), load_run(path, trust)
-    sampling = {"games": games, "seed": seed, "budget": budget}
-    given = {name: value for name, value in sampling.items() if value is not None}
-    if run.grown is not None:
-        from ttt_batch.matches import evaluate_grown
-
-        player = None if against is None else find_name(against, PLAYERS)
-        if player is None and against is not None:
-            raise UsageError(
-                f"--against {against} needs a board whose positions are all known, and {run.board.name} has too many; "
-                f"choose one of: {', '.join(PLAYERS)}"
-            )
-        with working(quiet=quiet):
-            sampled = evaluate_grown(run, PLAYERS if player is None else [player], ties=rule, **given)
-        answer(json, sampled.as_dict, lambda: grown_evaluation_text(sampled, run_name(path)))
-        return
-    if given:
-        raise UsageError(
-            f"--{next(iter(given))} is for boards too large to enumerate; {run.board.name} is judged exactly, "
-            "leave it out"
-        )
-    opponent = name_or_run("opponent", "random" if against is None else against, completion.OPPONENTS)
+    opponent: str | Run | None = against
+    if against is not None and run.grown is None:
+        found = name_or_run("opponent", against, completion.OPPONENTS)
+        opponent = load_run(found, trust) if isinstance(found, Path) else found
     with working(quiet=quiet):
-        if isinstance(opponent, Path):
-            evaluation = run.evaluation(load_run(opponent, trust), rule)
-        elif opponent in OPPONENTS:
-            evaluation = run.evaluation(opponent, rule)
-        else:
-            from ttt_batch.matches import scripted_evaluation
-
-            evaluation = scripted_evaluation(run, opponent, rule)
-    answer(json, evaluation.as_dict, lambda: evaluation_text(evaluation, run_name(path)))
+        result = api.evaluate(run, opponent, games=games, seed=seed, budget=budget, ties=rule)
+    name = run_name(path)
+    if isinstance(result, GrownEvaluation):
+        answer(json, result.to_dict, lambda: grown_evaluation_text(result, name))
+    else:
+        answer(json, result.to_dict, lambda: evaluation_text(result, name))
 
 
 def compare(
@@ -138,7 +119,7 @@ def show(
     with working(quiet=quiet):
         asked = " ".join(position or []).strip() or 0
         shown = look_up(load_run(path, trust), asked, symmetric=symmetric, ties=rule)
-    answer(json, shown.as_dict, lambda: show_text(shown, run_name(path)))
+    answer(json, shown.to_dict, lambda: show_text(shown, run_name(path)))
 
 
 def tournament(
@@ -170,7 +151,7 @@ def tournament(
         if seed is not None and games is None and runs[0].grown is None:
             raise UsageError(f"--seed {seed} is for games that are played; results here are exact: leave it out")
         result = hold(runs, names, games=games, seed=0 if seed is None else seed, ties=rule)
-    answer(json, result.as_dict, lambda: tournament_text(result))
+    answer(json, result.to_dict, lambda: tournament_text(result))
     if len(runs) < len(paths):
         raise typer.Exit(1)
 
@@ -178,18 +159,23 @@ def tournament(
 def _openable(paths: list[Path], trust: bool) -> tuple[list["Run"], list[str]]:
     """The runs that can be opened, and what they are called; those that cannot are named on standard error.
 
-    Raises RunFileError where fewer than two of several can be.
+    Raises RunFileError if fewer than two of several can be.
     """
     from ttt_batch.console import tell
     from ttt_batch.errors import RunFileError
+    from ttt_batch.wording import counted
 
-    runs, names = list["Run"](), list[str]()
+    runs, names, left_out = list["Run"](), list[str](), 0
     for path in paths:
         try:
             runs.append(load_run(path, trust))
             names.append(run_name(path))
         except RunFileError as error:
-            tell(f"ttt-batch: left out: {error}")
+            left_out += 1
+            if left_out <= NAMED:
+                tell(f"ttt-batch: left out: {error}")
+    if left_out > NAMED:
+        tell(f"ttt-batch: left out: {counted(left_out - NAMED, 'more file')} that cannot be opened")
     if len(runs) < min(2, len(paths)):
         raise RunFileError(f"{len(runs)} of {len(paths)} files can be opened; a tournament takes two runs or more")
     return runs, names

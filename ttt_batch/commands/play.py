@@ -192,7 +192,7 @@ def watch(
         from ttt_batch.tournaments import series
 
         counted = series(first, second, names, games=games, seed=0 if seed is None else seed, ties=rule)
-    answer(json, counted.as_dict, lambda: series_text(counted))
+    answer(json, counted.to_dict, lambda: series_text(counted))
 
 
 def _at_a_terminal() -> bool:

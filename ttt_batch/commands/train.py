@@ -129,14 +129,14 @@ def train(
         ),
     ] = None,
     seat: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--as",
             metavar="first|second|both",
             help="The learner's seat against an opponent; X and O will do.",
             autocompletion=offering(*SEATS, "both"),
         ),
-    ] = "",
+    ] = None,
     record: Annotated[Path | None, typer.Option(metavar="GAMES", help="Write the games played to a text file.")] = None,
     trust: Trust = False,
     quiet: Quiet = False,

@@ -19,7 +19,7 @@ def run_information(run: Run, path: str) -> dict[str, Any]:
         "format": f"{run.version[0]}.{run.version[1]}",
         "games": run.games,
         "goal": run.goal or run.games,
-        "config": run.config.as_dict(),
+        "config": run.config.to_dict(),
         "states": int(run.graph.code.size),
         "edges": int(run.graph.child.size),
         "tables": {

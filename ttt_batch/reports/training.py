@@ -67,7 +67,7 @@ def training_summary(run: Run, path: str | None) -> dict[str, Any]:
             "optimal_share": dict(zip(SEATS, last["optimal_share"].tolist(), strict=True)),
             "value_error": dict(zip(SEATS, last["value_error"].tolist(), strict=True)),
         }
-    return {**summary, "config": run.config.as_dict(), "run": path}
+    return {**summary, "config": run.config.to_dict(), "run": path}
 
 
 def training_text(run: Run, path: Path, *, compiled: bool = False) -> str:

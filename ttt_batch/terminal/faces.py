@@ -87,13 +87,13 @@ class Score(Printable):
         self.losses += result is Result.LOSS
         self.draws += result is Result.DRAW
 
-    def as_dict(self) -> dict[str, int]:
+    def to_dict(self) -> dict[str, int]:
         """Plain values with stable keys."""
         return {"wins": self.wins, "losses": self.losses, "draws": self.draws}
 
     def records(self) -> tuple[list[dict[str, int]], str]:
         """Return the one row there is."""
-        return [self.as_dict()], "wins"
+        return [self.to_dict()], "wins"
 
     def __str__(self) -> str:
         return f"You {self.wins}, agent {self.losses}, draws {self.draws}."

@@ -4,12 +4,13 @@ Nothing here touches a terminal (`screen` does), so whole games can be played an
 """
 
 import textwrap
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from ttt_batch.board import Board
 from ttt_batch.errors import UsageError
 from ttt_batch.game import Game
-from ttt_batch.keyboard import Command
+from ttt_batch.keyboard import NEXT_KEY, Command
 from ttt_batch.terminal.drawing import draw_board, move_name, styled
 from ttt_batch.terminal.faces import Answer, Question, Score, rule
 from ttt_batch.terminal.hints import Hints, draw_highest, draw_legend, draw_values
@@ -38,7 +39,7 @@ class View:
     hints_stay = True
     single_keys = True
 
-    def __init__(self, board: Board, *, colour: bool = False) -> None:
+    def __init__(self, board: Board, *, colour: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self.game = Game(board)
         self.news: list[str] = []
         self.entry = ""  # the last that was read whole
@@ -48,6 +49,7 @@ class View:
         self._question: Question | None = None
         self._cursor = board.rows // 2 * board.cols + board.cols // 2
         self._typed = self._slip = ""
+        self._clock, self._rests, self._until = clock, list[list[str]](), 0.0  # of a word, after its first letter
         self._scroll = 0
         self._help: list[str] = []
         self._replayed: Game | None = None
@@ -96,7 +98,7 @@ class View:
 
         key: a character, or up, down, left, right, home, end, pageup, pagedown, enter, escape, backspace.
         """
-        if self._question is None:
+        if self._question is None or self._ends_word(key):
             return None
         if self._replayed is not None and self._step(self._replayed, key):
             return None
@@ -115,6 +117,14 @@ class View:
             if is_complete(self._typed, self._board if self._question.game is not None else None):
                 return self._read(self._question, self._typed)
         return None
+
+    def _ends_word(self, key: str) -> bool:
+        """Whether a key belongs to the rest of a word whose first letter was a command already, as in `undo`."""
+        if self._clock() > self._until:
+            self._rests = []
+        self._rests = [rest[1:] for rest in self._rests if rest[:1] == [key.lower()]]
+        self._until = self._clock() + NEXT_KEY
+        return bool(self._rests)
 
     def _step(self, game: Game, key: str) -> bool:
         """Step through the game replayed; return whether the key did nothing but that."""
@@ -148,6 +158,9 @@ class View:
             self._help = []
         if answer not in LOOKS:
             self.news = []
+        if isinstance(answer, Command):
+            words = [key for key in answer.keys if key.startswith(text.lower()) and key != text.lower()]
+            self._rests = [[*word[len(text) :], "enter"] for word in words]
         if isinstance(answer, int):
             self._cursor = answer  # so that an Enter behind a cell typed, where none was needed, takes no other
         return answer
