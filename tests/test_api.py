@@ -13,6 +13,7 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
+from ttt_batch import hooks
 from ttt_batch.printable import Printable
 
 
@@ -35,10 +36,15 @@ def findings(run: Any) -> dict[str, Any]:
     }
 
 
-def test_every_public_name_stays_what_it_is_whatever_is_imported():
+def import_all() -> None:
+    """Import every module of the package."""
     for module in pkgutil.walk_packages(ttt.__path__, "ttt_batch."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+
+
+def test_every_public_name_stays_what_it_is_whatever_is_imported():
+    import_all()
     for name in ttt.__all__:
         assert not isinstance(getattr(ttt, name), ModuleType), name
 
@@ -153,9 +159,10 @@ def test_a_person_plays_from_python(run, monkeypatch, capsys):
 
 
 def test_every_kind_of_finding_has_a_text():
-    """Every kind of finding says how it is printed."""
-    from ttt_batch import hooks
-
-    kinds = {kind.__name__ for kind in Printable.__subclasses__()}
-    printed = {kind.__name__ for kind in Printable.__subclasses__() if "__str__" in kind.__dict__}
-    assert kinds - printed <= hooks._homes.keys()
+    """Every kind of finding says itself how it is printed, or a function that is there does."""
+    import_all()
+    kinds = {kind.__name__: kind for kind in Printable.__subclasses__()}
+    assert {"Evaluation", "GrownEvaluation", "Shown", "Tournament", "Score"} <= kinds.keys()
+    for name, kind in kinds.items():
+        if "__str__" not in kind.__dict__:
+            assert callable(pkgutil.resolve_name(hooks._homes[name])), name
