@@ -102,13 +102,13 @@ def instead(name, **new):
     return change
 
 
-def configured(**values):
-    """A change of the configuration that keeps its hash right."""
+def configured(*, ascii=True, **values):
+    """A change of the configuration that keeps its hash right; `ascii=False` leaves other letters as they are."""
 
     def change(file):
         config = json.loads(file.attrs["config"]) | values
-        text = json.dumps(config, sort_keys=True, separators=(",", ":")).encode()
-        file.attrs["config"] = np.bytes_(text)
+        text = json.dumps(config, sort_keys=True, separators=(",", ":"), ensure_ascii=ascii).encode()
+        file.attrs.create("config", text, dtype=h5py.string_dtype("ascii" if ascii else "utf-8", len(text)))
         file.attrs["config_hash"] = np.bytes_(hashlib.sha256(text).hexdigest())
 
     return change

@@ -10,13 +10,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import h5py
 import pytest
 import typer
-from runfiles import changed, sealed
+from runfiles import changed, configured, sealed
 from support import command, mostly_slow
 
 import ttt_batch as ttt
@@ -120,11 +119,7 @@ def test_hostile_names(here, capsys, files, words):
     status, out, err = command(capsys, *named(words, files, HOSTILE))
     assert status == 0, err
     assert_tame(out + err)
-    if (
-        RUN in words
-        and "--json" not in words
-        and words[0] not in ("train", "play", "compare", "learn-from", "export", "plot")
-    ):
+    if words[0] in NAMING and "--json" not in words:
         assert r"\x1b[31m\x9b2J" in out and r"\udcff" in out
     if "--json" in words:
         assert json.loads(out)["file"] == f"r-{HOSTILE}"
@@ -172,26 +167,12 @@ def test_hostile_provenance(here, capsys, files, words):
         assert_tame(next(here.glob("n-*")).read_text("utf-8"))
 
 
-def set_config(content: bytes, **values: Any) -> bytes:
-    """The run with other values in its configuration, hashed and sealed as whole."""
-
-    def change(file: h5py.File) -> None:
-        import hashlib
-
-        text = json.dumps(json.loads(file.attrs["config"]) | values, ensure_ascii=False).encode()
-        file.attrs.create("config", text, dtype=h5py.string_dtype("utf-8", len(text)))
-        digest = hashlib.sha256(text).hexdigest().encode()
-        file.attrs.create("config_hash", digest, dtype=h5py.string_dtype("utf-8", len(digest)))
-
-    return sealed(changed(content, change))
-
-
 @pytest.mark.parametrize(
     "key", mostly_slow([f"wh{HOSTILE[:-5]}".replace("\udcff", ""), "learner", "board", "engine", "seat"], "learner")
 )
 @pytest.mark.parametrize("words", [words for words in EACH if RUN in words], ids=" ".join)
 def test_hostile_configuration(here, capsys, files, words, key):
-    files = files | {RUN: set_config(files[RUN], **{key: HOSTILE.replace("\udcff", "")})}
+    files = files | {RUN: sealed(changed(files[RUN], configured(ascii=False, **{key: HOSTILE.replace("\udcff", "")})))}
     status, out, err = command(capsys, *named(words, files, "x.h5"))
     assert status == 1
     assert_tame(out + err)
@@ -287,21 +268,6 @@ def test_arguments_that_nothing_takes(here, capsys, name, argument):
     assert (status, out, err.count("\n")) == (1 if taken else 2, "", lines)
     assert_tame(err)
     assert max(map(len, err.splitlines())) < 1100
-
-
-def test_a_file_that_vanishes_while_it_is_read(here, capsys, files, monkeypatch):
-    Path("x.h5").write_bytes(files[RUN])
-    from ttt_batch import run as runs
-
-    def read_last(path: Path, *, trust: bool) -> Any:
-        data = read(path, trust=trust)
-        path.unlink()
-        return data
-
-    read = runs.load_run
-    monkeypatch.setattr(runs, "load_run", read_last)
-    status, out, err = command(capsys, "info", "x.h5")
-    assert (status, err) == (0, "") and f"{len(files[RUN]):,} bytes" in out
 
 
 class Full(io.TextIOWrapper):
@@ -488,7 +454,12 @@ def test_a_file_asked_for_by_a_person(monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("ttt-batch: no room\nwrite it to another file")
 
 
-def test_typer_says_things_through_the_same_door(capsys):
-    """Its own writing is used for help only, which holds no text of others."""
-    status, out, _ = command(capsys, "--version")
-    assert status == 0 and out == f"ttt-batch {ttt.__version__}\n"
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_what_typer_writes_by_itself_holds_no_text_of_others(here, capsys, monkeypatch, name):
+    """Its help is the one text that does not pass through `console`."""
+    for variable in ("HOME", "XDG_CACHE_HOME", "TTT_BATCH_CACHE_DIR", "USER"):
+        monkeypatch.setenv(variable, HOSTILE)
+    monkeypatch.setattr(sys, "argv", [HOSTILE])
+    status, out, err = command(capsys, *([name] if name else []), "--help")
+    assert (status, err) == (0, "") and out.startswith(f"Usage: ttt-batch {name}".rstrip())
+    assert_tame(out)

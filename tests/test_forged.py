@@ -99,7 +99,6 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(path: Path, monkeypatch
 def test_a_file_that_vanishes_while_info_reads_it(
     path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path.write_bytes(STORED.read_bytes())
     load = commands.load_run
 
     def vanishing(path: Path, trust: bool) -> ttt.Run:
@@ -108,9 +107,14 @@ def test_a_file_that_vanishes_while_info_reads_it(
         return run
 
     monkeypatch.setattr(commands, "load_run", vanishing)
-    status, out, _ = command(capsys, "info", path, "--json")
-    assert status == 0
-    assert json.loads(out)["bytes"] == STORED.stat().st_size
+    for words in ([], ["--json"]):
+        path.write_bytes(STORED.read_bytes())
+        status, out, err = command(capsys, "info", path, *words)
+        assert (status, err, path.exists()) == (0, "", False)
+        if words:
+            assert json.loads(out)["bytes"] == STORED.stat().st_size
+        else:
+            assert f"run.h5 ({STORED.stat().st_size:,} bytes, format 1.2)\n" in out
 
 
 # What a file says costs no more than what it holds.

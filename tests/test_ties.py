@@ -76,7 +76,7 @@ def soonest(board: Board, position: Position, cells: list[int]) -> list[int]:
     return cells
 
 
-def cells_of(run: Run, policy: Policy, row: int) -> list[int]:
+def cells_in_row(run: Run, policy: Policy, row: int) -> list[int]:
     first = run.graph.first_edge[row]
     return sorted(run.graph.cell[policy.ordered[first : first + policy.best[row]]].tolist())
 
@@ -119,7 +119,7 @@ def test_the_policy_is_the_rule_word_by_word(learner: str, board: str) -> None:
     run, ones = trained(learner, board=board), 0
     for row in range(run.graph.first_edge.size - 1):
         position = run.board.decode(int(run.graph.code[row]))
-        before, after = cells_of(run, run.policy, row), cells_of(run, run.soonest, row)
+        before, after = cells_in_row(run, run.policy, row), cells_in_row(run, run.soonest, row)
         assert after == soonest(run.board, position, before)
         if ready := wins_at_once(run.board, position, before):
             assert after == ready
@@ -205,7 +205,7 @@ def test_an_unknown_rule_is_refused() -> None:
 
 def rule_of(run: Run, policy: Policy) -> naive.Rule:
     rows = {int(code): row for row, code in enumerate(run.graph.code[: run.graph.first_edge.size - 1])}
-    return lambda position: cells_of(run, policy, rows[run.board.encode(position)])
+    return lambda position: cells_in_row(run, policy, rows[run.board.encode(position)])
 
 
 @pytest.mark.parametrize("board", BOARDS)
