@@ -1,5 +1,6 @@
 """Reading games from text: the kernel beside the parser of one line, any cut of the text, and what is no text."""
 
+import codecs
 import io
 import json
 import os
@@ -183,25 +184,35 @@ def texts(draw: st.DrawFn) -> tuple[bytes, Board, bool, int]:
     board = parse_board(draw(st.sampled_from(BOARDS)))
     occupied, first = draw(st.booleans()), draw(st.integers(0, 1))
     rng = draw(st.randoms(use_true_random=False))
-    lines = [random_line(rng, board, occupied, first) for _ in range(draw(st.integers(0, 6)))]
+    lines = [random_line(rng, board, first) for _ in range(draw(st.integers(0, 6)))]
     text = "".join(line + rng.choice(["\n", "\n", "\r\n", "\r"]) for line in lines).encode()
     return text.rstrip(b"\r\n") if rng.random() < 0.3 else text, board, occupied, first
 
 
-def random_line(rng: random.Random, board: Board, occupied: bool, first: int) -> str:
-    """A game under the rules as somebody may write it, now and then with a mistake or two."""
-    marks, words = [0] * board.cells, []
+def random_cells(rng: random.Random, board: Board, occupied: float) -> list[int]:
+    """A game under the rules; it may end with an occupied cell, which each move names with this probability."""
+    marks, cells = [0] * board.cells, list[int]()
     while board.outcome(tuple(marks)) == 0:
-        cell = (
-            rng.randrange(board.cells) if rng.random() < 0.05 else rng.choice([i for i, m in enumerate(marks) if not m])
-        )
-        named = rng.random() < 0.1
-        col = cell % board.cols
-        name = f"{'a' if col > 25 else ''}{chr(97 + col % 26)}{cell // board.cols + 1}" if named else str(cell + first)
-        words.append(name + "!" * (rng.random() < 0.2))
-        if marks[cell]:
-            break
-        marks[cell] = 1 + len(words) % 2
+        taken = [cell for cell, mark in enumerate(marks) if mark]
+        if taken and rng.random() < occupied:
+            return [*cells, rng.choice(taken)]
+        cells.append(rng.choice([cell for cell, mark in enumerate(marks) if not mark]))
+        marks[cells[-1]] = 2 - len(cells) % 2
+    return cells
+
+
+def cell_name(board: Board, cell: int) -> str:
+    """A column's letter and a row's number."""
+    row, col = divmod(cell, board.cols)
+    return f"{'a' if col > 25 else ''}{chr(97 + col % 26)}{row + 1}"
+
+
+def random_line(rng: random.Random, board: Board, first: int) -> str:
+    """A game as somebody may write it, now and then with a mistake or two."""
+    words = [
+        (cell_name(board, cell) if rng.random() < 0.1 else str(cell + first)) + "!" * (rng.random() < 0.2)
+        for cell in random_cells(rng, board, occupied=0.05)
+    ]
     line = rng.choice([" ", " ", "  ", "\t"]).join(words) + rng.choice(["", "", " ", "#", " # 0 3\xa0é"])
     for _ in range(rng.choice([0, 0, 0, 1, 3])):
         at, signs = rng.randrange(len(line) + 1), "0123456789 !#\tabcxAZ,-\x0b\x1c\xa0\x85é\u2028"
@@ -239,19 +250,9 @@ def test_the_kernel_leaves_no_ordinary_line_to_the_slow_parser(
     board, rng = parse_board(name), random.Random(4)
     lines = []
     for _ in range(40):
-        marks, words = [0] * board.cells, []
-        while board.outcome(tuple(marks)) == 0:
-            cell = rng.choice([i for i, mark in enumerate(marks) if not mark])
-            col = cell % board.cols
-            words.append(
-                rng.choice(
-                    [f"{cell}", f"{cell}!", f"{chr(97 + col)}{cell // board.cols + 1}" if col < 26 else f"{cell}"]
-                )
-            )
-            marks[cell] = 1 + len(words) % 2
-            if occupied and board.outcome(tuple(marks)) == 0 and rng.random() < 0.1:
-                words.append(str(cell))
-                break
+        cells = random_cells(rng, board, occupied=0.1 * occupied)
+        named = [cell_name(board, cell) if cell % board.cols < 26 else f"{cell}" for cell in cells]
+        words = [rng.choice([f"{cell}", f"{cell}!", name]) for cell, name in zip(cells, named, strict=True)]
         lines.append(" ".join(words) + rng.choice(["", "  ", "# é", "\r"]))
     text = "\n".join(["# é", "", *lines]).encode()
     expected = by_oracle(text, board, occupied=occupied, cells_from=0)
@@ -305,15 +306,37 @@ def test_encodings(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     path, expected = tmp_path / "games.txt", [[(cell, False) for cell in (0, 3, 1, 4, 2)]]
     assert of_file(path, b"\xef\xbb\xbf" + GOOD.encode()) == expected
     assert of_file(path, GOOD.encode() + b" # \xe9 in Latin-1, \xc3\xa9 in UTF-8") == expected
-    for encoding in ("utf-16", "utf-16-le", "utf-16-be", "utf-32"):
-        with pytest.raises(
-            GamesError, match=r"cannot read games from .*: it is (text in UTF-16; save it as|not a text)"
-        ):
-            of_file(path, GOOD.encode(encoding))
     with pytest.raises(GamesError, match=r"games, line 2: move 2, '\\\\xe9', is not a cell number"):
         of_file(path, GOOD.encode() + b"\n0 \xe9")
     with pytest.raises(GamesError, match="it is not a text file"):
         of_file(path, b"\xef\xbb\0")
+
+
+WIDE = "it is text in UTF-16; save it as UTF-8"
+NO_TEXT = "it is not a text file; name a text file with a game per line"
+
+
+@pytest.mark.parametrize("piece", [1 << 20, 1])
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (GOOD.encode("utf-16"), WIDE),
+        (codecs.BOM_UTF16_BE + GOOD.encode("utf-16-be"), WIDE),
+        (GOOD.encode("utf-32"), WIDE),  # it begins with the mark of UTF-16
+        (GOOD.encode("utf-16-le"), NO_TEXT),
+        (GOOD.encode("utf-16-be"), NO_TEXT),
+        (codecs.BOM_UTF32_BE + GOOD.encode("utf-32-be"), NO_TEXT),
+    ],
+    ids=["utf-16", "utf-16-be with its mark", "utf-32", "utf-16-le", "utf-16-be", "utf-32-be with its mark"],
+)
+def test_encodings_that_are_refused(
+    content: bytes, why: str, piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(game_source, "PIECE", piece)
+    path = tmp_path / "games.txt"
+    with pytest.raises(GamesError) as caught:
+        of_file(path, content)
+    assert str(caught.value) == f"cannot read games from {path}: {why}"
 
 
 # --- the command ------------------------------------------------------------------------------------------
@@ -334,7 +357,7 @@ def test_files_that_hold_no_games(
     Path("none.txt").write_text("# none\n\n")
     Path("bad\x1b.txt").write_text("x\n0 0\n")
     assert "cannot read games from sparse: it is not a text file; name a text" in refused(capsys, "sparse")
-    assert "cannot read games from .: Is a directory" in refused(capsys, ".")
+    assert "cannot read games from .: it is a folder; name a" in refused(capsys, ".")
     assert "cannot read games from missing: No such file" in refused(capsys, "missing")
     assert "none.txt: no games" in refused(capsys, "none.txt")
     assert r"'bad\x1b.txt', line 1: move 1, 'x', is not a cell" in refused(capsys, "bad\x1b.txt")
@@ -383,11 +406,13 @@ def test_a_fifo_says_that_it_waits_for_games(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     os.mkfifo("fifo")
-    writer = threading.Thread(target=lambda: Path("fifo").write_text("0 3 1 4 2\n8 0 7 1 6"))
+    # A daemon: opening a FIFO that nobody reads waits for ever.
+    writer = threading.Thread(target=lambda: Path("fifo").write_text("0 3 1 4 2\n8 0 7 1 6"), daemon=True)
     writer.start()
     status, out, err = command(capsys, "learn-from", "fifo", "--learner", "td", "-o", "x.h5")
-    writer.join()
     assert status == 0 and "2 games" in out
+    writer.join(60)
+    assert not writer.is_alive()
     assert "waiting for games from fifo ...\n" in err
 
 

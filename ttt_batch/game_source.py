@@ -117,7 +117,7 @@ def _is_terminal(path: Path) -> bool:
 def _beginning(file: io.BufferedReader) -> bytes:
     """The first block, with a byte order mark whole if there is one."""
     block = file.read1(PIECE)
-    while 0 < len(block) < len(UTF_8) and UTF_8.startswith(block):
+    while block and any(block != mark and mark.startswith(block) for mark in (UTF_8, *WIDE_TEXT)):
         more = file.read1(PIECE)
         if not more:
             break
