@@ -106,7 +106,7 @@ def required_groups(version: tuple[int, int]) -> set[str]:
 
 
 def check_names(group: str, names: set[str], version: tuple[int, int]) -> list[str]:
-    """Printable about declared datasets that are missing and, unless `version` is newer than ours, unknown ones."""
+    """Findings about declared datasets that are missing and, unless `version` is newer than ours, unknown ones."""
     declared = {f.path.partition("/")[2]: f for f in FIELDS if f.path.startswith(f"{group}/")}
     missing = {name for name, f in declared.items() if not f.optional and f.since <= version} - names
     findings = [f"{group}/{name} is missing" for name in sorted(missing)]
@@ -229,7 +229,7 @@ def _statistic_findings(data: RunData) -> Iterator[str]:
 
 
 def _exact_findings(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    """Printable about the results that are known where every position is."""
+    """Findings about the results that are known where every position is."""
     wrong = _outside(columns["worst"], -1, 1)
     if wrong:
         yield f"statistics/worst holds {wrong}, it must hold -1, 0 or 1"
@@ -253,7 +253,7 @@ def _exact_findings(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
 
 
 def _progress_findings(data: RunData) -> Iterator[str]:
-    """Printable about what resuming needs."""
+    """Findings about what resuming needs."""
     goal, before = data.progress.get("goal"), data.progress.get("batch_games")
     outcomes = data.progress.get("batch_outcomes")
     if goal is not None and goal < 0:

@@ -35,7 +35,7 @@ _MAX_NAMES = 1000
 """Names in a group or attributes at one place; a run has a few dozen."""
 
 
-class Printable(list[str]):
+class Findings(list[str]):
     """What is wrong with a file, in the order in which it was met."""
 
     @contextmanager
@@ -59,14 +59,14 @@ def parse_image(content: bytes, version: tuple[int, int] | None) -> tuple[RunDat
     """
     import h5py
 
-    found = Printable()
+    found = Findings()
     data = None
     with found.about("it"), h5py.File(io.BytesIO(content), "r") as file:
         data = _parse(file, len(content), version, found)
     return (None if found else data), list(found)
 
 
-def _parse(file: Any, size: int, version: tuple[int, int] | None, found: Printable) -> RunData | None:
+def _parse(file: Any, size: int, version: tuple[int, int] | None, found: Findings) -> RunData | None:
     """Read and check everything in an open HDF5 file of `size` bytes."""
     with found.about("file_type"):
         if _text(file.attrs, "file_type") != FILE_TYPE:
@@ -236,7 +236,7 @@ class _Reader:
         field = table_field(name, dataset.dtype, axes, meaning)
         return self.array(field), field
 
-    def group(self, group: str, version: tuple[int, int], found: Printable) -> dict[str, NDArray[Any]]:
+    def group(self, group: str, version: tuple[int, int], found: Findings) -> dict[str, NDArray[Any]]:
         """All declared datasets of a group, by name."""
         names = self.names(group)
         found.extend(check_names(group, names, version))
