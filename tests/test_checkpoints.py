@@ -525,3 +525,28 @@ def test_a_full_disk(small_disk: Path) -> None:
     assert len(said) == 2 and "No space left" in said[0] and said[1].endswith("again")
     assert_same(run, ttt.load(small_disk / "run.h5"))
     assert names(small_disk) == ["run.h5"]
+
+
+@pytest.mark.parametrize("touched", [False, True])
+def test_a_file_that_cannot_be_opened_for_a_moment_is_still_ours(
+    touched: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with no permission to read it; if it was touched, too, nobody can tell whose it is until it can be read."""
+    path, said, opened, closed = tmp_path / "run.h5", list[str](), Path.open, [False]
+
+    def open_(file: Path, *mode: Any, **options: Any) -> Any:
+        if closed[0] and file == path:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(file, *mode, **options)
+
+    def progress(now: ttt.Progress) -> None:
+        if not closed[0] and 6_000 <= now.games < 12_000 and touched:
+            os.utime(path, ns=(0, 0))
+        closed[0] = 6_000 <= now.games < 12_000
+
+    monkeypatch.setattr(Path, "open", open_)
+    run = ttt.train(20_000, batch=500, out=path, checkpoint_every="2000games", warn=said.append, progress=progress)
+    assert names(tmp_path) == ["run.h5"] and run.file == path
+    assert_same(run, ttt.load(path))
+    assert len(said) == (2 if touched else 0)
+    assert not touched or ("Permission denied" in said[0] and "training goes on" in said[0] and "again" in said[1])

@@ -84,7 +84,7 @@ class RewrittenRun:
         try:
             ours = self._is_ours()
         except RunFileError:
-            ours = None  # nor can anybody else find it there
+            return f"the last checkpoint in {shown(self.path)}, of {counted(self.saved, 'game')}, cannot be looked at"
         if ours:
             return f"the last checkpoint in {shown(self.path)} holds {of_all}"
         lost = "is gone" if ours is None else "was replaced by another program"

@@ -33,15 +33,17 @@ def stamp_of(path: Path) -> Stamp | None:
 def still_holds(path: Path, stamp: Stamp) -> bool:
     """Whether a file is the one of `stamp`, or has the bytes of its run, whatever became of the file itself.
 
-    Its whole content is read only if it was touched or replaced since.
+    It is opened only if it was touched or replaced since.  Raises OSError where the system does not let it be looked
+    at, which says nothing about whose it is.
     """
     try:
-        now = stamp_of(path)
-        if now is None or now.identity == stamp.identity or now.block != stamp.block:
-            return now is not None and now.identity == stamp.identity
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or identity_in(status) == stamp.identity:
+            return stat.S_ISREG(status.st_mode)
         with path.open("rb") as file:
-            file.seek(USER_BLOCK)
+            if file.read(USER_BLOCK) != stamp.block:
+                return False
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
+    except FileNotFoundError:
         return False
     return f"\nsha256 {digest}\n".encode() in stamp.block
