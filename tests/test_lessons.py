@@ -18,6 +18,7 @@ from support import mostly_slow, untaught
 import ttt_batch as ttt
 from ttt_batch.board import EMPTY, FIRST, UNFINISHED, Board
 from ttt_batch.checking import check_run
+from ttt_batch.commands import play as play_command
 from ttt_batch.errors import RunFileError, UsageError
 from ttt_batch.games import GamesError
 from ttt_batch.learners import LEARNERS
@@ -408,6 +409,25 @@ def test_another_file_for_what_is_learnt(tmp_path: Path) -> None:
     newest = command("play", "--learn", cwd=tmp_path, stdin=typed)
     assert newest.returncode == 0 and said(newest) == "teaching mine.h5, the newest run here\n"
     assert path.read_bytes() == content and ttt.load(tmp_path / "mine.h5").games == 22
+
+
+def test_a_file_that_appears_before_the_first_lesson_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another process may write `--out` while the run is read."""
+    trained(tmp_path, games=20, batch=20)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{cell}\n" for cell in range(1, 10))))
+    read = play_command._agent
+
+    def agent(*words: Any) -> ttt.Run:
+        ttt.train(30, batch=30, out="mine.h5")
+        return read(*words)
+
+    monkeypatch.setattr(play_command, "_agent", agent)
+    status, out, err = command_here(capsys, "play", "run.h5", "--learn", "--out", "mine.h5")
+    assert (status, out, err.count("\n")) == (1, "", 1) and "mine.h5 exists already" in err
+    assert ttt.load("mine.h5").games == 30 and names(tmp_path) == ["mine.h5", "run.h5"]
 
 
 def test_misuse_costs_one_line(

@@ -31,12 +31,13 @@ class Lessons:
     the time before stay, and the last one is that of its tables now.
 
     path: the run's file, or a new one, written after every lesson; None keeps the lessons in memory.
+    overwrite: whether `path` may exist, as the run's own file does.
     command: what the file says it was taught by.
     warn: called with a line if another program has replaced the file, and lessons are kept in a new one beside it; a
     Python warning if not given.
 
     Raises UsageError where the step size goes by the games of a training, and RunFileError where `path` cannot be
-    written or a training is writing it.
+    written, exists (unless `overwrite`), or a training is writing it.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Lessons:
         run: Run,
         path: str | Path | None = None,
         *,
+        overwrite: bool = True,
         command: str = "",
         warn: Callable[[str], None] = warn_python,
     ) -> None:
@@ -51,7 +53,7 @@ class Lessons:
         self._before: Run | None = None  # as it was before the last lesson, unless that was undone
         self._command, self._began = command, time.perf_counter()
         # A training may come and go while the person is thinking; what it learns must not be lost.
-        self._file = None if path is None else RewrittenRun(Path(path), overwrite=True, hold=False, say=warn)
+        self._file = None if path is None else RewrittenRun(Path(path), overwrite=overwrite, hold=False, say=warn)
         self._config = given_config(None, run)
 
     @property

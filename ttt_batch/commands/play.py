@@ -115,7 +115,8 @@ def play(
             from ttt_batch.lessons import GameRecord, Lessons
 
             keeper = None if record is None else GameRecord(record)
-            pupil = Lessons(agent, out or path, command=command_line(), warn=later.append) if learn else None
+            if learn:
+                pupil = Lessons(agent, out or path, overwrite=out is None, command=command_line(), warn=later.append)
             if learn and out is None and agent.config.engine != "given":
                 tell(
                     "ttt-batch: after a lesson this is a run of given games, which train --resume does not go on with; "
