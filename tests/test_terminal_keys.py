@@ -1,11 +1,15 @@
 """What a person types, as cells and commands, on boards of every shape."""
 
+import os
+import termios
+from pathlib import Path
+
 import pytest
 
 from ttt_batch import terminal
 from ttt_batch.board import Board
 from ttt_batch.errors import UsageError
-from ttt_batch.keyboard import Place, commands_in
+from ttt_batch.keyboard import Keyboard, Place, commands_in
 from ttt_batch.terminal import Command
 from ttt_batch.terminal.keys import draw_again_help, is_complete
 
@@ -261,3 +265,16 @@ def test_help_after_a_game_names_the_sides():
     assert "Enter, n  a new game, as O\ns         a new game, as X\n" in text
     assert "forgets" in text and "forgets" not in "\n".join(draw_again_help(("O", "X")))
     assert max(map(len, text.split("\n"))) <= 40
+
+
+def test_a_terminal_that_is_gone_has_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system's refusal is a termios.error there, which is no OSError."""
+
+    def refuse(*_: object) -> None:
+        raise termios.error(5, "Input/output error")
+
+    monkeypatch.setattr("ttt_batch.keyboard.is_live", lambda _: True)
+    monkeypatch.setattr(os, "tcgetpgrp", lambda _: os.getpgrp())
+    monkeypatch.setattr(termios, "tcgetattr", refuse)
+    with Path(os.devnull).open() as stdin, Keyboard(stdin) as keyboard:
+        assert "Ctrl-C" in keyboard.how_to_leave

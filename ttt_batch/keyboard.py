@@ -83,18 +83,22 @@ class Keyboard:
     def __enter__(self) -> Self:
         if self._stdin is not None and is_live(self._stdin):
             with contextlib.suppress(ImportError, OSError, ValueError, AttributeError):
-                import termios
-
-                number = self._stdin.fileno()
-                if os.tcgetpgrp(number) != os.getpgrp():
-                    return self
-                mode: list[Any] = termios.tcgetattr(number)
-                self._number, self._before = number, mode[:]
-                mode[3] &= ~(termios.ICANON | termios.ECHO)
-                mode[6] = [*mode[6]]
-                mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
-                termios.tcsetattr(number, termios.TCSANOW, mode)
+                self._take(self._stdin.fileno())
         return self
+
+    def _take(self, number: int) -> None:
+        """Have the keys of this terminal one by one, if it lets us."""
+        import termios
+
+        if os.tcgetpgrp(number) != os.getpgrp():
+            return
+        with contextlib.suppress(termios.error):  # which is no OSError
+            mode: list[Any] = termios.tcgetattr(number)
+            self._number, self._before = number, mode[:]
+            mode[3] &= ~(termios.ICANON | termios.ECHO)
+            mode[6] = [*mode[6]]
+            mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
+            termios.tcsetattr(number, termios.TCSANOW, mode)
 
     def __exit__(self, *_: object) -> None:
         if self._before is not None:
