@@ -2,6 +2,7 @@
 
 import os
 import stat
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -246,3 +247,22 @@ def test_another_users_home_is_not_the_last_word(tmp_path: Path, monkeypatch: py
     assert last.name == f"ttt-batch-{os.geteuid()}"
     monkeypatch.setenv("TTT_BATCH_CACHE_DIR", "here")
     assert kernel_files.cache_root() == Path("here") and len(list(kernel_files._roots())) == 4
+
+
+def test_what_killed_processes_left_is_dropped(tmp_path: Path) -> None:
+    folder = tmp_path / "cache" / "kernels-1"
+    assert usable_folder(folder) == folder
+    old, fresh, other = (folder / name for name in ("tmp0a.tmp", "tmp0b.tmp", "mine.tmp"))
+    for path in (old, fresh, other):
+        path.write_bytes(b"half")
+    for path in (old, other):
+        os.utime(path, (time.time() - 4_000,) * 2)
+    write_kernel(folder, NAME, CONTENT)
+    assert {path.name for path in folder.iterdir()} == {NAME, fresh.name, other.name}
+
+
+def test_a_folder_that_another_process_drops_stops_no_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, gone = tmp_path / "cache" / "kernels-1", tmp_path / "cache" / "kernels-0"
+    monkeypatch.setattr(Path, "glob", lambda *_: [gone])
+    write_kernel(folder, NAME, CONTENT)
+    assert bytes(read_kernel(folder, NAME)) == CONTENT

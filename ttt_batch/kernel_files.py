@@ -21,6 +21,7 @@ from ttt_batch.files import shown
 from ttt_batch.ownership import SharedError, private_folder, read_own
 
 STALE_AFTER_DAYS = 30
+LEFT_AFTER_SECONDS = 3600.0
 DIGEST_SIZE = 32
 
 
@@ -92,8 +93,25 @@ def _say_once(line: str) -> None:
 def _drop_unused(folder: Path) -> None:
     """Drop the folders beside this one that no version has used for a month."""
     for other in folder.parent.glob("kernels-*"):
-        if other != folder and time.time() - other.stat().st_mtime > STALE_AFTER_DAYS * 86_400:
+        if other != folder and _age(other) > STALE_AFTER_DAYS * 86_400:
             shutil.rmtree(other, ignore_errors=True)
+
+
+@functools.cache
+def _drop_left(folder: Path) -> None:
+    """Drop what processes left that were killed within a write, which takes a living one less than a second."""
+    for left in folder.glob("tmp*.tmp"):
+        if _age(left) > LEFT_AFTER_SECONDS:
+            with contextlib.suppress(OSError):
+                left.unlink()
+
+
+def _age(path: Path) -> float:
+    """Seconds since the last change; 0 for what another process has just dropped."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 @functools.cache
@@ -125,6 +143,7 @@ def write_kernel(wished: Path, name: str, content: bytes) -> None:
     if folder is None:
         return
     _drop_unused(folder)
+    _drop_left(folder)
     handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
