@@ -2,14 +2,16 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support import command
 
 import ttt_batch as ttt
+from ttt_batch import catalogue
 from ttt_batch.board import parse_board
-from ttt_batch.catalogue import DRAWN, FIRST_WINS, KNOWN, known_boards, measure
+from ttt_batch.catalogue import DRAWN, FIRST_WINS, KNOWN, known_boards, measure, write_solution
 from ttt_batch.config import make_config
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import BoardError, UsageError
@@ -126,3 +128,13 @@ def test_a_solution_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     status, _, err = command(capsys, "boards", "5x5x5", "--solution", str(tmp_path / "t.npz"))
     assert status == 2 and len(err.splitlines()) == 1
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["s.npz"]
+
+
+def test_a_solutions_buffer_closes_after_its_views(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise Python 3.13 complains where a disk refuses the solution."""
+    views: list[memoryview] = []
+    stand_in = SimpleNamespace(check=lambda *_, **__: None, write=lambda _, contents, **__: views.extend(contents))
+    monkeypatch.setattr(catalogue, "_SOLUTION", stand_in)
+    write_solution("2x2x2", tmp_path / "s.npz")
+    with pytest.raises(ValueError, match="released"):
+        bytes(views[0])

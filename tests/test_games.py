@@ -1,7 +1,10 @@
 """Games as text, learning from them, and recording them."""
 
+import errno
 import itertools
 import random
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +18,12 @@ from ttt_batch import game_source
 from ttt_batch.board import parse_board
 from ttt_batch.enumeration import enumerate_graph
 from ttt_batch.errors import RunFileError, UsageError
-from ttt_batch.games import GamesError, GamesWriter, format_games
+from ttt_batch.game_writer import GamesWriter
+from ttt_batch.games import GamesError, format_games
 from ttt_batch.given import Learnt
 from ttt_batch.graph import Graph
 from ttt_batch.learners import LEARNERS
+from ttt_batch.lock import Lock
 from ttt_batch.outputs import Draft
 
 BOARD = ttt.Board()
@@ -223,7 +228,7 @@ def test_an_existing_record_is_kept_unless_overwritten(tmp_path: Path) -> None:
 
 def test_a_failure_leaves_no_record(tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
-    with pytest.raises(KeyError), GamesWriter(path) as writer:
+    with pytest.raises(KeyError), GamesWriter(path, say=str) as writer:
         writer.write(games_of(["0 3 1 4 2"], GRAPH), GRAPH)
         raise KeyError
     assert list(tmp_path.iterdir()) == []
@@ -256,3 +261,66 @@ def test_an_interrupted_run_records_its_games(tmp_path: Path) -> None:
     run = ttt.train(10_000, batch=50, record=path, stop=lambda: next(looks) > 10)
     assert run.interrupted and 0 < run.games < 10_000
     assert len(path.read_text().splitlines()) == run.games
+
+
+def once(action: Callable[[], object]) -> Callable[[ttt.Progress], None]:
+    """A `progress` that acts at the first opportunity."""
+    actions = [action]
+    return lambda _: actions.pop()() if actions else None  # type: ignore[func-returns-value]
+
+
+def test_games_outlive_a_run_that_cannot_be_saved(tmp_path: Path) -> None:
+    folder, games = tmp_path / "sub", tmp_path / "g.txt"
+    folder.mkdir()
+    with pytest.raises(
+        RunFileError, match=r"40 games learnt are not saved; the games played are in .*g\.txt"
+    ) as caught:
+        ttt.train(
+            40, batch=10, out=folder / "x.h5", record=games, progress=once(lambda: shutil.rmtree(folder)), warn=str
+        )
+    assert caught.value.run.games == 40 == len(games.read_text().splitlines())  # type: ignore[attr-defined]
+    assert [path.name for path in tmp_path.iterdir()] == ["g.txt"]
+
+
+def test_a_run_and_games_that_cannot_be_saved_are_both_named(tmp_path: Path) -> None:
+    folder = tmp_path / "sub"
+    folder.mkdir()
+    remove = once(lambda: shutil.rmtree(folder))
+    with pytest.raises(RunFileError, match=r"not saved; cannot write games to .*g\.txt: No such file") as caught:
+        ttt.train(40, batch=10, out=folder / "x.h5", record=folder / "g.txt", progress=remove, warn=str)
+    assert len(str(caught.value).splitlines()) == 1 and caught.value.run.games == 40  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("theirs", ["file", "folder"])
+def test_games_whose_name_is_taken_meanwhile_go_beside_it(theirs: str, tmp_path: Path) -> None:
+    games, said = tmp_path / "h.txt", list[str]()
+    (tmp_path / "h-2.txt").write_text("there before")
+
+    def take() -> None:
+        games.mkdir() if theirs == "folder" else games.write_text("theirs")
+
+    # With `overwrite` an ordinary file would be replaced; a folder stays.
+    options: dict[str, Any] = {"record": games, "overwrite": theirs == "folder", "progress": once(take)}
+    with Lock(tmp_path / "h-3.txt"):
+        run = ttt.train(40, batch=10, out=tmp_path / "k.h5", **options, warn=said.append)
+    assert len(said) == 1 and f"the games are in {tmp_path / 'h-4.txt'}" in said[0] and str(games) in said[0]
+    assert games.is_dir() if theirs == "folder" else games.read_text() == "theirs"
+    assert len((tmp_path / "h-4.txt").read_text().splitlines()) == 40 == ttt.load(tmp_path / "k.h5").games == run.games
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["h-2.txt", "h-4.txt", "h.txt", "k.h5"]
+
+
+@pytest.mark.parametrize("step", ["flush", "publish"])
+def test_games_that_fail_in_the_end_say_where_the_run_is(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = getattr(Draft, step)
+
+    def fail(draft: Draft, **options: Any) -> None:
+        if (tmp_path / "run.h5").exists():
+            raise OSError(errno.EIO, "Input/output error")
+        real(draft, **options)
+
+    monkeypatch.setattr(Draft, step, fail)
+    with pytest.raises(GamesError, match=r"Input/output error; .* the run itself is saved in .*run\.h5"):
+        ttt.train(40, batch=10, out=tmp_path / "run.h5", record=tmp_path / "g.txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["run.h5"]

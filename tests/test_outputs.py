@@ -2,6 +2,7 @@
 
 import errno
 import io
+import itertools
 import os
 import signal
 import stat
@@ -16,9 +17,10 @@ from support import command
 import ttt_batch as ttt
 from ttt_batch import files
 from ttt_batch.errors import TttBatchError, UsageError
+from ttt_batch.games import GamesError
 from ttt_batch.lessons import GameRecord
 from ttt_batch.lock import Lock
-from ttt_batch.outputs import Kind, check_distinct
+from ttt_batch.outputs import Draft, Kind, check_distinct
 
 OUTPUT = Kind(TttBatchError, "--out")
 GAMES = "4 0 2 1 6\n"
@@ -96,7 +98,27 @@ def test_in_python_too(here: Path) -> None:
     ):
         with pytest.raises(UsageError):
             ttt.train(5, **options)  # type: ignore[arg-type]
+    before = contents(here)
+    for path in ("q.h5", "q", Path("hard")):
+        for form in ("npz", "html"):
+            with pytest.raises(UsageError, match="is read, too"):
+                ttt.export_run(path, "link.svg", form, overwrite=True)
+    with pytest.raises(UsageError, match="is read, too"):
+        ttt.import_run("v.pickle", "td", out="sub/../v.pickle", overwrite=True)
+    assert contents(here) == before
     check_distinct([("--out", Path("random")), ("--record", Path("other"))], [("--run", Path("q.h5"))])
+
+
+def test_games_of_standard_input_are_not_replaced_by_a_run(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Path("g.txt").open() as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        status, out, err = said(capsys, "learn-from - --learner td --out sub/../g.txt --overwrite")
+        assert (status, out, err.count("\n")) == (2, "", 1) and "is read, too, as standard input" in err
+        assert Path("g.txt").read_text() == GAMES
+        assert said(capsys, "learn-from - --learner td --out new.h5")[0] == 0
+    assert ttt.load("new.h5").games == 1
 
 
 def test_an_update_in_place_is_not_a_slip(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -254,6 +276,37 @@ def test_a_name_that_another_process_has_taken_is_passed_by(
     assert not Path(f"{stem}.h5").exists() and not Path(f"{stem}-3.h5").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "taken", "written"),
+    [
+        ("plot q.h5", ["q-curves.png"], ["q-curves-2.png"]),
+        ("export q.h5 --to html", ["q.html"], ["q-2.html"]),
+        ("export q.h5 --to pickle", ["q-second.bin"], ["q-first-2.bin", "q-second-2.bin"]),
+    ],
+)
+def test_a_name_that_is_taken_during_the_work_is_passed_by(
+    words: str,
+    taken: list[str],
+    written: list[str],
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    publish = Draft.publish
+
+    def take(draft: Draft, **options: Any) -> None:
+        for name in taken:
+            Path(name).write_text("theirs")
+        publish(draft, **options)
+
+    monkeypatch.setattr(Draft, "publish", take)
+    before = names(here)
+    status, out, err = said(capsys, words)
+    assert (status, err) == (0, "") and all(f"wrote {name}\n" in out for name in written)
+    assert names(here) == sorted([*before, *taken, *written])
+    assert all(Path(name).read_text() == "theirs" for name in taken)
+
+
 def test_games_have_one_writer(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Lock(here / "new.txt"):
         status, out, err = said(capsys, "train --games 5 --out r.h5 --record new.txt")
@@ -281,3 +334,77 @@ def test_half_a_game_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert path.read_text() == "0 3 1 4 2"
     record([4, 0, 2, 1, 6])
     assert path.read_text() == "0 3 1 4 2\n4 0 2 1 6\n"
+
+
+def test_only_the_beginning_of_a_long_file_is_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "games.txt"
+    path.write_text("# " + "\N{SNOWMAN}" * 30_000 + "\n")  # a character lies across the end of what is looked at
+    os.truncate(path, 1 << 32)  # zeros, which are no text
+    GameRecord(path)
+
+
+def test_a_game_waits_for_who_writes_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "games.txt"
+    record, lock, waited = GameRecord(path), Lock(path), list[float]()
+    lock.acquire()
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 3:
+            lock.release()
+
+    monkeypatch.setattr("time.sleep", sleep)
+    record([4, 0, 2, 1, 6])
+    assert len(waited) == 3 and path.read_text() == GAMES and names(tmp_path) == ["games.txt"]
+    with Lock(path), pytest.raises(GamesError, match=f"is being written: process {os.getpid()}"):
+        monkeypatch.setattr("time.monotonic", itertools.count().__next__)
+        record([4, 0, 2, 1, 6])
+    assert path.read_text() == GAMES
+
+
+# --- what the system does in between ----------------------------------------------------------------------
+
+
+def test_a_refused_write_holds_no_view_of_what_it_wrote(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A traceback keeps the frame of the write; Python 3.13 complains of a buffer that is collected before its view."""
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    content = bytearray(b"games")
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left") as caught:
+        patch.setattr(os, "write", full)
+        files.write_all(1, content)
+    content += b"grown"  # BufferError while there is a view
+    assert caught.tb is not None
+
+
+def test_a_temporary_file_that_is_gone_claims_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    created: list[Path] = []
+    monkeypatch.setattr(files, "create", created.append)
+    with pytest.raises(FileNotFoundError):
+        files.rename_new(tmp_path / "gone", tmp_path / "target")
+    assert created == []
+
+
+def test_without_hard_links_a_name_that_another_process_got_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary, target = tmp_path / "temporary", tmp_path / "target"
+    temporary.write_text("ours")
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    def replace(_: Path, name: Path) -> None:
+        theirs = tmp_path / "theirs"
+        theirs.write_text("theirs")
+        name.unlink()
+        theirs.rename(name)
+        refuse()
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    monkeypatch.setattr(Path, "replace", replace)
+    with pytest.raises(PermissionError):
+        files.rename_new(temporary, target)
+    assert target.read_text() == "theirs"

@@ -12,10 +12,11 @@ from typing import Any
 from ttt_batch import exchange, showing
 from ttt_batch.board import Position
 from ttt_batch.errors import UsageError, option
-from ttt_batch.finding import name_or_run
+from ttt_batch.finding import find_run, name_or_run
 from ttt_batch.formats import Player
 from ttt_batch.matches import GrownEvaluation, evaluate_grown, scripted_evaluation
 from ttt_batch.naming import choose_seat, find_name
+from ttt_batch.outputs import check_distinct
 from ttt_batch.run import OPPONENTS, Evaluation, Run, load
 from ttt_batch.scripted import PLAYERS
 from ttt_batch.showing import Shown
@@ -130,6 +131,8 @@ def export_run(
     options: `overwrite`; for a page also `ties`.  Raises UsageError, BoardError and FormatError.
     """
     files = [Path(out)] if isinstance(out, str | Path) else [Path(one) for one in out]
+    read = [] if isinstance(run, Run) else [("run", find_run(run))]
+    check_distinct([(option("out"), file) for file in files], read)
     if to == "html":
         from ttt_batch.web import export_page
 
@@ -153,6 +156,8 @@ def import_run(
     Raises UsageError, FormatError and RunFileError.
     """
     paths = [files] if isinstance(files, str | Path) else list(files)
+    if out is not None:
+        check_distinct([(option("out"), Path(out))], [("files", Path(path)) for path in paths])
     run = exchange.import_tables(paths, learner, **options)
     if out is not None:
         run.save(out, overwrite=overwrite)

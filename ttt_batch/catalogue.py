@@ -115,7 +115,8 @@ def write_solution(board: Board | str, path: Path, symmetry: str = "auto", *, ov
         value=solve(graph),
         symmetry=np.array(config.symmetry),
     )
-    _SOLUTION.write([path], [content.getbuffer()], overwrite=overwrite)
+    with content.getbuffer() as view:  # ends before its buffer does, also if the disk refuses
+        _SOLUTION.write([path], [view], overwrite=overwrite)
     return int(graph.code.size)
 
 

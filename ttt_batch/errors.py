@@ -49,8 +49,12 @@ class RunFileError(TttBatchError):
     """A run file is damaged, foreign, too new, or cannot be written."""
 
 
-class TakenError(RunFileError):
+class NameTakenError(TttBatchError):
     """The name is in use, by a file or by a process that is about to write one; another name is free."""
+
+
+class TakenError(RunFileError, NameTakenError):
+    """The name of a run file is in use."""
 
 
 @contextmanager

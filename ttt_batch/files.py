@@ -107,10 +107,12 @@ def discard(path: Path, descriptor: int) -> None:
 
 def write_all(descriptor: int, content: Content) -> None:
     """Write all bytes, however many calls that takes."""
-    view = memoryview(content)
-    written = 0
-    while written < len(view):
-        written += os.write(descriptor, view[written:])
+    # Views end here even if the disk refuses: a traceback would keep them, and with them the buffer from closing.
+    with memoryview(content) as view:
+        written = 0
+        while written < len(view):
+            with view[written:] as rest:
+                written += os.write(descriptor, rest)
 
 
 def locked(descriptor: int) -> bool | None:
@@ -137,19 +139,23 @@ def is_same(descriptor: int, path: Path) -> bool:
 def rename_new(temporary: Path, target: Path) -> None:
     """Give the file its name unless something has it already: FileExistsError, whoever is first.
 
-    `temporary` may remain as a second name; the caller removes it.
+    `temporary` may remain as a second name; the caller removes it.  FileNotFoundError if it is gone.
     """
     try:
         target.hardlink_to(temporary)
-    except FileExistsError:
+    except (FileExistsError, FileNotFoundError):
         raise
     except (OSError, NotImplementedError):
         # No hard links here (FAT, some network folders): claim the name with an empty file, replace that.
-        os.close(create(target))
+        descriptor = create(target)
+        claim = os.fstat(descriptor)
+        os.close(descriptor)  # Windows replaces no open file
         try:
             temporary.replace(target)
         except BaseException:
-            target.unlink()
+            with suppress(OSError):
+                if os.path.samestat(claim, target.lstat()):  # not what another process has put there since
+                    target.unlink()
             raise
 
 

@@ -71,9 +71,19 @@ class GameFile:
         if folder:
             raise self._refused("it is a folder")
 
+    def place(self) -> Path | int | None:
+        """What is read, for `outputs.check_distinct`: a path, or the descriptor of standard input if it has one."""
+        if not self._standard:
+            return self._path
+        try:
+            return sys.stdin.fileno()
+        except (OSError, ValueError):
+            return None
+
     def _mode(self) -> int:
         try:
-            return (os.fstat(sys.stdin.fileno()) if self._standard else self._path.stat()).st_mode
+            place = self.place()
+            return 0 if place is None else os.stat(place).st_mode  # noqa: PTH116 - it may be a descriptor
         except (OSError, ValueError):  # not there, or no file at all: reading says so
             return 0
 
@@ -152,6 +162,9 @@ class GameLines:
 
     def check(self) -> None:
         """There is nothing that could be missing."""
+
+    def place(self) -> None:
+        """There is no file."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = lines

@@ -1,33 +1,22 @@
 """Games as text: a line of cell numbers per game, `!` behind an exploratory move, `#` before a comment.
 
-Written here.  `game_reader` reads them, and `game_notation` knows what a line may say.
+Made here.  `game_writer` keeps them in a file, `game_reader` reads them, and `game_notation` knows what a line may
+say.
 """
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ttt_batch.board import EMPTY, Board
 from ttt_batch.compile import kernel
 from ttt_batch.enumeration import Places, make_places
-from ttt_batch.errors import RunFileError, TttBatchError
+from ttt_batch.errors import TttBatchError
 from ttt_batch.graph import Graph, edges_of
-from ttt_batch.lock import Lock
-from ttt_batch.outputs import Kind
 
 
 class GamesError(TttBatchError):
     """A game that the rules do not allow, or a line that is no game."""
-
-
-GAMES_FILE = Kind(GamesError, "record", "write games to")
-"""Files of games, as `outputs` speaks of them."""
-
-_AT_ONCE = 1 << 16
-"""Bytes of games that are written at once."""
 
 
 class Games(NamedTuple):
@@ -111,64 +100,6 @@ class Shown:
             self._image = self._board.representative(tuple(self._marks))[1]
 
 
-class GamesWriter:
-    """Writes games to a file as they are played; the file appears whole, when the `with` block ends without an error.
-
-    Nobody else may write the file meanwhile.  A disk that refuses games ends the recording, not the training: `failure`
-    says why, from then on nothing is written, and the block ends with it.
-    Raises GamesError for an existing file (unless `overwrite`), for what is no ordinary file, and for what the disk
-    refuses at the beginning or in the end.
-    """
-
-    def __init__(self, path: Path, board: Board | None = None, *, overwrite: bool = False) -> None:
-        """board: given where a row stands for all images of a position."""
-        self._path, self._board, self._overwrite = path, board, overwrite
-        self._pending = bytearray()
-        self.failure: GamesError | None = None
-        GAMES_FILE.place(path, overwrite=overwrite)
-
-    def __enter__(self) -> Self:
-        self._context = self._opened()
-        self._context.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._context.__exit__(*error)
-
-    def write(self, games: Games, graph: Graph | None) -> None:
-        """Append `games`, played on `graph`; without one their moves are cells of the board."""
-        if self.failure is not None:
-            return
-        lines = _joined(games.edge, games) if graph is None else format_games(games, graph, self._board)
-        self._pending += "".join(f"{line}\n" for line in lines).encode("ascii")
-        if len(self._pending) >= _AT_ONCE:
-            self.flush()
-
-    def flush(self) -> None:
-        """Hand what there is to the system; `failure` if it does not take that."""
-        try:
-            with GAMES_FILE.refusing(self._path):
-                self._draft.write(self._pending)
-        except GamesError as error:
-            self.failure = error
-        self._pending = bytearray()
-
-    @contextmanager
-    def _opened(self) -> Iterator[None]:
-        """The file as long as it is written."""
-        target = GAMES_FILE.place(self._path, overwrite=self._overwrite)
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(Lock(target))
-            except RunFileError as error:
-                raise GamesError(str(error)) from None
-            [self._draft] = stack.enter_context(GAMES_FILE.drafts([self._path], overwrite=self._overwrite))
-            yield
-            self.flush()
-            if self.failure is not None:
-                raise self.failure
-
-
 def format_games(games: Games, graph: Graph, board: Board | None = None) -> list[str]:
     """Write games as lines of text, without line ends.
 
@@ -176,10 +107,10 @@ def format_games(games: Games, graph: Graph, board: Board | None = None) -> list
     """
     if board is not None:
         return [_format_game(games, game, graph, board) for game in range(games.start.size - 1)]
-    return _joined(graph.cell[games.edge], games)
+    return joined(graph.cell[games.edge], games)
 
 
-def _joined(cells: Any, games: Games) -> list[str]:
+def joined(cells: Any, games: Games) -> list[str]:
     """A line per game of the cells of all moves."""
     words = [f"{cell}!" if e else str(cell) for cell, e in zip(cells, games.exploring, strict=True)]
     return [" ".join(words[a:b]) for a, b in zip(games.start[:-1], games.start[1:], strict=True)]

@@ -12,7 +12,7 @@ from ttt_batch.config import Config, make_config
 from ttt_batch.errors import UsageError, option
 from ttt_batch.game_notation import from_one
 from ttt_batch.game_reader import GameReader, Skipped
-from ttt_batch.game_source import STANDARD_INPUT, GameFile, GameLines
+from ttt_batch.game_source import GameFile, GameLines
 from ttt_batch.games import CellGames, GamesError, on_graph
 from ttt_batch.growth import grow
 from ttt_batch.learners import learner_named
@@ -77,15 +77,15 @@ def learn_from(
 
     Raises GamesError, also if there is no game at all, UsageError, BoardError and RunFileError.
     """
-    if out is not None and isinstance(games, str | Path) and str(games) != STANDARD_INPUT:
-        check_distinct([(option("out"), Path(out))], [("GAMES", Path(games))])
+    source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
+    if out is not None and (place := source.place()) is not None:
+        check_distinct([(option("out"), Path(out))], [(source.name if isinstance(place, int) else "GAMES", place)])
     # Held before the run is read: it may be the file of `out`, and another process may write that until then.
     held = None if out is None else RewrittenRun(Path(out), overwrite=overwrite, hold=True, say=warn or warn_python)
     with nullcontext() if held is None else closing(held):
         origin = load(run) if isinstance(run, str | Path) else run
         config = given_config(learner, origin, **options)
         clock = Clock()
-        source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
         source.check()  # before anything is compiled for it
         name = name or source.name
         pupil = make_pupil(config, origin)

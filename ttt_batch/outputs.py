@@ -9,6 +9,7 @@ import codecs
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from pathlib import Path
 from ttt_batch import files
 from ttt_batch.errors import RunFileError, TakenError, TttBatchError, UsageError, option, with_option
 from ttt_batch.files import is_there, reason, shown
+from ttt_batch.lock import Lock
 
 
 class Draft:
@@ -39,17 +41,18 @@ class Draft:
         """Make what was written last through a power cut."""
         os.fsync(self._descriptor)
 
-    def publish(self, *, overwrite: bool) -> None:
-        """Give it the target's name; FileExistsError if something has it that must stay."""
+    def publish(self, *, overwrite: bool, target: Path | None = None) -> None:
+        """Give it the target's name, or that of another `target`; FileExistsError if something has it that stays."""
+        target = target or self._target
         if not files.HAS_LOCKS:  # Windows renames no open file
             self._close()
         if not overwrite:
-            files.rename_new(self._path, self._target)
+            files.rename_new(self._path, target)
             return
         with suppress(FileNotFoundError):
-            if not stat.S_ISREG(self._target.lstat().st_mode):  # put there since the place was looked at
+            if not stat.S_ISREG(target.lstat().st_mode):  # put there since the place was looked at
                 raise OSError(errno.EINVAL, "something that is no ordinary file has the name now")
-        self._path.replace(self._target)
+        self._path.replace(target)
 
     def close(self) -> None:
         """Leave nothing temporary behind."""
@@ -63,17 +66,22 @@ class Draft:
             os.close(descriptor)
 
 
+_BEGINNING = 1 << 16
+"""Bytes by which a text file is told from others, however long it is."""
+
+
 @dataclass(frozen=True)
 class Kind:
     """One kind of output, and how what stands in its way is said.
 
     error: what is raised.  option: the option of commands that names another file, without its dashes.
-    writing: what is done to the file.
+    writing: what is done to the file.  taken: what is raised where the name is in use, if that is another error.
     """
 
     error: type[TttBatchError]
     option: str = ""
     writing: str = "write"
+    taken: type[TttBatchError] | None = None
 
     def place(self, path: Path, *, overwrite: bool) -> Path:
         """Where an output goes, links followed.  Raises `error` for what cannot, or must not, be written there."""
@@ -143,26 +151,25 @@ class Kind:
                     draft.write(content)
 
     def check_text(self, path: Path) -> None:
-        """Make sure that lines can be appended to `path`: a text file, or none yet."""
+        """Make sure that lines can be appended to `path`: a text file, by its beginning, or none yet."""
         with self.refusing(path):
             if not is_there(path):
                 self.check(path, overwrite=False)
                 return
             decoder = codecs.getincrementaldecoder("utf-8")()
             with os.fdopen(_open_to_append(self.place(path, overwrite=True)), "rb") as file:
+                beginning = file.read(_BEGINNING)
                 try:
-                    while piece := file.read(1 << 20):
-                        if "\0" in decoder.decode(piece):
-                            raise UnicodeError
-                    decoder.decode(b"", final=True)
+                    if "\0" in decoder.decode(beginning, final=len(beginning) < _BEGINNING):
+                        raise UnicodeError
                 except UnicodeError:
                     why = f"it is not a text file; {self._say('name another file')}"
                     raise self._refusal(path, why) from None
 
     def append_line(self, path: Path, line: bytes) -> None:
         """Append a line to a text file, or begin one; all of it or nothing."""
-        with self.refusing(path):
-            target = self.place(path, overwrite=True)
+        target = self.place(path, overwrite=True)
+        with self.alone(target, patience=1.0, necessary=False), self.refusing(path):
             descriptor = _open_to_append(target)
             try:
                 size = os.lseek(descriptor, 0, os.SEEK_END)
@@ -176,6 +183,27 @@ class Kind:
                     raise
             finally:
                 os.close(descriptor)
+
+    @contextmanager
+    def alone(self, target: Path, *, patience: float = 0.0, necessary: bool = True) -> Iterator[None]:
+        """Keep other processes from writing `target` meanwhile.  Raises `error` where one does.
+
+        patience: seconds to wait for it.  necessary: whether a folder that takes no lock file is refused.
+        """
+        until, lock = time.monotonic() + patience, Lock(target)
+        with ExitStack() as stack:
+            while True:
+                try:
+                    stack.enter_context(lock)
+                except RunFileError as error:
+                    taken = isinstance(error, TakenError)
+                    if taken and time.monotonic() < until:
+                        time.sleep(0.02)
+                        continue
+                    if taken or necessary:
+                        raise self.error(str(error)) from None
+                break
+            yield
 
     @contextmanager
     def refusing(self, path: Path) -> Iterator[None]:
@@ -194,7 +222,7 @@ class Kind:
         return self.error(f"cannot {self.writing} {shown(path)}: {why}")
 
     def _taken(self, path: Path) -> TttBatchError:
-        kind = TakenError if self.error is RunFileError else self.error
+        kind = self.taken or self.error
         replaced = f"replace it with {option('overwrite', True)}"
         return kind(f"{shown(path)} exists already; {replaced}, or {self._say('name another file')}")
 
@@ -218,12 +246,13 @@ def _open_to_append(target: Path) -> int:
 
 def check_distinct(
     outputs: Iterable[tuple[str, Path]],
-    inputs: Iterable[tuple[str, Path]] = (),
+    inputs: Iterable[tuple[str, Path | int]] = (),
     error: type[TttBatchError] = UsageError,
 ) -> None:
     """Refuse, before any work, to write one file twice, or over what is read.
 
-    Both are pairs of what the file is called (an option or an argument) and its path.  Links, hard links and `..` are
+    Both are pairs of what the file is called (an option or an argument) and its path; an input may be an open file, by
+    its descriptor.  Links, hard links and `..` are
     followed, and names compared that no file has yet.  Raises `error`.
     """
     read = [(name, path, _key(path)) for name, path in inputs]
@@ -234,20 +263,20 @@ def check_distinct(
             if key == its:
                 said = "twice" if (name, path) == (other, there) else f"twice, by {other} and by {name}"
                 raise error(f"{shown(path)} is named {said}; name a file of its own for each")
-        for other, there, its in read:
+        for other, source, its in read:
             if key == its:
-                also = "" if there == path else f" as {shown(there)}"
+                also = f" as {shown(source)}" if isinstance(source, Path) and source != path else ""
                 raise error(f"{name} {shown(path)} is read, too{also}, as {other}; name another file with {name}")
         written.append((name, path, key))
 
 
-def _key(path: Path) -> object:
-    """What is equal for two names of one file, whether it exists or not."""
-    try:
-        status = path.stat()
+def _key(path: Path | int) -> object:
+    """What is equal for two names of one file, whether it exists or not, and for its descriptor."""
+    with suppress(OSError, ValueError):
+        status = os.stat(path)  # noqa: PTH116 - it may be a descriptor
         return status.st_dev, status.st_ino
-    except (OSError, ValueError):
-        pass
+    if isinstance(path, int):
+        return path
     try:
         target = path.resolve()
         folder = target.parent.stat()

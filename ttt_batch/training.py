@@ -20,7 +20,8 @@ from ttt_batch.config import OPPONENTS
 from ttt_batch.errors import RunFileError, UsageError, option
 from ttt_batch.files import shown
 from ttt_batch.finding import find_run, name_or_run
-from ttt_batch.games import GamesError, GamesWriter
+from ttt_batch.game_writer import GamesWriter
+from ttt_batch.games import GamesError
 from ttt_batch.memory import check_space, parse_memory, rows_within
 from ttt_batch.naming import choose_seat
 from ttt_batch.outputs import check_distinct
@@ -120,8 +121,8 @@ def train(
     progress: called at every recorded point and about twenty times a second.
     stop: asked as often; once it returns True, training ends after the batch at hand and the run is `interrupted`.
     warn: called with a line where a checkpoint cannot be written, which stops nothing, or another program has replaced
-    the run's file, and the run goes into a new one beside it; a Python warning if not given.  The run's `file` says
-    where it is.
+    the run's file or taken the name of the games' file, and the run or the games go into a new one beside it; a Python
+    warning if not given.  The run's `file` says where it is.
     elsewhere: asked for another file where the run cannot be written in the end; None gives up.
     The other parameters are those of `Config`; None for the default, or when resuming for what the run has.
 
@@ -181,7 +182,7 @@ def train(
         pictured = config.shape if config.symmetry else None
         record_games = writer = None
         if record is not None:
-            writer = stack.enter_context(GamesWriter(Path(record), pictured, overwrite=overwrite))
+            writer = stack.enter_context(GamesWriter(Path(record), pictured, overwrite=overwrite, say=say))
             record_games = functools.partial(writer.write, graph=None if config.grown else config.graph)
         trainer = make_trainer(
             config,
@@ -224,18 +225,46 @@ def train(
             return plan.resumed  # not even the batch within which it had ended was played: all is as it was
         run = run_now()
         run.batch_start, run.full = before, trainer.full
-        if files is not None and run.games:
-            try:
-                files.finish(run, elsewhere)
-            except RunFileError as error:
-                error.run = run  # type: ignore[attr-defined]
-                raise
-        if writer is not None:
-            writer.flush()
-        if writer is not None and writer.failure is not None:
-            where = "" if run.file is None else f"; the run itself is saved in {shown(run.file)}"
-            raise GamesError(f"{writer.failure}{where}")
+        _keep(run, files if run.games else None, writer, elsewhere)
     return run
+
+
+def _keep(
+    run: Run,
+    files: Checkpoints | None,
+    writer: GamesWriter | None,
+    elsewhere: Callable[[RunFileError], Path | None] | None,
+) -> None:
+    """Save the run and let the file of its games appear, each whatever becomes of the other.
+
+    Raises RunFileError, whose `run` is the run, or GamesError; one line says what became of both.
+    """
+    try:
+        if files is not None:
+            files.finish(run, elsewhere)
+    except BaseException as error:
+        of_games = "" if writer is None else f"; {_kept_games(writer)}"
+        if not isinstance(error, RunFileError):
+            raise
+        failure = RunFileError(f"{error}{of_games}")
+        failure.run = run  # type: ignore[attr-defined]
+        raise failure from error
+    if writer is not None:
+        try:
+            writer.finish()
+        except GamesError as error:
+            where = "" if run.file is None else f"; the run itself is saved in {shown(run.file)}"
+            raise GamesError(f"{error}{where}") from error
+
+
+def _kept_games(writer: GamesWriter) -> str:
+    """Let the file of games appear; return in words where they are, or why they are nowhere."""
+    try:
+        writer.finish()
+    except GamesError as error:
+        return str(error)
+    assert writer.file is not None
+    return f"the games played are in {shown(writer.file)}"
 
 
 def check_files(

@@ -17,8 +17,8 @@ from ttt_batch.commands.shared import (
     answer,
     command_line,
     found,
+    in_new_files,
     load_run,
-    new_name,
     player_named,
     run_name,
     say,
@@ -114,16 +114,18 @@ def export_(
     if to != "html" and ties is not None:
         raise UsageError(f"--ties {ties} is for a page to play on; {to} holds the table as it is: leave it out")
     rule = ties_named("soonest" if ties is None else ties)
-    out = out or _new_names(path, to, seat)
-    check_distinct([("--out", file) for file in out], [("RUN", path)])
+    check_distinct([("--out", file) for file in out or []], [("RUN", path)])
     with working(quiet=quiet):
         run = load_run(path, trust)
-        if to == "html":
+
+        def work(paths: list[Path]) -> list[Path]:
+            if to != "html":
+                return export_run(run, to, paths, player=seat, overwrite=overwrite)
             from ttt_batch.web import export_page
 
-            files = [export_page(run, out[0], ties=rule, overwrite=overwrite)]
-        else:
-            files = export_run(run, to, out, player=seat, overwrite=overwrite)
+            return [export_page(run, paths[0], ties=rule, overwrite=overwrite)]
+
+        files = in_new_files(out or [], _new_names(path, to, seat), work)
     answer(json, lambda: {"files": [str(written) for written in files]}, lambda: _written(files), saved=files[0])
 
 
@@ -184,16 +186,16 @@ def import_(
     )
 
 
-def _new_names(path: Path, to: str, player: str | None) -> list[Path]:
+def _new_names(path: Path, to: str, player: str | None) -> list[str]:
     """Names of the files of a table that nobody has named: after its run, and a player each where there are two."""
     from ttt_batch.formats import format_named
 
     if to == "html":
-        return [new_name(path.stem, ".html")]
+        return [f"{path.stem}.html"]
     form = format_named(to)
     if not form.per_player:
-        return [new_name(path.stem, form.suffix)]
-    return [new_name(f"{path.stem}-{seat}", form.suffix) for seat in ([player] if player else SEATS)]
+        return [f"{path.stem}{form.suffix}"]
+    return [f"{path.stem}-{seat}{form.suffix}" for seat in ([player] if player else SEATS)]
 
 
 def _written(files: list[Path]) -> str:

@@ -15,8 +15,8 @@ from ttt_batch.commands.shared import (
     all_found,
     answer,
     first_given,
+    in_new_files,
     load_run,
-    new_name,
     run_name,
     working,
 )
@@ -71,19 +71,18 @@ def plot(
     from ttt_batch.plots import plot as draw
 
     kind = choose("kind of plot", kind, KINDS)
-    if out is None:
-        out = new_name(f"{paths[0].stem}-{kind}" if len(paths) == 1 else kind, ".png")
-    check_distinct([("--out", out)], [("RUN", path) for path in paths])
+    if out is not None:
+        check_distinct([("--out", out)], [("RUN", path) for path in paths])
     # Its warnings repeat names from the environment as they are, and tell a person nothing about the picture.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     with working(quiet=quiet):
-        written = draw(
-            [load_run(path, trust) for path in paths],
-            [run_name(path) for path in paths],
-            out,
-            kind,
-            overwrite=overwrite,
-        )
+        runs, names = [load_run(path, trust) for path in paths], [run_name(path) for path in paths]
+
+        def work(files: list[Path]) -> Path:
+            return draw(runs, names, files[0], kind, overwrite=overwrite)
+
+        stem = f"{paths[0].stem}-{kind}" if len(paths) == 1 else kind
+        written = in_new_files([] if out is None else [out], [f"{stem}.png"], work)
     answer(
         json,
         lambda: {"file": str(written), "kind": kind, "runs": [str(path) for path in paths]},

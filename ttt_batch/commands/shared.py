@@ -158,22 +158,23 @@ def in_new_file(path: Path | None, stem: str, work: Callable[[Path], Result]) ->
 
     work: raises TakenError at its beginning if another process has taken the name.
     """
-    from ttt_batch.errors import TakenError
+    return in_new_files([] if path is None else [path], [f"{stem}.h5"], lambda paths: work(paths[0]))
+
+
+def in_new_files(paths: list[Path], names: list[str], work: Callable[[list[Path]], Result]) -> Result:
+    """Do work that writes files: `paths`, or without them for each of `names` the first of a.png, a-2.png ... free.
+
+    work: raises NameTakenError if another process has taken a name; it is then done again with the next ones.
+    """
+    from ttt_batch.errors import NameTakenError
     from ttt_batch.files import free_names
 
-    if path is not None:
-        return work(path)
-    for name in free_names(Path(f"{stem.replace(os.sep, '_')}.h5")):
-        with suppress(TakenError):
-            return work(name)
+    if paths:
+        return work(paths)
+    for free in zip(*(free_names(Path(name.replace(os.sep, "_"))) for name in names), strict=True):
+        with suppress(NameTakenError):
+            return work(list(free))
     raise AssertionError("names do not run out")
-
-
-def new_name(stem: str, suffix: str) -> Path:
-    """The first of stem.png, stem-2.png, stem-3.png ... that is free; the suffix says which."""
-    from ttt_batch.files import free_names
-
-    return next(free_names(Path(f"{stem.replace(os.sep, '_')}{suffix}")))
 
 
 def player_named(name: str | None) -> str | None:

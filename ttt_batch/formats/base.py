@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED, Board
 from ttt_batch.enumeration import positions_of_ply
-from ttt_batch.errors import TttBatchError, option, quoted
+from ttt_batch.errors import NameTakenError, TttBatchError, option, quoted
 from ttt_batch.naming import fold
 
 MAX_CELLS = 12
@@ -24,6 +24,10 @@ OUTCOMES = ("unfinished", "first wins", "second wins", "draw")
 
 class FormatError(TttBatchError):
     """A table cannot be read or written; one line: file, what is wrong, value, limit, remedy."""
+
+
+class TakenFormatError(FormatError, NameTakenError):
+    """The name of a table's file, or of a picture, is in use."""
 
 
 @dataclass(frozen=True)

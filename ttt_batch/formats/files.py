@@ -5,13 +5,13 @@ from pathlib import Path
 
 from ttt_batch.errors import option
 from ttt_batch.files import reason, shown
-from ttt_batch.formats.base import FormatError
+from ttt_batch.formats.base import FormatError, TakenFormatError
 from ttt_batch.ordinary import NotOrdinaryError, open_ordinary, size_of
 from ttt_batch.outputs import Kind, check_distinct
 
 __all__ = ["check_targets", "read_file", "shown", "write_files"]
 
-_EXPORT = Kind(FormatError)
+_EXPORT = Kind(FormatError, taken=TakenFormatError)
 
 
 def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.errors import RunFileError
+from ttt_batch.errors import RunFileError, TakenError
 from ttt_batch.files import shown
 from ttt_batch.outputs import Kind
 from ttt_batch.runfile.checks import Invalid, RunData, checked_datasets
@@ -24,7 +24,7 @@ _MAX_TEXT = 60_000
 """Bytes of text in an attribute; HDF5 itself allows 64 KiB with everything around it."""
 
 
-RUN_FILE = Kind(RunFileError, "out")
+RUN_FILE = Kind(RunFileError, "out", taken=TakenError)
 """Run files, as `outputs` speaks of them."""
 
 
