@@ -215,7 +215,7 @@ def test_a_planted_file_is_compiled_anew(tmp_path: Path, capsys: pytest.CaptureF
         (wished / name).chmod(0o646)
         with pytest.raises(SharedError):
             read_kernel(wished, name)
-    line = f"ttt-batch: {wished / NAME} can be written by others: it is not used, but compiled anew\n"
+    line = f"ttt-batch: {wished / NAME} can be written by others: it is not used, but compiled again\n"
     assert capsys.readouterr() == ("", line)
     write_kernel(wished, NAME, CONTENT)
     assert bytes(read_kernel(wished, NAME)) == CONTENT and mode(wished / NAME) == 0o600

@@ -139,7 +139,7 @@ def test_what_is_no_finished_game_teaches_nothing(cells: list[int], tmp_path: Pa
 
 def test_a_step_size_that_goes_by_games_is_refused(tmp_path: Path) -> None:
     path = trained(tmp_path, alpha="0.3->0.1:linear")
-    with pytest.raises(UsageError, match="goes by the games of a run"):
+    with pytest.raises(UsageError, match="depends on the number of games of a run"):
         Lessons(ttt.load(path), path)
 
 
@@ -358,7 +358,7 @@ def test_a_person_teaches_a_run(board: str, cells: int, tmp_path: Path) -> None:
     assert found.provenance["taught_by"] == f"ttt-batch {' '.join(words)}"
     assert command("check", "run.h5", cwd=tmp_path).stdout == "run.h5: nothing is wrong with it\n"
     again = command(*words, cwd=tmp_path, stdin=f"{typed}\nundo\nu\nq\n")
-    assert again.stdout.count("The last lesson is undone.\n") == again.stdout.count("no lesson to undo.\n") == 1
+    assert again.stdout.count("The last update is undone.\n") == again.stdout.count("no update to undo.\n") == 1
     assert ttt.load(path).games == 21 and bytes_of(ttt.load(path)) == bytes_of(whole)
     assert len((tmp_path / "games.txt").read_text().splitlines()) == 2  # it was played all the same
 
@@ -449,7 +449,7 @@ def test_misuse_costs_one_line(
     for words, status, expected in (
         (["run.h5", "--out", "x.h5"], 2, "give it with --learn"),
         (["run.h5", "--learn", "--out", "falling.h5"], 1, "falling.h5 exists, and play replaces no other run"),
-        (["falling.h5", "--learn"], 2, "goes by the games of a run"),
+        (["falling.h5", "--learn"], 2, "depends on the number of games of a run"),
         (["run.h5", "--record", "run.h5"], 2, "--record run.h5 is read, too"),
         (["run.h5", "--record", "nowhere/x.txt"], 1, "nowhere/x.txt"),
         (["missing.h5", "--learn"], 1, "missing.h5"),

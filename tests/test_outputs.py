@@ -177,7 +177,7 @@ def test_what_is_no_ordinary_file_is_refused_and_stays(
     before = names(here)
     for path in odd:
         status, out, err = command(capsys, *words.split(), path)
-        err = "".join(line for line in err.splitlines(keepends=True) if "after a lesson" not in line)
+        err = "".join(line for line in err.splitlines(keepends=True) if "after an update" not in line)
         wanted = 2 if path == Path("/") and ending else 1
         assert (status, out, err.count("\n")) == (wanted, "", 1), (path, err)
     assert names(here) == before

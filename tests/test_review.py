@@ -74,7 +74,7 @@ def test_a_win_given_away_names_the_quickest_first():
 
 def test_a_game_without_a_slip():
     assert review(KnowingAgent(), Game(BOARD, (0, 4, 8, 1, 7, 6, 2, 5, 3))) == []
-    assert review_text([], BOARD) == ["Nobody gave anything away."]
+    assert review_text([], BOARD) == ["No move gave anything away."]
     assert review(KnowingAgent(), Game(BOARD)) == []
 
 
@@ -86,7 +86,7 @@ def test_a_move_to_an_occupied_cell_loses_at_once():
 def test_what_nobody_knows_is_not_reviewed():
     assert review(FakeAgent(), Game(BOARD, (4, 1))) is None
     assert prospects(FakeAgent(), Game(BOARD).position) is None
-    assert review_text(None, Board(5, 5, 5)) == ["No review: nobody knows best play on", "5x5x5."]
+    assert review_text(None, Board(5, 5, 5)) == ["No review: 5x5x5 has too many positions", "to solve."]
 
 
 @pytest.mark.parametrize("width", [20, 40])

@@ -88,8 +88,8 @@ def test_percentages_and_freely_written_shapes(text: str) -> None:
         ("0.3->-1:linear", r"epsilon -1 is outside \[0, 1\]"),
         ("0.3->0:exp", r"epsilon 0 is outside \(0, 1\]"),
         ("0->0.3:exp", r"epsilon 0 is outside \(0, 1\]"),
-        ("1/n", r"only alpha can go by visits"),
-        ("1/n^0.8", r"only alpha can go by visits"),
+        ("1/n", r"only alpha can depend on visits"),
+        ("1/n^0.8", r"only alpha can depend on visits"),
         (True, r"is not a number"),
     ],
 )
@@ -300,5 +300,5 @@ def test_given_games_go_on_by_visits_from_a_run_without_them() -> None:
 
 
 def test_given_games_know_no_schedule_by_games() -> None:
-    with pytest.raises(UsageError, match=r"alpha 0\.5->0\.1:linear goes by the games of a run"):
+    with pytest.raises(UsageError, match=r"alpha 0\.5->0\.1:linear depends on the number of games of a run"):
         ttt.learn_from(["0 3 1 4 2"], learner="td", alpha="0.5->0.1:linear")

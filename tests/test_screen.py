@@ -288,7 +288,7 @@ def test_lessons_can_be_taken_back():
 
     seated = Seated(pupil=Pupil()).press(*"537")
     assert "Learnt: 3 positions changed (u: undo)." in seated.text and "u unlearn" in seated.text
-    assert "The last lesson is undone." in seated.press("u").text
+    assert "The last update is undone." in seated.press("u").text
 
 
 # --- every size

@@ -241,7 +241,7 @@ def test_visits_of_known_games():
 def test_visits_that_are_not_counted():
     shown = show(trained(), 0)
     assert not shown.counted and {move.visits for move in shown.moves} == {None}
-    assert "visits are counted only where the step size goes by them: --alpha 1/n" in show_text(shown, "run.h5")
+    assert "visits are counted only if the step size depends on them (--alpha 1/n)" in show_text(shown, "run.h5")
 
 
 @pytest.mark.parametrize("symmetry", ["off", "on"])

@@ -221,8 +221,8 @@ def test_a_game_that_an_agent_forfeits_is_taught_with_that_move():
 def test_undoing_lessons():
     pupil = FakePupil([5, 5])
     _, text = session("5;3;7;u;undo;y;5;3;7;q", pupil=pupil)
-    assert text.count("The last lesson is undone.\n") == 1
-    assert text.count("There is no lesson to undo.\n") == 1
+    assert text.count("The last update is undone.\n") == 1
+    assert text.count("There is no update to undo.\n") == 1
     assert pupil.lessons == [WON]
     assert "'u': no key here; ? shows them" in session("5;3;7;u")[1]
 
@@ -250,7 +250,7 @@ def test_a_lesson_or_record_that_fails_costs_two_lines_and_the_session_goes_on()
     assert score == Score(wins=2)
     assert text.count("cannot append games\n") == 2
     assert text.count("the disk is full\nThis game was not learnt.\n") == 2
-    assert text.count("the disk is full\nThe last lesson stays.\n") == 1
+    assert text.count("the disk is full\nThe last update stays.\n") == 1
 
 
 def test_bad_answers_cost_a_line_and_nothing_else():
@@ -350,7 +350,7 @@ def test_an_agent_that_chooses_an_occupied_cell_loses(person):
     score, text = session("5;q" if person == 0 else "1;q", FakeAgent(choose=lambda position: [4]), person)
     assert score == Score(wins=1)
     assert "The agent plays 5.\n" in text
-    assert "Agent chose an occupied cell and loses.\nYou win.\nScore: You 1, agent 0, draws 0.\n" in text
+    assert "The agent chose an occupied cell and loses.\nYou win.\nScore: You 1, agent 0, draws 0.\n" in text
 
 
 def test_the_agent_draws_evenly_among_its_candidates_and_the_seed_fixes_it():
@@ -419,7 +419,7 @@ def test_a_finished_game_is_reviewed():
     )
     replies = {1: 4, 3: 1, 5: 6, 7: 5}
     agent = KnowingAgent(choose=lambda position: [replies[9 - position.count(EMPTY)]])
-    assert "draws 1.\nNobody gave anything away.\nAnother" in session("1;9;8;3;4;q", agent)[1]
+    assert "draws 1.\nNo move gave anything away.\nAnother" in session("1;9;8;3;4;q", agent)[1]
     _, text = session("6;5;q", KnowingAgent(choose=lambda position: [position.index(EMPTY)]), person=1)
     assert "2. O 6 (you): draw -> loss in " in text
     for unknown in ("given", "gave", "Review"):

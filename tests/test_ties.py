@@ -26,6 +26,7 @@ from ttt_batch.matches import evaluate_grown
 from ttt_batch.notation import parse_any
 from ttt_batch.policy import Policy
 from ttt_batch.reports.evaluation import evaluation_text
+from ttt_batch.reports.layout import WIDTH
 from ttt_batch.run import SEATS, Run
 from ttt_batch.scripted import agent_cells, make_agent
 from ttt_batch.search import search
@@ -289,8 +290,13 @@ def test_the_soonest_leave_a_line_where_plain_minimax_does() -> None:
             assert run.leaves(line, number) == expected
             text = evaluation_text(evaluation, "run.h5")
             assert (f"  play leaves this line before {'XO'[number]}" in text) or expected is None
+            assert ("  to judge that: --ties soonest" in text) or expected is None
             left.append(expected)
     assert None in left and len(set(left)) > 1
+
+
+def test_what_is_said_of_ties_fits_on_a_line() -> None:
+    assert max(len(f"ties:    {text}") for text in ties.MEANING.values()) <= WIDTH
 
 
 # --- what plays by it -------------------------------------------------------------------------------------------------

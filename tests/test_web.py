@@ -193,10 +193,11 @@ def test_what_is_told_of_the_run() -> None:
     assert about["verdict"] == "can be beaten as first, can be beaten as second"
     assert about["results"] == {"first": list(evaluation.first), "second": list(evaluation.second)}
     assert about["losing_line"] == evaluation.losing_line
+    assert about["rules"] == "The player who first completes a line of 3 (row, column or diagonal) wins."
     facts = dict(about["facts"])
     assert facts["Learner"] == "minimax-q"
-    assert facts["Among several"].startswith("the quickest true win")
-    assert dict(web.about(run, "any")["facts"])["Among several"] == "any with equal chance"
+    assert facts["Ties"].startswith("the quickest true win")
+    assert dict(web.about(run, "any")["facts"])["Ties"] == "any with equal chance"
     assert facts["Games"].startswith("2,000 in ")
     assert facts["Seed"] == "1"
     assert facts["Date"] == run.provenance["created"][:10]

@@ -18,7 +18,7 @@ LEAST, LEAST_TO_COMPILE = 350_000_000, 500_000_000
 def main() -> None:
     """Run `ttt-batch` with the arguments of the process.
 
-    Half of a short command's time went into what nobody had asked for: on one 2.5 GHz processor, looking for garbage
+    Half of a short command's time went into unneeded work: on one 2.5 GHz processor, looking for garbage
     among imported modules 0.05 s, and freeing them one by one before the process ends anyway 0.3 s.
     """
     # NumPy starts a thread per processor for linear algebra, of which there is none here.
@@ -45,7 +45,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit status.
 
-    An exception that nobody foresaw is one line, too; with TTT_BATCH_DEBUG set it passes, for those who look for it.
+    An unforeseen exception is one line, too; with TTT_BATCH_DEBUG set it passes, with its traceback.
     """
     from ttt_batch import (
         address_space,  # noqa: F401 - while there is memory to load it
@@ -78,7 +78,7 @@ def run(arguments: list[str]) -> int:
         if isinstance(failure, OSError) and (console.refuses(stdout) or full):
             console.silence(stdout)
             if isinstance(failure, BrokenPipeError):
-                return 0  # whoever read our output has gone; nothing is wrong
+                return 0  # the reader of our output has gone; nothing is wrong
             return _fail(f"cannot write to standard output: {failure.strerror}; make room, or send it elsewhere", 1)
         if isinstance(error, SystemExit):
             raise

@@ -1,6 +1,6 @@
 """Memory that the system still gives this process: `ulimit -v` and the like end there.
 
-LLVM aborts the whole process where it gets none.  So whoever is about to call it looks first, by asking the system for
+LLVM aborts the whole process where it gets none.  So its caller looks first, by asking the system for
 that much and giving it back.
 """
 

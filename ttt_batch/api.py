@@ -1,7 +1,8 @@
 """What the commands do, as functions: `evaluate`, `tournament`, `show`, `play`, `export_run`, `import_run`, `plot`.
 
-A run may be given as its file's name everywhere.  Results have `to_dict()` with the keys of `--json`, `to_frame()` for
-pandas, and print as their command prints them.
+A run, or the name of its file, goes in.  What `evaluate`, `tournament`, `show` and `play` return prints as the command
+does and has `to_dict()` (the keys of `--json`) and `to_frame()` (a table for pandas); `import_run` returns a run,
+`learn_from` a run and the bad lines, `plot` and `export_run` the files written.
 """
 
 import sys
@@ -42,8 +43,8 @@ def evaluate(
 
     against: `random` (if not given), `one-ply`, `two-ply`, `optimal`, `self` or another run.  On boards too large to
     enumerate `random`, `one-ply` or `two-ply`; all three if not given.
-    games: a match has so many on such boards.  seed: of these matches.  budget: positions to search in each seat for a
-    way to beat the agent.
+    games: games per match, on such boards only.  seed: of these matches.  budget: positions to search in each seat for
+    a way to beat the agent.
     ties: as for `Run.candidates`.
     Raises UsageError, BoardError and RunFileError.
     """

@@ -23,7 +23,7 @@ Position = tuple[int, ...]
 class Board:
     """A rows x columns board on which `k` marks in a line win.
 
-    misere: whoever makes a line loses.  exact: longer lines do not count.
+    misere: the player who completes a line loses.  exact: longer lines do not count.
     Raises BoardError where a side or `k` is outside its range.
     """
 
@@ -129,7 +129,7 @@ class Board:
         return tuple(code // 3**cell % 3 for cell in range(self.cells))
 
     def after(self, position: Position, cell: int) -> Position:
-        """The position after whose turn it is marks a free cell; the rules are not asked."""
+        """The position after the player to move marks a free cell; legality is not checked."""
         mark = FIRST + (self.cells - position.count(EMPTY)) % 2
         return (*position[:cell], mark, *position[cell + 1 :])
 
@@ -158,9 +158,9 @@ class Board:
 
 
 def parse_board(text: str | Board) -> Board:
-    """Read `RxC` or `RxCxK` (k defaults to the shorter side), `-misere` or `-exact` or both behind it; a board is one.
+    """Read `RxC` or `RxCxK` (k defaults to the shorter side), with `-misere`, `-exact` or both appended.
 
-    Raises BoardError.
+    A board is returned as it is.  Raises BoardError.
     """
     if isinstance(text, Board):
         return text
@@ -172,7 +172,7 @@ def parse_board(text: str | Board) -> Board:
     if match is None:
         raise BoardError(
             f"board {quoted(text)} is not of the form ROWSxCOLUMNS or ROWSxCOLUMNSxK, e.g. 3x3 or 4x4x3, "
-            "with -misere or -exact behind it for a variant"
+            "with -misere or -exact appended for a variant"
         )
     rows, cols = int(match[1]), int(match[2])
     k = int(match[3]) if match[3] else max(1, min(rows, cols))

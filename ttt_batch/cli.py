@@ -45,7 +45,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "watch": (play.watch, "Watch two agents play, or count many of their games."),
     "plot": (pictures.plot, "Draw how agents learnt, into a picture or on the terminal."),
     "show": (judge.show, "Say everything about a position: values, truth, best replies."),
-    "tournament": (judge.tournament, "Let agents meet, all against all in both seats."),
+    "tournament": (judge.tournament, "Play agents against each other, all pairs in both seats."),
     "learners": (catalogues.learners, "List the learners, or describe one."),
     "boards": (catalogues.boards, "List boards, or count and solve one."),
     "compare": (judge.compare, "Say where the tables of two runs differ."),

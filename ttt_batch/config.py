@@ -58,9 +58,9 @@ class Config:
     engine: `walk` plays every game, `flow` draws how many games take each move; `given` games were not played here.
     seed: any integer of 64 bits.
     symmetry: a row of the table stands for all images of a position under the board's symmetries.
-    horizon: games over which schedules run; 0 where none goes by games.
-    start: digest of the tables it begins from, of a fork with `@` and the games behind them; empty for the learner's
-    own start.
+    horizon: games over which schedules run; 0 if none depends on games.
+    start: digest of the tables it begins from, of a fork with `@` and the games that they had learnt; empty for the
+    learner's own start.
     opponent: `random`, `optimal` or digest of a run's tables; empty in self-play.
     seat: the learner's seat against an opponent, `first`, `second` or `both` (batches in turn); empty in self-play.
     """
@@ -107,7 +107,7 @@ class Config:
 
     @property
     def inherited(self) -> int:
-        """Games behind the tables that a fork began from; 0 for any other run."""
+        """Games learnt by the tables that a fork began from; 0 for any other run."""
         return int(self.start.partition("@")[2] or 0)
 
     @functools.cached_property

@@ -40,7 +40,7 @@ def put(text: str, stream: TextIO, *, end: str = "\n", colour: bool = False) -> 
 
 
 def tell(message: str, *, end: str = "\n") -> None:
-    """Write a message, one line on standard error.  If nobody reads there any more, nothing is said from then on."""
+    """Write a message, one line on standard error.  Once its reader has gone, nothing more is written."""
     if sys.stderr is None:  # in programs without a terminal
         return
     try:

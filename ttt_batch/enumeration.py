@@ -36,7 +36,7 @@ class Places(NamedTuple):
     power: int64[cells, images], what a first player's mark on a cell adds to the code of each image.
     lines, fences: int64[cells, most], the lines through each cell as bits (0 where there are fewer), and which cells
     must not be the same player's (`Board.line_masks`).
-    misere: 1 where whoever makes a line loses, else 0.
+    misere: 1 if the player who completes a line loses, else 0.
     """
 
     power: Any
@@ -256,7 +256,7 @@ def enumerate_graph(
 
     occupied: make edges of occupied cells, too; they lead to the row in which the mover has forfeited.
     symmetry: a row for each class of positions that are images of each other.
-    counts: positions (classes) that somebody says there are, with 0, 1, ... marks up to all cells.  A larger board with
+    counts: the claimed number of positions (classes) with 0, 1, ... marks up to all cells.  A larger board with
     others is then refused at the first ply that has others, at no more cost than so many positions have.
     Arrays are read-only; the result is remembered.  Raises BoardError where the board is too large.
     """

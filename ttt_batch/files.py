@@ -190,7 +190,7 @@ def remove_left(target: Path) -> None:
 
 
 def _remove_dead(path: Path, *, certain: bool) -> None:
-    """Remove an ordinary file that nobody has locked.  certain: its name is enough to know that it is ours."""
+    """Remove an ordinary file that no process has locked.  certain: its name is enough to know that it is ours."""
     if not stat.S_ISREG(path.lstat().st_mode):
         return
     # Network file systems lock only what is open for writing.

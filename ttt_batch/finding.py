@@ -15,9 +15,9 @@ MOST_NAMES = 1000
 
 
 def find_run(path: str | Path) -> Path:
-    """The file that is meant: `path`, or, if there is no file of that name, the one with `.h5` behind it."""
+    """The file that is meant: `path`, or, if there is no file of that name, the one with `.h5` appended."""
     path = Path(path)
-    with suppress(OSError, ValueError):  # whoever opens it says what is wrong with the name
+    with suppress(OSError, ValueError):  # opening it says what is wrong with the name
         if path.name and (path.is_dir() or not path.exists()):
             longer = path.with_name(path.name.rstrip(".") + SUFFIX)
             if longer.is_file():

@@ -150,7 +150,7 @@ def _table_misfits(
         elif not (visits >= 0).all():
             yield f"table '{prefix}visits' holds a number below 0 or NaN; {_FOREIGN}"
     elif config.alpha_schedule.power:
-        yield f"its step size goes by visits, but {prefix or 'tables/'}visits is missing; the file is damaged"
+        yield f"its step size depends on visits, but {prefix or 'tables/'}visits is missing; the file is damaged"
     # A newer minor version may have added tables.
     for name in sorted(set(tables) - known) if data.version <= FORMAT else ():
         yield f"table {prefix + name!r} belongs to no run of {config.learner}; {_FOREIGN}"

@@ -1,4 +1,4 @@
-"""A line of a game file: the cells in the order of play, `!` behind an exploratory move, `#` before a comment.
+"""A line of a game file: the cells in the order of play, `!` after an exploratory move, `#` before a comment.
 
 A cell is its number, which counts from 0 in game files, or its name: `b2`, column letter and row number.  `game_reader`
 reads whole files, thousands of lines at a time.  A line that it cannot read comes here, for the words that say why.

@@ -1,4 +1,6 @@
-"""Games from text, a million a second: a kernel follows the bytes, and what it cannot read goes to `game_notation`.
+"""Games from text: a kernel follows the bytes, and what it cannot read goes to `game_notation`.
+
+Parsing alone reaches some three million games of 3x3 a second.
 
 The kernel knows digits, column letters, blanks, `!`, comments, line ends and the rules of the board.  It stops at
 any line of which it cannot make a game; `game_notation.parse_line` then reads that line, or says what is wrong with it.
@@ -57,7 +59,7 @@ class Skipped(list[str]):
 
 @inlined
 def read_number(text: Any, position: Any, most: int) -> Any:
-    """(number, its digits, the byte behind it) of up to `most` digits at a byte; 0 and no digits if there are none."""
+    """(number, its digits, the byte after it) of up to `most` digits at a byte; 0 and no digits if there are none."""
     number, begin = np.int64(0), position
     sign = np.int64(text[position])
     while sign >= ZERO and sign <= NINE and position - begin < most:
@@ -69,22 +71,22 @@ def read_number(text: Any, position: Any, most: int) -> Any:
 
 @inlined
 def read_cell(text: Any, rules: Rules, position: Any) -> Any:
-    """(cell, its number or MANY if it has a name, the byte behind it) of a word; -1 for what is no cell."""
+    """(cell, its number or MANY if it has a name, the byte after it) of a word; -1 for what is no cell."""
     sign = np.int64(text[position])
     letter = sign | LOWER
     if letter < A or letter > Z:
-        number, digits, behind = read_number(text, position, DIGITS)
-        return number - rules.first if digits > 0 else np.int64(-1), number, behind
-    row, digits, behind = read_number(text, position + 1, 2)
+        number, digits, after = read_number(text, position, DIGITS)
+        return number - rules.first if digits > 0 else np.int64(-1), number, after
+    row, digits, after = read_number(text, position + 1, 2)
     plain = text[position + 1] != ZERO and row > 0 and row <= rules.rows and letter - A < rules.cols
-    return (row - 1) * rules.cols + letter - A if plain else np.int64(-1), np.int64(MANY), behind
+    return (row - 1) * rules.cols + letter - A if plain else np.int64(-1), np.int64(MANY), after
 
 
 @kernel
 def scan(text: Any, rules: Rules, found: CellGames, at: Any) -> bool:
     """Read games from `at[POSITION]` on, up to the end of the text; return whether it stopped before a line instead.
 
-    text: uint8, ends where a line ends.  found: the games, with room for a move for every other byte, written behind
+    text: uint8, ends where a line ends.  found: the games, with room for a move for every other byte, added to
     those that are there.  at: int64[4], see `POSITION`; on stopping the first byte of the line.
     """
     places, size = rules.places, text.shape[0]

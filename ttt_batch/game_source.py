@@ -48,7 +48,7 @@ class GameFile:
         self.size = self.read = 0
 
     def waits(self) -> bool:
-        """Whether somebody has yet to write what is read: a FIFO, a socket or a terminal."""
+        """Whether another program or person has yet to write what is read: a FIFO, a socket or a terminal."""
         mode = self._mode()
         return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or self.typed()
 
@@ -136,7 +136,7 @@ def _beginning(file: io.BufferedReader) -> bytes:
 
 
 def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """Cut text anew, so that each piece ends with a line's end."""
+    """Cut text so that each piece ends with a line's end."""
     rest, dropping = b"", False
     for block in blocks:
         text = rest + block

@@ -24,7 +24,7 @@ _AT_ONCE = 1 << 16
 class GamesWriter:
     """Writes games to a file as they are played; the file appears whole, when the `with` block ends without an error.
 
-    Nobody else may write the file meanwhile.  A disk that refuses games ends the recording, not the training: `failure`
+    No other process may write it meanwhile.  A disk that refuses games ends the recording, not the training: `failure`
     says why, from then on nothing is written, and the block ends with it.  If another program takes the name meanwhile,
     that stays as it is, and the games go into a new file beside it.
 

@@ -1,4 +1,4 @@
-"""Learning from given games, whoever played them."""
+"""Learning from given games, whichever players they are of."""
 
 from collections.abc import Callable, Iterable
 from contextlib import closing, nullcontext
@@ -35,7 +35,7 @@ from ttt_batch.wide import learn_wide
 class Learnt(NamedTuple):
     """How far learning from given games has come.
 
-    games: learnt from.  read, size: bytes read and to read; size is 0 if nobody knows.  seconds: since the start.
+    games: learnt from.  read, size: bytes read and to read; size is 0 if unknown.  seconds: since the start.
     """
 
     games: int
@@ -68,7 +68,7 @@ def learn_from(
     reason of each; the list's `total` says how many there were.
     cells_from: the number of the first cell, 0 (if not given) or 1.
     progress: called after every piece of about a megabyte.
-    out: the run file to write, which nobody else can write meanwhile; it may be that of `run`, with `overwrite`.
+    out: the run file to write, locked against other writers meanwhile; it may be that of `run`, with `overwrite`.
     warn: called with a line if the numbers seem to count from 1 although `cells_from` is not given, or another program
     replaces the run's file all the same, and the run goes into a new one beside it.
     options: those of `Config`, over the learner's defaults or the run's.
@@ -146,7 +146,9 @@ def given_config(learner: str | None, origin: Run | None, **options: Any) -> Con
     if origin is not None:
         check_origin(origin, config.learner, config.board, config.symmetry)
     if config.alpha_schedule.by_games:
-        raise UsageError(f"alpha {config.alpha} goes by the games of a run; give a number or 1/n for given games")
+        raise UsageError(
+            f"alpha {config.alpha} depends on the number of games of a run; give a number or 1/n for given games"
+        )
     return config
 
 

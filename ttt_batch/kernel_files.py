@@ -2,7 +2,7 @@
 
 Loading a kernel is unpickling it, which runs whatever its writer planted.  So nothing is read that others could have
 written, be it the file or a folder above it.  And what is damaged crashes LLVM, and with it the interpreter: a file
-begins with a digest of the rest, of its name and of its folder's name, and what does not fit is compiled anew.
+begins with a digest of the rest, of its name and of its folder's name, and what does not fit is compiled again.
 """
 
 import contextlib
@@ -129,7 +129,7 @@ def read_kernel(wished: Path, name: str) -> memoryview:
     try:
         content = memoryview(read_own(folder / name))
     except SharedError as error:
-        _say_once(f"{error.strerror}: it is not used, but compiled anew")
+        _say_once(f"{error.strerror}: it is not used, but compiled again")
         raise
     if content[:DIGEST_SIZE] != _digest(wished, name, content[DIGEST_SIZE:]):
         raise ValueError(f"{name} is damaged")

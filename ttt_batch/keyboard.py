@@ -69,7 +69,7 @@ SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.)?")
 
 
 class Keyboard:
-    """The keys of a terminal from entering to leaving; where there is none, nobody types.
+    """The keys of a terminal from entering to leaving; if there is none, no key ever comes.
 
     Keys are read without Enter and without an echo, and Ctrl-C stays a signal.  What was typed and never read is
     dropped in the end.  Only a program in the foreground asks for keys: another one would be stopped by the system.

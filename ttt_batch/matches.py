@@ -125,7 +125,7 @@ def play(
     """A run's agent in a seat, `first` or `second`, against a scripted player.
 
     games: 1 to 10**9.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.
-    agent: what `make_agent` makes of the run with these ties, if it is at hand.
+    agent: what `make_agent` makes of the run with these ties, if it is made already.
     Raises UsageError.  The run does not change.
     """
     games, seed = _checked(games, seed)

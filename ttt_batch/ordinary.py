@@ -35,7 +35,7 @@ def open_ordinary(path: Path) -> BufferedReader:
 def size_of(file: BufferedReader) -> int:
     """Bytes of an open file: as many as are worth reading, whatever is written to it meanwhile.
 
-    Python makes room for all that it is told to read, however little there is.
+    Python allocates all that it is asked to read, however little there is.
     """
     return os.fstat(file.fileno()).st_size
 

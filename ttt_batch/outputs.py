@@ -55,7 +55,7 @@ class Draft:
         self._path.replace(target)
 
     def close(self) -> None:
-        """Leave nothing temporary behind."""
+        """Remove what is temporary."""
         self._close()
         with suppress(OSError):
             self._path.unlink()

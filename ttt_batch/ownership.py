@@ -83,7 +83,7 @@ def private_folder(folder: Path) -> Path:
         with suppress(FileExistsError):
             if not place.is_dir():
                 place.mkdir(mode=0o700)
-    check_private(real)  # where all may write somebody else may have been faster
+    check_private(real)  # in a folder open to all, another user may have been faster
     return real
 
 

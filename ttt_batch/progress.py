@@ -20,7 +20,7 @@ from ttt_batch.training import Progress
 from ttt_batch.wording import counted
 
 RECENT_SECONDS, LEAST_SECONDS = 10.0, 0.5
-"""The time left is told from the speed of the last seconds, as soon as that many have passed."""
+"""The time left is estimated from the speed of the last seconds, as soon as that many have passed."""
 
 MEASURING_LINES = 6
 """Lines of progress that `bench` prints off a terminal, but for the last one."""
@@ -73,7 +73,7 @@ class Reporter:
         self._print(line)
 
     def _print(self, line: str) -> None:
-        """Print a line.  Whoever read it may have gone (`train 2>&1 | head`): the work goes on unseen."""
+        """Print a line.  If its reader has gone (`train 2>&1 | head`), the work goes on unseen."""
         if not self._quiet:
             tell(line)
 
@@ -187,7 +187,7 @@ class Reporter:
             self._say(point)
 
     def _show(self, progress: Progress, point: str) -> None:
-        """Draw the bar anew, and above it a recorded point, if there is one."""
+        """Redraw the bar, and above it a recorded point, if there is one."""
         # Imported here: rich takes a tenth of a second, which only a terminal needs.
         from rich.console import Group
         from rich.padding import Padding
@@ -217,7 +217,7 @@ class Reporter:
 def _live_display(renderable: Callable[[], Any] | None = None, *, moving: bool = True) -> Any:
     """A running display on standard error that leaves nothing when it stops.
 
-    moving: drawn anew ten times a second; else only where that is asked for.
+    moving: redrawn ten times a second; else only on request.
     """
     from rich.console import Console
     from rich.live import Live

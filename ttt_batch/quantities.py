@@ -14,7 +14,7 @@ Number = int | float | str
 UNITS = {"": 0, "k": 3, "m": 6, "g": 9, "b": 9, "t": 12}
 """Powers of ten; b is a billion."""
 
-# Commas and spaces separate groups of three alone: 1,5 is fifteen to nobody.
+# Commas and spaces separate groups of three alone: no reader takes 1,5 for fifteen.
 _DIGITS = r"\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+(?:_\d+)*|(?=\.\d)"
 _FORM = re.compile(
     rf"([+-]?(?:{_DIGITS})(?:\.\d*)?)(?:e([+-]?\d{{1,3}}))? ?([kmgbt%]?)",

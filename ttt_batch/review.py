@@ -19,7 +19,7 @@ class Knowing(Protocol):
     """What knows the truth behind moves: a run, for one."""
 
     def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
-        """By free cell the result of best play after the move there; None where nobody knows."""
+        """By free cell the result of best play after the move there; None if unknown."""
 
 
 class Slip(NamedTuple):
@@ -39,7 +39,7 @@ class Slip(NamedTuple):
 
 
 def prospects(knowing: Knowing, position: Position) -> dict[int, Prospect] | None:
-    """What each free cell leads to for the player to move, that move counted; None where nobody knows.
+    """What each free cell leads to for the player to move, that move counted; None if unknown.
 
     Empty for a final position.  Raises BoardError for a position that no game reaches.
     """
@@ -51,7 +51,7 @@ def prospects(knowing: Knowing, position: Position) -> dict[int, Prospect] | Non
 
 
 def review(knowing: Knowing, game: Game) -> list[Slip] | None:
-    """The moves of a game, finished or not, that gave something away, in order; None where nobody knows.
+    """The moves of a game, finished or not, that gave something away, in order; None if unknown.
 
     A move to an occupied cell loses at once.
     """
@@ -74,9 +74,9 @@ def review_text(
 ) -> list[str]:
     """A review in lines of at most `width` columns; `names` are the players', first and second."""
     if slips is None:
-        return textwrap.wrap(f"No review: nobody knows best play on {board.name}.", width)
+        return textwrap.wrap(f"No review: {board.name} has too many positions to solve.", width)
     if not slips:
-        return ["Nobody gave anything away."]
+        return ["No move gave anything away."]
     lines = ["What was given away:"]
     for slip in slips:
         who = f"{slip.ply + 1}. {MARKS[1 + slip.player]} {board.cell_name(slip.cell)} ({names[slip.player]})"

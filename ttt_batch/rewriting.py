@@ -16,7 +16,7 @@ Say = Callable[[str], None]
 
 
 def warn_python(line: str) -> None:
-    """Say a line as a Python warning, where nobody said how else."""
+    """Say a line as a Python warning, the default way to warn."""
     warnings.warn(line, RuntimeWarning, stacklevel=3)
 
 

@@ -115,7 +115,7 @@ class Run:
     fast they came about does not matter.
 
     tables: the learner's NamedTuple of arrays.  games: games learnt from.  interrupted: training was stopped early.
-    visits: float64, updates so far of every entry of the table; empty unless the step size goes by visits.
+    visits: float64, updates so far of every entry of the table; empty unless the step size depends on visits.
     background: float64[codes, cells], the whole table of an imported file, with rows that cannot occur; or None.
     goal: games that were asked for; 0 where nothing was.
     grown: the positions that play has come to, on a board too large to enumerate.
@@ -224,7 +224,7 @@ class Run:
 
     @functools.cached_property
     def soonest(self) -> Policy:
-        """Of that the soonest wins and latest losses, see `ties`.  Raises BoardError on a growing board."""
+        """The policy with ties `soonest`, see `ties`.  Raises BoardError on a growing board."""
         return soonest_policy(self.graph, self.policy, self.solution_in_plies)
 
     def position(self, position: str | int | Position) -> Position:
@@ -293,7 +293,7 @@ class Run:
     def candidates(self, position: str | int | Position, ties: Ties = "any") -> list[int]:
         """Cells that the agent may pick, each equally likely; `minimax-q` may name occupied ones.
 
-        ties: `any` of the moves that its rule may pick, or the `soonest` wins and latest losses of them, see `ties`.
+        ties: `any` of the moves that its rule may pick, or `soonest`, of them the quickest wins and longest losses.
         Raises BoardError, and UsageError for other ties.
         """
         ties = check_ties(ties)
@@ -304,9 +304,9 @@ class Run:
         return cells if ties == "any" else soonest_cells(self, self.position(position), cells)
 
     def leaves(self, line: list[int], seat: int) -> int | None:
-        """Where an agent in `seat` (0 or 1) that may play a game by its rule leaves it with the soonest of its moves.
+        """How many moves of `line` an agent in `seat` (0 or 1) follows with ties `soonest`; None if all.
 
-        line: the game's cells.  Return how many of them it follows before; None where it may follow all.
+        line: the cells of a game that the agent may play by its rule.
         """
         marks: Position = (EMPTY,) * self.board.cells
         for ply, cell in enumerate(line):

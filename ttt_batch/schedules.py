@@ -85,7 +85,9 @@ def parse_schedule(name: str, value: float | str, *, positive: bool) -> Schedule
     text = value.replace(" ", "")
     if match := re.fullmatch(r"1/n(?:\^(.+))?", text, re.IGNORECASE):
         if not positive:
-            raise UsageError(f"{name} {quoted(value)}: only alpha can go by visits; give a number or 0.3->0.01:linear")
+            raise UsageError(
+                f"{name} {quoted(value)}: only alpha can depend on visits; give a number or 0.3->0.01:linear"
+            )
         power = _number(name, match[1] or "1", True)
         return Schedule(VISITS, 1.0, 1.0, power)
     if match := re.fullmatch(r"(.+)->(.+):(\w+)", text):

@@ -155,7 +155,7 @@ def make_agent(run: Run, ties: Ties = "any") -> Agent:
     if ties == "soonest":
         solution = ends_alone(grown.graph.outcome)
         if run.grown is None:
-            n_open = run.graph.first_edge.size - 1  # the same rows in both graphs, and behind them the ends of games
+            n_open = run.graph.first_edge.size - 1  # the same rows in both graphs, then the ends of games
             solution[:n_open] = run.solution_in_plies[:n_open]
     return Agent(grown.tables, grown.graph, grown.growth, run.learner.choice, run.worth, chosen, solution)
 

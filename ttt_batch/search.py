@@ -207,7 +207,7 @@ def search(run: Run, seat: str, *, budget: Number = BUDGET, ties: Ties = "any", 
     """Look for a game that a run's agent can lose in a seat, `first` or `second`.
 
     budget: positions to enter at most, 1 to 500,000,000; each takes 16 to 32 bytes.
-    ties: as for `Run.candidates`.  agent: what `make_agent` makes of the run with these ties, if it is at hand.
+    ties: as for `Run.candidates`.  agent: what `make_agent` makes of the run with these ties, if it is made already.
     Raises UsageError.  The run does not change.
     """
     budget, number = whole("budget", budget, 1, MAX_BUDGET), seat_number(seat)

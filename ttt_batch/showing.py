@@ -194,7 +194,7 @@ def best_play(run: Run, position: Position) -> tuple[int, ...]:
 
 
 def best_moves(run: Run, position: Position) -> list[int]:
-    """The best replies on an enumerated board: moves that keep the result, and win soonest or lose latest.
+    """The best replies on an enumerated board: moves that keep the result, of wins the quickest, of losses the longest.
 
     None at the end of a game.  Raises BoardError.
     """

@@ -43,7 +43,7 @@ class Playing(Protocol):
         """Its value of each free cell for the player to move; NaN where it has never been."""
 
     def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
-        """By free cell the result of best play after the move there; None where nobody knows."""
+        """By free cell the result of best play after the move there; None if unknown."""
 
 
 def softmax_shares(values: Mapping[int, float], temperature: float) -> dict[int, float]:
@@ -67,7 +67,7 @@ class Weakened:
     level: share of moves by its own rule, 0 to 1 or a percentage; the others are drawn by softmax over its values.
     epsilon: share of moves to any free cell, 0 to 1; it comes first.
     rng: what these are drawn with; the caller draws among `candidates` as ever, and may use the same.
-    ties: `any` of the moves that its own rule may pick, or the `soonest` wins and latest losses of them, see `ties`.
+    ties: `any` of the moves that its own rule may pick, or `soonest`, of them the quickest wins and longest losses.
 
     Raises UsageError for a level or an epsilon outside 0 to 1, and for other ties.
     """

@@ -1,13 +1,13 @@
-"""Ties broken by the truth: of the moves that an agent's rule may pick, the soonest win or the latest loss.
+"""Ties broken by the truth: of the moves that an agent's rule may pick, the quickest win or the longest loss.
 
 To a table every win may be worth the same, however late it comes, so its rule may pass up a win in one.  A rule of play
 on top of it says what becomes of the moves that it may pick:
 
     any       all of them stay candidates
-    soonest   if one of them truly wins, those that win soonest; if all truly lose, those that lose latest; else all
+    soonest   if one of them truly wins, the quickest wins; if all truly lose, the longest losses; else all
 
-The numbers of `graph.solve_in_plies`, seen by the mover, put wins above draws above losses, soon wins above late ones
-and late losses above soon ones.  So `soonest` keeps the highest, but all where the highest is 0, a draw.  On a board
+The numbers of `graph.solve_in_plies`, seen by the mover, put wins above draws above losses, quick wins above long ones
+and long losses above quick ones.  So `soonest` keeps the highest, but all where the highest is 0, a draw.  On a board
 too large to enumerate only ends of games are known and all else is 0, which leaves wins in one; on misère boards, where
 no move wins at once, it changes nothing.
 
@@ -33,21 +33,21 @@ Ties = Literal["soonest", "any"]
 TIES: tuple[Ties, ...] = get_args(Ties)
 
 MEANING: dict[Ties, str] = {
-    "soonest": "the soonest win or latest loss among its rule's moves (--ties soonest)",
+    "soonest": "the quickest true win or longest true loss it may pick (--ties soonest)",
     "any": "any move that its rule may pick (--ties any)",
 }
-"""What the agent plays, in words that fit on a line behind `ties: `."""
+"""What the agent plays, in words that fit on a line of 80 columns after `ties:`."""
 
 
 class Knowing(Protocol):
-    """What knows a board, and the truth behind its moves: a run, for one."""
+    """What knows a board, and the true result of its moves: a run, for one."""
 
     @property
     def board(self) -> Board:
         """The board."""
 
     def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
-        """By free cell the result of best play after the move there; None where nobody knows."""
+        """By free cell the result of best play after the move there; None if unknown."""
 
 
 def check_ties(name: str) -> Ties:

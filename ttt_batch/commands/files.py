@@ -86,7 +86,11 @@ def export_(
     ] = None,
     player: Annotated[
         str | None,
-        typer.Option(metavar="first|second", help="Whose values go into one file.", autocompletion=offering(*SEATS)),
+        typer.Option(
+            metavar="first|second",
+            help="With one file: the player whose values it holds.",
+            autocompletion=offering(*SEATS),
+        ),
     ] = None,
     ties: Annotated[
         str | None,
@@ -147,7 +151,11 @@ def import_(
     ] = None,
     player: Annotated[
         str | None,
-        typer.Option(metavar="first|second", help="Whose file a single one is.", autocompletion=offering(*SEATS)),
+        typer.Option(
+            metavar="first|second",
+            help="With one file: the player whose values it holds.",
+            autocompletion=offering(*SEATS),
+        ),
     ] = None,
     board: Annotated[
         str,
@@ -187,7 +195,7 @@ def import_(
 
 
 def _new_names(path: Path, to: str, player: str | None) -> list[str]:
-    """Names of the files of a table that nobody has named: after its run, and a player each where there are two."""
+    """New names for the files of a table: after its run, and a player each if there are two."""
     from ttt_batch.formats import format_named
 
     if to == "html":

@@ -129,7 +129,10 @@ def tournament(
     ],
     games: Annotated[
         str | None,
-        typer.Option(metavar="N", help="Play so many games a meeting.  [default: exact results; 1000 on large boards]"),
+        typer.Option(
+            metavar="N",
+            help="Play N games a meeting.  [default: exact results; 1000 on boards too large to enumerate]",
+        ),
     ] = None,
     seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of these games.  [default: 0]")] = None,
     ties: TiesRule = "any",
@@ -137,7 +140,7 @@ def tournament(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Let agents meet, all against all in both seats: exactly where the board's positions are all known.
+    """Play agents against each other, all pairs in both seats; exact unless the board is too large to enumerate.
 
     Files that cannot be opened are named, and the others play if they are two or more; the status is 1 then.
     """

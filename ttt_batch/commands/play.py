@@ -119,8 +119,8 @@ def play(
                 pupil = Lessons(agent, out or path, overwrite=out is None, command=command_line(), warn=later.append)
             if learn and out is None and agent.config.engine != "given":
                 tell(
-                    "ttt-batch: after a lesson this is a run of given games, which train --resume does not go on with; "
-                    "--out FILE leaves RUN as it is"
+                    "ttt-batch: after an update this is a run of given games, which train --resume does not go on "
+                    "with; --out FILE leaves RUN as it is"
                 )
         terminal.play(
             pupil or agent,

@@ -60,15 +60,16 @@ def train(
     ] = None,
     alpha: Annotated[
         str | None,
-        typer.Option(metavar="SHARE", help="Step size, above 0 up to 1, or 0.3->0.01:linear (or :exp), 1/n, 1/n^0.8."),
+        typer.Option(metavar="NUMBER", help="Step size, above 0 up to 1, or 0.3->0.01:linear (or :exp), 1/n, 1/n^0.8."),
     ] = None,
-    gamma: Annotated[str | None, typer.Option(metavar="SHARE", help="Discount, 0 to 1.")] = None,
+    gamma: Annotated[str | None, typer.Option(metavar="NUMBER", help="Discount, 0 to 1.")] = None,
     draw_worth: DrawWorth = None,
     batch: Annotated[
         str | None,
         typer.Option(
             metavar="N|auto",
-            help="Games played with the same tables; auto grows with the games played.  [default: auto; 1 on 5x5]",
+            help="Games played with the same tables; auto grows with the games played.  "
+            "[default: auto; 1 on boards too large to enumerate]",
         ),
     ] = None,
     engine: Annotated[
@@ -109,9 +110,10 @@ def train(
             metavar="RUN", help="Go on with a run, as if it had never ended, in the same file.", callback=found
         ),
     ] = None,
-    more: Annotated[str | None, typer.Option(metavar="N", help="With --resume: so many games more.")] = None,
+    more: Annotated[str | None, typer.Option(metavar="N", help="With --resume: N more games.")] = None,
     until: Annotated[
-        str | None, typer.Option(metavar="N", help="With --resume: up to N games; what was first asked for by default.")
+        str | None,
+        typer.Option(metavar="N", help="With --resume: N games in all.  [default: the number first asked for]"),
     ] = None,
     fork: Annotated[
         bool, typer.Option("--fork", help="With --resume and --out: a run of its own, with other settings if given.")
@@ -245,8 +247,10 @@ def learn_from(
     run: Annotated[
         Path | None, typer.Option(metavar="RUN", help="A run to go on from, with its options.", callback=found)
     ] = None,
-    alpha: Annotated[str | None, typer.Option(metavar="SHARE", help="Step size, or 1/n by visits.")] = None,
-    gamma: Annotated[str | None, typer.Option(metavar="SHARE", help="Discount, 0 to 1.")] = None,
+    alpha: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Step size, above 0 up to 1, or 1/n, n the visits.")
+    ] = None,
+    gamma: Annotated[str | None, typer.Option(metavar="NUMBER", help="Discount, 0 to 1.")] = None,
     draw_worth: DrawWorth = None,
     board: Annotated[
         str | None,
@@ -257,12 +261,14 @@ def learn_from(
     cells_from: Annotated[
         str | None, typer.Option(metavar="0|1", help="The number of the first cell in GAMES.  [default: 0]")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Run file to write.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Run file to write; a new name if not given.")
+    ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Learn from given games: cells from 0 or names such as b2, ! behind an exploratory move, # before a comment."""
+    """Learn from given games: cells from 0 or names such as b2, ! after an exploratory move, # before a comment."""
     from ttt_batch import given
     from ttt_batch.console import tell
     from ttt_batch.game_source import GameFile
@@ -325,7 +331,7 @@ def _origin(path: Path | None, learner: str, board: str, trust: bool) -> "Run | 
 
 
 def _ask_for_file(failure: Exception) -> Path | None:
-    """Another file for a run that could not be written; None where nobody is there to ask, or wants to."""
+    """Another file for a run that could not be written; None if no person can be asked, or wants to give one."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
     from ttt_batch.console import tell

@@ -1,7 +1,7 @@
 """How a command line is read: values as they were typed, and one line in our words for whatever cannot be read.
 
 Every option is text, a path or a switch.  What the text stands for is read where it is used, by the readers that Python
-calls share (`quantities`, `naming`), so nobody else's wording comes up.  typer reads even text with pydantic, which
+calls share (`quantities`, `naming`), so no library's wording comes up.  typer reads even text with pydantic, which
 takes 0.04 s to load; `Command` takes it as it is.
 """
 

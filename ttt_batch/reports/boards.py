@@ -58,7 +58,7 @@ def boards_text(entries: list[Entry]) -> str:
             *lines,
             "",
             "Any ROWSxCOLUMNSxK of up to 36 cells can be played;",
-            "ttt-batch boards 4x4x3 counts one anew.",
+            "ttt-batch boards 4x4x3 counts and solves one.",
             "Boards grown in play take what --max-memory gives them,",
             f"{_size(memory_to_use())} if it is not given.",
         ]
@@ -83,4 +83,4 @@ def board_text(entry: Entry) -> str:
 
 def _variant(entry: Entry) -> str:
     exact = "; a longer line does not count" if entry.board.exact else ""
-    return exact + ("; whoever makes a line loses" if entry.board.misere else "")
+    return exact + ("; the player who completes a line loses" if entry.board.misere else "")

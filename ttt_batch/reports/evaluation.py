@@ -72,13 +72,13 @@ def _title(run: Run, name: str) -> str:
 
 
 def _beaten(run: Run, seat: str, line: list[int], ties: Ties) -> list[str]:
-    """That an agent can be beaten in a seat, how, and where `play`, whose ties are others, does not go that way."""
+    """That an agent can be beaten in a seat, how, and where `play`, whose ties are `soonest`, leaves that line."""
     lines = [f"can be beaten as {seat}:", *line_of_play(run.board, line)]
     followed = run.leaves(line, SEATS.index(seat)) if ties == "any" else None
     if followed is not None:
         left = moves_text(run.board, line[: followed + 1]).split()[-1]
-        why = "it takes the soonest win or the latest loss"
-        lines += [f"  play leaves this line before {left}: {why};", "  --ties soonest judges that", ""]
+        why = "it takes the quickest win or the longest loss"
+        lines += [f"  play leaves this line before {left}: {why};", "  to judge that: --ties soonest", ""]
     return lines
 
 

@@ -92,7 +92,7 @@ def _summary(shown: Shown) -> list[str]:
         rows += [("ties", MEANING[shown.ties]), ("agent", _choice(shown))]
         best = [move.name for move in shown.moves if move.best]
         if best:
-            why = {"win": " (win soonest)", "draw": "", "loss": " (lose latest)"}
+            why = {"win": " (quickest win)", "draw": "", "loss": " (longest loss)"}
             rows.append(("best", " ".join(best) + why[_result(shown)]))
     keyed = [(key if number == 0 else "", line) for key, text in rows for number, line in enumerate(_parts(text))]
     return [f"{key:<8}{line}" for key, line in keyed]
@@ -144,7 +144,7 @@ def _table(shown: Shown) -> list[str]:
             + (f"   {_truth(move)}" if known else "")
         )
     if not shown.counted:
-        lines += ["", "visits are counted only where the step size goes by them: --alpha 1/n"]
+        lines += ["", "visits are counted only if the step size depends on them (--alpha 1/n)"]
     return lines
 
 
@@ -161,7 +161,7 @@ def _line(shown: Shown) -> list[str]:
         return []
     blocks = pictures(shown.board, shown.position, shown.line)
     moves = moves_text(shown.board, shown.line, shown.player)
-    head = "best play from here, the lowest cell of equals each time:"
+    head = "best play from here, of equal moves the lowest cell:"
     return ["", head, *_folded(moves, "  "), *_fitting(blocks)]
 
 

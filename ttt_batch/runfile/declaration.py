@@ -185,8 +185,8 @@ def format_documentation() -> str:
     lines = [
         f"{FILE_TYPE}, format {FORMAT[0]}.{FORMAT[1]}",
         "",
-        f"An HDF5 file behind {USER_BLOCK} bytes of text: the line above, the SHA-256 digest of everything",
-        "behind the text, and the length of the whole file.  HDF5 libraries skip the text by themselves.",
+        f"HDF5 after a {USER_BLOCK}-byte header of text: the line above, the SHA-256 digest of everything",
+        "after the text, and the length of the whole file.  HDF5 libraries skip the text by themselves.",
         "",
         "Attributes of the root:",
         f'  file_type       "{FILE_TYPE}"',

@@ -22,7 +22,7 @@ class Hints(NamedTuple):
     """What is known of the moves of a position.
 
     values: the agent's value of free cells for the player to move, NaN or left out where it has never been.
-    truths: what each free cell truly leads to; None where nobody knows.
+    truths: what each free cell truly leads to; None if unknown.
     """
 
     values: Mapping[int, float]

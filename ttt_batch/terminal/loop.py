@@ -1,7 +1,7 @@
 """The loop of a person's games against an agent: rules, score, lessons, records and reviews, for any face.
 
 `play_games` is a generator that tells its face what happens and yields a `Question` wherever the person has to answer;
-whoever drives it sends the answer, as read by the question itself.  So one loop serves a face that waits for a line and
+its driver sends the answer, as read by the question itself.  So one loop serves a face that waits for a line and
 one that is called for every key.
 """
 
@@ -36,7 +36,7 @@ class Pupil(Protocol):
         """
 
     def undo(self) -> bool:
-        """Forget the last lesson; return False where there is none.  Raises TttBatchError where it could not."""
+        """Forget the last update; return False where there is none.  Raises TttBatchError where it could not."""
 
 
 def play_games(
@@ -132,7 +132,7 @@ def play_game(
                 return Result.LEFT, game
     face.show(game)
     if game.forfeited:
-        face.tell("Agent chose an occupied cell and loses.")
+        face.tell("The agent chose an occupied cell and loses.")
     result = result_of(game, person)
     face.tell(result.value)
     return result, game
@@ -168,8 +168,8 @@ def _ask_again(face: Face, game: Game, usual: int, pupil: Pupil | None) -> Gener
     while True:
         match (yield question):
             case Command.UNDO if pupil is not None:
-                with _telling(face, "The last lesson stays."):
-                    face.tell("The last lesson is undone." if pupil.undo() else "There is no lesson to undo.")
+                with _telling(face, "The last update stays."):
+                    face.tell("The last update is undone." if pupil.undo() else "There is no update to undo.")
             case Command.REPLAY:
                 face.replay(game)
             case Command.HELP:
@@ -181,7 +181,7 @@ def _ask_again(face: Face, game: Game, usual: int, pupil: Pupil | None) -> Gener
 
 
 def _review(agent: Agent, game: Game, face: Face, person: int) -> None:
-    """Say who gave what away in a finished game, where anybody knows."""
+    """Say who gave what away in a finished game, if that is known."""
     slips = review(agent, game)
     if slips is not None:
         names = ("you", "agent") if person == 0 else ("agent", "you")
@@ -189,12 +189,12 @@ def _review(agent: Agent, game: Game, face: Face, person: int) -> None:
 
 
 @contextlib.contextmanager
-def _telling(face: Face, behind: str = "") -> Iterator[None]:
-    """Say what could not be done, and `behind` it what follows from that, and go on: the next game may fare better."""
+def _telling(face: Face, then: str = "") -> Iterator[None]:
+    """Say what could not be done, then what follows from that, and go on: the next game may fare better."""
     try:
         yield
     except TttBatchError as error:
-        face.tell(str(error), *([behind] if behind else []))
+        face.tell(str(error), *([then] if then else []))
 
 
 def _teach(pupil: Pupil, game: Game, face: Face) -> None:

@@ -162,7 +162,7 @@ class View:
             words = [key for key in answer.keys if key.startswith(text.lower()) and key != text.lower()]
             self._rests = [[*word[len(text) :], "enter"] for word in words]
         if isinstance(answer, int):
-            self._cursor = answer  # so that an Enter behind a cell typed, where none was needed, takes no other
+            self._cursor = answer  # so that an Enter after a typed cell, where none was needed, takes no other
         return answer
 
     # --- what there is to see --------------------------------------------------------------------------------
@@ -283,5 +283,5 @@ class View:
 def _replay_said(moves: int) -> str:
     """What a replay says, from its beginning to its end."""
     if not moves:
-        return "Nobody has moved yet; Enter goes back."
+        return "No move yet; Enter goes back."
     return f"The game so far, {counted(moves, 'move')}: right is the next one, Enter goes back to the game."

@@ -70,10 +70,9 @@ def _introduction(run: Run) -> str:
 
 def _rules(board: Board) -> str:
     """How the game is won and lost, in a sentence."""
-    row = f"{board.k} in a row" if board.k > 1 else "a single mark"
-    kinds = ", column or diagonal" if board.k > 1 else ""
-    exact = f" (exactly {board.k}: longer lines count for nothing)" if board.exact else ""
-    return f"Whoever gets {row}{kinds} {'loses' if board.misere else 'wins'}{exact}."
+    line = f"completes a line of {board.k} (row, column or diagonal)" if board.k > 1 else "makes a mark"
+    exact = "; longer lines count for nothing" if board.exact else ""
+    return f"The player who first {line} {'loses' if board.misere else 'wins'}{exact}."
 
 
 def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
@@ -91,7 +90,7 @@ def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
         ("Source", run.learner.source),
         ("Update", run.learner.rule),
         ("Greedy moves", choice_text(run.learner)),
-        ("Among several", EQUALS[ties]),
+        ("Ties", EQUALS[ties]),
         ("Games", f"{run.games:,}{duration}"),
         ("Opponent", f"{opponent}{seat}" or "itself"),
         ("Seed", str(config.seed)),

@@ -8,7 +8,7 @@
 const hints = (() => {
   const { make } = parts;
   const WORDS = { 1: "win", 0: "draw", "-1": "loss" }; // results for who moves
-  const TINT = 26; // per cent of colour behind the best and the worst value, on which every text can be read
+  const TINT = 26; // per cent of background colour for the best and the worst value, on which every text can be read
   const SIGNS = { 1: "▲", 0: "■", "-1": "▼" };
 
   function valueText(value, scale) {
@@ -38,7 +38,7 @@ const hints = (() => {
     return hint;
   }
 
-  /** The colour behind a value and how much of it: a win's above the middle of the scale, a loss's below. */
+  /** The background colour of a value and how much of it: a win's above the middle of the scale, a loss's below. */
   function tint({ value }, scale) {
     if (value === undefined || Number.isNaN(value)) return null;
     const middle = (scale.low + scale.high) / 2;
