@@ -350,7 +350,7 @@ def test_an_agent_that_chooses_an_occupied_cell_loses(person):
     score, text = session("5;q" if person == 0 else "1;q", FakeAgent(choose=lambda position: [4]), person)
     assert score == Score(wins=1)
     assert "The agent plays 5.\n" in text
-    assert "The agent chose an occupied cell and loses.\nYou win.\nScore: You 1, agent 0, draws 0.\n" in text
+    assert "The agent chose a taken cell and loses.\nYou win.\nScore: You 1, agent 0, draws 0.\n" in text
 
 
 def test_the_agent_draws_evenly_among_its_candidates_and_the_seed_fixes_it():

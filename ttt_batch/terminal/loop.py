@@ -132,7 +132,7 @@ def play_game(
                 return Result.LEFT, game
     face.show(game)
     if game.forfeited:
-        face.tell("The agent chose an occupied cell and loses.")
+        face.tell("The agent chose a taken cell and loses.")
     result = result_of(game, person)
     face.tell(result.value)
     return result, game
