@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -88,10 +89,37 @@ def test_a_list_of_other_numbers_or_another_board_is_refused(runs: dict[str, Run
         import_tables([path], "td", board="4x4x3")
 
 
+@pytest.mark.parametrize("learner", ["td", "backward-q"])
+@pytest.mark.parametrize("form", ["npz", "json", "parquet"])
+def test_a_list_of_other_rules_is_refused(form: str, learner: str, tmp_path: Path) -> None:
+    """Misere tic-tac-toe has the very positions of the plain one."""
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    run = ttt.train(200, board="2x2x2-misere", learner=learner)
+    path = tmp_path / f"table.{form}"
+    export_run(run, form, [path])
+    if form == "json":
+        path.write_text(path.read_text().replace("2x2x2-misere", "2x2x2"))
+    same_positions = r"end otherwise under this board's rules, OXX\. for one: second wins in the table, first wins here"
+    with pytest.raises(FormatError, match=rf"table\.{form}: .*{same_positions if form != 'parquet' else 'not 2x2x2'}"):
+        import_tables([path], learner, board="2x2x2")
+    if form != "json":
+        assert bytes_of(import_tables([path], learner, board=run.board).tables) == bytes_of(run.tables)
+
+
+def test_a_list_need_not_say_how_games_end(runs: dict[str, Run], tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    export_run(runs["td"], "json", [path])
+    path.write_text(re.sub(r'"outcome": "[a-z ]*", ', "", path.read_text()))
+    assert "outcome" not in path.read_text()
+    assert bytes_of(import_tables([path], "td").tables) == bytes_of(runs["td"].tables)
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
         (lambda text: text[:-20], "is no JSON"),
+        (lambda text: text.replace('"unfinished"', '"going on"', 1), "outcome 'going on' is none of unfinished, first"),
         (lambda text: "[" * 100_000, "is no JSON"),
         (lambda text: "[]", "no list of states"),
         (lambda text: text.replace('"code": 1,', '"code": 1.5,'), "1.5 is not a whole number"),

@@ -22,6 +22,10 @@ OUTCOMES = ("unfinished", "first wins", "second wins", "draw")
 """Names of `to_move` and `outcome` in files that hold text."""
 
 
+UNSAID = -1
+"""The outcome of a state in a file that does not say it."""
+
+
 class FormatError(TttBatchError):
     """A table cannot be read or written; one line: file, what is wrong, value, limit, remedy."""
 
@@ -48,7 +52,8 @@ class ActionTable:
 class Listing:
     """The positions that occur, for programs that go on from there.
 
-    code: int64[S].  outcome: int8[S], see `board`.  best: bool[S, cells], the cells that a greedy agent may pick.
+    code: int64[S].  outcome: int8[S], see `board`, or UNSAID.
+    best: bool[S, cells], the cells that a greedy agent may pick.
     Exactly one of value: float64[P, S] and q: float64[S, cells]; nan where the table has no entry.
     """
 

@@ -8,7 +8,7 @@
 agent may pick.
 `to_move` is null where the game is over.  With action values, `q` is a list with a number for each cell instead of
 `value`.  What the table has no entry for is null.  Of all this, reading needs the board's name at the top and each
-state's code with its value or action values.
+state's code with its value or action values; an outcome that is there must be that of this board.
 """
 
 import json
@@ -21,6 +21,7 @@ from ttt_batch.board import Board
 from ttt_batch.formats.base import (
     OUTCOMES,
     TO_MOVE,
+    UNSAID,
     Format,
     FormatError,
     Listing,
@@ -64,7 +65,7 @@ def decode(content: bytes, board: Board) -> Listing:
         raise FormatError(f"the file is no JSON ({' '.join(str(error).split())[:80]}); export it again") from None
     states = whole.get("states") if isinstance(whole, dict) else None
     if not isinstance(states, list) or not all(isinstance(state, dict) for state in states):
-        raise FormatError("the file has no list of states; name one that export --to json wrote")
+        raise FormatError("the file has no list of states; name one that was exported as json")
     check_board(str(whole.get("board", "")), board)
     actions = bool(states) and "q" in states[0]
     codes = [_whole(state.get("code"), 3**board.cells, number) for number, state in enumerate(states)]
@@ -78,10 +79,19 @@ def decode(content: bytes, board: Board) -> Listing:
             raise FormatError(f"state {number}: best {listed!r:.40} is no list of cells; export the table again")
         for cell in listed:
             best[number, _whole(cell, board.cells, number)] = True
-        if state.get("outcome") in OUTCOMES:
-            outcome[number] = OUTCOMES.index(state["outcome"])
+        outcome[number] = _outcome(state, number)
     code = np.array(codes, dtype=np.int64)
     return Listing(code, outcome, best, None if actions else table.T, table if actions else None)
+
+
+def _outcome(state: dict[str, Any], number: int) -> int:
+    """The outcome of a state, UNSAID where the file has none."""
+    found = state.get("outcome")
+    if found is None:
+        return UNSAID
+    if found not in OUTCOMES:
+        raise FormatError(f"state {number}: outcome {found!r:.40} is none of {', '.join(OUTCOMES)}; fix the entry")
+    return OUTCOMES.index(found)
 
 
 def _whole(value: Any, end: int, state: int) -> int:

@@ -52,7 +52,7 @@ def decode(content: bytes, board: Board) -> Listing:
         raise FormatError(f"the file holds no arrays ({' '.join(str(error).split())[:80]}); export it again") from None
     needed = {"rows_cols_k", "code", "outcome", "best", *(["q"] if "q" in found else ["value_first", "value_second"])}
     if lacking := sorted(needed - set(found)):
-        raise FormatError(f"the file lacks the array {lacking[0]}; name one that export --to npz wrote")
+        raise FormatError(f"the file lacks the array {lacking[0]}; name one that was exported as npz")
     shape = found["rows_cols_k"].ravel().tolist()
     if shape != [board.rows, board.cols, board.k]:
         check_board("x".join(map(str, shape)), board)

@@ -69,7 +69,7 @@ def decode(content: bytes, board: Board) -> Listing:
     names = [f"q{cell}" for cell in range(board.cells)] if actions else ["value_first", "value_second"]
     lacking = [name for name in ("code", "outcome", "best", *names) if table.column_names.count(name) != 1]
     if lacking:
-        raise FormatError(f"the file lacks column {lacking[0]}; name one that export --to parquet wrote")
+        raise FormatError(f"the file lacks column {lacking[0]}; name one that was exported as parquet")
     try:
         numbers = np.array([table[name].cast(pa.float64()).to_numpy() for name in names], dtype=np.float64)
         code = table["code"].cast(pa.int64()).to_numpy()

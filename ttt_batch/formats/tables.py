@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.board import Board
-from ttt_batch.formats.base import ActionTable, FormatError, Listing, ValueTable, marks_of, texts_of
+from ttt_batch.formats.base import (
+    OUTCOMES,
+    UNSAID,
+    ActionTable,
+    FormatError,
+    Listing,
+    ValueTable,
+    marks_of,
+    texts_of,
+)
 from ttt_batch.graph import Graph, rows_of_edges
 
 
@@ -90,7 +99,7 @@ def of_classes(table: Listing, board: Board) -> bool:
 
 
 def _rows_of(graph: Graph, table: Listing) -> NDArray[np.int64]:
-    """The row of every state of a list.  Raises FormatError where one does not occur."""
+    """The row of every state of a list.  Raises FormatError where one does not occur, or ends otherwise."""
     order = np.argsort(graph.code)
     at = np.minimum(np.searchsorted(graph.code, table.code, sorter=order), order.size - 1)
     rows: NDArray[np.int64] = order[at]
@@ -101,7 +110,21 @@ def _rows_of(graph: Graph, table: Listing) -> NDArray[np.int64]:
             f"{foreign.size:,} of the table's positions do not occur in play, {text} for one; "
             "give the table's own board"
         )
+    # Boards of other rules may have the very same positions: a finished line wins on one and loses on the other.
+    differing = np.flatnonzero((table.outcome != graph.outcome[rows]) & (table.outcome != UNSAID))
+    if differing.size:
+        first = differing[:1]
+        text = texts_of(table.code[first], table.best.shape[1])[0]
+        here, there = (_outcome_text(outcome[0]) for outcome in (graph.outcome[rows[first]], table.outcome[first]))
+        raise FormatError(
+            f"{differing.size:,} of the table's positions end otherwise under this board's rules, {text} for one: "
+            f"{there} in the table, {here} here; give the table's own board, such as 3x3-misere"
+        )
     return rows
+
+
+def _outcome_text(outcome: int) -> str:
+    return OUTCOMES[outcome] if 0 <= outcome < len(OUTCOMES) else f"outcome {outcome}"
 
 
 def _check_complete(graph: Graph, q: NDArray[np.float64], cells: int) -> None:
