@@ -21,7 +21,7 @@ HOLD = (
     "import sys, time; from pathlib import Path; from ttt_batch import lock; "
     "exec(sys.argv[2]); lock.Lock(Path(sys.argv[1])).acquire(); print('held', flush=True); time.sleep(100)"
 )
-NO_LOCKS = "lock._locked = lambda descriptor: None"
+NO_LOCKS = "lock.locked = lambda descriptor: None"
 
 
 @pytest.fixture(params=[True, False], ids=["locks", "no locks"])
@@ -29,7 +29,7 @@ def locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> An
     """With the system's file locks and without; says how another process is to do the same."""
     if request.param:
         return "pass"
-    monkeypatch.setattr(lock_module, "_locked", lambda descriptor: None)
+    monkeypatch.setattr(lock_module, "locked", lambda descriptor: None)
     return NO_LOCKS
 
 
@@ -150,6 +150,6 @@ def test_an_interrupt_while_it_is_given_back_leaves_no_lock(tmp_path: Path, monk
 
     target = tmp_path / "run.h5"
     with pytest.raises(KeyboardInterrupt), Lock(target):
-        monkeypatch.setattr("ttt_batch.lock._same", interrupted)
+        monkeypatch.setattr("ttt_batch.lock.is_same", interrupted)
     assert list(tmp_path.iterdir()) == []
     Lock(target).acquire()

@@ -13,9 +13,7 @@ from pathlib import Path
 
 from ttt_batch import files
 from ttt_batch.errors import RunFileError, TakenError
-from ttt_batch.files import is_same as _same
-from ttt_batch.files import locked as _locked
-from ttt_batch.files import reason, shown
+from ttt_batch.files import is_same, locked, reason, shown
 
 _TRIES = 20
 """How often to look again, 10 ms apart, where a lock is in the way whose process is gone: another removes it too."""
@@ -56,7 +54,7 @@ class Lock:
         if self._descriptor is None:
             return
         with suppress(OSError):
-            if _same(self._descriptor, self.path):
+            if is_same(self._descriptor, self.path):
                 self.path.unlink()
         descriptor, self._descriptor = self._descriptor, None
         os.close(descriptor)
@@ -68,7 +66,7 @@ class Lock:
         descriptor = files.create(temporary)
         try:
             os.write(descriptor, text.encode())
-            _locked(descriptor)
+            locked(descriptor)
             files.rename_new(temporary, self.path)
         except (FileExistsError, FileNotFoundError) as exc:  # its holder may clear our temporary file away
             os.close(descriptor)
@@ -95,12 +93,12 @@ class Lock:
             return False
         try:
             content = os.read(descriptor, 4096).decode(errors="replace")
-            locked = _locked(descriptor)
-            if locked is not True and (_lives(content) or last):
+            free = locked(descriptor)
+            if free is not True and (_lives(content) or last):
                 raise self._held(content)
-            if locked and _same(descriptor, self.path):
+            if free and is_same(descriptor, self.path):
                 self.path.unlink()
-            if locked is None:
+            if free is None:
                 self._remove(content)
         finally:
             os.close(descriptor)
