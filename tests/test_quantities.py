@@ -2,6 +2,7 @@
 
 import pytest
 
+from ttt_batch.config import make_config
 from ttt_batch.errors import UsageError
 from ttt_batch.quantities import exact_number, real, share, whole
 
@@ -97,3 +98,12 @@ def test_only_shares_are_percentages():
         real("pace", "50%", "seconds")
     assert real("pace", "1.5", "seconds") == 1.5
     assert exact_number("50%") is None and exact_number("50%", shares=True) == exact_number("0.5")
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), pytest.param(10**5000, id="huge"), "1e400"])
+@pytest.mark.parametrize("name", ["alpha", "epsilon", "gamma", "draw_worth"])
+def test_numbers_beyond_every_float_are_outside_the_limits(name, value):
+    given = (value, 0.5) if name == "draw_worth" else value
+    with pytest.raises(UsageError, match=r" is outside [(\[]0, 1\]| is no number from -") as e:
+        make_config(**{name: given})
+    assert len(str(e.value)) < 140

@@ -20,9 +20,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ttt_batch.compile import inlined
-from ttt_batch.errors import UsageError, quoted
+from ttt_batch.errors import UsageError
 from ttt_batch.naming import fold
-from ttt_batch.quantities import Number, exact_number, whole
+from ttt_batch.quantities import Number, number_text, whole, whole_number
 
 AUTO = "auto"
 DENSE_POINTS, PER_OCTAVE = 32, 8
@@ -52,8 +52,10 @@ def parse_batch(text: Number) -> int | str:
     """Read a number of games, up to MAX_GAMES, or `auto`.  Raises UsageError."""
     if isinstance(text, str) and fold(text) == AUTO:
         return AUTO
-    if isinstance(text, str) and exact_number(text) is None:
-        raise UsageError(f"batch {quoted(text)} is not a number of games; give one, e.g. 16384 or 10k, or auto")
+    if whole_number(text) is None:
+        raise UsageError(
+            f"batch {number_text(text)} is not a number of games; give a whole number, e.g. 16384 or 10k, or auto"
+        )
     return whole("batch", text, 1, MAX_GAMES)
 
 

@@ -14,7 +14,7 @@ from ttt_batch.graph import Graph
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Settings
 from ttt_batch.naming import choose, choose_seat
-from ttt_batch.quantities import Number, any_seed, real, whole
+from ttt_batch.quantities import Number, any_seed, number_text, real, whole
 from ttt_batch.schedules import Schedule, parse_schedule
 from ttt_batch.simulation.walk import MAX_WALKED
 from ttt_batch.spaces import check_enumerable, choose_space, space_of
@@ -133,6 +133,10 @@ class Config:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as the run file keeps them."""
         return {**asdict(self), "draw_worth": list(self.draw_worth)}
+
+    def to_report(self) -> dict[str, Any]:
+        """Plain values, as `--json` prints them: epsilon and alpha are numbers unless they change."""
+        return {**self.to_dict(), "epsilon": self.epsilon_schedule.plain, "alpha": self.alpha_schedule.plain}
 
 
 def make_config(
@@ -255,7 +259,7 @@ def _fraction(name: str, value: Number) -> float:
     """Return `value` where it lies in [0, 1]; NaN does not.  Raises UsageError."""
     number = real(name, value, "one in [0, 1], e.g. 0.9 or 90%", shares=True)
     if not 0.0 <= number <= 1.0:
-        raise UsageError(f"{name} {value} is outside [0, 1]; give a number in it, e.g. 0.9")
+        raise UsageError(f"{name} {number_text(value)} is outside [0, 1]; give a number in it, e.g. 0.9")
     return number
 
 

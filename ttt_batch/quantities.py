@@ -3,6 +3,7 @@
 There is one reader for the command line and for Python, so that `--games 10M` and `train(games="10M")` are the same.
 """
 
+import math
 import re
 from decimal import Decimal
 
@@ -40,14 +41,14 @@ def whole(name: str, value: Number, low: int, high: int) -> int:
 
     Raises UsageError, which names what was given, the limits and an example, unless it is one from `low` to `high`.
     """
-    number = _whole(value)
+    number = whole_number(value)
     if number is None:
         example = "10000, 10k or 1e4" if 0 <= low <= 10_000 <= high else str(max(low, 1))
         raise UsageError(
-            f"{name} {_shown(value)} is not a whole number; give one from {low:,} to {high:,}, e.g. {example}"
+            f"{name} {number_text(value)} is not a whole number; give one from {low:,} to {high:,}, e.g. {example}"
         )
     if not low <= number <= high:
-        given = f"{number:,}" if abs(number) < 10**21 else _shown(value)
+        given = f"{number:,}" if abs(number) < 10**21 else number_text(value)
         raise UsageError(f"{name} {given} is outside {low:,} .. {high:,}")
     return number
 
@@ -68,8 +69,10 @@ def real(name: str, value: Number, expected: str, *, shares: bool = False) -> fl
         number = exact_number(value, shares=shares) if isinstance(value, str) else float(value)
     except (TypeError, ValueError):
         number = None
+    except OverflowError:  # a whole number beyond every float, and so beyond every limit
+        number = math.inf if value > 0 else -math.inf  # type: ignore[operator]
     if number is None:
-        raise UsageError(f"{name} {_shown(value)} is not a number; give {expected}")
+        raise UsageError(f"{name} {number_text(value)} is not a number; give {expected}")
     return float(number)
 
 
@@ -77,11 +80,11 @@ def share(name: str, value: Number, meaning: str) -> float:
     """A share: a number from 0 to 1, or a percentage.  Raises UsageError, which says what the share means."""
     number = real(name, value, f"one from 0 to 1, or a percentage such as 70%; {meaning}", shares=True)
     if not 0 <= number <= 1:  # refuses NaN, too
-        raise UsageError(f"{name} {_shown(value)} is outside 0 to 1; {meaning}")
+        raise UsageError(f"{name} {number_text(value)} is outside 0 to 1; {meaning}")
     return number
 
 
-def _whole(value: object) -> int | None:
+def whole_number(value: object) -> int | None:
     """The whole number that a value is or stands for, if any."""
     if isinstance(value, str):
         exact = exact_number(value)
@@ -97,7 +100,7 @@ def _whole(value: object) -> int | None:
     return int(value) if number.is_integer() else None  # type: ignore[call-overload]
 
 
-def _shown(value: object) -> str:
-    """A value for a message: without quotes where it is a number."""
+def number_text(value: object) -> str:
+    """What was given for a number, for a message: without quotes where it is one, and not longer than a line can be."""
     plain = isinstance(value, str) and len(value) <= 24 and exact_number(value, shares=True) is not None
-    return str(value) if plain else quoted(value)
+    return str(value) if plain or isinstance(value, float) else quoted(value)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ttt_batch.compile import kernel
 from ttt_batch.errors import UsageError, quoted
 from ttt_batch.naming import choose
-from ttt_batch.quantities import real
+from ttt_batch.quantities import number_text, real
 
 CONSTANT, LINEAR, EXPONENTIAL, VISITS = 0, 1, 2, 3
 _SHAPES = {"linear": LINEAR, "exp": EXPONENTIAL}
@@ -58,6 +58,11 @@ class Schedule:
             return "1/n" if self.power == 1.0 else f"1/n^{self.power!r}"
         shape = next(name for name, kind in _SHAPES.items() if kind == self.kind)
         return f"{self.start!r}->{self.end!r}:{shape}"
+
+    @property
+    def plain(self) -> float | str:
+        """The number where it never changes, else the canonical form."""
+        return self.start if self.kind == CONSTANT else self.text
 
     @property
     def by_games(self) -> bool:
@@ -107,7 +112,7 @@ def _number(name: str, value: float | str, positive: bool) -> float:
     forms = "a number such as 0.1 or 10%, or 0.3->0.01:linear" + (" or 1/n" if positive else "")
     number = real(name, value, f"{forms}, with numbers in {interval}", shares=True)
     if not (0.0 < number <= 1.0 if positive else 0.0 <= number <= 1.0):
-        raise UsageError(f"{name} {value} is outside {interval}; give a number in it, e.g. 0.1")
+        raise UsageError(f"{name} {number_text(value)} is outside {interval}; give a number in it, e.g. 0.1")
     return number
 
 
