@@ -11,8 +11,8 @@ import pytest
 import ttt_batch as ttt
 from ttt_batch.board import EMPTY, Position
 from ttt_batch.game import Game
+from ttt_batch.naming import Ties
 from ttt_batch.run import Run
-from ttt_batch.ties import Ties
 
 DRIVER = Path(__file__).parent / "drive_page.mjs"
 

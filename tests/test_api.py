@@ -56,11 +56,16 @@ def test_a_file_is_as_good_as_a_run(run, file):
 
 
 def test_results_print_and_say_what_their_commands_do(run, file, capsys):
+    def printed(*words):
+        """What a command prints, its options as Python's parameters."""
+        text = command(capsys, *words)[1]
+        return text.replace("--ties any", "ties='any'").replace("--alpha 1/n", "alpha='1/n'")
+
     evaluation = ttt.evaluate(run, "one-ply")
-    assert command(capsys, "evaluate", file, "--against", "one-ply")[1].partition(": ")[2] == f"{evaluation}\n"
+    assert printed("evaluate", file, "--against", "one-ply").partition(": ")[2] == f"{evaluation}\n"
     assert json.loads(command(capsys, "evaluate", file, "--against", "one-ply", "--json")[1]) == evaluation.to_dict()
-    assert command(capsys, "show", file, "X.O/.X./...")[1].partition(": ")[2] == f"{ttt.show(file, 'X.O/.X./...')}\n"
-    text = command(capsys, "tournament", file, file)[1]
+    assert printed("show", file, "X.O/.X./...").partition(": ")[2] == f"{ttt.show(file, 'X.O/.X./...')}\n"
+    text = printed("tournament", file, file)
     assert text == f"{ttt.tournament([file, file], [str(file), str(file)])}\n"
 
 
@@ -69,8 +74,18 @@ def test_a_board_too_large_to_enumerate_is_searched_and_sampled():
     found = ttt.evaluate(run, "two-ply", games=20, budget=50)
     assert list(found.to_dict()["matches"]) == ["two-ply"] and "20 games each" in str(found)
     assert found.to_frame().shape[0] == 2
-    with pytest.raises(ttt.UsageError, match="positions are all known"):
+    with pytest.raises(ttt.UsageError, match="against='optimal' needs an enumerated board; 4x5x4 is too large to enum"):
         ttt.evaluate(run, "optimal")
+    with pytest.raises(
+        ttt.UsageError, match=r"^another run needs an enumerated board; 4x5x4 is too large to enumerate"
+    ):
+        ttt.evaluate(run, run)
+    with pytest.raises(ttt.UsageError, match=r"unknown opponent 'rnadom' \(did you mean random\?\)"):
+        ttt.evaluate(run, "rnadom")
+    with pytest.raises(ttt.BoardError, match="export needs an enumerated board; 4x5x4 is too large to enumerate"):
+        ttt.export_run(run, "table.npz", "npz")
+    undecided = str(ttt.evaluate(run, "two-ply", games=1, budget=1))
+    assert "budget=N searches on" in undecided and "(ties='any')" in undecided
     with pytest.raises(ttt.BoardError):
         run.evaluation()
 
@@ -91,6 +106,13 @@ def test_results_are_tables_of_pandas(run):
     moves = ttt.show(run, "X.O/.X./...").to_dict()["moves"]
     assert list(frames["show"].index) == [move["cell"] for move in moves]
     assert frames["show"]["value"].tolist() == [move["value"] for move in moves]
+
+
+def test_a_finished_game_has_a_table_without_rows(run):
+    shown = ttt.show(run, "XXX/OO./...")
+    assert shown.to_dict()["moves"] == []
+    frame = shown.to_frame()
+    assert len(frame) == 0 and frame.index.name == "cell"
 
 
 def test_recorded_points_are_a_table_in_one_call(run):
@@ -139,14 +161,32 @@ def test_a_run_draws_itself(run):
         run.plot("pie")
 
 
+def test_a_picture_of_runs_or_of_their_files(run, file, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    by_run = ttt.plot([run], [str(file)], tmp_path / "run.png").read_bytes()
+    assert ttt.plot([str(file)], out="file.png").read_bytes() == by_run
+    assert ttt.plot(file) == Path("td-curves.png") and Path("td-curves.png").read_bytes() == by_run
+    assert ttt.plot([run, file], kind="Opening") == Path("opening.png")
+    with pytest.raises(ttt.UsageError, match=r"names 'x\.png' is one text; give a list"):
+        ttt.plot([file], "x.png")  # type: ignore[arg-type]
+    with pytest.raises(ttt.RunFileError, match="no file"):
+        ttt.plot(["gone.h5"], out="gone.png")
+    with pytest.raises(ttt.UsageError, match="at least one run"):
+        ttt.plot([])
+
+
 def test_a_table_goes_out_and_comes_back(tmp_path):
     run = ttt.train(20_000, learner="backward-q")
     assert ttt.export_run(run, tmp_path / "table.bin", "raw") == [tmp_path / "table.bin"]
     back = ttt.import_run(tmp_path / "table.bin", "backward-q", out=tmp_path / "back.h5")
     assert np.array_equal(back.tables.q, run.tables.q) and ttt.load(tmp_path / "back.h5") == back
     assert ttt.export_run(run, str(tmp_path / "page.html"), "html")[0].read_text(encoding="utf-8").startswith("<!")
+    assert ttt.export_run(run, tmp_path / "again.html", "HTML")[0].read_text(encoding="utf-8").startswith("<!")
     with pytest.raises(ttt.UsageError, match="one file"):
         ttt.export_run(run, [tmp_path / "a.html", tmp_path / "b.html"], "html")
+    with pytest.raises(ttt.UsageError, match=r"unknown format 'htm' \(did you mean html\?\); choose one of: html, csv"):
+        ttt.export_run(run, tmp_path / "x.html", "htm")
 
 
 def test_a_person_plays_from_python(run, monkeypatch, capsys):

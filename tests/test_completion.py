@@ -13,10 +13,10 @@ from ttt_batch.commands import completion
 from ttt_batch.config import ENGINES
 from ttt_batch.formats import FORMATS
 from ttt_batch.learners import LEARNERS
+from ttt_batch.naming import TIES
 from ttt_batch.plots import KINDS
 from ttt_batch.run import SEATS
 from ttt_batch.scripted import PLAYERS
-from ttt_batch.ties import TIES
 
 
 def test_what_is_offered_is_what_there_is():

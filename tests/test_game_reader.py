@@ -380,6 +380,8 @@ def test_cells_that_seem_to_count_from_one(
     Path("one.txt").write_text("1 2 4 3 7 # cell 0 is free\n")
     status, _, err = command(capsys, *learn)
     assert status == 0 and err.count("\n") == 1 and "no game in one.txt uses cell 0: cells count from 0" in err
+    with pytest.warns(RuntimeWarning, match="^no game in one.txt uses cell 0: .* choose cells_from=1 if these do not$"):
+        ttt.learn_from("one.txt", learner="td")
     for silent in (["--cells-from", "0"], ["--cells-from", "1"]):
         Path("one.txt").write_text("1 2 4 3 7\n" if silent[1] == "0" else "1 4 2 5 3\n")
         assert command(capsys, *learn, *silent)[2] == ""

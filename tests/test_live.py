@@ -365,3 +365,13 @@ def test_closing_the_terminal_ends_it_with_one_line(partial: Run, tmp_path: Path
     assert ended[0] == child.pid and os.waitstatus_to_exitcode(ended[1]) in (1, 130)
     said = (tmp_path / "stderr").read_text()
     assert said.startswith("ttt-batch: ") and said.count("\n") == 1
+
+
+def test_a_file_without_its_ending_is_waited_for(partial: Run, tmp_path: Path) -> None:
+    found = Snapshot(tmp_path / "run")
+    assert not found.refresh() and found.data is None
+    partial.save(tmp_path / "run.h5")
+    assert found.refresh() and found.data is not None and found.path == tmp_path / "run.h5"
+    assert watch_curve(tmp_path / "run", Terminal(), once=True) is False
+    (tmp_path / "run").write_bytes(b"another file, later")
+    assert not found.refresh() and found.path == tmp_path / "run.h5"

@@ -269,10 +269,18 @@ def test_evaluate_prints_json_with_stable_keys(large: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--against self", "--against self needs a board whose positions are all known.*random, one-ply, two-ply"),
-        ("--against optimal", "--against optimal needs a board whose positions are all known"),
-        ("--against {large}", "needs a board whose positions are all known"),
-        ("--against nobody", "--against nobody needs a board"),
+        ("--against Self", "--against self needs an enumerated board; .*: choose random, one-ply or two-ply$"),
+        (
+            "--against optimal",
+            "--against optimal needs an enumerated board; 5x5x5 is too large to enumerate",
+        ),
+        ("--against {large}", "another run needs an enumerated board; 5x5x5 is too large"),
+        ("--against nobody", "unknown opponent 'nobody'; choose random, one-ply or two-ply$"),
+        (
+            "--against rnadom",
+            r"unknown opponent 'rnadom' \(did you mean random\?\); choose random",
+        ),
+        ("--against minimax", "unknown opponent 'minimax'; choose random"),
         ("--games 0", "games 0 is outside 1 .. 1,000,000,000"),
         ("--budget 0", "budget 0 is outside 1 .. 500,000,000"),
         ("--seed 99999999999999999999", "seed 99,999,999,999,999,999,999 is outside"),
@@ -312,5 +320,5 @@ def test_bad_players_seats_and_boards_are_refused() -> None:
         play(small_run(), "three-ply", "first")
     with pytest.raises(UsageError, match="unknown seat 'third'"):
         play(small_run(), "random", "third")
-    with pytest.raises(BoardError, match="positions are all known"):
+    with pytest.raises(BoardError, match="too large to enumerate"):
         scripted_evaluation(large_run(), "one-ply")

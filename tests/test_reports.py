@@ -92,3 +92,33 @@ def test_no_line_passes_80_columns(tmp_path, monkeypatch, capsys):
     for text in texts:
         assert max(map(len, text.splitlines())) <= WIDTH
     assert hanging("games", "1,000,000 of 2,000,000 " * 5, 8)[1].startswith("        ")
+
+
+def test_numbers_are_numbers_and_verdicts_say_their_ties(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    changing = ("--epsilon", "0.3->0.01:linear", "--alpha", "1/n")
+    found = [
+        json.loads(command(capsys, *words, "--json")[1])
+        for words in (
+            ("train", "--games", "2k", "--epsilon", "30%", "-o", "td.h5"),
+            ("info", "td.h5"),
+            ("train", "--games", "2k", *changing, "-o", "other.h5"),
+            ("info", "other.h5"),
+        )
+    ]
+    assert command(capsys, "export", "td.h5", "--to", "npz", "-o", "td.npz")[0] == 0
+    found.append(json.loads(command(capsys, "import", "td.npz", "--learner", "td", "-o", "back.h5", "--json")[1]))
+    numbers = [(one["config"]["epsilon"], one["config"]["alpha"]) for one in found]
+    assert numbers[:2] == [(0.3, 0.5)] * 2 and numbers[2:4] == [("0.3->0.01:linear", "1/n")] * 2
+    assert {type(number) for number in numbers[4]} == {float}
+    assert [one["ties"] for one in found] == ["any"] * 5
+    keys = list(found[0])
+    assert keys[keys.index("unbeatable") + 1] == "ties"
+    assert ttt.load("td.h5").data().config["epsilon"] == "0.3", "what the run file holds stays text"
+    assert "epsilon 0.3, alpha 0.5, gamma 1.0," in command(capsys, "info", "td.h5")[1].replace("\n", " ")
+
+
+def test_a_growing_board_has_no_verdict_and_no_ties(tmp_path, capsys):
+    path = ttt.train(20, board="4x5x4", out=tmp_path / "large.h5").file
+    found = json.loads(command(capsys, "info", path, "--json")[1])
+    assert not {"ties", "unbeatable"} & found.keys()

@@ -241,7 +241,7 @@ def test_visits_of_known_games():
 def test_visits_that_are_not_counted():
     shown = show(trained(), 0)
     assert not shown.counted and {move.visits for move in shown.moves} == {None}
-    assert "visits are counted only if the step size depends on them (--alpha 1/n)" in show_text(shown, "run.h5")
+    assert "visits are counted only if the step size depends on them (alpha='1/n')" in show_text(shown, "run.h5")
 
 
 @pytest.mark.parametrize("symmetry", ["off", "on"])
@@ -312,7 +312,7 @@ position      agent's values            truth, in plies
 
 value   0.0000 for O (a win 1, a draw 0, a loss -1)
 truth   a draw in 6 plies with best play (a ply is one move of either player)
-ties    any move that its rule may pick (--ties any)
+ties    any move that its rule may pick (ties='any')
 agent   plays 9: keeps the draw
 best    9
 """

@@ -16,13 +16,14 @@ from players import FakeAgent, KnowingAgent, best_play
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch import terminal, ties
+from ttt_batch import terminal
 from ttt_batch.board import EMPTY, FIRST_WINS, UNFINISHED, Board, Position
 from ttt_batch.errors import UsageError
 from ttt_batch.evaluation import match
 from ttt_batch.learners import LEARNERS
 from ttt_batch.lessons import Lessons
 from ttt_batch.matches import evaluate_grown
+from ttt_batch.naming import TIES
 from ttt_batch.notation import parse_any
 from ttt_batch.policy import Policy
 from ttt_batch.reports.evaluation import evaluation_text
@@ -32,6 +33,7 @@ from ttt_batch.scripted import agent_cells, make_agent
 from ttt_batch.search import search
 from ttt_batch.showing import show
 from ttt_batch.strength import Weakened
+from ttt_batch.ties import meaning
 from ttt_batch.tournaments import series, tournament
 from ttt_batch.watching import watch
 
@@ -151,11 +153,11 @@ def test_single_positions_are_those_of_the_policy(name: str) -> None:
 
 def test_agents_in_kernels_play_the_same() -> None:
     for run in (hopeful("3x3"), hopeful("3x3", symmetry="on")):
-        agents, fewer = {name: make_agent(run, name) for name in ties.TIES}, 0
+        agents, fewer = {name: make_agent(run, name) for name in TIES}, 0
         for position in some_positions(run.board, 10):
             code, ply = run.board.encode(position), run.board.cells - position.count(EMPTY)
             bits = {name: agent_cells(agent, code, ply) for name, agent in agents.items()}
-            for name in ties.TIES:
+            for name in TIES:
                 assert [cell for cell in range(9) if bits[name] >> cell & 1] == run.candidates(position, name)
             fewer += bits["soonest"] != bits["any"]
         assert fewer
@@ -296,7 +298,7 @@ def test_the_soonest_leave_a_line_where_plain_minimax_does() -> None:
 
 
 def test_what_is_said_of_ties_fits_on_a_line() -> None:
-    assert max(len(f"ties:    {text}") for text in ties.MEANING.values()) <= WIDTH
+    assert max(len(f"ties:    {text}") for text in map(meaning, TIES)) <= WIDTH
 
 
 # --- what plays by it -------------------------------------------------------------------------------------------------
@@ -320,8 +322,8 @@ def test_meetings_are_between_the_soonest() -> None:
 
 def test_play_takes_the_soonest_unless_told_otherwise() -> None:
     everywhere = FakeAgent(choose=lambda position: [cell for cell, mark in enumerate(position) if not mark])
-    wins = dict.fromkeys(ties.TIES, 0)
-    for name in ties.TIES:
+    wins = dict.fromkeys(TIES, 0)
+    for name in TIES:
         options: dict[str, Any] = {} if name == "soonest" else {"ties": name}
         for seed in range(40):
             out = io.StringIO()
@@ -342,8 +344,8 @@ def test_a_pupil_plays_the_soonest_of_what_it_knows_now() -> None:
 
 
 def test_agents_to_watch_take_the_soonest_where_they_are_told() -> None:
-    run, won = indifferent("2x3x2"), dict.fromkeys(ties.TIES, 0)
-    for name in ties.TIES:
+    run, won = indifferent("2x3x2"), dict.fromkeys(TIES, 0)
+    for name in TIES:
         for seed in range(20):
             out = io.StringIO()
             won[name] += watch(run, run, names=("one", "other"), stdout=out, seed=seed, ties=name) == FIRST_WINS

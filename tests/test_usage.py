@@ -84,15 +84,18 @@ def test_shares_are_percentages_too(here, capsys):
         ("train --games 1,5", "games '1,5' is not a whole number"),
         ("train --resume td-3x3 --more x", "more 'x' is not a whole number"),
         ("train --resume td-3x3 --until 1.5", "until 1.5 is not a whole number"),
-        ("train --batch some", "batch 'some' is not a number of games; give one, e.g. 16384 or 10k, or auto"),
+        (
+            "train --batch some",
+            "batch 'some' is not a number of games; give a whole number, e.g. 16384 or 10k",
+        ),
         ("train --seed x", "seed 'x' is not a whole number"),
         ("train --threads all", "threads 'all' is not a whole number; give one from 1 to 1,024, e.g. 1"),
         ("train --gamma high", "gamma 'high' is not a number; give one in [0, 1], e.g. 0.9"),
         ("train --epsilon often", "epsilon 'often' is not a number; give a number such as 0.1 or 10%"),
         ("train --draw-worth half", "draw worth 'half' is not a number; give two numbers such as 0.5,0.5"),
         ("train --draw-worth 1,2,3", "draw worth '1,2,3' is not one or two numbers"),
-        ("train --checkpoint-every 5x", "checkpoint-every '5x' is none of 30s, 1Mgames and never"),
-        ("train --checkpoint-every xgames", "checkpoint-every 'x' is not a whole number"),
+        ("train --checkpoint-every 5x", "--checkpoint-every '5x' is none of 30s, 1Mgames and never"),
+        ("train --checkpoint-every xgames", "--checkpoint-every 'x' is not a whole number"),
         ("watch td-3x3 --games x", "games 'x' is not a whole number"),
         ("watch td-3x3 --seed x", "seed 'x' is not a whole number"),
         ("watch td-3x3 --pace slow", "pace 'slow' is not a number; give seconds a move, e.g. 0.5"),
@@ -357,6 +360,44 @@ def test_a_tournament_of_those_that_can_be_opened(here, capsys):
     assert (status, out) == (1, "") and "1 of 2 files can be opened; a tournament takes two runs or more" in err
 
 
+@pytest.mark.parametrize("order", ["large.h5 td-3x3.h5 other.h5", "td-3x3 large other", "other.h5 td-3x3.h5 large.h5"])
+def test_a_tournament_leaves_out_runs_of_other_boards(here, capsys, order):
+    ttt.train(200, board="2x2x2", out="large.h5")
+    status, out, err = command(capsys, "tournament", *order.split(), "--json")
+    assert status == 1 and sorted(json.loads(out)["runs"]) == ["other.h5", "td-3x3.h5"]
+    assert err == "ttt-batch: left out: large.h5 plays 2x2x2, most runs 3x3\n"
+
+
+def test_boards_of_as_many_runs_in_a_tournament(here, capsys):
+    for name in ("a.h5", "b.h5"):
+        ttt.train(200, board="2x2x2", out=name)
+    for first, second, board in (
+        ("td-3x3.h5 other.h5", "a.h5 b.h5", "3x3"),
+        ("b.h5 a.h5", "other.h5 td-3x3.h5", "2x2x2"),
+    ):
+        status, out, err = command(capsys, "tournament", *first.split(), *second.split(), "--json")
+        found = json.loads(out)
+        assert (status, found["board"], " ".join(found["runs"])) == (1, board, first)
+        assert [line.split()[3] for line in err.splitlines()] == second.split()
+    assert "td-3x3.h5 plays 3x3, a.h5 plays 2x2x2; choose runs of one board" in misused(
+        capsys, "tournament", "td-3x3.h5", "a.h5"
+    )
+
+
+def test_many_runs_that_are_left_out_are_counted(here, capsys):
+    for number in range(13):
+        (here / f"bad-{number}.h5").write_bytes(b"no run")
+    bad = [f"bad-{number}.h5" for number in range(13)]
+    status, _, err = command(capsys, "tournament", *bad, "other.h5", "td-3x3.h5")
+    assert status == 1 and err.count("\n") == 11 and err.endswith("ttt-batch: left out: 3 more files\n")
+
+
+def test_training_starts_from_a_file_beside_a_folder_of_its_name(here, capsys):
+    (here / "td-3x3").mkdir()
+    assert command(capsys, "train", "--games", "1k", "--start", "td-3x3", "-o", "more.h5")[0] == 0
+    assert ttt.load("more.h5").config.start == ttt.train(1_000, start="td-3x3.h5").config.start
+
+
 # Python.
 
 
@@ -388,6 +429,19 @@ def test_remedies_are_parameters_in_python_and_options_in_commands(here, capsys)
     with pytest.raises(ttt.UsageError, match=r"choose engine='flow'"):
         ttt.train(batch=10**12)
     assert "choose --engine flow" in misused(capsys, "train", "--batch", "1T")
+    with pytest.raises(ttt.UsageError, match=r"^max_memory 'a lot' is not a number of bytes"):
+        ttt.train(10, max_memory="a lot")
+    assert "--max-memory 'a lot' is not" in misused(capsys, "train", "--games", "10", "--max-memory", "a lot")
+    with pytest.raises(ttt.UsageError, match=r"^checkpoint_every '5x' is none of 30s, 1Mgames and never"):
+        ttt.train(10, checkpoint_every="5x", out="x.h5")
+    with pytest.raises(ttt.UsageError, match="belongs to learn_from; choose walk or flow"):
+        ttt.train(10, engine="given")
+    assert "belongs to learn-from; choose" in misused(capsys, "train", "--games", "10", "--engine", "given")
+    Path("empty.json").write_text('{"board": "3x3"}')
+    with pytest.raises(ttt.TttBatchError, match=r"no list of states; name one that was exported as json$"):
+        ttt.import_run("empty.json", "td")
+    lost = str(ttt.evaluate(ttt.train(300, learner="sutton-barto", seed=2)))
+    assert "(ties='any')" in lost and "--" not in lost.replace("---+", "")
     with pytest.raises(ttt.UsageError, match=r"go with resume=RUN; name the run to go on with, or give games"):
         ttt.train(more=5)
     assert "go with --resume RUN; name the run to go on with, or give --games" in misused(

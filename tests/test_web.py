@@ -22,8 +22,8 @@ from ttt_batch import web
 from ttt_batch.board import DRAW, UNFINISHED, Position
 from ttt_batch.errors import BoardError, TttBatchError
 from ttt_batch.game import Game
+from ttt_batch.naming import Ties
 from ttt_batch.run import SEATS, Run
-from ttt_batch.ties import Ties
 from ttt_batch.truth import QUICKEST
 
 RUNS: dict[str, dict[str, Any]] = {
@@ -270,13 +270,16 @@ def test_an_existing_file_stays(tmp_path: Path) -> None:
 
 def test_a_growing_board_is_refused(tmp_path: Path) -> None:
     run = trained(board="5x5x5", games=10)
-    with pytest.raises(BoardError, match=r"a page needs a board whose positions are all known; 5x5x5 .*4x4x4"):
+    with pytest.raises(BoardError, match=r"a page needs an enumerated board; 5x5x5 .*4x4x4"):
         web.export_page(run, tmp_path / "page.html")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_page_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web, "MAX_BYTES", 20_000)
-    with pytest.raises(BoardError, match=r"the page of this run of 3x3 would have [0-9,]+ bytes, more than 20,000; "):
+    with pytest.raises(
+        BoardError,
+        match=r"the page of this run of 3x3 would have [0-9,]+ bytes, more than 20,000; train with symmetry='on'",
+    ):
         web.export_page(trained(), tmp_path / "page.html")
     assert not list(tmp_path.iterdir())

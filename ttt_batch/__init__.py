@@ -13,12 +13,11 @@ from ttt_batch import hooks
 from ttt_batch.version import VERSION
 
 if TYPE_CHECKING:
-    from ttt_batch.api import evaluate, export_run, import_run, play, show, tournament
+    from ttt_batch.api import evaluate, export_run, import_run, play, plot, show, tournament
     from ttt_batch.board import Board, parse_board
     from ttt_batch.errors import BoardError, RunFileError, TttBatchError, UsageError
     from ttt_batch.given import learn_from
     from ttt_batch.learners import LEARNERS
-    from ttt_batch.plots import plot
     from ttt_batch.run import Evaluation, Run, load
     from ttt_batch.training import Progress, train
 
@@ -64,7 +63,7 @@ _HOMES = {
     "import_run": "api",
     "learn_from": "given",
     "play": "api",
-    "plot": "plots",
+    "plot": "api",
     "show": "api",
     "tournament": "api",
     "train": "training",

@@ -1,8 +1,8 @@
 """What the commands do, as functions: `evaluate`, `tournament`, `show`, `play`, `export_run`, `import_run`, `plot`.
 
 A run, or the name of its file, goes in.  What `evaluate`, `tournament`, `show` and `play` return prints as the command
-does and has `to_dict()` (the keys of `--json`) and `to_frame()` (a table for pandas); `import_run` returns a run,
-`learn_from` a run and the bad lines, `plot` and `export_run` the files written.
+does, with parameters for options, and has `to_dict()` (the keys of `--json`) and `to_frame()` (a table for pandas);
+`import_run` returns a run, `learn_from` a run and the bad lines, `plot` and `export_run` the files written.
 """
 
 import sys
@@ -12,17 +12,18 @@ from typing import Any
 
 from ttt_batch import exchange, showing
 from ttt_batch.board import Position
-from ttt_batch.errors import UsageError, option
+from ttt_batch.errors import UsageError, option, quoted
+from ttt_batch.files import free_names
 from ttt_batch.finding import find_run, name_or_run
-from ttt_batch.formats import Player
+from ttt_batch.formats import FORMATS, Player
 from ttt_batch.matches import GrownEvaluation, evaluate_grown, scripted_evaluation
-from ttt_batch.naming import choose_seat, find_name
+from ttt_batch.naming import Ties, choose, choose_person, find_name
 from ttt_batch.outputs import check_distinct
 from ttt_batch.run import OPPONENTS, Evaluation, Run, load
 from ttt_batch.scripted import PLAYERS
 from ttt_batch.showing import Shown
+from ttt_batch.spaces import too_large
 from ttt_batch.terminal.faces import Score
-from ttt_batch.ties import Ties
 from ttt_batch.tournaments import Tournament
 from ttt_batch.tournaments import tournament as hold_tournament
 
@@ -109,10 +110,9 @@ def play(
     """
     from ttt_batch import terminal
 
-    persons = {"first": 0, "second": 1, "alternate": None}
     return terminal.play(
         _run(run),
-        person=persons[choose_seat(seat, "alternate")],
+        person=choose_person(seat),
         stdin=sys.stdin,
         stdout=sys.stdout,
         seed=seed,
@@ -121,6 +121,35 @@ def play(
         ties=ties,
         plain=plain,
     )
+
+
+def plot(
+    runs: RunOrPath | Sequence[RunOrPath],
+    names: Sequence[str] | None = None,
+    out: str | Path | None = None,
+    kind: str = "curves",
+    *,
+    overwrite: bool = False,
+) -> Path:
+    """Draw one run or several into the file `out`, a `.png` or `.svg`, and return its path.
+
+    names: what to call them; if not given, their files' names, or learners.
+    out: a new name, such as `td-3x3-curves.png`, if not given.  kind: `curves`, `opening` or `coverage`.
+    Raises as `plots.plot` does, and RunFileError.
+    """
+    from ttt_batch.plots import KINDS
+    from ttt_batch.plots import plot as draw
+
+    given = [runs] if isinstance(runs, Run | str | Path) else list(runs)
+    if isinstance(names, str):
+        raise UsageError(f"names {quoted(names)} is one text; give a list with a name for each run, or leave it out")
+    called = names if names is not None else [_name(run) for run in given]
+    kind = choose("kind of plot", kind, KINDS)
+    if out is None:
+        stem = f"{Path(_name(given[0])).stem}-{kind}" if len(given) == 1 else kind
+        out = next(free_names(Path(f"{stem}.png")))
+    check_distinct([(option("out"), Path(out))], [("run", find_run(run)) for run in given if not isinstance(run, Run)])
+    return draw([_run(run) for run in given], called, out, kind, overwrite=overwrite)
 
 
 def export_run(
@@ -132,6 +161,7 @@ def export_run(
     options: `overwrite`; for a page also `ties`.  Raises UsageError, BoardError and FormatError.
     """
     files = [Path(out)] if isinstance(out, str | Path) else [Path(one) for one in out]
+    to = choose("format", to, ("html", *FORMATS))
     read = [] if isinstance(run, Run) else [("run", find_run(run))]
     check_distinct([(option("out"), file) for file in files], read)
     if to == "html":
@@ -183,11 +213,11 @@ def _name(run: RunOrPath) -> str:
 
 
 def _player(against: RunOrPath, agent: Run) -> str:
-    """The scripted player that is meant.  Raises UsageError for other opponents."""
-    player = find_name(against, PLAYERS)
-    if player is None:
-        raise UsageError(
-            f"{option('against')} {against} needs a board whose positions are all known, and {agent.board.name} has "
-            f"too many; choose one of: {', '.join(PLAYERS)}"
-        )
-    return player
+    """The scripted player that is meant.  Raises UsageError and RunFileError for other opponents."""
+    what = "another run"
+    if not isinstance(against, Run):
+        if (known := find_name(against, OPPONENTS)) is not None and known not in PLAYERS:
+            what = option("against", known)
+        elif isinstance(found := name_or_run("opponent", against, PLAYERS, others=""), str):
+            return found
+    raise too_large(what, agent.board, f"choose {', '.join(PLAYERS[:-1])} or {PLAYERS[-1]}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ttt_batch.batches import MAX_GAMES
-from ttt_batch.errors import RunFileError, UsageError, quoted
+from ttt_batch.errors import RunFileError, UsageError, option, quoted
 from ttt_batch.files import shown
 from ttt_batch.naming import fold
 from ttt_batch.quantities import exact_number, whole
@@ -32,7 +32,7 @@ class Every:
 
 def parse_every(text: str) -> Every:
     """Read `30s`, `1Mgames` or `never`.  Raises UsageError."""
-    name = "checkpoint-every"
+    name = option("checkpoint_every")
     if fold(text) == "never":
         return Every()
     if match := re.fullmatch(r"(.+?) ?games?", text.strip(), re.IGNORECASE):

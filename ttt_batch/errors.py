@@ -80,11 +80,19 @@ def option(name: str, value: object = None) -> str:
     return f"{name}={value if isinstance(value, str) and value.isupper() else repr(value)}"
 
 
-def command_with(command: str, name: str) -> str:
-    """A command with an option in a message: `train --start`, or in Python `train(start=...)`."""
+def command_name(command: str) -> str:
+    """A command in a message: `learn-from`, or in Python the function `learn_from`."""
+    return command if _COMMAND_LINE.get() else command.replace("-", "_")
+
+
+def command_with(command: str, name: str, value: object = None) -> str:
+    """A command with an option in a message: `train --start`, or in Python `train(start=...)`.
+
+    value: as for `option`.
+    """
     if _COMMAND_LINE.get():
-        return f"{command} {option(name)}"
-    return f"{command.replace('-', '_')}({name}=...)"
+        return f"{command} {option(name, value)}"
+    return f"{command_name(command)}({name}={'...' if value is None else repr(value)})"
 
 
 def with_option(name: str) -> str:

@@ -28,6 +28,7 @@ from ttt_batch.policy import chosen_edges
 from ttt_batch.provenance import Clock
 from ttt_batch.recorder import record_once
 from ttt_batch.run import Run
+from ttt_batch.spaces import too_large
 
 ILLEGAL = -1.0
 
@@ -44,9 +45,8 @@ def export_run(
     """
     files = [Path(path) for path in paths]
     if run.grown is not None:
-        raise BoardError(
-            f"export needs a board whose positions are all known, and {run.board.name} is not; "
-            "read the run file itself: states/code says which position each row of its table is"
+        raise too_large(
+            "export", run.board, "read the run file itself, where states/code says which position each row is"
         )
     form = format_named(to)
     if Listing not in form.forms and run.board.cells > DENSE_CELLS:

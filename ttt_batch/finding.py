@@ -35,9 +35,10 @@ def no_such_file(path: Path) -> RunFileError:
     return RunFileError(f"there is no file {shown(path)}{asked}; check the name")
 
 
-def name_or_run(what: str, given: str | Path, names: Collection[str]) -> str | Path:
+def name_or_run(what: str, given: str | Path, names: Collection[str], *, others: str = "a run file") -> str | Path:
     """One of `names`, or the file of a run.  A file is preferred to a name that is spelled otherwise.
 
+    others: what else may be given, for the message.
     Raises UsageError for what is neither, and RunFileError where it can only be a file.
     """
     if isinstance(given, Path) or not isinstance(given, str):
@@ -53,4 +54,4 @@ def name_or_run(what: str, given: str | Path, names: Collection[str]) -> str | P
         return meant
     if is_there(path) or path.suffix in (SUFFIX, ".hdf5") or any(mark in given for mark in (os.sep, "/")):
         raise no_such_file(path)
-    raise unknown_name(what, given, names, hints=OPPONENT_HINTS, others="a run file")
+    raise unknown_name(what, given, names, hints=OPPONENT_HINTS, others=others)

@@ -22,7 +22,10 @@ def make_frame(records: Iterable[Mapping[str, Any]], index: str) -> Any:
         import pandas as pd
     except ImportError:
         raise TttBatchError("a table needs pandas; install it with: pip install 'ttt-batch[pandas]'") from None
-    return pd.DataFrame.from_records([_flat(record) for record in records]).set_index(index)
+    rows = [_flat(record) for record in records]
+    if not rows:  # which columns there would be only a record says
+        return pd.DataFrame(index=pd.Index([], name=index))
+    return pd.DataFrame.from_records(rows).set_index(index)
 
 
 def point_records(statistics: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:

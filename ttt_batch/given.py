@@ -69,14 +69,17 @@ def learn_from(
     cells_from: the number of the first cell, 0 (if not given) or 1.
     progress: called after every piece of about a megabyte.
     out: the run file to write, locked against other writers meanwhile; it may be that of `run`, with `overwrite`.
-    warn: called with a line if the numbers seem to count from 1 although `cells_from` is not given, or another program
-    replaces the run's file all the same, and the run goes into a new one beside it.
+    warn: called with a line if the numbers in a file seem to count from 1 although `cells_from` is not given, or if
+    another program replaces the run's file all the same, and the run goes into a new one beside it.  Without it these
+    are Python warnings.
     options: those of `Config`, over the learner's defaults or the run's.
 
     What is read is never more than a piece at a time.  Nothing is kept of what was learnt before an error.
 
     Raises GamesError, also if there is no game at all, UsageError, BoardError and RunFileError.
     """
+    if warn is None and isinstance(games, str | Path):  # lines in memory are Python's own, whose cells count from 0
+        warn = warn_python
     source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
     if out is not None and (place := source.place()) is not None:
         check_distinct([(option("out"), Path(out))], [(source.name if isinstance(place, int) else "GAMES", place)])

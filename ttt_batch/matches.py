@@ -18,7 +18,7 @@ from ttt_batch.board import DRAW, FIRST_WINS, UNFINISHED
 from ttt_batch.compile import kernel
 from ttt_batch.enumeration import outcome_after
 from ttt_batch.evaluation import match
-from ttt_batch.naming import choose
+from ttt_batch.naming import Ties, choose
 from ttt_batch.printable import Printable
 from ttt_batch.quantities import Number, any_seed, whole
 from ttt_batch.run import SEATS, Evaluation, Run
@@ -36,7 +36,6 @@ from ttt_batch.scripted import (
 )
 from ttt_batch.search import BUDGET, MAX_BUDGET, Verdict, search
 from ttt_batch.streams import MATCHES, below, draw, game_base, stream_key
-from ttt_batch.ties import Ties
 from ttt_batch.truth import RESULTS
 
 GAMES = 10_000

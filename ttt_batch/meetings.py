@@ -25,11 +25,11 @@ from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.evaluation import match
 from ttt_batch.graph import Graph, n_unfinished
 from ttt_batch.matches import AT_ONCE, DEVIATIONS, Tally
+from ttt_batch.naming import Ties, check_ties
 from ttt_batch.policy import Policy
 from ttt_batch.run import Run
 from ttt_batch.scripted import Agent, agent_cells, make_agent, n_bits, nth_cell
 from ttt_batch.streams import MEETINGS, below, draw, game_base, stream_key
-from ttt_batch.ties import Ties, check_ties
 from ttt_batch.truth import RESULTS
 
 WALKS_AT_ONCE = 1 << 18

@@ -31,7 +31,9 @@ def parse_memory(text: str | None) -> int:
         return free_memory() // 2
     found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,3})?)\s*([kmgt]?)i?b?\s*", text, re.IGNORECASE)
     if found is None or not float(found[1]) > 0:
-        raise UsageError(f"max-memory {quoted(text)} is not a number of bytes; give one, such as 2GB or 500MB")
+        raise UsageError(
+            f"{option('max_memory')} {quoted(text)} is not a number of bytes; give one, such as 2GB or 500MB"
+        )
     return int(float(found[1]) * UNITS[found[2].lower()])
 
 

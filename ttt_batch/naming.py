@@ -6,8 +6,14 @@ probably meant.  Every name that a person gives goes through here, in a command 
 
 import re
 from collections.abc import Collection, Mapping
+from typing import Literal, get_args
 
 from ttt_batch.errors import UsageError, quoted
+
+Ties = Literal["soonest", "any"]
+"""Rules of play among moves that an agent's rule may pick, see `ties`; they stand here for those who only name them."""
+
+TIES: tuple[Ties, ...] = get_args(Ties)
 
 SEAT_WORDS = {"x": "first", "1": "first", "1st": "first", "o": "second", "2": "second", "2nd": "second"}
 SWITCH_WORDS = {"yes": "on", "true": "on", "no": "off", "false": "off"}
@@ -92,3 +98,14 @@ def unknown_name(
 def choose_seat(given: object, *others: str, what: str = "seat") -> str:
     """A player by the order of moving, `first` or `second`, also as X and O; or one of the `others`."""
     return choose(what, given, ("first", "second", *others), words=SEAT_WORDS)
+
+
+def choose_person(given: object) -> int | None:
+    """A person's seat: 0 for `first`, 1 for `second`, None for `alternate`.  Raises UsageError."""
+    return {"first": 0, "second": 1, "alternate": None}[choose_seat(given, "alternate")]
+
+
+def check_ties(name: object) -> Ties:
+    """The rule of play of that name, however it is spelled.  Raises UsageError."""
+    found = choose("ties", name, TIES)
+    return "soonest" if found == "soonest" else "any"

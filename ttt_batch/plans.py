@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.batches import MAX_GAMES
 from ttt_batch.config import OPPONENTS, Config, make_config
-from ttt_batch.errors import UsageError, option, with_option
+from ttt_batch.errors import UsageError, command_name, option, with_option
 from ttt_batch.files import shown
 from ttt_batch.finding import name_or_run
 from ttt_batch.graph import solve
@@ -141,7 +141,7 @@ def _check_seat(seat: str, *, against: bool) -> None:
 
 def _check_engine(config: Config) -> None:
     if config.engine == "given":
-        raise UsageError("engine 'given' belongs to learn-from; choose walk or flow")
+        raise UsageError(f"engine 'given' belongs to {command_name('learn-from')}; choose walk or flow")
 
 
 def check_origin(origin: Run, learner: str, board: str, symmetry: bool) -> None:

@@ -23,7 +23,7 @@ from ttt_batch.growth import Grown, positions_in, row_at
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.lock import Lock
-from ttt_batch.naming import OPPONENT_HINTS, choose
+from ttt_batch.naming import OPPONENT_HINTS, Ties, check_ties, choose
 from ttt_batch.notation import read_position
 from ttt_batch.policy import (
     Policy,
@@ -40,7 +40,7 @@ from ttt_batch.printable import Printable
 from ttt_batch.runfile import FORMAT, RUN_FILE, RunData, load_run, save_run
 from ttt_batch.spaces import Space, check_enumerable
 from ttt_batch.state import State
-from ttt_batch.ties import Ties, check_ties, soonest_cells, soonest_policy
+from ttt_batch.ties import soonest_cells, soonest_policy
 from ttt_batch.truth import RESULTS, Truth, truth_of
 from ttt_batch.wording import counted
 

@@ -16,11 +16,11 @@ from ttt_batch.compile import inlined, kernel
 from ttt_batch.enumeration import Places, completes, make_places
 from ttt_batch.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.growth import N_SHARED, SHARED_CODES, SHARED_OUTCOMES, Grown, Growth, row_at
-from ttt_batch.naming import choose, choose_seat
+from ttt_batch.naming import Ties, check_ties, choose, choose_seat
 from ttt_batch.policy import Choice, Policy, policy_among, row_choices
 from ttt_batch.run import SEATS, Run
 from ttt_batch.spaces import Space, check_enumerable
-from ttt_batch.ties import Ties, check_ties, ends_alone, keep_soonest
+from ttt_batch.ties import ends_alone, keep_soonest
 
 PLAYERS = ("random", "one-ply", "two-ply")
 """The scripted players; in kernels by their number, which is how many plies they look ahead."""

@@ -22,10 +22,10 @@ from ttt_batch.enumeration import Places, outcome_after
 from ttt_batch.errors import UsageError
 from ttt_batch.growth import hash_of
 from ttt_batch.memory import free_memory
+from ttt_batch.naming import Ties
 from ttt_batch.quantities import Number, whole
 from ttt_batch.run import Run
 from ttt_batch.scripted import Agent, agent_cells, make_agent, n_bits, nth_cell, seat_number
-from ttt_batch.ties import Ties
 
 PROVED, REFUTED, PAUSED = range(3)
 STATUS = ("proved", "refuted", "undecided")

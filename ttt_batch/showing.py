@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.naming import Ties, check_ties
 from ttt_batch.notation import check_possible, rows_text
 from ttt_batch.printable import Printable
 from ttt_batch.run import SEATS, Run
-from ttt_batch.ties import Ties, check_ties
 from ttt_batch.truth import Truth
 
 

@@ -58,7 +58,12 @@ def space_of(board: Board, symmetry: bool) -> Space:
 def check_enumerable(board: Board, space: Space, what: str) -> None:
     """Raise BoardError where `what` needs an enumerated board and this is none."""
     if space.grown:
-        raise BoardError(
-            f"{what} needs a board whose positions are all known; {board.name} has up to {most_positions(board):,}: "
-            "choose a smaller one, such as 4x4x4"
-        )
+        raise too_large(what, board, "choose a smaller one, such as 4x4x4")
+
+
+def too_large(what: str, board: Board, remedy: str) -> BoardError:
+    """The error where `what` needs an enumerated board and this is none."""
+    return BoardError(
+        f"{what} needs an enumerated board; {board.name} is too large to enumerate, with up to "
+        f"{most_positions(board):,} positions: {remedy}"
+    )

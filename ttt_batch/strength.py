@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.board import EMPTY, UNFINISHED, Board, Position
+from ttt_batch.naming import Ties, check_ties
 from ttt_batch.quantities import Number, share
-from ttt_batch.ties import Ties, check_ties, soonest_cells
+from ttt_batch.ties import soonest_cells
 from ttt_batch.truth import Truth
 
 TEMPERATURE = 0.25

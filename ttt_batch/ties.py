@@ -16,27 +16,28 @@ way round.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.board import EMPTY, FIRST, FIRST_WINS, SECOND_WINS, Board, Position
 from ttt_batch.compile import inlined
+from ttt_batch.errors import option
 from ttt_batch.graph import Graph, edges_of, mover_of, rows_of_edges
-from ttt_batch.naming import choose
+from ttt_batch.naming import Ties
 from ttt_batch.policy import Policy, chosen_edges, policy_among
 from ttt_batch.truth import QUICKEST, Truth
 
-Ties = Literal["soonest", "any"]
-
-TIES: tuple[Ties, ...] = get_args(Ties)
-
-MEANING: dict[Ties, str] = {
-    "soonest": "the quickest true win or longest true loss it may pick (--ties soonest)",
-    "any": "any move that its rule may pick (--ties any)",
+_MEANING: dict[Ties, str] = {
+    "soonest": "the quickest true win or longest true loss it may pick",
+    "any": "any move that its rule may pick",
 }
-"""What the agent plays, in words that fit on a line of 80 columns after `ties:`."""
+
+
+def meaning(ties: Ties) -> str:
+    """What the agent plays, in words that fit on a line of 80 columns after `ties:`."""
+    return f"{_MEANING[ties]} ({option('ties', ties)})"
 
 
 class Knowing(Protocol):
@@ -48,12 +49,6 @@ class Knowing(Protocol):
 
     def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
         """By free cell the result of best play after the move there; None if unknown."""
-
-
-def check_ties(name: str) -> Ties:
-    """The rule of play of that name, however it is spelled (see `naming`).  Raises UsageError."""
-    found = choose("ties", name, TIES)
-    return "soonest" if found == "soonest" else "any"
 
 
 def soonest_policy(graph: Graph, policy: Policy, solution: NDArray[np.int8]) -> Policy:

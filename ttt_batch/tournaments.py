@@ -8,10 +8,10 @@ from typing import Any
 from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.matches import CONFIDENCE, DEVIATIONS, MAX_GAMES, Tally
 from ttt_batch.meetings import Meeting, Shares, make_field
+from ttt_batch.naming import Ties
 from ttt_batch.printable import Printable
 from ttt_batch.quantities import Number, any_seed, whole
 from ttt_batch.run import Run
-from ttt_batch.ties import Ties
 from ttt_batch.truth import RESULTS
 
 GAMES = 1_000

@@ -15,13 +15,14 @@ from ttt_batch.errors import BoardError, UsageError
 from ttt_batch.escapes import one_line
 from ttt_batch.game import Game
 from ttt_batch.keyboard import Keyboard
+from ttt_batch.naming import Ties
 from ttt_batch.quantities import Number, any_seed, real
 from ttt_batch.review import review, review_text
 from ttt_batch.strength import Playing, Weakened
 from ttt_batch.terminal.drawing import WIDTH, draw_board, move_name
 from ttt_batch.terminal.faces import rule
 from ttt_batch.terminal.hints import Hints, draw_legend, draw_values, hints_of, prepare, shown_value
-from ttt_batch.ties import MEANING, Ties
+from ttt_batch.ties import meaning
 
 PACE = 1.0
 """Seconds a move on a terminal, unless another pace is asked for."""
@@ -80,7 +81,7 @@ def watch(
     names = one_line(names[0]), one_line(names[1])
     title = [f"{first.board.name}: {rule(first.board)}", f"X: {names[0]}", f"O: {names[1]}", ""]
     if ties != "any":
-        title.insert(-1, f"ties: {MEANING[ties]}")
+        title.insert(-1, f"ties: {meaning(ties)}")
     outcome = UNFINISHED
     for agent in (first, second):
         prepare(agent)

@@ -22,7 +22,6 @@ from ttt_batch.commands.shared import (
     player_named,
     run_name,
     say,
-    ties_named,
     working,
 )
 
@@ -109,7 +108,7 @@ def export_(
     from ttt_batch.errors import UsageError
     from ttt_batch.exchange import export_run
     from ttt_batch.formats import FORMATS
-    from ttt_batch.naming import choose
+    from ttt_batch.naming import check_ties, choose
     from ttt_batch.outputs import check_distinct
 
     to, seat = choose("format", to, ("html", *FORMATS)), player_named(player)
@@ -117,7 +116,7 @@ def export_(
         raise UsageError("a page is one file for both players; give one --out FILE and no --player")
     if to != "html" and ties is not None:
         raise UsageError(f"--ties {ties} is for a page to play on; {to} holds the table as it is: leave it out")
-    rule = ties_named("soonest" if ties is None else ties)
+    rule = check_ties("soonest" if ties is None else ties)
     check_distinct([("--out", file) for file in out or []], [("RUN", path)])
     with working(quiet=quiet):
         run = load_run(path, trust)

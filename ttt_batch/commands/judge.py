@@ -1,5 +1,6 @@
 """Judging agents: `evaluate`, `compare`, `show` and `tournament`."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +19,6 @@ from ttt_batch.commands.shared import (
     found,
     load_run,
     run_name,
-    ties_named,
     working,
 )
 
@@ -61,9 +61,10 @@ def evaluate(
     from ttt_batch import api
     from ttt_batch.finding import name_or_run
     from ttt_batch.matches import GrownEvaluation
+    from ttt_batch.naming import check_ties
     from ttt_batch.reports.evaluation import evaluation_text, grown_evaluation_text
 
-    rule, run = ties_named(ties), load_run(path, trust)
+    rule, run = check_ties(ties), load_run(path, trust)
     opponent: str | Run | None = against
     if against is not None and run.grown is None:
         found = name_or_run("opponent", against, completion.OPPONENTS)
@@ -112,10 +113,11 @@ def show(
     json: Json = False,
 ) -> None:
     """Say everything about a position: its value, each move's value and visits, the truth, the best replies."""
+    from ttt_batch.naming import check_ties
     from ttt_batch.reports.position import show_text
     from ttt_batch.showing import show as look_up
 
-    rule = ties_named(ties)
+    rule = check_ties(ties)
     with working(quiet=quiet):
         asked = " ".join(position or []).strip() or 0
         shown = look_up(load_run(path, trust), asked, symmetric=symmetric, ties=rule)
@@ -142,13 +144,15 @@ def tournament(
 ) -> None:
     """Play agents against each other, all pairs in both seats; exact unless the board is too large to enumerate.
 
-    Files that cannot be opened are named, and the others play if they are two or more; the status is 1 then.
+    Files that cannot be opened and runs of another board than most are named and left out, and the others play if they
+    are two or more; the status is 1 then.
     """
     from ttt_batch.errors import UsageError
+    from ttt_batch.naming import check_ties
     from ttt_batch.reports.tournament import tournament_text
     from ttt_batch.tournaments import tournament as hold
 
-    rule = ties_named(ties)
+    rule = check_ties(ties)
     with working(quiet=quiet):
         runs, names = _openable(paths, trust)
         if seed is not None and games is None and runs[0].grown is None:
@@ -160,25 +164,38 @@ def tournament(
 
 
 def _openable(paths: list[Path], trust: bool) -> tuple[list["Run"], list[str]]:
-    """The runs that can be opened, and what they are called; those that cannot are named on standard error.
+    """The runs of one board that can be opened, and what they are called; others are named on standard error.
 
-    Raises RunFileError if fewer than two of several can be.
+    That is the board of most of them, of the first where several are as many; all runs if no two are of one board.
+    Raises RunFileError if fewer than two of several can be opened.
     """
-    from ttt_batch.console import tell
     from ttt_batch.errors import RunFileError
-    from ttt_batch.wording import counted
 
-    runs, names, left_out = list["Run"](), list[str](), 0
+    entries: list[tuple[Run, str]] = []
+    left_out: list[str] = []
     for path in paths:
         try:
-            runs.append(load_run(path, trust))
-            names.append(run_name(path))
+            entries.append((load_run(path, trust), run_name(path)))
         except RunFileError as error:
-            left_out += 1
-            if left_out <= NAMED:
-                tell(f"ttt-batch: left out: {error}")
-    if left_out > NAMED:
-        tell(f"ttt-batch: left out: {counted(left_out - NAMED, 'more file')} that cannot be opened")
-    if len(runs) < min(2, len(paths)):
-        raise RunFileError(f"{len(runs)} of {len(paths)} files can be opened; a tournament takes two runs or more")
-    return runs, names
+            left_out.append(str(error))
+    if len(entries) < min(2, len(paths)):
+        _name_left_out(left_out)
+        raise RunFileError(f"{len(entries)} of {len(paths)} files can be opened; a tournament takes two runs or more")
+    board, most = Counter(run.board.name for run, _ in entries).most_common(1)[0]
+    if most > 1:
+        others = [(run, name) for run, name in entries if run.board.name != board]
+        left_out += [f"{name} plays {run.board.name}, most runs {board}" for run, name in others]
+        entries = [(run, name) for run, name in entries if run.board.name == board]
+    _name_left_out(left_out)
+    return [run for run, _ in entries], [name for _, name in entries]
+
+
+def _name_left_out(reasons: list[str]) -> None:
+    """Say which files do not take part and why, the first of them one by one."""
+    from ttt_batch.console import tell
+    from ttt_batch.wording import counted
+
+    for reason in reasons[:NAMED]:
+        tell(f"ttt-batch: left out: {reason}")
+    if len(reasons) > NAMED:
+        tell(f"ttt-batch: left out: {counted(len(reasons) - NAMED, 'more file')}")

@@ -21,7 +21,6 @@ from ttt_batch.commands.shared import (
     load_run,
     run_name,
     said_later,
-    ties_named,
     working,
 )
 
@@ -81,12 +80,11 @@ def play(
     from ttt_batch.console import tell
     from ttt_batch.errors import RunFileError, UsageError
     from ttt_batch.files import is_there
-    from ttt_batch.naming import choose_seat
+    from ttt_batch.naming import check_ties, choose_person
     from ttt_batch.outputs import check_distinct
     from ttt_batch.quantities import any_seed
 
-    persons = {**{name: number for number, name in enumerate(SEATS)}, "alternate": None}
-    seat, rule = choose_seat(seat, "alternate"), ties_named(ties)
+    person, rule = choose_person(seat), check_ties(ties)
     if out is not None and not learn:
         raise UsageError("--out is for what a run learns; give it with --learn")
     if out is not None and is_there(out):
@@ -124,7 +122,7 @@ def play(
                 )
         terminal.play(
             pupil or agent,
-            person=persons[seat],
+            person=person,
             stdin=sys.stdin,
             stdout=sys.stdout,
             seed=time.time_ns() if seed is None else any_seed(seed),
@@ -160,8 +158,9 @@ def watch(
 ) -> None:
     """Watch two agents play a game move by move, or count the results of many."""
     from ttt_batch.errors import UsageError
+    from ttt_batch.naming import check_ties
 
-    rule = ties_named(ties)
+    rule = check_ties(ties)
     if json and games is None:
         raise UsageError("--json is for results; give it with --games N")
     if games is not None:

@@ -15,7 +15,6 @@ from ttt_batch.commands.completion import TIES, offering
 if TYPE_CHECKING:
     from ttt_batch.progress import Reporter
     from ttt_batch.run import Run
-    from ttt_batch.ties import Ties
 
 Result = TypeVar("Result")
 
@@ -55,13 +54,6 @@ TiesRule = Annotated[
         autocompletion=offering(*TIES),
     ),
 ]
-
-
-def ties_named(name: str) -> "Ties":
-    """Check a rule of play's name, without loading numba for it."""
-    from ttt_batch.naming import choose
-
-    return "soonest" if choose("ties", name, TIES) == "soonest" else "any"
 
 
 def load_run(path: Path, trust: bool, report: "Reporter | None" = None) -> "Run":

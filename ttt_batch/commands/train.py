@@ -320,9 +320,11 @@ def learn_from(
 def _origin(path: Path | None, learner: str, board: str, trust: bool) -> "Run | None":
     """The run whose tables to begin with: a run file, or another program's table."""
     from ttt_batch.files import is_there
+    from ttt_batch.finding import find_run
 
     if path is None:
         return None
+    path = find_run(path)
     if path.suffix.lower() in (".h5", ".hdf5") or not is_there(path):
         return load_run(path, trust)
     from ttt_batch.exchange import import_tables

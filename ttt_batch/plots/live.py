@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ttt_batch.console import is_live, put
-from ttt_batch.errors import RunFileError, TttBatchError
+from ttt_batch.errors import RunFileError, TttBatchError, command_with
 from ttt_batch.escapes import one_line
 from ttt_batch.files import identity, reason, shown
+from ttt_batch.finding import find_run
 from ttt_batch.fitting import course_misfits
 from ttt_batch.keyboard import Keyboard
 from ttt_batch.plots.labels import since_text
@@ -48,8 +49,10 @@ class Snapshot:
     def refresh(self) -> bool:
         """Read the file anew if it is another one than before; return whether it is.
 
-        Raises RunFileError for what is no run file; a file that is not there yet is waited for.
+        Raises RunFileError for what is no run file; a file that is not there yet is waited for, with `.h5` or without.
         """
+        if self.data is None:
+            self.path = find_run(self.path)
         try:
             now = identity(self.path)
         except (OSError, ValueError) as error:
@@ -131,7 +134,11 @@ def picture(
         return Chart([*chart.lines, leaving[:width]], [*chart.owner, []])
     name = one_line(snapshot.path.name)
     if snapshot.data is None:
-        lines = [f"waiting for {name}", "It is written when training saves it:", "train --checkpoint-every 5s"]
+        lines = [
+            f"waiting for {name}",
+            "It is written when training saves it:",
+            command_with("train", "checkpoint_every", "5s"),
+        ]
         return _plain([line[:width] for line in lines][: max(height, 1)])
     title, series = curve_of(snapshot.data)
     config = snapshot.data.config
@@ -194,6 +201,7 @@ def watch_curve(
                 f"cannot draw on the terminal: {reason(error)}; if it was closed, start again in another one"
             ) from None
     else:
+        snapshot.path = find_run(snapshot.path)
         snapshot.read()
         with suppress(OSError):
             snapshot.written = snapshot.path.stat().st_mtime

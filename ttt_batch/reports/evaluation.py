@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ttt_batch.errors import option
+from ttt_batch.naming import Ties
 from ttt_batch.notation import moves_text
 from ttt_batch.reports.layout import line_of_play, row
 from ttt_batch.run import SEATS, Evaluation, Run
-from ttt_batch.ties import MEANING, Ties
+from ttt_batch.ties import meaning
 from ttt_batch.truth import RESULTS
 from ttt_batch.wording import counted
 
@@ -23,7 +25,7 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
     assert run is not None
     lines = [
         _title(run, name),
-        f"ties: {MEANING[evaluation.ties]}",
+        f"ties: {meaning(evaluation.ties)}",
         "",
         row(f"against {evaluation.against}, exactly", *RESULTS),
         row("as first", *evaluation.first),
@@ -45,7 +47,7 @@ def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
     assert run is not None
     lines = [
         _title(run, name),
-        f"ties: {MEANING[evaluation.ties]}",
+        f"ties: {meaning(evaluation.ties)}",
         "",
     ]
     for seat, verdict in evaluation.verdicts.items():
@@ -55,7 +57,7 @@ def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
         elif verdict.unbeatable:
             lines += [f"unbeatable as {seat}: no opponent and no tie-break beats it ({found} searched)", ""]
         else:
-            nothing = f"no way to beat it among {found}; --budget N searches on"
+            nothing = f"no way to beat it among {found}; {option('budget', 'N')} searches on"
             lines += [f"undecided as {seat} within the budget: {nothing}", ""]
     lines.append(f"{counted(evaluation.games, 'game')} each, seed {evaluation.seed}, with 95 % confidence intervals")
     for player, tallies in evaluation.matches.items():
@@ -78,7 +80,7 @@ def _beaten(run: Run, seat: str, line: list[int], ties: Ties) -> list[str]:
     if followed is not None:
         left = moves_text(run.board, line[: followed + 1]).split()[-1]
         why = "it takes the quickest win or the longest loss"
-        lines += [f"  play leaves this line before {left}: {why};", "  to judge that: --ties soonest", ""]
+        lines += [f"  play leaves this line before {left}: {why};", f"  to judge that: {option('ties', 'soonest')}", ""]
     return lines
 
 

@@ -7,7 +7,7 @@ from ttt_batch.recorder import unbeatable_since
 from ttt_batch.reports.layout import hanging
 from ttt_batch.reports.training import verdict_text
 from ttt_batch.run import SEATS, Run
-from ttt_batch.ties import MEANING
+from ttt_batch.ties import meaning
 from ttt_batch.wording import counted
 
 
@@ -19,7 +19,7 @@ def run_information(run: Run, path: str) -> dict[str, Any]:
         "format": f"{run.version[0]}.{run.version[1]}",
         "games": run.games,
         "goal": run.goal or run.games,
-        "config": run.config.to_dict(),
+        "config": run.config.to_report(),
         "states": int(run.graph.code.size),
         "edges": int(run.graph.child.size),
         "tables": {
@@ -37,6 +37,7 @@ def run_information(run: Run, path: str) -> dict[str, Any]:
             if run.grown is not None
             else {
                 "unbeatable": dict(zip(SEATS, run.statistics["unbeatable"][-1].tolist(), strict=True)),
+                "ties": "any",
                 "unbeatable_since": unbeatable_since(run.statistics["games"], run.statistics["unbeatable"]),
             }
         ),
@@ -64,7 +65,7 @@ def information_text(information: dict[str, Any], run: Run) -> str:
         ("numbers", ", ".join([*(f"{key} {config[key]}" for key in ("epsilon", "alpha", "gamma")), worth])),
         ("seed", str(config["seed"])),
         ("verdict", verdict_text(run)),
-        ("ties", MEANING["any"] if run.grown is None else ""),
+        ("ties", meaning("any") if run.grown is None else ""),
         *(
             (f"tables/{name}", f"{table['dtype']} [{table['axes']}] {table['shape']}: {table['meaning']}")
             for name, table in information["tables"].items()

@@ -8,10 +8,11 @@ import math
 import textwrap
 
 from ttt_batch.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
+from ttt_batch.errors import option
 from ttt_batch.notation import moves_text, rows_text
 from ttt_batch.reports.layout import WIDTH, draw, pictures, plain, side_by_side
 from ttt_batch.showing import Move, Shown
-from ttt_batch.ties import MEANING
+from ttt_batch.ties import meaning
 
 
 def show_text(shown: Shown, name: str = "") -> str:
@@ -89,7 +90,7 @@ def _summary(shown: Shown) -> list[str]:
     elif shown.outcome == UNFINISHED:
         rows.append(("truth", f"{shown.truth} with best play (a ply is one move of either player)"))
     if shown.outcome == UNFINISHED:
-        rows += [("ties", MEANING[shown.ties]), ("agent", _choice(shown))]
+        rows += [("ties", meaning(shown.ties)), ("agent", _choice(shown))]
         best = [move.name for move in shown.moves if move.best]
         if best:
             why = {"win": " (quickest win)", "draw": "", "loss": " (longest loss)"}
@@ -144,7 +145,7 @@ def _table(shown: Shown) -> list[str]:
             + (f"   {_truth(move)}" if known else "")
         )
     if not shown.counted:
-        lines += ["", "visits are counted only if the step size depends on them (--alpha 1/n)"]
+        lines += ["", f"visits are counted only if the step size depends on them ({option('alpha', '1/n')})"]
     return lines
 
 

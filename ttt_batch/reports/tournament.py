@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ttt_batch.matches import CONFIDENCE, Tally
 from ttt_batch.meetings import Meeting
-from ttt_batch.ties import MEANING
+from ttt_batch.ties import meaning
 from ttt_batch.tournaments import Series, Tournament
 from ttt_batch.truth import RESULTS
 from ttt_batch.wording import counted
@@ -32,7 +32,7 @@ def tournament_text(found: Tournament) -> str:
     wide = 10 if found.exact else 16
     lines = [
         f"{n} runs on {found.board}, all against all, in both seats: {how}",
-        f"ties: {MEANING[found.ties]}",
+        f"ties: {meaning(found.ties)}",
         "",
         f"place{'points':>{wide}}{'as first':>10}{'as second':>11}{'won':>8}{'drawn':>8}{'lost':>8}  run",
     ]
@@ -84,7 +84,7 @@ def series_text(found: Series) -> str:
     one, other = found.names
     games = counted(found.games, "game")
     whom = f"{one} against itself" if found.itself else f"{one} against {other}"
-    lines = [f"{whom} on {found.board}: {games}, seed {found.seed}", f"ties: {MEANING[found.ties]}"]
+    lines = [f"{whom} on {found.board}: {games}, seed {found.seed}", f"ties: {meaning(found.ties)}"]
     for meeting in found.meetings:
         if meeting.tally is None:
             continue

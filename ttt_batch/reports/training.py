@@ -8,7 +8,7 @@ from ttt_batch.files import command_text
 from ttt_batch.recorder import unbeatable_since
 from ttt_batch.reports.layout import hanging, row
 from ttt_batch.run import SEATS, Run
-from ttt_batch.ties import MEANING
+from ttt_batch.ties import meaning
 from ttt_batch.truth import RESULTS
 from ttt_batch.wording import counted
 
@@ -58,6 +58,7 @@ def training_summary(run: Run, path: str | None) -> dict[str, Any]:
     else:
         summary |= {
             "unbeatable": dict(zip(SEATS, last["unbeatable"].tolist(), strict=True)),
+            "ties": "any",
             "unbeatable_since": unbeatable_since(run.statistics["games"], run.statistics["unbeatable"]),
             "against_random": {
                 seat: dict(zip(RESULTS, shares, strict=True))
@@ -67,7 +68,7 @@ def training_summary(run: Run, path: str | None) -> dict[str, Any]:
             "optimal_share": dict(zip(SEATS, last["optimal_share"].tolist(), strict=True)),
             "value_error": dict(zip(SEATS, last["value_error"].tolist(), strict=True)),
         }
-    return {**summary, "config": run.config.to_dict(), "run": path}
+    return {**summary, "config": run.config.to_report(), "run": path}
 
 
 def training_text(run: Run, path: Path, *, compiled: bool = False) -> str:
@@ -96,7 +97,7 @@ def training_text(run: Run, path: Path, *, compiled: bool = False) -> str:
         row("games played, as first", *played),
         "",
         *hanging("verdict:", verdict_text(run), 9),
-        *([f"ties:    {MEANING['any']}"] if run.grown is None else []),
+        *([f"ties:    {meaning('any')}"] if run.grown is None else []),
         f"saved:   {one_line(str(path))}",
         "",
         f"next:    {command_text('evaluate', path)}",

@@ -6,6 +6,7 @@ from typing import TextIO
 
 from ttt_batch.console import wants_colour
 from ttt_batch.errors import UsageError
+from ttt_batch.naming import Ties
 from ttt_batch.quantities import Number
 from ttt_batch.strength import Weakened
 from ttt_batch.terminal.faces import Face, Score, Session
@@ -14,7 +15,6 @@ from ttt_batch.terminal.loop import Agent, Pupil, play_games
 from ttt_batch.terminal.plain import Plain
 from ttt_batch.terminal.screen import has_screen, play_on_screen
 from ttt_batch.terminal.view import View
-from ttt_batch.ties import Ties
 
 
 def play(

@@ -13,11 +13,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ttt_batch.errors import BoardError
+from ttt_batch.errors import BoardError, option
 from ttt_batch.formats.files import check_targets, write_files
+from ttt_batch.naming import Ties
 from ttt_batch.run import Run
 from ttt_batch.spaces import check_enumerable, space_of
-from ttt_batch.ties import Ties
 from ttt_batch.truth import QUICKEST
 from ttt_batch.web.about import about, title
 from ttt_batch.web.packing import Packed, pack
@@ -59,7 +59,9 @@ def page_text(run: Run, ties: Ties = "soonest") -> str:
     text = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _source("page.html"))
     size = len(text.encode())
     if size > MAX_BYTES:
-        remedy = "export it as npz" if run.config.symmetry else "train with --symmetry on, or export it as npz"
+        remedy = (
+            "export it as npz" if run.config.symmetry else f"train with {option('symmetry', 'on')}, or export it as npz"
+        )
         raise BoardError(
             f"the page of this run of {run.board.name} would have {size:,} bytes, more than {MAX_BYTES:,}; {remedy}"
         )

@@ -8,10 +8,10 @@ from typing import Any
 
 from ttt_batch.board import Board
 from ttt_batch.escapes import one_line
+from ttt_batch.naming import Ties
 from ttt_batch.reports.learners import choice_text
 from ttt_batch.reports.training import proof_text
 from ttt_batch.run import SEATS, Run
-from ttt_batch.ties import Ties
 from ttt_batch.wording import counted
 
 AGAINST = {"": "itself", "random": "random moves", "optimal": "best play"}

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.graph import rows_of_edges
+from ttt_batch.naming import Ties
 from ttt_batch.policy import chosen_edges, legal_edges, row_scores
 from ttt_batch.run import Run
-from ttt_batch.ties import Ties
 
 VALUED_CELLS = 12
 """Cells up to which values are packed: 3x4x3 has 391,062 moves, 4x4x4 has 6,460,008 (6 MB and more)."""
