@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from contestants import BATCH, LARGE_BATCH, PEERS, Contestant, Measure, Plan, Values, contestants, run_peer
 from itemise import STAGES
 
-from ttt_batch.bench import surroundings
+from ttt_batch.analysis.bench import surroundings
 from ttt_batch.learners import LEARNERS
 
 QUICK: dict[str, Any] = {"rounds": 5, "peer_rounds": 5, "cold_rounds": 1, "seeds": 20, "once": 1, "long": 0}

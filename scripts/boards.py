@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 
 import ttt_batch as ttt
-from ttt_batch.bench import surroundings
-from ttt_batch.board import parse_board
-from ttt_batch.config import make_config
-from ttt_batch.enumeration import GRAPHS, enumerate_graph
-from ttt_batch.graph import solve
-from ttt_batch.matches import evaluate_grown
-from ttt_batch.recorder import exact_judge
-from ttt_batch.trainers import Trainer, make_trainer
+from ttt_batch.analysis.bench import surroundings
+from ttt_batch.analysis.matches import evaluate_grown
+from ttt_batch.game.board import parse_board
+from ttt_batch.game.enumeration import GRAPHS, enumerate_graph
+from ttt_batch.game.solution import solve
+from ttt_batch.runs.config import make_config
+from ttt_batch.runs.recorder import exact_judge
+from ttt_batch.training.trainers import Trainer, make_trainer
 
 BOARD, GROWN = "4x4x4", "5x5x5"
 REPEATS = 5

@@ -21,15 +21,15 @@ import tuned
 from itemise import itemise
 from settling import Case, follow
 
-from ttt_batch.board import Board
-from ttt_batch.config import make_config
-from ttt_batch.enumeration import enumerate_graph
-from ttt_batch.evaluation import match
+from ttt_batch.base.processors import available_threads
+from ttt_batch.evaluation.exact_results import match
+from ttt_batch.game.board import Board
+from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.learners import LEARNERS
-from ttt_batch.policy import random_policy
-from ttt_batch.processors import available_threads
-from ttt_batch.simulation.random_play import random_games
-from ttt_batch.trainers import Trainer, make_trainer
+from ttt_batch.runs.config import make_config
+from ttt_batch.simulation.policy import random_policy
+from ttt_batch.simulation.random_games import random_games
+from ttt_batch.training.trainers import Trainer, make_trainer
 
 TEXTBOOK = Path(__file__).with_name("textbook.c")
 PEERS_SCRIPT = Path(__file__).with_name("peers.py")

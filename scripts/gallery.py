@@ -49,7 +49,7 @@ def draw_plot(kind: str, learners: tuple[str, ...]) -> Callable[[Path], None]:
     """What draws one kind of plot of runs of these learners."""
 
     def draw(path: Path) -> None:
-        from ttt_batch.plots import plot
+        from ttt_batch.app.plots import plot
 
         plot([trained(name) for name in learners], [f"{name}-3x3.h5" for name in learners], path, kind, overwrite=True)
 
@@ -61,8 +61,8 @@ def draw_terminal(path: Path) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from ttt_batch.terminal.loop import play_games
-    from ttt_batch.terminal.view import View
+    from ttt_batch.app.terminal.loop import play_games
+    from ttt_batch.app.terminal.view import View
 
     run = ttt.train(GAMES)
     view = View(run.board, colour=True)
@@ -82,7 +82,7 @@ def draw_page(path: Path) -> None:
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
-    from ttt_batch.web import export_page
+    from ttt_batch.app.web import export_page
 
     browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if browser is None or driver is None:

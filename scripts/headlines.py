@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.config import make_config
-from ttt_batch.games import Games
+from ttt_batch.game.transcripts import Games
 from ttt_batch.learners import LEARNERS
-from ttt_batch.run import Run
-from ttt_batch.trainers import make_trainer
-from ttt_batch.training import train
+from ttt_batch.runs.config import make_config
+from ttt_batch.runs.run import Run
+from ttt_batch.training.train import train
+from ttt_batch.training.trainers import make_trainer
 
 CLAIMS = {
     "sutton-barto": "1,000 greedy games against itself end in draws",

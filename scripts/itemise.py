@@ -25,7 +25,7 @@ from typing import Any
 GAMES = 100_000
 INTERPRETER, KERNELS, REST, EXIT = "start of the interpreter", "loading kernels", "the rest", "end of the process"
 IMPORTS = {
-    "import of typer and the commands": ("ttt_batch.__main__", "ttt_batch.cli", "ttt_batch.commands"),
+    "import of typer and the commands": ("ttt_batch.__main__", "ttt_batch.app.cli", "ttt_batch.app.commands"),
     "import of numpy": ("numpy",),
     "import of numba": ("numba", "numba.extending", "numba.core.caching"),
     "import of h5py": ("h5py",),
@@ -33,13 +33,13 @@ IMPORTS = {
 }
 HASH, PACKAGE = "hash of the sources", "import of the package"
 CALLS = {
-    "enumerating the board": (("ttt_batch.config", "enumerate_graph"),),
-    "setting up": (("ttt_batch.training", "make_trainer"), ("ttt_batch.recorder", "Recorder.__init__")),
+    "enumerating the board": (("ttt_batch.runs.config", "enumerate_graph"),),
+    "setting up": (("ttt_batch.training.train", "make_trainer"), ("ttt_batch.runs.recorder", "Recorder.__init__")),
     "playing, learning, proving": (
-        ("ttt_batch.trainers", "Trainer.advance"),
-        ("ttt_batch.recorder", "Recorder.record"),
+        ("ttt_batch.training.trainers", "Trainer.advance"),
+        ("ttt_batch.runs.recorder", "Recorder.record"),
     ),
-    "writing": (("ttt_batch.checkpoints", "Checkpoints.write"),),
+    "writing": (("ttt_batch.training.checkpoints", "Checkpoints.write"),),
     # Types the arguments, finds the machine code in the cache and links it; called once a kernel and signature.
     KERNELS: (("numba.core.dispatcher", "_DispatcherBase._compile_for_args"),),
 }
@@ -95,12 +95,12 @@ def run_stages(started: float, folder: str) -> None:
                 with contextlib.suppress(ImportError):
                     importlib.import_module(module)
     from ttt_batch.__main__ import run
-    from ttt_batch.compile import cache_folder
+    from ttt_batch.base.kernel_cache import cache_folder
 
     with watch.stage(HASH):
         cache_folder()  # every kernel asks for it when its module is imported
     with watch.stage(PACKAGE):
-        for module in ("ttt_batch.training", "ttt_batch.reports.training", "ttt_batch.runfile.writing"):
+        for module in ("ttt_batch.training.train", "ttt_batch.app.reports.training", "ttt_batch.runs.runfile.writing"):
             importlib.import_module(module)
     for name, calls in CALLS.items():
         for module, path in calls:

@@ -18,14 +18,14 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ttt_batch.batches import recorded_points
-from ttt_batch.bench import surroundings
-from ttt_batch.config import make_config
-from ttt_batch.errors import UsageError
+from ttt_batch.analysis.bench import surroundings
+from ttt_batch.base.errors import UsageError
+from ttt_batch.base.processors import available_threads
 from ttt_batch.learners import LEARNERS
-from ttt_batch.processors import available_threads
-from ttt_batch.recorder import Recorder, exact_judge
-from ttt_batch.trainers import make_trainer
+from ttt_batch.runs.batches import recorded_points
+from ttt_batch.runs.config import make_config
+from ttt_batch.runs.recorder import Recorder, exact_judge
+from ttt_batch.training.trainers import make_trainer
 
 WAYS: tuple[tuple[str, int | str], ...] = (
     ("walk", 1),

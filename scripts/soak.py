@@ -26,7 +26,7 @@ import numpy as np
 
 import ttt_batch as ttt
 from ttt_batch.learners import LEARNERS
-from ttt_batch.run import Run
+from ttt_batch.runs.run import Run
 
 # Games that take a second or two, by engine and batch.
 WAYS: tuple[tuple[str, int | str, int], ...] = (

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.config import make_config
+from ttt_batch.base.streams import stream_key
 from ttt_batch.learners.steps import fill_weights
+from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.counts import outcomes_of
-from ttt_batch.simulation.explorations import make_explorations
-from ttt_batch.streams import stream_key
-from ttt_batch.trainers import Trainer, make_trainer
+from ttt_batch.simulation.exploration import make_explorations
+from ttt_batch.training.trainers import Trainer, make_trainer
 
 SOURCE = Path(__file__).with_suffix(".c")
 FLAGS = ("-O3", "-march=native", "-mprefer-vector-width=512", "-ffp-contract=off")

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from ttt_batch.errors import TttBatchError
+from ttt_batch.analysis.warmup import warm_up
+from ttt_batch.base.errors import TttBatchError
 from ttt_batch.learners import LEARNERS
-from ttt_batch.warmup import warm_up
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -27,7 +27,14 @@ os.environ["TTT_BATCH_DEBUG"] = "1"  # an exception that nobody foresaw fails th
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 
-LARGER = {"test_growth.py", "test_matches.py", "test_search.py", "test_symmetry.py", "test_variants.py", "test_wide.py"}
+LARGER = {
+    "test_growing_table.py",
+    "test_matches.py",
+    "test_search.py",
+    "test_symmetry.py",
+    "test_variants.py",
+    "test_large_board.py",
+}
 """Files about boards of more than nine cells, or of variants."""
 
 QUICK = ("td",)

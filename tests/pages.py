@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import ttt_batch as ttt
-from ttt_batch.board import EMPTY, Position
-from ttt_batch.game import Game
-from ttt_batch.naming import Ties
-from ttt_batch.run import Run
+from ttt_batch.base.choices import Ties
+from ttt_batch.game.board import EMPTY, Position
+from ttt_batch.game.history import Game
+from ttt_batch.runs.run import Run
 
 DRIVER = Path(__file__).parent / "drive_page.mjs"
 

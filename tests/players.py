@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ttt_batch.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
-from ttt_batch.truth import Truth
+from ttt_batch.game.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.game.solution import Truth
 
 RESULTS = {FIRST_WINS: 1, DRAW: 0, SECOND_WINS: -1}
 

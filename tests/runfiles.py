@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import h5py
 import numpy as np
 
-from ttt_batch.runfile import RunData
-from ttt_batch.runfile.header import user_block
-from ttt_batch.runfile.shield import unpack
+from ttt_batch.runs.runfile import RunData
+from ttt_batch.runs.runfile.header import user_block
+from ttt_batch.runs.runfile.shield import unpack
 
 
 def example(*, action=False, points=3, rows=40, seed=0):
@@ -129,8 +129,8 @@ class Outcome(NamedTuple):
 SERVER = """
 import os, resource, signal, struct
 import h5py
-from ttt_batch.runfile.parsing import parse_image
-from ttt_batch.runfile.shield import limit_memory, pack
+from ttt_batch.runs.runfile.parsing import parse_image
+from ttt_batch.runs.runfile.shield import limit_memory, pack
 
 def take(size):
     parts = []

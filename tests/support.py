@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 
 from ttt_batch.__main__ import run as run_here
-from ttt_batch.board import Board
-from ttt_batch.compile import kernel
-from ttt_batch.enumeration import enumerate_graph
-from ttt_batch.game_reader import GameReader
-from ttt_batch.game_source import GameLines
-from ttt_batch.games import CellGames, Games, on_graph
-from ttt_batch.given import given_config, make_pupil
-from ttt_batch.graph import Graph
+from ttt_batch.base.jit import kernel
+from ttt_batch.game.board import Board
+from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.graph import Graph
+from ttt_batch.game.transcript_reader import GameReader
+from ttt_batch.game.transcript_source import GameLines
+from ttt_batch.game.transcripts import CellGames, Games, on_graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner, Settings, fold, make_game
 from ttt_batch.learners.steps import make_step
-from ttt_batch.provenance import Clock
-from ttt_batch.run import Run
-from ttt_batch.sequential import learn_games
+from ttt_batch.runs.provenance import Clock
+from ttt_batch.runs.run import Run
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, empty_counts
+from ttt_batch.training.from_games import given_config, make_pupil
+from ttt_batch.training.kernels.sequential import learn_games
 
 BOARD = Board()
 

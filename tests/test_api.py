@@ -13,8 +13,8 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch import hooks
-from ttt_batch.printable import Printable
+from ttt_batch.base import hooks
+from ttt_batch.base.printable import Printable
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ import pytest
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
-from ttt_batch.cli import COMMANDS
+from ttt_batch.app.cli import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -9,17 +9,17 @@ Names are loaded when first used, so that importing the package (and `ttt-batch 
 
 from typing import TYPE_CHECKING, Any
 
-from ttt_batch import hooks
-from ttt_batch.version import VERSION
+from ttt_batch.base import hooks
+from ttt_batch.base.version import VERSION
 
 if TYPE_CHECKING:
-    from ttt_batch.api import evaluate, export_run, import_run, play, plot, show, tournament
-    from ttt_batch.board import Board, parse_board
-    from ttt_batch.errors import BoardError, RunFileError, TttBatchError, UsageError
-    from ttt_batch.given import learn_from
+    from ttt_batch.app.api import evaluate, export_run, import_run, play, plot, show, tournament
+    from ttt_batch.base.errors import BoardError, RunFileError, TttBatchError, UsageError
+    from ttt_batch.game.board import Board, parse_board
     from ttt_batch.learners import LEARNERS
-    from ttt_batch.run import Evaluation, Run, load
-    from ttt_batch.training import Progress, train
+    from ttt_batch.runs.run import Evaluation, Run, load
+    from ttt_batch.training.from_games import learn_from
+    from ttt_batch.training.train import Progress, train
 
 __version__ = VERSION
 
@@ -47,35 +47,35 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Board": "board",
-    "parse_board": "board",
-    "BoardError": "errors",
-    "RunFileError": "errors",
-    "TttBatchError": "errors",
-    "UsageError": "errors",
+    "Board": "game.board",
+    "parse_board": "game.board",
+    "BoardError": "base.errors",
+    "RunFileError": "base.errors",
+    "TttBatchError": "base.errors",
+    "UsageError": "base.errors",
     "LEARNERS": "learners",
-    "Evaluation": "run",
-    "Run": "run",
-    "load": "run",
-    "Progress": "training",
-    "evaluate": "api",
-    "export_run": "api",
-    "import_run": "api",
-    "learn_from": "given",
-    "play": "api",
-    "plot": "api",
-    "show": "api",
-    "tournament": "api",
-    "train": "training",
+    "Evaluation": "runs.run",
+    "Run": "runs.run",
+    "load": "runs.run",
+    "Progress": "training.train",
+    "evaluate": "app.api",
+    "export_run": "app.api",
+    "import_run": "app.api",
+    "learn_from": "training.from_games",
+    "play": "app.api",
+    "plot": "app.api",
+    "show": "app.api",
+    "tournament": "app.api",
+    "train": "training.train",
 }
 
 for _name, _home in {
-    "figure": "api:figure",
-    "Evaluation": "reports.evaluation:evaluation_text",
-    "GrownEvaluation": "reports.evaluation:grown_evaluation_text",
-    "Series": "reports.tournament:series_text",
-    "Shown": "reports.position:show_text",
-    "Tournament": "reports.tournament:tournament_text",
+    "figure": "app.api:figure",
+    "Evaluation": "app.reports.evaluation:evaluation_text",
+    "GrownEvaluation": "app.reports.evaluation:grown_evaluation_text",
+    "Series": "app.reports.tournament:series_text",
+    "Shown": "app.reports.position:show_text",
+    "Tournament": "app.reports.tournament:tournament_text",
 }.items():
     hooks.register(_name, f"{__name__}.{_home}")
 

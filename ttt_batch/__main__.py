@@ -47,17 +47,17 @@ def run(arguments: list[str]) -> int:
 
     An unforeseen exception is one line, too; with TTT_BATCH_DEBUG set it passes, with its traceback.
     """
-    from ttt_batch import (
+    from ttt_batch.base import (
         address_space,  # noqa: F401 - while there is memory to load it
         console,
     )
-    from ttt_batch.errors import TttBatchError
+    from ttt_batch.base.errors import TttBatchError
 
     stdout = sys.stdout
     for stream in (stdout, sys.stderr):
         console.escape_what_it_lacks(stream)
     try:
-        from ttt_batch.cli import app
+        from ttt_batch.app.cli import app
 
         status = app(arguments or ["--help"], prog_name="ttt-batch", standalone_mode=False)
         sys.stdout.flush()
@@ -89,7 +89,7 @@ def _status(error: Exception) -> int:
     """Say what typer, or a defect of ours, ended a command with; return its exit status."""
     # typer's own usage errors; it carries click under different names in different versions.
     if hasattr(error, "format_message"):
-        from ttt_batch.commands.usage import misuse
+        from ttt_batch.app.commands.usage import misuse
 
         return _fail(misuse(error), int(getattr(error, "exit_code", 2)))
     if type(error).__name__ == "Abort":
@@ -111,7 +111,7 @@ def _status(error: Exception) -> int:
 
 def _starved(error: Exception) -> str:
     """What to say where `ulimit -v` allows too little for the libraries, which then fail in many ways; else nothing."""
-    from ttt_batch.address_space import address_limit
+    from ttt_batch.base.address_space import address_limit
 
     limit = address_limit()
     if limit is None or limit >= LEAST_TO_COMPILE:
@@ -124,7 +124,7 @@ def _starved(error: Exception) -> str:
 
 
 def _fail(message: str, status: int) -> int:
-    from ttt_batch.console import tell
+    from ttt_batch.base.console import tell
 
     tell(f"ttt-batch: {message}")
     return status

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ttt_batch as ttt
-from ttt_batch.graph import Graph, edges_of
+from ttt_batch.game.graph import Graph, edges_of
 from ttt_batch.learners import register
 from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
-from ttt_batch.policy import UNIFORM, Choice, score
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
+from ttt_batch.simulation.policy import UNIFORM, Choice, score
 
 
 class MonteCarloTables(NamedTuple):

@@ -3,11 +3,11 @@ outside."""
 
 import re
 
-from ttt_batch.errors import UsageError
+from ttt_batch.base.choices import choose
+from ttt_batch.base.errors import UsageError
 from ttt_batch.learners import backward_q, greedy_td, minimax_q, sutton_barto, td, value_feed
 from ttt_batch.learners.base import Learner, fold, learn, state_value
-from ttt_batch.naming import choose
-from ttt_batch.policy import score
+from ttt_batch.simulation.policy import score
 
 _FILES = (td, sutton_barto, value_feed, minimax_q, backward_q, greedy_td)
 
@@ -39,5 +39,5 @@ def register(learner: Learner) -> Learner:
 
 
 def learner_named(name: str) -> Learner:
-    """The learner of that name, however it is spelled (see `naming`).  Raises UsageError."""
+    """The learner of that name, however it is spelled (see `choices`).  Raises UsageError."""
     return LEARNERS[choose("learner", name, LEARNERS)]

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.board import UNFINISHED
-from ttt_batch.graph import Graph, edges_of, mover_of
+from ttt_batch.game.board import UNFINISHED
+from ttt_batch.game.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size, visit_weight
-from ttt_batch.policy import UNIFORM, Choice, score
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
+from ttt_batch.simulation.policy import UNIFORM, Choice, score
 
 WINDOW = 0.01
 SEEN, SHARE, SET, PULL = 0, 1, 2, 3

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
-from ttt_batch.compile import inlined
-from ttt_batch.generic import generic
-from ttt_batch.graph import Graph, n_unfinished
-from ttt_batch.policy import Choice
-from ttt_batch.simulation.explorations import explores_at
+from ttt_batch.base.dispatch import generic
+from ttt_batch.base.jit import inlined
+from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
+from ttt_batch.game.graph import Graph, n_unfinished
+from ttt_batch.simulation.exploration import explores_at
+from ttt_batch.simulation.policy import Choice
 
 
 class Game(NamedTuple):
@@ -95,7 +95,7 @@ def state_value(tables: Any, graph: Any, row: Any, player: Any) -> Any:
 def begin(tables: Any, graph: Any, row: Any, worth: Any, key: Any) -> Any:
     """Give a row that a grown board has just got, and its edges, their start values; `tables` is modified in place.
 
-    A value table's shared rows, behind the unfinished ones by outcome, hold those (see `growth`).
+    A value table's shared rows, behind the unfinished ones by outcome, hold those (see `growing_graph`).
     worth: float64[P, 4].  key: uint64, for start values drawn by chance.
     """
 

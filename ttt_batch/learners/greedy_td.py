@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.board import UNFINISHED
-from ttt_batch.graph import Graph, edges_of, mover_of
+from ttt_batch.game.board import UNFINISHED
+from ttt_batch.game.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import (
     Game,
     Learner,
@@ -32,8 +32,8 @@ from ttt_batch.learners.base import (
     state_value,
 )
 from ttt_batch.learners.steps import Step, share_of, step_size
-from ttt_batch.policy import FIRST_BEST, Choice, score
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
+from ttt_batch.simulation.policy import FIRST_BEST, Choice, score
 
 NEXT, SHARE = 0, 1
 """The two numbers of a row's scratch: mean value of the greedy continuations, and their share of all."""

@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.board import UNFINISHED
-from ttt_batch.compile import inlined
-from ttt_batch.graph import Graph, edges_of, mover_of, n_unfinished
+from ttt_batch.base.jit import inlined
+from ttt_batch.base.streams import GOLDEN, draw, mix, unit
+from ttt_batch.game.board import UNFINISHED
+from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
-from ttt_batch.policy import FIRST_BEST, Choice, score
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.streams import GOLDEN, draw, mix, unit
+from ttt_batch.simulation.policy import FIRST_BEST, Choice, score
 
 
 class MinimaxQTables(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compile import inlined, kernel
+from ttt_batch.base.jit import inlined, kernel
 
 TABULATED = 1024
 """Visits whose weight is tabulated; expm1 and log1p in the fold cost more than the fold itself."""

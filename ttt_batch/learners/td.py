@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compile import inlined
-from ttt_batch.graph import Graph, edges_of, mover_of
+from ttt_batch.base.jit import inlined
+from ttt_batch.game.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import (
     Game,
     Learner,
@@ -30,8 +30,8 @@ from ttt_batch.learners.base import (
     state_value,
 )
 from ttt_batch.learners.steps import Step, share_of, step_size
-from ttt_batch.policy import UNIFORM, Choice, score
 from ttt_batch.simulation.counts import Counts
+from ttt_batch.simulation.policy import UNIFORM, Choice, score
 
 
 class TdTables(NamedTuple):

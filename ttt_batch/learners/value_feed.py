@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compile import inlined
-from ttt_batch.graph import Graph, edges_of, mover_of, n_unfinished
+from ttt_batch.base.jit import inlined
+from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, mark_parents, start_row, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
-from ttt_batch.policy import LAST_BEST, Choice, score
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
+from ttt_batch.simulation.policy import LAST_BEST, Choice, score
 
 
 class ValueFeedTables(NamedTuple):

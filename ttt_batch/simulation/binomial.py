@@ -38,8 +38,8 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.compile import inlined, kernel
-from ttt_batch.streams import GOLDEN, mix
+from ttt_batch.base.jit import inlined, kernel
+from ttt_batch.base.streams import GOLDEN, mix
 
 FEW_TRIALS = 128
 """Trials that are drawn one by one at most, 20 ns; the other ways would take twice that."""
@@ -203,7 +203,7 @@ def binomial_by_rejection(n: int, p: float, counter: Any) -> Any:
 def first_try(n: Any, p: float, counter: Any) -> Any:
     """(what `binomial` draws where the first try of BTRS settles it, whether it does); the counter moves by TRY then.
 
-    Without a branch, for loops that are done several at a time (`binomials`).
+    Without a branch, for loops that are done several at a time (`binomial_arrays`).
     """
     rare = p if p <= 0.5 else 1.0 - p
     _, a, b, v_r, whole, part = _hat(n, rare)

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.board import DRAW, FIRST_WINS, SECOND_WINS
-from ttt_batch.compile import inlined, kernel
-from ttt_batch.graph import Graph, edges_of, n_unfinished
-from ttt_batch.policy import Policy
+from ttt_batch.base.jit import inlined, kernel
+from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
+from ttt_batch.game.graph import Graph, edges_of, n_unfinished
+from ttt_batch.simulation.policy import Policy
 
 GREEDY, EXPLORING = 0, 1
 

@@ -13,8 +13,8 @@ A multinomial is drawn in two ways.  Few games choose their edges one by one, ei
 are counted in seven bits an edge of one word: 64 to 127 games over five edges take 26 ns, 111 ns with a table
 of counts in memory.  More games go edge by edge, each a binomial share of what is left.
 
-Rows are drawn abreast, so that the binomial numbers of a round do not wait for each other (`binomials`): batches of
-10**9 games and more take 0.65 to 0.8 times as long as row after row, those of 10**6 0.85 to 1; 4x4x4 0.9 to 1.1.
+Rows are drawn abreast, so that the binomial numbers of a round do not wait for each other (`binomial_arrays`): batches
+of 10**9 games and more take 0.65 to 0.8 times as long as row after row, those of 10**6 0.85 to 1; 4x4x4 0.9 to 1.1.
 
 What did not pay: splitting by halves (edges 0, 2, 4, ... from 1, 3, 5, ..., and so on), which shortens the chain of
 binomials that wait for each other from n - 1 to log2(n) (0 to 5 % slower); binomials from 16 games an edge on instead
@@ -25,13 +25,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.compile import inlined, kernel
-from ttt_batch.graph import Graph, edges_of
-from ttt_batch.policy import Policy
+from ttt_batch.base.jit import inlined, kernel
+from ttt_batch.base.streams import GOLDEN, S32, mix
+from ttt_batch.game.graph import Graph, edges_of
 from ttt_batch.simulation.binomial import FEW_TRIALS, binomial
-from ttt_batch.simulation.binomials import Binomials, make_binomials, settle, try_first
+from ttt_batch.simulation.binomial_arrays import Binomials, make_binomials, settle, try_first
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, list_visited
-from ttt_batch.streams import GOLDEN, S32, mix
+from ttt_batch.simulation.policy import Policy
 
 PACKED_EDGES, PACKED_GAMES = 9, 127
 """Edges and games that one word counts, in seven bits an edge."""

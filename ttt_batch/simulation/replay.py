@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.compile import kernel
-from ttt_batch.games import Games
-from ttt_batch.graph import Graph, edges_of, n_unfinished
-from ttt_batch.policy import Policy
-from ttt_batch.simulation.explorations import SET_DRAW, Explorations, explores_at, exploring_set
-from ttt_batch.streams import below, draw, game_base
+from ttt_batch.base.jit import kernel
+from ttt_batch.base.streams import below, draw, game_base
+from ttt_batch.game.graph import Graph, edges_of, n_unfinished
+from ttt_batch.game.transcripts import Games
+from ttt_batch.simulation.exploration import SET_DRAW, Explorations, explores_at, exploring_set
+from ttt_batch.simulation.policy import Policy
 
 
 def games_space(graph: Graph, games: int) -> Games:

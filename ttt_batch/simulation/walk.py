@@ -27,12 +27,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.compile import inlined, kernel
-from ttt_batch.graph import Graph, n_unfinished
-from ttt_batch.simulation.claims import claim
-from ttt_batch.simulation.courses import COUNT, EXPLORES, SLOT, Courses
-from ttt_batch.simulation.explorations import N_SETS, SET_BITS, SET_DRAW, SETS, Explorations, exploring_set
-from ttt_batch.streams import GOLDEN, S32, STRIDE, draw, game_base, mix
+from ttt_batch.base.atomics import claim
+from ttt_batch.base.jit import inlined, kernel
+from ttt_batch.base.streams import GOLDEN, S32, STRIDE, draw, game_base, mix
+from ttt_batch.game.graph import Graph, n_unfinished
+from ttt_batch.simulation.exploration import N_SETS, SET_BITS, SET_DRAW, SETS, Explorations, exploring_set
+from ttt_batch.simulation.greedy_paths import COUNT, EXPLORES, SLOT, Courses
 
 BLOCK = 2048
 """Games abreast: 24 KB of state, inside the first cache."""

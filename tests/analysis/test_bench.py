@@ -1,0 +1,310 @@
+"""The figures of `ttt-batch bench`, and the scripts that measure the package against other programs."""
+
+import importlib.util
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pexpect
+import pytest
+from support import mostly_slow
+
+from ttt_batch.__main__ import run as run_here
+from ttt_batch.analysis import bench as benches
+from ttt_batch.analysis.bench import ROUNDS, Figure, Steps, bench, thread_counts
+from ttt_batch.learners import LEARNERS
+
+# pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")
+
+PROGRAM = [sys.executable, "-m", "ttt_batch", "bench"]
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+SECONDS = 600
+"""Kernels may have to be compiled."""
+
+
+# --- the command ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow  # where kernels are not cached it compiles all of them
+def test_the_figures_as_json(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*PROGRAM, "--seconds", "0.3", "--threads", "3", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not list(tmp_path.iterdir())
+    found = json.loads(done.stdout)
+    assert set(found) == {"machine", "versions", "date", "figures"}
+    assert set(found["machine"]) == {"processor", "cores", "system"} and found["machine"]["cores"] >= 1
+    assert {"ttt-batch", "python", "numpy", "numba"} <= set(found["versions"])
+    keys = {"work", "learner", "engine", "batch", "threads", "unit", "median", "min", "max", "rounds"}
+    for figure in found["figures"]:
+        assert set(figure) == keys
+        assert len(figure["rounds"]) == ROUNDS and 0 < figure["min"] <= figure["median"] <= figure["max"]
+        if figure["unit"] == "ms":
+            assert figure["work"] == "evaluation"
+        else:
+            assert figure["unit"] == "games/s"
+    ways = [(f["work"], f["learner"], f["engine"], f["batch"], f["threads"]) for f in found["figures"]]
+    assert ways == [
+        ("random play", None, None, None, 1),
+        *(("learning", name, *way, 1) for name in LEARNERS for way in (("walk", 16_384), ("walk", 1), ("flow", 10**6))),
+        *(("threads", "td", "walk", 10**6, n) for n in (1, 2, 3)),
+        ("evaluation", "td", None, None, 1),
+    ]
+    progress = [line for line in done.stderr.splitlines() if line.startswith("measuring: ")]
+    assert 3 <= len(progress) <= 10
+    last = re.fullmatch(r"measuring: (\d+) of (\d+)", progress[-1])
+    assert last and last[1] == last[2]
+
+
+def test_the_table_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_here(["bench", "--seconds", "0.1", "--threads", "1"]) == 0
+    out, err = capsys.readouterr()
+    assert not re.search(r"[^\n\x20-\x7e]", out + err)
+    assert all(len(line) <= 80 for line in out.splitlines())
+    for name in LEARNERS:
+        (line,) = [line for line in out.splitlines() if line.startswith(f"{name} ")]
+        assert len(re.findall(r"[\d.]+ [kMG]  [\d.]+-[\d.]+", line)) == 3
+    assert re.search(r"^random play +[\d.]+ [kMG]  [\d.]+-[\d.]+ ", out, re.MULTILINE)
+    assert re.search(r"^a judgement +[\d.]+ ms  [\d.]+-[\d.]+ ", out, re.MULTILINE)
+
+
+def test_at_a_terminal_a_bar_of_which_nothing_remains() -> None:
+    child = pexpect.spawn(
+        PROGRAM[0],
+        [*PROGRAM[1:], "--seconds", "0.1", "--threads", "1"],
+        env=os.environ | {"TERM": "xterm-256color"},
+        encoding="utf-8",
+        timeout=SECONDS,
+        dimensions=(40, 80),
+    )
+    child.expect("learning, 1 thread")
+    shown = child.before
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    assert "━" in shown and "measuring" not in shown
+    assert "━" not in child.before
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("--seconds 0", "0"),
+        ("--seconds -1", "-1"),
+        ("--seconds nan", "nan"),
+        ("--seconds inf", "inf"),
+        ("--seconds 1e9", "1e+09"),
+        ("--seconds long", "long"),
+        ("--threads 0", "0"),
+        ("--threads 1.5", "1.5"),
+        ("--threads 9999999", "9,999,999"),
+        ("--nonsense", "--nonsense"),
+        ("something", "something"),
+    ],
+)
+def test_bad_values_cost_one_line(words: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    start = time.perf_counter()
+    assert run_here(["bench", *words.split()]) == 2
+    assert time.perf_counter() - start < 5
+    out, err = capsys.readouterr()
+    assert out == "" and len(err.splitlines()) == 1
+    assert err.startswith("ttt-batch: ") and value in err
+
+
+def test_without_the_compiler_there_is_nothing_to_measure() -> None:
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(PROGRAM, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert len(done.stderr.splitlines()) == 1 and "NUMBA_DISABLE_JIT" in done.stderr
+
+
+@pytest.mark.parametrize("number", mostly_slow([signal.SIGINT, signal.SIGTERM], signal.SIGTERM))
+def test_it_can_be_interrupted(number: signal.Signals) -> None:
+    process = subprocess.Popen(
+        [*PROGRAM, "--seconds", "300"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("measuring"):
+            break
+    time.sleep(0.3)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert re.fullmatch(r"(measuring: .*\n)*ttt-batch: interrupted.*\n", err), err
+
+
+def test_rates_of_work_whose_duration_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def work(n: int) -> None:
+        calls.append(n)
+        time.sleep(0.002 * n)
+
+    subjects: list[tuple[Figure, int, Steps]] = [
+        (Figure("learning"), 100, work),
+        (Figure("judging", unit="ms"), 1, work),
+    ]
+    monkeypatch.setattr(benches, "_subjects", lambda most: iter(subjects))
+    reports: list[tuple[int, int]] = []
+    start = time.perf_counter()
+    learning, judging = bench(seconds=0.5, progress=lambda done, total: reports.append((done, total)))
+    assert 0.2 < time.perf_counter() - start < 2
+    # A sleep is never shorter than asked for, and may be longer.
+    assert 15_000 < learning.median <= 50_000 and 2 <= judging.median < 6
+    assert len(learning.rounds) == len(judging.rounds) == ROUNDS
+    assert calls[-1] >= 5  # many steps a measurement
+    assert reports == [(done, 12) for done in range(13)]
+
+
+def test_thread_counts_double_up_to_the_most() -> None:
+    assert [thread_counts(n) for n in (1, 2, 3, 4, 6, 16)] == [
+        [1],
+        [1, 2],
+        [1, 2, 3],
+        [1, 2, 4],
+        [1, 2, 4, 6],
+        [1, 2, 4, 8, 16],
+    ]
+
+
+# --- the scripts ----------------------------------------------------------------------------------------
+
+
+def script(name: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Run a script."""
+    command = [sys.executable, str(SCRIPTS / f"{name}.py"), *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+
+
+@pytest.fixture
+def benchmark(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script as a module."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    return importlib.import_module("benchmark")
+
+
+def test_the_benchmark_of_a_command() -> None:
+    done = script("benchmark", "--quick", "--only", "ttt-batch --help", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["quick"] and {"machine", "versions", "date"} <= set(report)
+    (figure,) = report["figures"]
+    assert figure["figure"] == "ttt-batch --help" and figure["unit"] == "s" and figure["target"] == "< 0.3"
+    assert len(figure["rounds"]) >= 5 and 0 < figure["min"] <= figure["value"] <= figure["max"] < 10
+    assert figure["reached"] == (figure["value"] < 0.3)
+    refused = script("benchmark", "--only", "nothing of the kind")
+    assert refused.returncode == 1 and "train --games 100000" in refused.stderr and refused.stdout == ""
+
+
+def test_figures_name_contestants(benchmark: ModuleType) -> None:
+    known = benchmark.contestants()
+    for amounts in (benchmark.QUICK, benchmark.FULL):
+        plan = benchmark.Plan(Path(), sys.executable, **amounts)
+        figures = list(benchmark.figures(plan))
+        assert len({figure.name for figure in figures}) == len(figures)
+        used = {name for figure in figures for name in (figure.contestant, figure.over)} - {None}
+        assert used == set(known)
+        assert all(getattr(plan, known[figure.contestant].rounds) >= 5 for figure in figures if figure.over)
+
+
+def test_a_ratio_is_taken_to_what_was_measured_around_it(
+    benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine that becomes slower from one measurement to the next, evenly."""
+    order: list[str] = []
+
+    def contestant(name: str, speed: float, dear: bool = False) -> Any:
+        def measure() -> dict[str, float]:
+            order.append(name)
+            return {"games/s": speed * (100 - len(order))}
+
+        return benchmark.Contestant(lambda plan: measure, dear=dear)
+
+    fakes = {
+        "yardstick": contestant("yardstick", 1),
+        "a": contestant("a", 5),
+        "b": contestant("b", 7),
+        "far": contestant("far", 0.5, dear=True),
+    }
+    monkeypatch.setattr(benchmark, "contestants", lambda: fakes)
+    figures = [
+        benchmark.Figure(f"{name} / {over}", name, "games/s", "x", over, (">=", least))
+        for name, over, least in (("a", "yardstick", 5), ("b", "yardstick", 8), ("a", "far", 1))
+    ]
+    plan = benchmark.Plan(Path(), sys.executable, **benchmark.QUICK)._replace(rounds=2)
+    found = benchmark.measure_all(figures, plan)
+    assert order == 2 * ["yardstick", "a", "yardstick", "b", "yardstick", "a", "far", "a"]
+    rows = list(benchmark.results(figures, found))
+    assert [row["rounds"] for row in rows] == [pytest.approx([ratio] * 2) for ratio in (5, 7, 10)]
+    assert [row["reached"] for row in rows] == [
+        row["value"] >= least for row, least in zip(rows, (5, 8, 1), strict=True)
+    ]
+    assert len(benchmark.table({"figures": rows, **benches.surroundings()}).splitlines()) == 6
+
+
+def test_first_proofs_and_settling(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    settling = importlib.import_module("settling")
+    points = [1, 2, 3, 4, 5]
+    for holds, first, settled in (
+        ([False, True, False, True, True], 1, 3),
+        ([False] * 5, None, None),
+        ([True] * 5, 0, 0),
+        ([True] * 4 + [False], 0, None),
+    ):
+        course = settling.Course(points, [0.0] * 5, holds)
+        assert (course.first, course.settled) == (first, settled)
+    case = settling.Case("td", None, None, "walk", 16_384, 200_000)
+    course = settling.follow(case, 1)
+    assert course.games[-1] == 200_000 and course.holds[-1] and course.settled is not None
+    assert course.seconds == sorted(course.seconds)
+    until = course.games[course.first]
+    assert settling.follow(case, 1, until).holds == course.holds[: course.first + 1]
+    row = settling.summary(case, [course, settling.Course(points, [0.0] * 5, [False] * 5)], 1)
+    assert row["proved"] == 0.5 and row["first_proof_games"] == math.inf and 0 < row["first_proof_seconds"] < 10
+    assert row["settled_by_half"] == 0.5
+    assert len(settling.table([row]).splitlines()) == 3
+
+
+def test_the_stages_of_a_command_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    itemise = importlib.import_module("itemise")
+    found = itemise.itemise(tmp_path)
+    total = found.pop("total")
+    assert set(found) == set(itemise.STAGES)
+    # The stages begin and end with the process, but for the parent's work at both ends.
+    assert 0.8 * total < sum(found.values()) <= total
+    assert found["playing, learning, proving"] > 0 and not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs matplotlib")
+def test_a_picture_of_a_report(tmp_path: Path, benchmark: ModuleType) -> None:
+    plan = benchmark.Plan(Path(), sys.executable, **benchmark.QUICK)
+    entries = [
+        {"figure": figure.name, "unit": figure.unit, "value": value, "min": 0.9 * value, "max": 1.1 * value}
+        for figure, value in zip(benchmark.figures(plan), range(1000, 10**6, 1000), strict=False)
+    ]
+    (tmp_path / "report.json").write_text(json.dumps(benches.surroundings() | {"figures": entries}))
+    done = script("picture", str(tmp_path / "report.json"), str(tmp_path / "picture.png"))
+    # Nothing is left out: every figure that the picture shows is one that the benchmark has.
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "empty.json").write_text(json.dumps(benches.surroundings() | {"figures": []}))
+    refused = script("picture", str(tmp_path / "empty.json"))
+    assert refused.returncode == 1 and refused.stdout == "" and not (tmp_path / "empty.png").exists()

@@ -1,0 +1,141 @@
+"""The boards that are listed, counted and solved, and what they are said to take."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support import command
+
+import ttt_batch as ttt
+from ttt_batch.analysis import boards as catalogue
+from ttt_batch.analysis.boards import DRAWN, FIRST_WINS, KNOWN, known_boards, measure, write_solution
+from ttt_batch.base.errors import BoardError, UsageError
+from ttt_batch.base.memory import parse_memory
+from ttt_batch.game.board import parse_board
+from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.solution import solve
+from ttt_batch.game.state_space import choose_space, most_positions
+from ttt_batch.runs.config import make_config
+from ttt_batch.runs.memory_needs import bytes_needed, check_space, rows_within
+
+QUICK = ("3x3", "3x3-misere", "3x4x3", "3x4x4")
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_what_the_catalogue_says_is_what_counting_gives(name: str) -> None:
+    entry = measure(parse_board(name))
+    assert (entry.positions, entry.moves, entry.value) == KNOWN[name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, found in KNOWN.items() if found[0] and name not in QUICK])
+def test_what_the_catalogue_says_of_larger_boards(name: str) -> None:
+    test_what_the_catalogue_says_is_what_counting_gives(name)
+
+
+def test_every_board_of_the_catalogue_is_named_as_boards_are() -> None:
+    for name, entry in zip(KNOWN, known_boards(), strict=True):
+        assert entry.board.name == name
+        assert entry.most >= (entry.positions or 0)
+        assert entry.space.grown == (entry.positions is None) == (entry.bytes is None)
+
+
+@pytest.mark.parametrize(
+    ("board", "symmetry", "prefers", "expected"),
+    [
+        ("3x3", "auto", True, (False, False)),
+        ("3x3", "on", False, (False, True)),
+        ("3x4x3", "auto", True, (False, False)),
+        ("4x4x4", "auto", False, (False, True)),
+        ("4x4x4", "off", True, (False, False)),
+        ("5x5x5", "auto", True, (True, True)),
+        ("5x5x5", "auto", False, (True, False)),
+        ("5x5x5", "on", False, (True, True)),
+        ("6x6x4", "off", True, (True, False)),
+    ],
+)
+def test_how_positions_are_kept(board: str, symmetry: str, prefers: bool, expected: tuple[bool, bool]) -> None:
+    assert choose_space(parse_board(board), symmetry, prefers=prefers) == expected
+
+
+def test_positions_are_counted_by_marks() -> None:
+    for name in ("1x1", "2x2", "3x3", "2x3x2"):
+        board = parse_board(name)
+        marks = [board.decode(code) for code in range(3**board.cells)]
+        assert most_positions(board) == sum(p.count(1) - p.count(2) in (0, 1) for p in marks)
+
+
+def test_memory_is_read_as_people_write_it() -> None:
+    assert parse_memory("2GB") == 2 * 10**9 == parse_memory("2g")
+    assert parse_memory("1.5 MB") == 1_500_000
+    assert parse_memory("4096") == 4096
+    assert parse_memory(None) > 0
+    for text in ("", "GB", "-1GB", "2XB", "0"):
+        with pytest.raises(UsageError, match="max-memory"):
+            parse_memory(text)
+
+
+def test_boards_that_do_not_fit_are_refused_before_any_work() -> None:
+    config = make_config(board="4x4x3", symmetry="off")
+    with pytest.raises(BoardError, match=r"10,165,779 rows with [\d,]+ edges.*symmetry='on'.*max_memory"):
+        check_space(config, 10**8)
+    check_space(config, bytes_needed(config))
+    with pytest.raises(BoardError, match="raise max_memory"):
+        rows_within(make_config(board="5x5x5"), 10_000)
+    assert 5_000_000 < rows_within(make_config(board="5x5x5", learner="greedy-td"), 2 * 10**9) < 20_000_000
+
+
+def test_a_board_takes_no_more_memory_than_is_said() -> None:
+    """Of the arrays themselves; their sum is what the limit is compared with."""
+    for learner in ("td", "greedy-td", "backward-q"):
+        config = make_config(board="3x4x3", learner=learner, batch=1)
+        graph = config.graph
+        tables = ttt.LEARNERS[learner].start(graph, np.zeros((2, 4)), np.random.default_rng(0))
+        arrays = [*tables, graph.code, graph.outcome, graph.ply, graph.first_edge, graph.child, graph.cell]
+        assert sum(array.nbytes for array in arrays) <= bytes_needed(config)
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    status, listed, _ = command(capsys, "boards")
+    assert status == 0 and all(name in listed for name in KNOWN)
+    assert all(len(line) <= 100 for line in listed.splitlines())
+    one = json.loads(command(capsys, "boards", "3x4x3", "--json")[1])
+    assert (one["positions"], one["value"], one["kept"]) == (111_973, "first wins", "enumerated")
+    large = json.loads(command(capsys, "boards", "5x5x5", "--json")[1])
+    assert (large["positions"], large["kept"], large["value"]) == (None, "grown", "draw")
+    for words in (
+        ["boards", "9x9"],
+        ["boards", "x"],
+        ["boards", "3x3", "--symmetry", "maybe"],
+        ["boards", "--solution", "f"],
+    ):
+        status, _, err = command(capsys, *words)
+        assert status in (1, 2) and len(err.splitlines()) == 1, err
+
+
+def test_a_solution_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.npz"
+    words = ["boards", "3x4x3", "--symmetry", "on", "--solution", str(path)]
+    assert command(capsys, *words)[0] == 0
+    with np.load(path) as found:
+        graph = enumerate_graph(parse_board("3x4x3"), False, True)
+        assert found["symmetry"] and np.array_equal(found["code"], graph.code)
+        assert np.array_equal(found["value"], solve(graph)) and found["value"][0] == FIRST_WINS != DRAWN
+    status, _, err = command(capsys, *words)
+    assert status == 1 and "--overwrite" in err
+    assert command(capsys, *words, "--overwrite")[0] == 0
+    status, _, err = command(capsys, "boards", "5x5x5", "--solution", str(tmp_path / "t.npz"))
+    assert status == 2 and len(err.splitlines()) == 1
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["s.npz"]
+
+
+def test_a_solutions_buffer_closes_after_its_views(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise Python 3.13 complains where a disk refuses the solution."""
+    views: list[memoryview] = []
+    stand_in = SimpleNamespace(check=lambda *_, **__: None, write=lambda _, contents, **__: views.extend(contents))
+    monkeypatch.setattr(catalogue, "_SOLUTION", stand_in)
+    write_solution("2x2x2", tmp_path / "s.npz")
+    with pytest.raises(ValueError, match="released"):
+        bytes(views[0])

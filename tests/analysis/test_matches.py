@@ -1,0 +1,325 @@
+"""Scripted players and matches against them: what they may do, how often they win, and the command that says so."""
+
+import functools
+import json
+import math
+import random
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import naive
+import numpy as np
+import pytest
+from naive_boards import VariantBoard
+from naive_streams import below, drawn
+
+import ttt_batch as ttt
+from ttt_batch.__main__ import run as run_here
+from ttt_batch.analysis import matches
+from ttt_batch.analysis.matches import PLAYERS, RESULTS, Tally, evaluate_grown, play, scripted_evaluation, wilson
+from ttt_batch.analysis.opponents import scripted_edges, scripted_policy
+from ttt_batch.base.errors import BoardError, UsageError
+from ttt_batch.base.jit import kernel
+from ttt_batch.base.streams import stream_key
+from ttt_batch.game.bitboards import make_places, n_bits, nth_cell
+from ttt_batch.game.board import UNFINISHED, parse_board
+from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.notation import parse_any
+from ttt_batch.runs.run import SEATS, Run
+
+BOARDS = ["3x3", "3x3-misere", "2x4x3-exact", "2x4x2"]
+
+
+@functools.cache
+def small_run(learner: str = "td", games: int = 200, board: str = "3x3") -> Run:
+    return ttt.train(games, learner=learner, board=board, seed=3)
+
+
+@functools.cache
+def large_run() -> Run:
+    return ttt.train(300, board="5x5x5", seed=1, symmetry="off")
+
+
+def naive_cells(board: VariantBoard, position: naive.Position, player: str) -> list[int]:
+    """What a scripted player picks among, from its description."""
+    mover, legal = naive.mover(position), board.legal(position)
+
+    def put(mark: int, cell: int) -> naive.Position:
+        return (*position[:cell], mark, *position[cell + 1 :])
+
+    if player == "random":
+        return legal
+    wins = [cell for cell in legal if board.outcome(put(mover, cell)) == mover]
+    if wins:
+        return wins
+    if board.misere:
+        return [cell for cell in legal if not board.makers(put(mover, cell))] or legal
+    other = naive.other(mover)
+    blocks = [cell for cell in legal if other in board.makers(put(other, cell))]
+    return blocks if blocks and player == "two-ply" else legal
+
+
+@kernel
+def bits_and_cells(bits: Any, cells: Any) -> Any:
+    """Number of bits, and the cell of each in order."""
+    for n in range(n_bits(bits)):
+        cells[n] = nth_cell(bits, n)
+    return n_bits(bits)
+
+
+def test_bits_are_counted_and_found() -> None:
+    rng = random.Random(1)
+    for bits in [0, 1, 1 << 35, (1 << 36) - 1, (1 << 62) - 1, *(rng.getrandbits(36) for _ in range(200))]:
+        cells = np.zeros(64, np.int64)
+        assert bits_and_cells(np.int64(bits), cells) == bits.bit_count()
+        assert cells[: bits.bit_count()].tolist() == [cell for cell in range(62) if bits >> cell & 1]
+
+
+@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("name", BOARDS)
+def test_scripted_players_pick_among_the_cells_of_their_description(name: str, player: str) -> None:
+    board = parse_board(name)
+    oracle = VariantBoard(board.rows, board.cols, board.k, misere=board.misere, exact=board.exact)
+    graph = enumerate_graph(board)
+    allowed = np.zeros(graph.child.size, np.bool_)
+    scripted_edges(make_places(board, False), graph, PLAYERS.index(player), allowed)
+    for row in range(0, graph.first_edge.size - 1, 3):
+        edges = slice(int(graph.first_edge[row]), int(graph.first_edge[row + 1]))
+        chosen = graph.cell[edges][allowed[edges]].tolist()
+        assert chosen == naive_cells(oracle, board.decode(int(graph.code[row])), player)
+
+
+@pytest.mark.parametrize(
+    ("position", "cells"),
+    [
+        ("XX. OO. ...", {"one-ply": [2], "two-ply": [2]}),  # a win is always taken, before any block
+        ("OO. XX. X..", {"one-ply": [2], "two-ply": [2]}),
+        ("XX. O.. ...", {"one-ply": [2, 4, 5, 6, 7, 8], "two-ply": [2]}),  # and a block always made
+        ("X.X .O. X.O", {"one-ply": [1, 3, 5, 7], "two-ply": [1, 3]}),  # one of two
+    ],
+)
+def test_wins_are_taken_and_wins_of_the_other_blocked(position: str, cells: dict[str, list[int]]) -> None:
+    graph, board = enumerate_graph(parse_board("3x3")), parse_board("3x3")
+    marks = parse_any(position, board)
+    row = int(np.flatnonzero(graph.code == board.encode(marks))[0])
+    for player, expected in cells.items():
+        policy = scripted_policy(small_run(), player)
+        edges = policy.ordered[graph.first_edge[row] :][: policy.best[row]]
+        assert sorted(graph.cell[edges].tolist()) == expected
+
+
+@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("learner", ["td", "minimax-q"])
+def test_exact_results_are_those_of_the_oracle(learner: str, player: str) -> None:
+    run, board = small_run(learner), VariantBoard()
+
+    def chances(cells: list[int]) -> dict[int, float]:
+        return {cell: 1 / len(cells) for cell in cells}
+
+    def agent(position: naive.Position) -> dict[int, float]:
+        return chances(run.candidates(position))
+
+    def scripted(position: naive.Position) -> dict[int, float]:
+        return chances(naive_cells(board, position, player))
+
+    found = scripted_evaluation(run, player)
+    assert found.against == player
+    assert found.first == pytest.approx(naive.result(board, agent, scripted), abs=1e-12)
+    assert found.second == pytest.approx(naive.result(board, scripted, agent)[::-1], abs=1e-12)
+    assert found.losing_line == run.evaluation().losing_line
+    if player == "random":
+        assert found == run.evaluation()
+
+
+@pytest.mark.parametrize(("learner", "board"), [("td", "3x3"), ("minimax-q", "3x3"), ("td", "3x3-misere")])
+def test_matches_are_won_as_often_as_they_should_be(learner: str, board: str) -> None:
+    run = small_run(learner, board=board)
+    for player in PLAYERS:
+        exact = scripted_evaluation(run, player)
+        for seat, expected in zip(SEATS, (exact.first, exact.second), strict=True):
+            tally = play(run, player, seat, games=40_000)
+            assert tally.games == 40_000
+            for result, chance in zip(RESULTS, expected, strict=True):
+                deviation = math.sqrt(chance * (1 - chance) / 40_000)
+                assert abs(tally.share(result)[0] - chance) <= 4.5 * deviation + 1e-12
+
+
+def test_matches_depend_on_the_seed_and_on_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = large_run()
+    assert run.grown is not None
+    before = run.grown.used, run.grown.lost, run.tables.value.tobytes(), run.grown.compact()[1].value.tobytes()
+    tallies = {
+        (player, seat, seed): play(run, player, seat, games=500, seed=seed)
+        for player in PLAYERS
+        for seat in SEATS
+        for seed in (0, 1)
+    }
+    monkeypatch.setattr(matches, "AT_ONCE", 7)
+    for (player, seat, seed), tally in tallies.items():
+        assert tally.games == 500 and play(run, player, seat, games=500, seed=seed) == tally
+    assert len(set(tallies.values())) > 6
+    after = run.grown.used, run.grown.lost, run.tables.value.tobytes(), run.grown.compact()[1].value.tobytes()
+    assert after == before
+
+
+@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("seat", SEATS)
+def test_matches_on_a_large_board_go_as_played_by_hand(seat: str, player: str) -> None:
+    run, board, number = large_run(), VariantBoard(5, 5, 5), SEATS.index(seat)
+    key = int(stream_key(5, 16 + 2 * PLAYERS.index(player) + number))
+    results = dict.fromkeys((1 + number, naive.DRAW, 2 - number), 0)
+    for game in range(25):
+        position: naive.Position = board.empty
+        while board.outcome(position) == UNFINISHED:
+            own = naive.mover(position) == 1 + number
+            cells = run.candidates(position) if own else naive_cells(board, position, player)
+            bits = drawn(key, game, naive.ply(position))
+            position = board.place(position, cells[below(bits, len(cells))])
+        results[board.outcome(position)] += 1
+    assert play(run, player, seat, games=25, seed=5) == Tally(*results.values())
+
+
+# --- intervals ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "games", "low", "high"),
+    # Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17, 1998, table I.
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_intervals_are_those_of_the_textbook(count: int, games: int, low: float, high: float) -> None:
+    assert wilson(count, games) == pytest.approx((low, high), abs=5e-5)
+    mirrored = wilson(games - count, games)
+    assert mirrored == pytest.approx((1 - high, 1 - low), abs=5e-5)
+
+
+def test_intervals_are_where_the_share_is_two_deviations_off() -> None:
+    for count, games in ((3, 10), (500, 1000), (9999, 10_000)):
+        for bound in wilson(count, games):
+            off = abs(count / games - bound) / math.sqrt(bound * (1 - bound) / games)
+            assert off == pytest.approx(1.959964, abs=1e-6)
+    assert wilson(0, 1)[0] == 0.0 and wilson(1, 1)[1] == 1.0
+
+
+def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
+    """By every possible count, weighted with its chance: no sample."""
+    games, chance = 200, Fraction(3, 10)
+    covered = sum(
+        math.comb(games, count) * chance**count * (1 - chance) ** (games - count)
+        for count in range(games + 1)
+        if wilson(count, games)[0] <= chance <= wilson(count, games)[1]
+    )
+    assert 0.94 < covered < 0.96
+
+
+# --- the command ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return large_run().save(tmp_path_factory.mktemp("runs") / "large.h5")
+
+
+def test_evaluate_searches_and_plays_on_a_large_board(large: Path) -> None:
+    words = [sys.executable, "-m", "ttt_batch", "evaluate", large.name, "--games", "1000", "--seed", "2"]
+    done = subprocess.run(words, cwd=large.parent, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0
+    assert not re.search(r"[^\n\x20-\x7e]", done.stdout)
+    assert done.stdout.startswith(
+        "large.h5: td on 5x5x5, 300 games\nties: any move that its rule may pick (--ties any)\n\n"
+    )
+    expected = evaluate_grown(large_run(), games=1000, seed=2)
+    for seat in SEATS:
+        line = expected.verdicts[seat].line
+        assert line is not None
+        moves = " ".join(f"{'XO'[ply % 2]}{large_run().board.cell_name(cell)}" for ply, cell in enumerate(line))
+        assert f"can be beaten as {seat}:\n  {moves}\n" in done.stdout
+    assert "\n1,000 games each, seed 2, with 95 % confidence intervals\n" in done.stdout
+    for player in PLAYERS:
+        for seat in SEATS:
+            share, low, high = expected.matches[player][seat].share("win")
+            shown = rf"{share:.4f} \({low:.4f}-{high:.4f}\) "
+            row = rf"against {player}\n +win +draw +loss\n(as first .*\n)?as {seat} +{shown}"
+            assert re.search(row, done.stdout)
+
+
+def test_evaluate_prints_json_with_stable_keys(large: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["evaluate", str(large), "--json", "--against", "two-ply", "--games", "50", "--budget", "3"]
+    assert run_here(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == evaluate_grown(large_run(), ["two-ply"], games=50, budget=3).to_dict()
+    assert found["unbeatable"] == found["losing_line"] == {"first": None, "second": None}
+    assert found["verdict"] == {"first": "undecided", "second": "undecided"}
+    assert found["positions"] == {"first": 3, "second": 3}
+    assert (found["budget"], found["games"], found["seed"], found["confidence"]) == (3, 50, 0, 0.95)
+    assert list(found["matches"]) == ["two-ply"]
+    for seat in SEATS:
+        results = found["matches"]["two-ply"][seat]
+        assert sum(results[result]["games"] for result in RESULTS) == 50
+        assert set(results["win"]) == {"games", "share", "low", "high"}
+    assert run_here([word for word in words if word != "--json"]) == 0
+    out = capsys.readouterr().out
+    assert "undecided as first within the budget: no way to beat it among 3 positions; --budget N searches on\n" in out
+    assert "against random" not in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--against Self", "--against self needs an enumerated board; .*: choose random, one-ply or two-ply$"),
+        (
+            "--against optimal",
+            "--against optimal needs an enumerated board; 5x5x5 is too large to enumerate",
+        ),
+        ("--against {large}", "another run needs an enumerated board; 5x5x5 is too large"),
+        ("--against nobody", "unknown opponent 'nobody'; choose random, one-ply or two-ply$"),
+        (
+            "--against rnadom",
+            r"unknown opponent 'rnadom' \(did you mean random\?\); choose random",
+        ),
+        ("--against minimax", "unknown opponent 'minimax'; choose random"),
+        ("--games 0", "games 0 is outside 1 .. 1,000,000,000"),
+        ("--budget 0", "budget 0 is outside 1 .. 500,000,000"),
+        ("--seed 99999999999999999999", "seed 99,999,999,999,999,999,999 is outside"),
+    ],
+)
+def test_what_a_large_board_cannot_do_costs_a_line(
+    large: Path, words: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_here(["evaluate", str(large), *words.format(large=large).split()]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1
+    assert re.search(message, err)
+
+
+def test_evaluate_on_a_small_board_is_exact_against_scripted_players(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(small_run().save(tmp_path / "small.h5"))
+    for player in PLAYERS:
+        assert run_here(["evaluate", path, "--against", player, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == scripted_evaluation(small_run(), player).to_dict()
+    assert run_here(["evaluate", path, "--against", "two-ply"]) == 0
+    assert "against two-ply, exactly" in capsys.readouterr().out
+    for option in ("games", "seed", "budget"):
+        assert run_here(["evaluate", path, f"--{option}", "5"]) == 2
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1
+        assert f"--{option} is for boards too large to enumerate; 3x3 is judged exactly, leave it out" in err
+    assert run_here(["evaluate", path, "--against", "nobody"]) == 2
+    assert (
+        "unknown opponent 'nobody'; choose one of: random, one-ply, two-ply, optimal, self" in capsys.readouterr().err
+    )
+
+
+def test_bad_players_seats_and_boards_are_refused() -> None:
+    with pytest.raises(UsageError, match="unknown player 'three-ply'; choose random, one-ply or two-ply"):
+        play(small_run(), "three-ply", "first")
+    with pytest.raises(UsageError, match="unknown seat 'third'"):
+        play(small_run(), "random", "third")
+    with pytest.raises(BoardError, match="too large to enumerate"):
+        scripted_evaluation(large_run(), "one-ply")

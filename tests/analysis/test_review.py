@@ -1,0 +1,99 @@
+"""The review of games, against plain minimax written from the definition."""
+
+import random
+
+import pytest
+from players import FakeAgent, KnowingAgent, best_play, moves_of
+
+import ttt_batch as ttt
+from ttt_batch.analysis.review import Prospect, prospects, review, review_text
+from ttt_batch.game.board import EMPTY, UNFINISHED, Board, parse_board
+from ttt_batch.game.history import Game
+
+BOARD = Board()
+NAMES = ["3x3", "3x3-misere", "2x3x2", "3x3x2-exact", "2x4x3"]
+
+
+def a_game(board: Board, seed: int) -> Game:
+    rng, game = random.Random(seed), Game(board)
+    while game.outcome == UNFINISHED:
+        game = game.after(rng.choice([cell for cell in range(board.cells) if game.position[cell] == EMPTY]))
+    return game
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_moves_that_worsen_the_result_and_no_others_are_named(name):
+    board = parse_board(name)
+    found = 0
+    for seed in range(60):
+        game = a_game(board, seed)
+        slips = {slip.ply: slip for slip in review(KnowingAgent(board), game)}
+        for ply, cell in enumerate(game.moves):
+            sign = -1 if ply % 2 else 1
+            here = Game(board, game.moves[:ply]).position
+            after = {cell: best_play(board, there) for cell, there in moves_of(board, here).items()}
+            before, now = sign * best_play(board, here)[0], sign * after[cell][0]
+            assert (now < before) == (ply in slips)
+            if ply in slips:
+                found += 1
+                slip = slips[ply]
+                assert (slip.player, slip.cell, slip.before) == (ply % 2, cell, before)
+                assert slip.after == (now, after[cell][1] + 1)
+                good = {cell: (before, plies + 1) for cell, (value, plies) in after.items() if sign * value == before}
+                assert dict(slip.better) == good and good
+                assert [prospect.plies for _, prospect in slip.better] == sorted(plies for _, plies in good.values())
+    assert found > 5
+
+
+@pytest.mark.parametrize("symmetry", ["off", "on"])
+def test_a_run_reviews_as_minimax_does(symmetry):
+    run = ttt.train(1000, symmetry=symmetry)
+    for seed in range(20):
+        game = a_game(BOARD, seed)
+        assert review(run, game) == review(KnowingAgent(), game)
+        assert prospects(run, game.position) == {}
+
+
+def test_a_known_game():
+    slips = review(KnowingAgent(), Game(BOARD, (4, 1, 0, 8, 3, 5, 6)))
+    # O answers the centre at an edge, and is lost; X misses nothing on the way.
+    assert [(slip.ply, slip.player, slip.cell, slip.before, slip.after) for slip in slips] == [(1, 1, 1, 0, (-1, 6))]
+    assert slips[0].better == tuple((cell, Prospect(0, 8)) for cell in (0, 2, 6, 8))
+    assert review_text(slips, BOARD, ("you", "agent")) == [
+        "What was given away:",
+        "2. O 2 (agent): draw -> loss in 6",
+        "   better: 1 3 7 9 (draw)",
+    ]
+
+
+def test_a_win_given_away_names_the_quickest_first():
+    slips = review(KnowingAgent(), Game(BOARD, (0, 1, 3, 6, 5)))
+    assert [slip.ply for slip in slips] == [1, 4]
+    assert review_text(slips[1:], BOARD)[1:] == ["5. X 6 (X): win -> loss in 4", "   better: 5 (win in 3)"]
+
+
+def test_a_game_without_a_slip():
+    assert review(KnowingAgent(), Game(BOARD, (0, 4, 8, 1, 7, 6, 2, 5, 3))) == []
+    assert review_text([], BOARD) == ["No move gave anything away."]
+    assert review(KnowingAgent(), Game(BOARD)) == []
+
+
+def test_a_move_to_an_occupied_cell_loses_at_once():
+    slips = review(KnowingAgent(), Game(BOARD, (4, 0, 4)))
+    assert [(slip.ply, slip.cell, slip.before, slip.after) for slip in slips] == [(2, 4, 0, (-1, 1))]
+
+
+def test_what_nobody_knows_is_not_reviewed():
+    assert review(FakeAgent(), Game(BOARD, (4, 1))) is None
+    assert prospects(FakeAgent(), Game(BOARD).position) is None
+    assert review_text(None, Board(5, 5, 5)) == ["No review: 5x5x5 has too many positions", "to solve."]
+
+
+@pytest.mark.parametrize("width", [20, 40])
+def test_lines_keep_their_width(width):
+    lines = [
+        line
+        for seed in range(40)
+        for line in review_text(review(KnowingAgent(), a_game(BOARD, seed)), BOARD, ("you", "agent"), width)
+    ]
+    assert 10 < max(map(len, lines)) <= max(width, 27) and not any(line.endswith(" ") for line in lines)

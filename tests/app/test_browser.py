@@ -1,0 +1,484 @@
+"""The page in headless Chromium, as people use it: by mouse and keyboard, with hints, looks and names for a reader."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages import free, line_with, program, trained
+
+from ttt_batch.app import web
+from ttt_batch.game.board import FIRST, SECOND, Position
+from ttt_batch.runs.run import Run
+
+pytestmark = pytest.mark.slow  # a browser takes five seconds to start, and twenty to be driven
+
+MARKS = {"empty": 0, "X": FIRST, "O": SECOND}
+SCORES = ("you", "draw", "agent")
+
+BEFORE_THE_PAGE = """
+    window.violations = [];
+    document.addEventListener("securitypolicyviolation", (event) => violations.push(event.blockedURI));
+    const chance = Math.random;
+    Math.random = () => window.drawn ?? chance();
+"""
+"""Run before the page's own scripts: notes what its policy blocks, and lets a test choose what the agent draws."""
+
+
+class Browser:
+    """Chromium with a page of a run in it."""
+
+    def __init__(self, folder: Path) -> None:
+        from selenium import webdriver
+
+        options = webdriver.ChromeOptions()
+        options.binary_location = program("chromium", "chromium")
+        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        service = webdriver.ChromeService(program("chromedriver", "chromium-driver"))
+        self.driver = webdriver.Chrome(options=options, service=service)
+        self.command("Page.addScriptToEvaluateOnNewDocument", source=BEFORE_THE_PAGE)
+        self.folder = folder
+        self.pages: dict[int, Path] = {}
+
+    def command(self, name: str, **parameters: Any) -> Any:
+        return self.driver.execute_cdp_cmd(name, parameters)
+
+    def do(self, script: str, *arguments: Any) -> Any:
+        return self.driver.execute_script(script, *arguments)
+
+    def open(self, run: Run, *, width: int = 1000, height: int = 800, values: bool = True, **media: str) -> None:
+        """Open the page of a run, in a window of some size, with media features such as prefers_color_scheme.
+
+        values: leave them shown, as a page begins; without them a cell's name says only what stands in it.
+
+        Motion is reduced unless it is asked for: the agent answers at once then.
+        """
+        features = {"prefers_reduced_motion": "reduce", "prefers_color_scheme": "light", **media}
+        self.command(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": name.replace("_", "-"), "value": value} for name, value in features.items()],
+        )
+        self.command(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
+        )
+        if id(run) not in self.pages:
+            self.pages[id(run)] = web.export_page(run, self.folder / f"{len(self.pages)}.html")
+        for kind in ("browser", "performance"):
+            self.driver.get_log(kind)  # forget what came before
+        self.driver.get(self.pages[id(run)].as_uri())
+        self.wait("document.body.dataset.turn")
+        if not values:
+            self.do("document.getElementById('values').click()")
+
+    def wait(self, condition: str) -> None:
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        WebDriverWait(self.driver, 10, poll_frequency=0.01).until(lambda _: self.do(f"return {condition}"), condition)
+
+    def wait_for_agent(self) -> None:
+        self.wait("document.body.dataset.turn !== 'agent'")
+
+    def element(self, name: str) -> Any:
+        return self.driver.find_element("id", name)
+
+    def cells(self) -> list[Any]:
+        return self.driver.find_elements("css selector", "#board button")
+
+    def labels(self) -> list[str]:
+        return self.do("return [...document.querySelectorAll('#board button')].map((b) => b.ariaLabel)")
+
+    @property
+    def position(self) -> Position:
+        return tuple(MARKS[re.findall(r"empty|X|O", label)[0]] for label in self.labels())
+
+    @property
+    def status(self) -> str:
+        return str(self.element("status").text)
+
+    @property
+    def score(self) -> tuple[int, ...]:
+        return tuple(int(self.element(f"score-{name}").text) for name in SCORES)
+
+    def press(self, *keys: str) -> None:
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        ActionChains(self.driver, duration=0).send_keys(*keys).perform()
+
+    def choose_side(self, side: str) -> None:
+        self.driver.find_element("css selector", f"input[value={side}] + span").click()
+
+    def draw(self, run: Run, position: Position, cell: int) -> None:
+        """Let the agent's next draw be `cell`, which has to be among its candidates."""
+        candidates = run.candidates(position)
+        self.do("window.drawn = arguments[0]", (candidates.index(cell) + 0.5) / len(candidates))
+
+    def play_line(self, run: Run, line: list[int], seat: int) -> None:
+        """Play a game with the agent in `seat` (0 or 1); the last move that is clicked need not be the last one."""
+        marks = [0] * run.board.cells
+        if seat == 0:
+            self.draw(run, tuple(marks), line[0])
+        self.choose_side("second" if seat == 0 else "first")
+        for ply, cell in enumerate(line):
+            if ply % 2 == seat:
+                self.wait_for_agent()
+            else:
+                after = [*marks[:cell], 1 + ply % 2, *marks[cell + 1 :]]
+                if ply + 1 < len(line):
+                    self.draw(run, tuple(after), line[ply + 1])
+                self.cells()[cell].click()
+            marks[cell] = marks[cell] or 1 + ply % 2
+        self.do("delete window.drawn")
+        self.wait_for_agent()
+
+    def play_perfectly(self, run: Run) -> None:
+        """Play the game to its end with moves that keep its result."""
+        while self.do("return document.body.dataset.turn") == "you":
+            position = self.position
+            player = sum(map(bool, position)) % 2
+            moves = run.true_moves(position)
+            assert moves
+            self.cells()[max(moves, key=lambda cell: moves[cell].for_player(player))].click()
+            self.wait_for_agent()
+
+    def errors(self) -> list[str]:
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def requests(self) -> list[str]:
+        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        return [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    program("chromium", "chromium")
+    program("chromedriver", "chromium-driver")
+    browser = Browser(tmp_path_factory.mktemp("pages"))
+    yield browser
+    browser.driver.quit()
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """The one browser; afterwards nothing was complained about."""
+    yield chromium
+    assert chromium.errors() == []
+    assert chromium.do("return violations") == []
+
+
+def weak() -> Run:
+    return trained("greedy-td", games=300)
+
+
+def test_nothing_is_fetched(browser: Browser) -> None:
+    browser.open(trained())
+    browser.play_perfectly(trained())
+    browser.press("v", "t", "d", "n")
+    requests = browser.requests()
+    assert [address for address in requests if not address.startswith("data:")] == [browser.driver.current_url]
+    # The check can fail: a request that is made is seen, and is blocked.
+    browser.do("fetch('https://example.invalid/').catch(() => window.refused = true)")
+    browser.wait("window.refused")
+    assert browser.do("return violations.splice(0)") == ["https://example.invalid/"]
+    assert any("Content Security Policy" in message for message in browser.errors())
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_a_win(browser: Browser, seat: int) -> None:
+    line = line_with(weak(), seat, forfeit=False)
+    assert line
+    browser.open(weak())
+    browser.play_line(weak(), line, seat)
+    assert browser.status == "You win!"
+    assert browser.score == (1, 0, 0)
+    assert sum("in the completed line" in label for label in browser.labels()) == 3
+    browser.cells()[0].click()  # the game is over
+    assert browser.status.startswith("You win! “New game”")
+    assert browser.score == (1, 0, 0)
+
+
+def test_a_draw_and_a_loss(browser: Browser) -> None:
+    browser.open(trained())
+    browser.play_perfectly(trained())
+    assert browser.status.endswith("A draw.")
+    assert browser.score == (0, 1, 0)
+    browser.element("new").click()
+    browser.play_line(trained(), [0, 4, 1, 2, 3, 6], 1)
+    assert browser.status == "The agent plays row 3, column 1. The agent wins."
+    assert browser.score == (0, 1, 1)
+
+
+def test_a_forfeit(browser: Browser) -> None:
+    run = trained("minimax-q", games=2000)
+    line = line_with(run, 1, forfeit=True)
+    assert line
+    browser.open(run)
+    browser.play_line(run, line, 1)
+    assert re.fullmatch(r"The agent chose row \d, column \d, which is taken, and forfeits. You win!", browser.status)
+    assert browser.score == (1, 0, 0)
+    browser.element("undo").click()
+    assert sum(map(bool, browser.position)) == len(line) - 2
+    assert browser.score == (0, 0, 0)
+
+
+def test_undo(browser: Browser) -> None:
+    browser.open(trained())
+    undo = browser.element("undo")
+    assert undo.get_attribute("aria-disabled") == "true"
+    undo.click()
+    assert browser.status == "You are X. You move first."
+    browser.cells()[4].click()
+    browser.wait_for_agent()
+    before = browser.position
+    browser.cells()[free(before)[0]].click()
+    browser.wait_for_agent()
+    assert sum(map(bool, browser.position)) == 4
+    undo.click()
+    assert browser.position == before
+    assert browser.status == "Taken back. Your move."
+    undo.click()
+    assert not any(browser.position)
+    assert undo.get_attribute("aria-disabled") == "true"
+    browser.play_perfectly(trained())
+    assert browser.score == (0, 1, 0)
+    undo.click()
+    assert browser.score == (0, 0, 0)  # a finished game that goes on does not count
+    browser.play_perfectly(trained())
+    assert browser.score == (0, 1, 0)
+
+
+def test_undo_while_the_agent_thinks(browser: Browser) -> None:
+    browser.open(trained(), prefers_reduced_motion="no-preference")
+    browser.do("document.querySelector('#board button').click(); document.getElementById('undo').click()")
+    browser.do("return new Promise((done) => setTimeout(done, 500))")
+    assert not any(browser.position)
+
+
+def test_sides(browser: Browser) -> None:
+    browser.open(trained())
+    browser.choose_side("second")
+    browser.wait_for_agent()
+    assert browser.status.startswith("The agent plays row ")
+    assert browser.position.count(FIRST) == 1
+    browser.play_perfectly(trained())
+    assert browser.score == (0, 1, 0)
+    browser.choose_side("alternate")  # from the next game on
+    assert 0 not in browser.position
+    browser.element("new").click()
+    assert browser.status == "You are X. You move first."
+    browser.element("new").click()
+    browser.wait_for_agent()
+    assert browser.position.count(FIRST) == 1
+    browser.choose_side("first")
+    assert browser.status == "You are X. You move first."
+    assert not any(browser.position)
+
+
+def test_an_arrow_key_finds_the_board(browser: Browser) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    browser.open(trained(), values=False)
+    browser.press(Keys.ARROW_RIGHT)
+    assert browser.do("return document.activeElement.ariaLabel") == "row 2, column 2, empty"
+    browser.press(Keys.ARROW_RIGHT, Keys.ENTER)
+    browser.wait_for_agent()
+    assert browser.position[5] == FIRST
+
+
+def test_keyboard_alone(browser: Browser) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    browser.open(trained(), values=False)
+
+    def focused() -> str:
+        return str(browser.do("return document.activeElement.ariaLabel"))
+
+    browser.press(Keys.TAB)
+    assert focused() == "Dark mode"
+    browser.press(Keys.TAB)  # one stop for the whole board
+    assert focused() == "row 2, column 2, empty"
+    assert browser.do("return getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    browser.press(Keys.ARROW_UP, Keys.ARROW_LEFT, Keys.ARROW_LEFT)
+    assert focused() == "row 1, column 1, empty"
+    browser.press(Keys.END, Keys.ARROW_DOWN)
+    assert focused() == "row 2, column 3, empty"
+    browser.press(Keys.ENTER)
+    browser.wait_for_agent()
+    assert focused() == "row 2, column 3, X"
+    assert browser.position.count(SECOND) == 1
+    browser.press(Keys.ENTER)
+    assert browser.status == "The cell in row 2, column 3 is taken. Your move."
+    browser.press("u")
+    assert not any(browser.position)
+    browser.press(Keys.ARROW_LEFT, Keys.SPACE)
+    browser.wait_for_agent()
+    assert browser.position[4] == FIRST
+    browser.press("s")
+    browser.wait_for_agent()
+    assert browser.position.count(FIRST) == 1
+    assert browser.element("status").text.startswith("The agent plays")
+    browser.press("n")
+    browser.wait_for_agent()
+    browser.press("v")
+    assert browser.element("values").get_attribute("aria-pressed") == "true"
+    browser.press(Keys.TAB, Keys.TAB)
+    assert browser.do("return document.activeElement.id") == "new"
+    browser.element("shortcuts").click()
+    browser.press("v")  # letters are no shortcuts any more
+    assert browser.element("values").get_attribute("aria-pressed") == "true"
+
+
+def test_hints(browser: Browser) -> None:
+    """What the cells show, and what a screen reader says of them, is what the run says."""
+    run = trained("sutton-barto")
+    browser.open(run)
+    browser.play_line(run, [2, run.candidates((0, 0, 1, *[0] * 6))[0]], 1)
+    position = browser.position
+    values, moves, chosen = run.move_values(position), run.true_moves(position), run.candidates(position)
+    assert moves and {move.for_player(0) for move in moves.values()} == {-1, 0, 1}
+    assert browser.element("values").get_attribute("aria-pressed") == "true"  # a page begins with its values
+    browser.element("truth").click()
+    words = {1: "▲ win", 0: "■ draw", -1: "▼ loss"}
+    for cell, button in enumerate(browser.cells()):
+        label = browser.labels()[cell]
+        if position[cell]:
+            assert re.fullmatch(r"row \d, column \d, [XO]", label)
+            continue
+        result, plies = moves[cell].for_player(0), moves[cell].plies + 1
+        end = f" in {plies}" if result else ""
+        star = ["★"] if cell in chosen else []
+        shown, *others = button.text.split("\n")
+        assert others == [words[result] + end, *star]
+        assert abs(float(shown) - values[cell]) <= 0.0055  # rounded when it was packed, and when it is shown
+        assert f"value {shown}" in label
+        assert label.endswith(words[result][2:] + (f"{end} {'ply' if plies == 1 else 'plies'}" if result else ""))
+        assert ("the agent’s choice" in label) == bool(star)
+    tints = browser.do("return [...document.querySelectorAll('#board button')].map((b) => b.dataset.tint)")
+    assert [bool(tint) for tint in tints] == [not mark for mark in position]
+    told = {cell: tints[cell] for cell, value in values.items() if abs(value - 0.5) > 0.005}  # it was rounded
+    assert told == {cell: "win" if values[cell] > 0.5 else "loss" for cell in told}
+    assert {*told.values()} == {"win", "loss"}
+    assert "from 0 (loss) to 1 (win)" in browser.element("legend").text
+    browser.element("values").click()
+    browser.element("truth").click()
+    assert not browser.driver.find_elements("css selector", ".hint")
+    assert browser.element("legend").text == ""
+
+
+def test_hints_without_values(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boards as large as 4x4x4 have no values on their page, which says so."""
+    monkeypatch.setattr("ttt_batch.app.web.packing.VALUED_CELLS", 5)
+    run = trained(board="2x3", games=1000)
+    browser.open(run)
+    assert browser.element("values").text.startswith("Choices")
+    assert browser.element("values").get_attribute("aria-pressed") == "false"
+    browser.press("v")
+    shown = {cell for cell, button in enumerate(browser.cells()) if button.text == "★"}
+    assert shown == set(run.candidates((0,) * 6))
+
+
+@pytest.mark.parametrize("system", ["light", "dark"])
+def test_looks(browser: Browser, system: str) -> None:
+    def brightness() -> float:
+        found = re.findall(r"\d+", browser.do("return getComputedStyle(document.body).backgroundColor"))
+        return sum(map(int, found)) / 3
+
+    browser.open(trained(), prefers_color_scheme=system)
+    assert (brightness() < 128) == (system == "dark")
+    look = browser.element("look")
+    assert look.get_attribute("aria-pressed") == str(system == "dark").lower()
+    look.click()
+    assert (brightness() < 128) == (system == "light")
+    browser.press("d")
+    assert (brightness() < 128) == (system == "dark")
+
+
+def test_names_for_a_screen_reader(browser: Browser) -> None:
+    browser.open(weak(), values=False)
+    nodes = browser.command("Accessibility.getFullAXTree")["nodes"]
+    named: dict[str, list[str]] = {}
+    for node in nodes:
+        if not node["ignored"]:
+            named.setdefault(node["role"]["value"], []).append(node.get("name", {}).get("value", "").strip())
+    cells = [f"row {row}, column {col}, empty" for row in (1, 2, 3) for col in (1, 2, 3)]
+    assert sorted(named["button"]) == sorted(["Dark mode", *cells, "New game", "Undo", "Values", "Truth"])
+    assert sorted(named["radio"]) == ["Alternate", "O, second", "X, first"]
+    assert named["checkbox"] == ["Letters are shortcuts"]
+    assert named["grid"] == ["Board of 3 rows and 3 columns"]
+    assert len(named["row"]) == 3
+    assert len(named["gridcell"]) == 9
+    assert sorted(named["region"]) == ["Controls", "Game", "How good is it?"]
+    summaries = ["Show a game that it can lose as first", "Show a game that it can lose as second"]
+    assert sorted(named["DisclosureTriangle"]) == summaries
+    status = next(node for node in nodes if not node["ignored"] and node["role"]["value"] == "status")
+    assert {"name": "live", "value": {"type": "token", "value": "polite"}} in status["properties"]
+    assert browser.driver.title == "3x3 tic-tac-toe against greedy-td"
+
+
+def test_what_is_told(browser: Browser) -> None:
+    browser.open(trained())
+    assert browser.element("verdict").text.startswith("Unbeatable in both seats at every recorded point")
+    assert "100,000 games against itself" in browser.element("introduction").text
+    assert browser.element("introduction").text.endswith("With best play on both sides it is a draw.")
+    assert not browser.driver.find_elements("css selector", "#beatable details")
+    evaluation = trained().evaluation("random")
+    for text, seat in zip(browser.element("results").text.split("\n"), ("first", "second"), strict=True):
+        shares = [f"{100 * share:.1f}" for share in getattr(evaluation, seat)]
+        assert re.findall(r"[\d.]+(?=\s%)", text) == shares
+    assert "Seed\n1" in browser.element("facts").text
+    browser.open(weak())
+    line = weak().evaluation("random").losing_line["first"]
+    assert line
+    browser.driver.find_element("css selector", "#beatable summary").click()
+    moves = browser.driver.find_elements("css selector", "#beatable details:first-child li")
+    names = [f"{'XO'[ply % 2]} row {cell // 3 + 1}, column {cell % 3 + 1}" for ply, cell in enumerate(line)]
+    assert [move.text for move in moves] == names
+
+
+@pytest.mark.parametrize("width", [320, 360, 768, 1000])
+def test_widths(browser: Browser, width: int) -> None:
+    """Nothing sticks out at the side, and cells are large enough for a finger."""
+    browser.open(trained(), width=width)
+    browser.press("t")
+    assert browser.do("return document.documentElement.scrollWidth") <= width
+    assert browser.do("return board.scrollWidth <= board.clientWidth")
+    sizes = {(cell.size["width"], cell.size["height"]) for cell in browser.cells()}
+    assert all(wide >= 44 and abs(wide - high) <= 1 for wide, high in sizes)
+    inner = "[...document.querySelectorAll('.hint, button')]"
+    assert browser.do(f"return {inner}.filter((one) => one.scrollWidth > one.clientWidth + 1).length") == 0
+
+
+SIZES = [(1280, 720), (390, 844), (360, 640)]
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+@pytest.mark.parametrize("board", ["3x3", "3x5", "4x4"])
+def test_a_game_fits_the_window(browser: Browser, board: str, width: int, height: int) -> None:
+    """Board and buttons are seen without scrolling, and nothing touches the board, whatever the status says."""
+    browser.open(trained(board=board, games=1000), width=width, height=height)
+
+    def edges(name: str) -> dict[str, float]:
+        return dict(browser.do("return document.getElementById(arguments[0]).getBoundingClientRect().toJSON()", name))
+
+    long = "The agent plays row 3, column 1, one of 15 equal moves. Your move."
+    for said in ("", long):
+        browser.do("if (arguments[0]) document.getElementById('status').textContent = arguments[0]", said)
+        place, status = edges("board"), edges("status")
+        assert status["top"] >= 0 and place["top"] - status["bottom"] >= 6
+        assert place["bottom"] <= height and place["right"] <= width
+        assert min(place["width"], place["height"]) >= 0.25 * min(width, height)
+        for name in ("values", "truth", "new", "undo"):
+            assert edges(name)["bottom"] <= height, name
+        assert browser.do("return document.getElementById('status').scrollHeight") <= status["height"] + 1
+
+
+def test_motion(browser: Browser) -> None:
+    drawn = "return getComputedStyle(document.querySelector('.mark path')).animationName"
+    for wish, animation in (("no-preference", "draw"), ("reduce", "none")):
+        browser.open(trained(), prefers_reduced_motion=wish)
+        browser.cells()[0].click()
+        assert browser.do(drawn) == animation
+        browser.wait_for_agent()

@@ -1,0 +1,812 @@
+"""The command line, driven as a person would: as a process of its own, by pipes, signals and a terminal."""
+
+import contextlib
+import ctypes
+import io
+import itertools
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pexpect
+import pytest
+from support import mostly_slow
+
+import ttt_batch as ttt
+from ttt_batch.__main__ import run as run_here
+from ttt_batch.app import progress as moving
+from ttt_batch.app.compile_progress import COMPILING
+from ttt_batch.app.interrupt import Interrupt
+from ttt_batch.app.progress import Reporter
+from ttt_batch.base import kernel_cache
+from ttt_batch.base.errors import InterruptedTraining
+from ttt_batch.learners.base import Settings
+from ttt_batch.runs.runfile import USER_BLOCK
+
+# pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")
+
+PROGRAM = [sys.executable, "-m", "ttt_batch"]
+SECONDS = 120
+"""No command takes this long; kernels may have to be compiled."""
+
+
+def command(*words: str, cwd: Path, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+    """Run `ttt-batch` with these words, off a terminal."""
+    return subprocess.run(
+        [*PROGRAM, *words], cwd=cwd, input=stdin, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def assert_plain(text: str) -> None:
+    """No control characters but the ends of lines."""
+    assert not re.search(r"[^\n\x20-\x7e]", text), text
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an unbeatable run and a hopeless one."""
+    folder = tmp_path_factory.mktemp("runs")
+    ttt.train(100_000, seed=1, out=folder / "good.h5")
+    ttt.train(30, batch=30, seed=1, out=folder / "poor.h5")
+    return folder
+
+
+# --- train ----------------------------------------------------------------------------------------------
+
+
+def test_train_prints_a_table_the_file_and_what_to_do_next(tmp_path: Path) -> None:
+    done = command("train", "--games", "100000", "--seed", "1", cwd=tmp_path)
+    assert done.returncode == 0
+    assert_plain(done.stdout + done.stderr)
+    assert names(tmp_path) == ["td-3x3.h5"]
+    assert "as first, against random" in done.stdout and "0.9678" in done.stdout
+    verdict = "verdict: unbeatable in both seats at every recorded point since game "
+    assert re.search(verdict + r"\d+,\d+\n", done.stdout)
+    assert "saved:   td-3x3.h5" in done.stdout
+    assert "ttt-batch evaluate td-3x3.h5" in done.stdout and "ttt-batch play td-3x3.h5" in done.stdout
+    lines = [line for line in done.stderr.splitlines() if " games " in line]
+    assert 3 <= len(lines) <= 20
+    line = r" *[\d,]+ games  +([\d.]+ [kMG]?/s)?  X \d+%  draw \d+%  O \d+%  (can|unbeatable) .*"
+    assert all(re.fullmatch(line, text) and len(text) <= 80 for text in lines)
+    assert "can still be beaten" in lines[0]  # the first point comes before the learning is over
+    assert lines[-1].lstrip().startswith("100,000 games") and "unbeatable since " in lines[-1]
+    found = ttt.load(tmp_path / "td-3x3.h5")
+    assert found.games == 100_000 and found.config.seed == 1
+    assert found.provenance["command"] == "ttt-batch train --games 100000 --seed 1"
+
+    again = command("train", "--games", "1000", "--json", cwd=tmp_path)
+    assert again.returncode == 0
+    assert_plain(again.stdout + again.stderr)
+    summary = json.loads(again.stdout)
+    assert summary["run"] == "td-3x3-2.h5" and summary["games"] == 1000 and not summary["interrupted"]
+    assert sum(summary["in_play"].values()) == 1000
+    assert summary["unbeatable"] == {"first": False, "second": False} and summary["unbeatable_since"] is None
+    assert names(tmp_path) == ["td-3x3-2.h5", "td-3x3.h5"]
+    assert ttt.load(tmp_path / "td-3x3.h5").games == 100_000
+
+
+def test_options_reach_the_run(tmp_path: Path) -> None:
+    words = "train --games 40 --learner minimax-q --epsilon 0.25 --alpha 0.125 --gamma 0.5 --draw-worth 0.25,0.75"
+    words += " --batch 20 --threads 1 --seed -5 -o my.h5 --board 2x2"
+    done = command(*words.split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    config = ttt.load(tmp_path / "my.h5").config
+    assert (config.learner, config.board, config.batch, config.seed) == ("minimax-q", "2x2x2", 20, -5)
+    assert config.settings == Settings(0.25, 0.125, 0.5, (0.25, 0.75))
+    words = "train --games 1000 --board 2x2 --engine flow --batch auto -o flow.h5"
+    assert command(*words.split(), cwd=tmp_path).returncode == 0
+    config = ttt.load(tmp_path / "flow.h5").config
+    assert (config.engine, config.batch) == ("flow", "auto")
+    assert "in batches of auto (flow)" in command("info", "flow.h5", cwd=tmp_path).stdout
+
+
+def test_a_file_is_overwritten_only_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    path.write_text("precious")
+    refused = command("train", "--games", "100", "--out", "run.h5", cwd=tmp_path)
+    assert refused.returncode == 1
+    assert len(refused.stderr.splitlines()) == 1 and refused.stdout == ""
+    assert "--overwrite" in refused.stderr and "--out" in refused.stderr and "run.h5" in refused.stderr
+    assert path.read_text() == "precious"
+    assert command("train", "--games", "100", "--out", "run.h5", "--overwrite", cwd=tmp_path).returncode == 0
+    assert ttt.load(path).games == 100
+    assert names(tmp_path) == ["run.h5"]
+
+
+@contextmanager
+def training(cwd: Path, cache: Path | None = None) -> Iterator["subprocess.Popen[str]"]:
+    """A training that would take minutes; `cache` holds its kernels, if not the usual folder."""
+    process = subprocess.Popen(
+        [*PROGRAM, "train", "--games", "2000000000", "-o", "run.h5"],
+        cwd=cwd,
+        env=os.environ | ({"TTT_BATCH_CACHE_DIR": str(cache)} if cache else {}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_training_keeps_what_was_learnt(tmp_path: Path, number: signal.Signals) -> None:
+    with training(tmp_path) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if " games " in line:
+                break
+        process.send_signal(number)
+        stdout, stderr = process.communicate(timeout=SECONDS)
+    assert process.returncode == 130
+    last = stderr.splitlines()[-1]
+    said = re.search(r"interrupted; the ([\d,]+) games learnt so far are saved in run\.h5", last)
+    assert said, stderr
+    assert "Traceback" not in stderr
+    assert "saved:   run.h5" in stdout
+    found = ttt.load(tmp_path / "run.h5")
+    assert found.games == int(said[1].replace(",", ""))
+    assert 0 < found.games < 2_000_000_000 and found.games % 1024 == 0
+    assert found.statistics["games"][-1] == found.games
+    assert names(tmp_path) == ["run.h5"]
+
+
+def test_ctrl_c_before_the_first_batch_says_so_and_writes_nothing(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    with training(work, cache=tmp_path / "kernels") as process:
+        assert process.stderr is not None
+        assert "compiling" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=SECONDS)
+    assert process.returncode == 130
+    assert names(work) == []
+    assert "interrupted" in stderr and "Traceback" not in stderr
+
+
+@pytest.mark.usefixtures("own_signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_after_a_signal_that_ended_it_none_kills_the_process(number: int) -> None:
+    """There is a line to be said and an exit status to be given; this process would end."""
+    with pytest.raises(InterruptedTraining, match="the end"), Interrupt("the end"):
+        signal.raise_signal(number)
+    signal.raise_signal(signal.SIGTERM)
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_after_a_request_to_stop_none_kills_the_process_either() -> None:
+    with Interrupt("the end") as interrupt:
+        interrupt.gently = True
+        signal.raise_signal(signal.SIGTERM)
+    assert interrupt.requested()
+    signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_a_signal_on_the_way_out_changes_nothing() -> None:
+    class Late:
+        """Takes the place of the lock, while the block is left."""
+
+        def acquire(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    with pytest.raises(InterruptedTraining, match="the end"), Interrupt("the end") as interrupt:
+        interrupt._over = Late()  # type: ignore[assignment]
+        signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_signals_are_heeded_as_before_where_none_came() -> None:
+    heeded = signal.getsignal(signal.SIGTERM)
+    with Interrupt("the end"):
+        assert signal.getsignal(signal.SIGTERM) != heeded
+    assert signal.getsignal(signal.SIGTERM) == heeded
+
+
+@pytest.mark.usefixtures("own_signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_that_python_drops_comes_again(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM calls Python back while it compiles; what is raised there never reaches the caller."""
+    dropped: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: dropped.append(unraisable.exc_type))
+    started = time.monotonic()
+    with pytest.raises(InterruptedTraining, match="the end"), Interrupt("the end"):
+        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))()
+        time.sleep(60)
+    assert time.monotonic() - started < 30 and dropped == []
+    with Interrupt("the end"):
+        ctypes.CFUNCTYPE(None)(lambda: [][0])()
+    assert dropped == [IndexError]
+
+
+@pytest.mark.usefixtures("own_signals")
+@pytest.mark.parametrize("seconds", [60, 0])
+def test_a_dropped_sigterm_is_still_no_persons_way_to_leave(seconds: float) -> None:
+    with pytest.raises(InterruptedTraining), Interrupt("the end"), contextlib.suppress(KeyboardInterrupt):
+        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGTERM))()
+        time.sleep(seconds)
+    sent: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _frame: sent.append(number))
+    time.sleep(0.1)
+    assert sent == [], "it is over"
+
+
+# --- compiling ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "count"),
+    [
+        ("train", r": 0 of [1-9]\d*"),
+        ("evaluate {folder}/good.h5", ""),
+        ("learn-from {folder}/games.txt --learner td", ""),
+    ],
+)
+def test_the_first_use_says_that_it_compiles_and_can_be_interrupted(
+    words: str, count: str, folder: Path, tmp_path: Path
+) -> None:
+    (folder / "games.txt").write_text("1 2 4 3 7\n")
+    kernels = {"TTT_BATCH_CACHE_DIR": str(tmp_path / "kernels")}
+    work = tmp_path / "work"
+    work.mkdir()
+    process = subprocess.Popen(
+        [*PROGRAM, *words.format(folder=folder).split()],
+        cwd=work,
+        env=os.environ | kernels,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    said = process.stderr.readline()
+    assert re.fullmatch(rf"compiling kernels \(once\){count} \.\.\.\n", said), said
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=SECONDS)
+    assert (process.returncode, out) == (130, "")
+    assert re.fullmatch(r"ttt-batch: interrupted.*\n", err), err
+    assert names(work) == []
+
+
+@pytest.mark.parametrize("environment", mostly_slow([{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}], {}))
+def test_a_spinner_turns_at_a_terminal_while_kernels_are_compiled(
+    environment: dict[str, str], folder: Path, tmp_path: Path
+) -> None:
+    environment = {"TTT_BATCH_CACHE_DIR": str(tmp_path / "kernels"), "TERM": "xterm-256color"} | environment
+    with at_a_terminal(tmp_path, "evaluate", str(folder / "good.h5"), **environment) as child:
+        seen = ""
+        if environment["TERM"] == "dumb":
+            child.expect(r"compiling kernels .* \.\.\.\r\n")
+            seen += child.after
+        else:
+            for _ in range(8):
+                child.expect(r"[-\\|/] compiling kernels .* \d+ s")
+                seen += child.after
+            assert len(set(re.findall(r"(.) compiling", seen))) > 1
+        child.sendintr()
+        assert ended(child) == 130
+        seen += child.before
+    assert "ttt-batch: interrupted\r\n" in seen and "Traceback" not in seen
+    if environment["TERM"] == "dumb":
+        assert "\x1b" not in seen.replace("^C", "")
+    else:
+        assert seen.count("\x1b[?25l") <= 1 and seen.rindex("\x1b[?25h") < seen.index("ttt-batch: interrupted")
+    if "NO_COLOR" in environment:
+        assert not re.search(r"\x1b\[[\d;]+m", seen)
+
+
+class FakeDisplay:
+    """Stands in for rich's display and counts how many are shown."""
+
+    shown: ClassVar[list["FakeDisplay"]] = []
+    printed: ClassVar[list[str]] = []
+
+    def __init__(self, _renderable: object = None) -> None:
+        assert not self.shown, "two displays at once"
+        self.shown.append(self)
+
+    @property
+    def console(self) -> "FakeDisplay":
+        return self
+
+    def print(self, text: object, **_: object) -> None:
+        self.printed.append(str(text))
+
+    def update(self, _what: object) -> None:
+        assert self.shown == [self]
+
+    def stop(self) -> None:
+        self.shown.remove(self)
+
+
+def test_bar_and_spinner_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moving, "_live_display", FakeDisplay)
+    progress = ttt.Progress(10, 20, 1.0, (4, 3, 3), None, False)
+    watchers = len(kernel_cache._watchers)
+    with Reporter(live=True) as report:
+        begin, end, _ = kernel_cache._watchers[-1]
+        for _ in range(2):
+            begin()
+            assert len(FakeDisplay.shown) == 1
+            end()
+            assert FakeDisplay.shown == []
+            report(progress)
+            report(progress)
+            assert len(FakeDisplay.shown) == 1
+        begin()
+    assert FakeDisplay.shown == [] and len(kernel_cache._watchers) == watchers
+
+
+def test_recorded_points_stay_above_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moving, "_live_display", FakeDisplay)
+    monkeypatch.setattr(FakeDisplay, "printed", [])
+    with Reporter(live=True) as report:
+        for games, seconds, since, recorded in (
+            (1024, 1.0, None, True),
+            (1500, 1.1, None, False),
+            (1600, 1.2, None, True),  # before the double of the last one shown
+            (2048, 2.0, 2048, True),
+        ):
+            report(ttt.Progress(games, 10_000, seconds, (games, 0, 0), since, recorded))
+    assert [line.split()[0] for line in FakeDisplay.printed] == ["1,024", "2,048"]
+    assert "can still be beaten" in FakeDisplay.printed[0] and "unbeatable since 2,048" in FakeDisplay.printed[1]
+
+
+def test_the_time_left_follows_the_speed_of_the_last_seconds() -> None:
+    report = Reporter(live=False)
+    said = [
+        report._time_left(games, 1000, seconds)
+        for seconds, games in ((0.0, 0), (0.1, 10), (2.0, 200), (14.0, 260), (26.0, 320))
+    ]
+    assert said == ["", "", ", about 8 s left", ", about 2 min left", ", about 2 min left"]
+    assert [moving.duration_text(n) for n in (0.2, 99.4, 100, 5990, 7800, 1e6)] == [
+        *("0 s", "99 s", "2 min", "1 h 40 min", "2 h 10 min", "11 days"),
+    ]
+
+
+@pytest.fixture
+def still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first kernel is begun at 0 s, and later it is 7 s."""
+    times = itertools.chain([0.0], itertools.repeat(7.0))
+    monkeypatch.setattr("ttt_batch.app.compile_progress.time", SimpleNamespace(perf_counter=lambda: next(times)))
+
+
+def compile_some(report: Reporter, number: int) -> None:
+    """Stands in for the compiler: one kernel after another."""
+    for _ in range(number):
+        report.compiling()
+        report.compiled_one()
+        report.clear()
+
+
+@pytest.mark.usefixtures("still_clock")
+@pytest.mark.parametrize(
+    ("needed", "done", "said"),
+    [
+        (18, 18, [": 0 of 18 ...", ": 5 of 18 ...", ": 10 of 18 ...", ": 15 of 18 ...", ": 18 done in 7 s"]),
+        (18, 7, [": 0 of 18 ...", ": 5 of 18 ...", ": 7 done in 7 s"]),
+        (2, 3, [": 0 of 2 ...", ": 1 of 2 ...", ": 3 done in 7 s"]),
+        (0, 40, [" ...", ": 8 done ...", ": 16 done ...", ": 32 done ...", ": 40 done in 7 s"]),
+        (0, 1, [" ...", ": 1 done in 7 s"]),
+    ],
+)
+def test_off_a_terminal_a_few_lines_count_the_kernels(
+    needed: int, done: int, said: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moving, "kernels_to_compile", lambda: needed)
+    progress = ttt.Progress(10, 20, 1.0, (4, 3, 3), None, recorded=True)
+    with Reporter() as report:
+        compile_some(report, done)
+        report(progress)
+        compile_some(report, 50)  # what comes later is not announced again
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:-1] == [f"{COMPILING}{text}" for text in said] and "10 games" in lines[-1]
+
+
+def test_a_command_that_ends_without_progress_says_how_many_kernels_it_compiled(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(moving, "kernels_to_compile", lambda: 0)
+    with Reporter() as report:
+        compile_some(report, 2)
+    assert re.fullmatch(
+        rf"{re.escape(COMPILING)} \.\.\.\n{re.escape(COMPILING)}: 2 done in \d+ s\n", capsys.readouterr().err
+    )
+    with pytest.raises(InterruptedTraining), Reporter() as report:
+        compile_some(report, 2)
+        raise InterruptedTraining("the end")
+    assert capsys.readouterr().err == f"{COMPILING} ...\n"
+    with Reporter(quiet=True) as report:
+        compile_some(report, 2)
+    with Reporter():
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_the_spinner_counts_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(moving, "_live_display", lambda draw: drawn.append(draw) or FakeDisplay())
+    monkeypatch.setattr(moving, "kernels_to_compile", lambda: 18)
+    with Reporter(live=True) as report:
+        report.compiling()
+        assert re.fullmatch(r"compiling kernels \(once\): 0 of 18, \d+ s", drawn[-1]().text.plain)
+        report.compiled_one()
+        assert re.fullmatch(r"compiling kernels \(once\): 1 of 18, \d+ s", drawn[-1]().text.plain)
+
+
+def test_how_many_kernels_there_will_be_is_known_only_where_there_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel_cache, "cached_kernels", lambda: sorted(tmp_path.iterdir()))
+    monkeypatch.setattr(kernel_cache, "_announced", [0])
+    assert kernel_cache.kernels_to_compile() == 0
+    ttt.train(20, batch=20)
+    assert kernel_cache.kernels_to_compile() > 0
+    (tmp_path / "one.kernel").touch()
+    assert kernel_cache.kernels_to_compile() == 0
+
+
+# --- evaluate and info ----------------------------------------------------------------------------------
+
+
+def test_evaluate_gives_exact_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = command("evaluate", "good.h5", cwd=folder)
+    assert done.returncode == 0 and done.stderr == ""
+    assert_plain(done.stdout)
+    assert "unbeatable as first" in done.stdout and "unbeatable as second" in done.stdout
+    run = ttt.load(folder / "good.h5")
+    for against in ("random", "optimal", "self"):
+        assert run_here(["evaluate", str(folder / "good.h5"), "--against", against, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found == run.evaluation(against).to_dict()  # type: ignore[arg-type]
+        assert found["unbeatable"] == {"first": True, "second": True}
+        assert found["losing_line"] == {"first": None, "second": None}
+        for seat in ("first", "second"):
+            assert set(found[seat]) == {"win", "draw", "loss"} and found[seat]["loss"] == 0
+
+
+def test_evaluate_shows_how_a_poor_agent_is_beaten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    poor = str(folder / "poor.h5")
+    assert run_here(["evaluate", poor, "--json"]) == 0
+    lines = json.loads(capsys.readouterr().out)["losing_line"]
+    assert run_here(["evaluate", poor, "--against", str(folder / "good.h5")]) == 0
+    text = capsys.readouterr().out
+    assert_plain(text)
+    for seat in ("first", "second"):
+        moves = " ".join(f"{'XO'[ply % 2]}{cell + 1}" for ply, cell in enumerate(lines[seat]))
+        assert f"can be beaten as {seat}:\n  {moves}\n" in text
+
+
+def test_info_says_what_a_file_holds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / "good.h5"
+    assert run_here(["info", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert_plain(text)
+    for words in ("good.h5", "td", "3x3", "100,000", "auto", "5,478", "16,167", "unbeatable in both seats"):
+        assert words in text
+    assert run_here(["info", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["games"] == 100_000 and found["bytes"] == path.stat().st_size
+    assert found["states"] == 5478 and found["edges"] == 16_167
+    assert found["config"]["learner"] == "td" and found["config"]["seed"] == 1
+    assert found["tables"]["value"]["shape"] == [5478]
+    assert found["unbeatable"] == {"first": True, "second": True}
+
+
+def test_help_and_version_import_nothing_heavy() -> None:
+    script = (
+        "import sys; from ttt_batch.__main__ import run; status = run(sys.argv[1:]); "
+        "heavy = {'numba', 'numpy', 'h5py', 'rich'} & set(sys.modules); "
+        "sys.exit(f'imported {heavy}' if heavy else status)"
+    )
+    for words in (["--help"], ["train", "--help"], ["--version"]):
+        done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert_plain(done.stdout)
+        assert "ttt-batch" in done.stdout
+
+
+# --- bad input ------------------------------------------------------------------------------------------
+
+MISUSED = [
+    ("train --learner nope", "nope"),
+    ("train --board 3", "'3'"),
+    ("train --board 9x9", "9x9"),
+    ("train --board 3x3x9", "3x3x9"),
+    ("train --epsilon 1.5", "1.5"),
+    ("train --epsilon -0.1", "-0.1"),
+    ("train --epsilon nan", "nan"),
+    ("train --epsilon much", "much"),
+    ("train --alpha 0", "0"),
+    ("train --alpha 1.01", "1.01"),
+    ("train --alpha nan", "nan"),
+    ("train --gamma nan", "nan"),
+    ("train --gamma 2", "2"),
+    ("train --draw-worth 1,2,3", "1,2,3"),
+    ("train --draw-worth nan", "nan"),
+    ("train --games 0", "0"),
+    ("train --games -1", "-1"),
+    ("train --games many", "many"),
+    ("train --games 99999999999999999999", "99"),
+    (f"train --games {10**400}", "games"),
+    ("train --batch 0", "0"),
+    ("train --batch 1.5", "1.5"),
+    ("train --engine swim", "swim"),
+    ("train --engine flow --batch 1", "1"),
+    ("train --threads 0", "0"),
+    ("train --seed 99999999999999999999", "99"),
+    ("train --nonsense", "--nonsense"),
+    ("nonsense", "nonsense"),
+    ("evaluate", "RUN"),
+    ("evaluate {folder}/good.h5 --against nobody", "nobody"),
+    ("play {folder}/good.h5 --as third", "third"),
+]
+COULD_NOT = [
+    ("train --games 10 --out .", "."),
+    ("train --games 10 --out nowhere/run.h5", "nowhere"),
+    ("train --games 10 --out /dev/null", "/dev/null"),
+    ("evaluate missing.h5", "missing.h5"),
+    ("info missing.h5", "missing.h5"),
+    ("play missing.h5", "missing.h5"),
+    ("evaluate .", "."),
+    ("evaluate {folder}/damaged.h5", "damaged"),
+    ("evaluate {folder}/cut.h5", "cut off"),
+    ("evaluate {folder}/empty.h5", "empty"),
+    ("evaluate {folder}/foreign.h5", "foreign.h5"),
+    ("evaluate {folder}/newer.h5", "format 9.0"),
+    ("evaluate {folder}/good.h5 --against {folder}/foreign.h5", "foreign.h5"),
+    ("info {folder}/damaged.h5", "damaged"),
+    ("play {folder}/newer.h5", "format 9.0"),
+]
+
+
+@pytest.fixture(scope="module")
+def bad_files(folder: Path) -> Path:
+    """Beside the good runs, files that are none."""
+    content = (folder / "good.h5").read_bytes()
+    middle = USER_BLOCK + len(content) // 2
+    for name, changed in {
+        "damaged": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
+        "cut": content[: len(content) // 2],
+        "empty": b"",
+        "foreign": b"\x89HDF\r\n\x1a\n" + bytes(2000),
+        "newer": re.sub(rb"format \d+\.\d+", b"format 9.0", content, count=1),
+    }.items():
+        (folder / f"{name}.h5").write_bytes(changed)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "value", "status"),
+    [pytest.param(words, value, 2, id=words[:40]) for words, value in MISUSED]
+    + [pytest.param(words, value, 1, id=words[:40]) for words, value in COULD_NOT],
+)
+def test_bad_input_costs_one_line_and_writes_nothing(
+    words: str,
+    value: str,
+    status: int,
+    bad_files: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = names(bad_files)
+    assert run_here(words.format(folder=bad_files).split()) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1 and err.startswith("ttt-batch: ")
+    assert value in err and "Traceback" not in err
+    assert_plain(err)
+    assert names(tmp_path) == [] and names(bad_files) == before
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that takes no files")
+def test_a_place_that_takes_no_files_costs_one_line(tmp_path: Path) -> None:
+    done = command("train", "--games", "10", "--out", "/proc/run.h5", cwd=tmp_path)
+    assert done.returncode == 1 and done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1 and "/proc/run.h5" in done.stderr
+
+
+def test_misuse_as_a_process(bad_files: Path, tmp_path: Path) -> None:
+    """What `run` returns is what the process ends with."""
+    for words, status in (("train --epsilon nan", 2), (f"evaluate {bad_files}/damaged.h5", 1)):
+        done = command(*words.split(), cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (status, "")
+        assert len(done.stderr.splitlines()) == 1
+    assert names(tmp_path) == []
+
+
+def test_no_command_shows_the_help_on_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_here([]) in (0, 2)
+    out, err = capsys.readouterr()
+    assert len((out + err).splitlines()) > 8
+    assert "train" in out + err
+
+
+def test_a_reader_that_leaves_is_no_error(folder: Path) -> None:
+    process = subprocess.Popen(
+        [*PROGRAM, "info", str(folder / "good.h5")], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(SECONDS) == 0
+
+
+# --- play -----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def at_a_terminal(cwd: Path, *words: str, **environment: str) -> Iterator[Any]:
+    """`ttt-batch` at a pseudo-terminal."""
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "ttt_batch", *words],
+        cwd=str(cwd),
+        env=os.environ | environment,
+        encoding="utf-8",
+        timeout=SECONDS,
+        dimensions=(40, 80),
+    )
+    child.delaybeforesend = None
+    try:
+        yield child
+    finally:
+        child.close(force=True)
+
+
+def ended(child: Any) -> int:
+    child.expect(pexpect.EOF)
+    child.wait()
+    return int(child.exitstatus if child.exitstatus is not None else -1)
+
+
+BOARD_LINE = re.compile(r"^ ?(\[?\S\]?) *\| ?(\[?\S\]?) *\| ?(\[?\S\]?)\s*$")
+
+
+def last_board(text: str) -> list[str]:
+    """The nine labels of the board drawn last."""
+    plain = re.sub(r"\x1b\[[\d;]*m", "", text).replace("\r", "")
+    cells = [
+        label.strip("[]") for line in plain.split("\n") if (match := BOARD_LINE.match(line)) for label in match.groups()
+    ]
+    assert len(cells) >= 9 and len(cells) % 9 == 0, plain
+    return cells[-9:]
+
+
+def free_cells(labels: list[str]) -> list[int]:
+    return [cell for cell, label in enumerate(labels) if label not in "XO"]
+
+
+def test_a_whole_game_at_a_terminal(folder: Path) -> None:
+    """With help, hints, a move taken back and slips of the finger; in all three notations."""
+    with at_a_terminal(folder, "play", "good.h5", "--plain", "--seed", "3") as child:
+        child.expect(r"Your move \(X\): ")
+        board = last_board(child.before)
+        assert board == list("123456789")
+
+        child.sendline("?")
+        child.expect(r"Your move \(X\): ")
+        for words in ("row and column", "or a1 to c3: column and row", "take your last move back", "leave"):
+            assert words in child.before
+        child.sendline("h")
+        child.expect(r"Your move \(X\): ")
+        assert child.before.count("+0.00") == 9
+        for slip in ("foo", "10", "4 4", "", "1 2 3", "-1"):
+            child.sendline(slip)
+            child.expect(r"Your move \(X\): ")
+            assert not any(BOARD_LINE.match(line) for line in child.before.split("\r\n"))
+
+        child.sendline("b2")  # the centre
+        child.expect(r"Your move \(X\): ")
+        board = last_board(child.before)
+        assert board[4] == "X" and len(free_cells(board)) == 7
+        child.sendline("2 2")  # taken
+        child.expect(r"taken by X")
+        child.expect(r"Your move \(X\): ")
+        child.sendline("u")
+        child.expect(r"Your move \(X\): ")
+        assert last_board(child.before) == list("123456789")
+
+        child.sendline("1 1")
+        for _ in range(5):
+            found = child.expect([r"Your move \(X\): ", r"Another game\? \[Enter/q\] "])
+            if found == 1:
+                break
+            child.sendline(str(1 + free_cells(last_board(child.before))[0]))
+        assert found == 1
+        assert "The agent wins." in child.before or "Draw." in child.before
+        child.sendline("y")
+        child.expect(r"Your move \(X\): ")
+        assert last_board(child.before) == list("123456789")
+        child.sendline("0")
+        assert ended(child) == 0
+        assert "Goodbye. You 0, agent" in child.before
+
+
+def test_the_agent_moves_first_where_the_person_is_second(folder: Path) -> None:
+    with at_a_terminal(folder, "play", "good.h5", "--plain", "--as", "second") as child:
+        child.expect(r"Your move \(O\): ")
+        assert "You are O and move second." in child.before
+        assert last_board(child.before).count("X") == 1
+        child.sendline("exit")
+        assert ended(child) == 0
+
+
+@pytest.mark.parametrize("leave", ["end of input", "interrupt"])
+def test_leaving_by_keys_of_the_terminal(folder: Path, leave: str) -> None:
+    with at_a_terminal(folder, "play", "good.h5") as child:
+        child.expect(r"Your move \(X\): ")
+        if leave == "interrupt":
+            child.sendintr()
+        else:
+            child.sendeof()
+        assert ended(child) == 0
+        assert "Goodbye." in child.before and "Traceback" not in child.before
+
+
+def test_playing_through_a_pipe(folder: Path) -> None:
+    done = command("play", "good.h5", "--seed", "1", cwd=folder, stdin="5\n?\nh\nu\nfoo\n1\n")
+    assert done.returncode == 0 and done.stderr == ""
+    assert_plain(done.stdout)
+    assert done.stdout.count("Your move (X): ") == 7
+    assert "'foo' is no cell" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("Goodbye.")
+    assert command("play", "good.h5", "--seed", "1", cwd=folder, stdin="5\n?\nh\nu\nfoo\n1\n").stdout == done.stdout
+
+
+def test_the_unbeatable_agent_is_not_beaten(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not by trying the cells in any order: entries for taken cells are refused and cost nothing."""
+    for seed in range(20):
+        cells = random.Random(seed).sample(range(1, 10), 9)
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{cell}\n" for cell in cells)))
+        seat = ("first", "second")[seed % 2]
+        assert run_here(["play", str(folder / "good.h5"), "--seed", str(seed), "--as", seat]) == 0
+        out = capsys.readouterr().out
+        assert "You win." not in out
+        assert ("The agent wins." in out) + ("Draw." in out) == 1
+
+
+def test_play_takes_the_newest_run_and_without_any_trains_one(folder: Path, tmp_path: Path) -> None:
+    trained = command("play", cwd=tmp_path, stdin="h\n0\n")
+    assert trained.returncode == 0
+    assert "no run file here: training td on 3x3" in trained.stderr
+    assert trained.stdout.count("+0.00") == 9 and "Goodbye." in trained.stdout
+    assert names(tmp_path) == []
+
+    (tmp_path / "old.h5").write_bytes((folder / "poor.h5").read_bytes())
+    (tmp_path / "notes.h5").write_text("no run")
+    newest = command("play", cwd=tmp_path, stdin="0\n")
+    assert newest.returncode == 0 and "old.h5" in newest.stderr
+    assert names(tmp_path) == ["notes.h5", "old.h5"]
+
+
+def test_ctrl_c_at_a_terminal_saves_and_the_bar_is_live(tmp_path: Path) -> None:
+    with at_a_terminal(tmp_path, "train", "--games", "2000000000", "-o", "run.h5") as child:
+        child.expect(r"unbeatable since [\d,]+")
+        child.sendintr()
+        child.expect(r"interrupted; the ([\d,]+) games learnt so far are saved in run\.h5")
+        games = int(child.match[1].replace(",", ""))
+        assert ended(child) == 130
+    assert ttt.load(tmp_path / "run.h5").games == games

@@ -1,0 +1,233 @@
+"""The commands that show, draw and let agents meet, driven in this process: what they print, write and refuse."""
+
+import io
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import command
+
+import ttt_batch as ttt
+from ttt_batch.app.cli import COMMANDS, app
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs: one that cannot be beaten, one of few games, one of another board."""
+    where = tmp_path_factory.mktemp("runs")
+    ttt.train(100_000, out=where / "good.h5")
+    ttt.train(100, learner="greedy-td", batch=10, out=where / "weak.h5")
+    ttt.train(100, board="2x3x2", batch=10, out=where / "other.h5")
+    return where
+
+
+@pytest.fixture
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_show(here, capsys):
+    status, out, _ = command(capsys, "show", "good.h5", "X.O/.X./...")
+    assert status == 0
+    assert "agent   plays 9: keeps the draw" in out
+    for same in ("5 3 1", "X5 O3 X1", "code 100"):
+        _, other, _ = command(capsys, "show", "good.h5", same, "--json")
+        assert json.loads(other)["code"] == 100
+    status, out, _ = command(capsys, "show", "good.h5", "--json")
+    found = json.loads(out)
+    assert (status, found["code"], found["to_move"], found["truth"]) == (0, 0, "first", {"winner": None, "plies": 9})
+    _, out, _ = command(capsys, "show", "good.h5", "5 1", "--symmetric", "--json")
+    assert len(json.loads(out)["images"]) == 4
+
+
+def test_show_refuses_what_is_no_position(here, capsys):
+    status, out, err = command(capsys, "show", "good.h5", "XXX/.../...")
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1 and "XXX/.../..." in err and "rows" in err
+
+
+def test_tournament(here, capsys):
+    status, out, _ = command(capsys, "tournament", "good.h5", "weak.h5", "--json")
+    found = json.loads(out)
+    assert (status, found["exact"], found["standings"][0]["name"]) == (0, True, "good.h5")
+    assert len(found["meetings"]) == 4
+    status, out, _ = command(capsys, "tournament", "good.h5", "weak.h5")
+    assert status == 0 and "all against all" in out
+    assert command(capsys, "tournament", "good.h5")[0] == 2
+    status, _, err = command(capsys, "tournament", "good.h5", "other.h5")
+    assert status == 2 and "choose runs of one board" in err
+
+
+def test_a_seed_is_for_games_that_are_played(here, capsys):
+    status, _, err = command(capsys, "tournament", "good.h5", "weak.h5", "--seed", "1")
+    assert status == 2 and "--seed 1" in err
+    assert command(capsys, "tournament", "good.h5", "weak.h5", "--seed", "1", "--games", "10")[0] == 0
+
+
+def test_playing_without_an_input(here):
+    """As a job that nobody talks to: standard input is closed."""
+    line = f"'{sys.executable}' -m ttt_batch play good.h5 <&-"
+    done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert done.stdout.endswith("Goodbye. You 0, agent 0, draws 0.\n")
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 130), (signal.SIGINT, 0)])
+def test_a_game_that_is_told_to_end(here, number, status):
+    """Ctrl-C is a person's way to leave; what ends the program from outside is not."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "ttt_batch", "play", "good.h5"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as game:  # fmt: skip
+        assert game.stdout is not None
+        assert any(line.startswith(" 7 ") for line in game.stdout)
+        game.send_signal(number)
+        out, err = game.communicate(timeout=60)
+    assert game.returncode == status and "Goodbye" in out and "Traceback" not in err
+
+
+def test_watch_counts(here, capsys):
+    status, out, _ = command(capsys, "watch", "good.h5", "weak.h5", "--games", "400", "--json")
+    found = json.loads(out)
+    sampled, exact = found["total"]["sampled"], found["total"]["exact"]
+    assert status == 0 and found["games"] == 400
+    assert abs(sampled["win"]["share"] - exact["win"]) < 0.1
+    assert command(capsys, "watch", "good.h5", "weak.h5", "--games", "400")[1].startswith("good.h5 against weak.h5")
+
+
+def test_watch_shows_a_game(here, capsys):
+    status, out, _ = command(capsys, "watch", "good.h5", "--seed", "5")
+    assert status == 0
+    assert out.startswith("3x3: 3 in a line win\n") and "1. X" in out
+    assert command(capsys, "watch", "good.h5", "--seed", "5")[1] == out
+    assert command(capsys, "watch", "good.h5", "--seed", "6")[1] != out
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--json"], "--json"),
+        (["--games", "5", "--pace", "1"], "--pace"),
+        (["--games", "5", "--level", "0.5"], "--level"),
+        (["--level", "1.5"], "level 1.5"),
+        (["--pace", "-1"], "pace -1"),
+        (["--games", "0"], "games 0"),
+    ],
+)
+def test_watch_refuses_what_does_not_go_together(here, capsys, options, named):
+    status, out, err = command(capsys, "watch", "good.h5", *options)
+    assert (status, out, err.count("\n")) == (2, "", 1) and named in err
+
+
+def test_plot(here, capsys, tmp_path):
+    for kind in ("curves", "opening", "coverage"):
+        target = tmp_path / f"{kind}.svg"
+        status, out, _ = command(capsys, "plot", "good.h5", "weak.h5", "--kind", kind, "-o", target)
+        assert (status, out) == (0, f"wrote {target}\n")
+        assert target.read_bytes().startswith(b"<?xml")
+    status, _, err = command(capsys, "plot", "good.h5", "-o", target)
+    assert status == 1 and "--overwrite" in err
+    status, out, _ = command(capsys, "plot", "good.h5", "-o", target, "--overwrite", "--json")
+    assert json.loads(out) == {"file": str(target), "kind": "curves", "runs": ["good.h5"]}
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["good.h5", "-o", "x.pdf"], "x.pdf"),
+        (["good.h5", "-o", "x.png", "--kind", "pie"], "'pie'"),
+        (["good.h5", "weak.h5", "--live"], "2 runs"),
+        (["good.h5", "--live", "-o", "x.png"], "--out"),
+    ],
+)
+def test_plot_refuses(here, capsys, words, named):
+    status, out, err = command(capsys, "plot", *words)
+    assert (status, out, err.count("\n")) == (2, "", 1) and named in err
+
+
+def test_plot_live_off_a_terminal_prints_one_picture(here, capsys):
+    status, out, _ = command(capsys, "plot", "good.h5", "--live")
+    assert status == 0 and "100,000 games" in out and "\x1b" not in out
+
+
+def test_a_page(here, capsys, tmp_path):
+    target = tmp_path / "play.html"
+    status, out, _ = command(capsys, "export", "good.h5", "--to", "html", "-o", target)
+    assert (status, out) == (0, f"wrote {target}\n")
+    assert target.stat().st_size < 300_000
+    assert command(capsys, "export", "good.h5", "--to", "html", "-o", target)[0] == 1
+    status, _, err = command(capsys, "export", "good.h5", "--to", "html", "-o", "a.html", "-o", "b.html")
+    assert status == 2 and "one file for both players" in err
+    status, _, err = command(capsys, "export", "good.h5", "--to", "htm", "-o", target)
+    assert status == 2 and "html, csv" in err
+
+
+def test_play_by_turns_and_below_strength(here, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("0\n"))
+    status, out, _ = command(capsys, "play", "good.h5", "--as", "alternate", "--level", "0.5", "--epsilon", "0.1")
+    assert status == 0 and "You are X" in out
+    for options, named in ((["--as", "third"], "'third'"), (["--level", "-1"], "level -1"), (["--epsilon", "2"], "2")):
+        status, _, err = command(capsys, "play", "good.h5", *options)
+        assert status == 2 and named in err and err.count("\n") == 1
+
+
+def test_quiet_says_nothing_but_the_result(here, capsys, tmp_path):
+    status, out, err = command(capsys, "train", "--games", "50000", "--quiet", "-o", tmp_path / "run.h5")
+    assert (status, err) == (0, "") and out.startswith("td on 3x3: 50,000 games")
+    loud = command(capsys, "train", "--games", "50000", "-o", tmp_path / "loud.h5")
+    assert "50,000 games" in loud[2] and loud[1].splitlines()[1:6] == out.splitlines()[1:6]
+
+
+def test_help_lists_each_command_with_its_whole_line(capsys):
+    status, out, _ = command(capsys, "--help")
+    assert status == 0
+    listed = [line.strip() for line in out.partition("Commands:")[2].splitlines() if line.strip()]
+    assert [line.split()[0] for line in listed] == list(COMMANDS)
+    assert all(line.endswith(said) for line, (_, said) in zip(listed, COMMANDS.values(), strict=True))
+    assert len(app.registered_commands) == len(COMMANDS)
+
+
+def test_compare_names_cells_as_people_count_them(here, capsys):
+    status, out, _ = command(capsys, "compare", "good.h5", "weak.h5")
+    found = json.loads(command(capsys, "compare", "good.h5", "weak.h5", "--json")[1])
+    example = found["examples"][0]
+    assert status == 0
+    shown = next(line for line in out.splitlines() if example["position"] in line)
+    assert example["position"].count("/") == 2
+    assert f"good.h5: {' '.join(str(cell + 1) for cell in example['first'])} " in shown
+
+
+def test_lessons_never_replace_another_run(here, capsys, monkeypatch, tmp_path):
+    status, _, err = command(capsys, "play", "good.h5", "--learn", "-o", "weak.h5")
+    assert status == 1 and "choose another file" in err and "--overwrite" not in err
+    (tmp_path / "mine.h5").write_bytes((here / "good.h5").read_bytes())
+    monkeypatch.setattr(sys, "stdin", io.StringIO("0\n"))
+    status, _, err = command(capsys, "play", tmp_path / "mine.h5", "--learn")
+    assert status == 0 and "train --resume does not go on with" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["train", "--engine", "run"], "choose walk or flow"),
+        (["train", "--games", "many"], "games 'many' is not a whole number"),
+        (["train", "--games"], "give --games N (see ttt-batch train --help)"),
+        (["boards", "3x3", "--solution", "s.txt"], ".npz"),
+        (["dance"], "(see ttt-batch --help)"),
+    ],
+)
+def test_a_misuse_costs_a_line_that_says_where_to_read_on(here, capsys, words, named):
+    status, out, err = command(capsys, *words)
+    assert (status, out, err.count("\n")) == (2, "", 1) and named in err
+
+
+def test_help_has_a_short_name(capsys):
+    assert command(capsys, "show", "-h") == command(capsys, "show", "--help")
+
+
+def test_a_run_says_in_a_line_what_it_is(here):
+    assert repr(ttt.load("good.h5")) == "<Run: td on 3x3, 100,000 games, seed 0>"

@@ -1,0 +1,75 @@
+"""What the shell offers: the names of the registries, and completion that installs itself."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ttt_batch.analysis.boards import known_boards
+from ttt_batch.analysis.opponents import PLAYERS
+from ttt_batch.app.commands import completion
+from ttt_batch.app.plots import KINDS
+from ttt_batch.base.choices import TIES
+from ttt_batch.game.board import parse_board
+from ttt_batch.learners import LEARNERS
+from ttt_batch.runs.config import ENGINES
+from ttt_batch.runs.formats import FORMATS
+from ttt_batch.runs.run import SEATS
+
+
+def test_what_is_offered_is_what_there_is():
+    assert sorted(completion.LEARNERS) == sorted(LEARNERS)
+    assert set(completion.FORMATS) >= set(FORMATS)
+    assert set(completion.ENGINES) == set(ENGINES) - {"given"}
+    assert completion.SEATS == SEATS
+    assert completion.TIES == TIES
+    assert tuple(KINDS) == completion.PLOTS
+    assert set(completion.OPPONENTS) == {*PLAYERS, "optimal", "self"}
+    assert list(completion.BOARDS) == [entry.board.name for entry in known_boards()]
+    assert all(parse_board(name).name == name for name in completion.BOARDS)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("tr", {"train"}),
+        ("train --learner s", {"sutton-barto"}),
+        ("train --board 4x4x4", {"4x4x4", "4x4x4-misere"}),
+        ("evaluate --against o", {"one-ply", "optimal"}),
+        ("learners gre", {"greedy-td"}),
+        ("export --to pi", {"pickle", "pickle-text"}),
+    ],
+)
+def test_a_shell_completes(typed, offered):
+    words = f"ttt-batch {typed}"
+    done = subprocess.run(
+        [sys.executable, "-m", "ttt_batch"],
+        env={
+            **os.environ,
+            "_TTT_BATCH_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split()) - 1),
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert set(done.stdout.split()) == offered
+
+
+@pytest.mark.skipif(not Path("/bin/bash").exists(), reason="asks a bash")
+def test_completion_installs_itself(tmp_path):
+    command = f"'{sys.executable}' -m ttt_batch --install-completion; echo status $?"
+    done = subprocess.run(
+        ["/bin/bash", "-c", command],
+        env={**os.environ, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "status 0" in done.stdout, done
+    written = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*") if path.is_file()]
+    assert any("_TTT_BATCH_COMPLETE=complete_bash" in text for text in written)

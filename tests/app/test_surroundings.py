@@ -1,0 +1,167 @@
+"""The program where streams are closed, readers leave, homes are missing and terminals are narrow."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import cast
+
+import pytest
+from conftest import pytest_configure
+from support import mostly_slow
+
+import ttt_batch as ttt
+from ttt_batch.base import address_space
+from ttt_batch.base.errors import TttBatchError
+
+PROGRAM = f"{sys.executable} -m ttt_batch"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("surroundings")
+    ttt.train(20_000, out=path / "run.h5")
+    return path
+
+
+def shell(script: str, folder: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run a line of shell; `T` stands for the program."""
+    line = f'set -o pipefail; T() {{ {PROGRAM} "$@"; }}; {script}'
+    return subprocess.run(
+        ["bash", "-c", line],
+        cwd=folder,
+        env=os.environ | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_reader_that_leaves_stops_nothing(folder: Path) -> None:
+    done = shell("T train --games 2000000 --batch 1000 --out left.h5 2>&1 | head -1", folder)
+    assert "Traceback" not in done.stdout + done.stderr
+    assert ttt.load(folder / "left.h5").games == 2_000_000
+
+
+def test_output_into_a_closed_pipe_is_no_error(folder: Path) -> None:
+    done = shell("T learners | head -c 1", folder)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+@pytest.mark.parametrize("closed", mostly_slow([">&-", "2>&-", "<&-", ">&- 2>&- <&-"], ">&-"))
+def test_closed_streams(folder: Path, closed: str) -> None:
+    name = f"closed-{sum(closed.encode())}.h5"
+    done = shell(f"T train --games 20000 --out {name} {closed}", folder)
+    assert done.returncode == 0 and "Traceback" not in done.stderr
+    assert ttt.load(folder / name).games == 20_000
+    done = shell(f"T info missing.h5 {closed}", folder)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"HOME": "/nonexistent", "XDG_CACHE_HOME": ""},
+        {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0"},
+        *mostly_slow(
+            [
+                {"HOME": "/proc", "XDG_CACHE_HOME": ""},
+                {"LC_ALL": "xx_YY.nonsense", "PYTHONIOENCODING": "ascii"},
+                {"NO_COLOR": "1"},
+                {"TERM": "dumb"},
+                {"COLUMNS": "40"},
+            ]
+        ),
+    ],
+    ids=lambda environment: next(iter(environment)) + "=" + next(iter(environment.values())),
+)
+def test_odd_surroundings(folder: Path, environment: dict[str, str]) -> None:
+    for words in ("--help", "learners", "info run.h5"):
+        done = shell(f"T {words}", folder, **environment)
+        said = [line for line in done.stderr.splitlines() if not line.startswith("bash: warning")]
+        assert (done.returncode, said) == (0, [])
+        assert not re.search(r"[^\n\x20-\x7e]", done.stdout)
+
+
+def test_no_home_at_all(folder: Path) -> None:
+    done = shell("unset HOME XDG_CACHE_HOME TTT_BATCH_CACHE_DIR; T learners td", folder)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout
+
+
+HELD = """
+import os, sys
+from ttt_batch.base import address_space, kernel_cache
+from ttt_batch.__main__ import run
+def stop():
+    os.write(1, str(address_space._held() // 1024).encode())
+    os._exit(0)
+kernel_cache.on_compile(stop)
+run(sys.argv[1:])
+"""
+"""A command that ends when it would compile, and says how many kilobytes of addresses it has then."""
+
+TRAIN = "train --games 1000 --out little.h5"
+
+
+@pytest.fixture
+def no_kernels(tmp_path: Path) -> dict[str, str]:
+    """An environment without compiled kernels, in a locale that takes no memory: an archive of all takes 220 MB."""
+    return {"TTT_BATCH_CACHE_DIR": str(tmp_path / "none"), "LC_ALL": "C", "OPENBLAS_NUM_THREADS": "1"}
+
+
+@pytest.fixture
+def held(no_kernels: dict[str, str], folder: Path) -> int:
+    """Kilobytes of addresses that training has before it compiles; libraries' sizes differ between machines."""
+    return int(shell(f"{sys.executable} -c '{HELD}' {TRAIN}", folder, **no_kernels).stdout)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems hold no process to ulimit -v")
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            -100_000,
+            r"\d+ MB are allowed \(ulimit -v\); allow 500 MB at least, or 350 MB where all kernels are compiled",
+        ),
+        (80_000, r"compiling kernels needs 160 MB beside \d+ MB in use, and \d+ MB are allowed .*; allow \d+ MB at"),
+    ],
+    ids=["to start", "to compile"],
+)
+def test_too_little_memory_costs_one_line(
+    more: int, said: str, held: int, no_kernels: dict[str, str], folder: Path
+) -> None:
+    """LLVM would abort the process."""
+    done = shell(f"ulimit -v {held + more}; T {TRAIN}", folder, **no_kernels)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(rf"ttt-batch: not enough memory: {said}.*\n", done.stderr), done.stderr
+    assert not (folder / "little.h5").exists()
+
+
+def test_room_is_what_the_system_would_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert address_space.has_room(1 << 20) and not address_space.has_room(1 << 62)
+    address_space.check_room(1 << 20, "this")
+    monkeypatch.setattr(address_space, "address_limit", lambda: None)
+    with pytest.raises(TttBatchError, match=r"not enough memory: this needs 4,611,686,018,427 MB .*; free some"):
+        address_space.check_room(1 << 62, "this")
+
+
+DISPOSITIONS = "import signal; print(*(signal.getsignal(n) == signal.SIG_IGN for n in (signal.SIGINT, signal.SIGHUP)))"
+
+
+def test_tests_may_run_where_signals_are_ignored() -> None:
+    """Programs that they start heed them nevertheless: `nohup pytest &`."""
+    numbers = (signal.SIGINT, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    try:
+        pytest_configure(cast(pytest.Config, object()))
+        for number in numbers:
+            signal.raise_signal(number)  # as little as before
+        words = [sys.executable, "-S", "-c", DISPOSITIONS]
+        assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "False False\n"
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,280 @@
+"""What a person types, as cells and commands, on boards of every shape."""
+
+import os
+import termios
+from pathlib import Path
+
+import pytest
+
+from ttt_batch.app import terminal
+from ttt_batch.app.keyboard import Keyboard, Place, commands_in
+from ttt_batch.app.terminal import Command
+from ttt_batch.app.terminal.keys import draw_again_help, is_complete
+from ttt_batch.base.errors import UsageError
+from ttt_batch.game.board import Board
+
+BOARD = Board()
+FOUR = Board(4, 4, 4)
+
+
+def test_every_cell_in_every_notation():
+    for cell in range(9):
+        forms = [
+            str(cell + 1),
+            f"{cell // 3 + 1} {cell % 3 + 1}",
+            f"{cell // 3 + 1},{cell % 3 + 1}",
+            f"{'abc'[cell % 3]}{cell // 3 + 1}",
+            f"{'abc'[cell % 3]} {cell // 3 + 1}",
+        ]
+        for form in [
+            *forms,
+            *map(str.upper, forms),
+            f"  {forms[1]}\t\n",
+            f"{cell // 3 + 1}  ,  {cell % 3 + 1}",
+        ]:
+            assert terminal.read_entry(form, BOARD) == cell, form
+
+
+SHAPES = [(4, 3, 3), (5, 5, 5), (6, 6, 4), (2, 12, 3), (1, 36, 5), (36, 1, 3), (2, 4, 3), (9, 1, 3), (1, 1, 1)]
+BOARDS = [Board(*shape) for shape in SHAPES]
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda b: b.name)
+def test_every_board_takes_column_letter_and_row_number(board):
+    letters = [*"abcdefghijklmnopqrstuvwxyz", *(f"a{letter}" for letter in "abcdefghij")]
+    for cell in range(board.cells):
+        row, col = divmod(cell, board.cols)
+        assert terminal.read_entry(f"{letters[col]}{row + 1}", board) == cell
+        assert terminal.read_entry(f"{letters[col].upper()}{row + 1} \n", board) == cell
+        assert terminal.read_entry(f"{row + 1} {col + 1}", board) == cell
+        assert terminal.read_entry(board.cell_name(cell), board) == cell
+    for outside in (f"{letters[board.cols] if board.cols < 36 else 'ak'}1", f"a{board.rows + 1}", "a0", "a01", "zz9"):
+        with pytest.raises(UsageError):
+            terminal.read_entry(outside, board)
+
+
+@pytest.mark.parametrize("board", [BOARD, Board(2, 3, 2), FOUR], ids=lambda b: b.name)
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("?", Command.HELP),
+        ("help", Command.HELP),
+        ("h", Command.HINTS),
+        ("H ", Command.HINTS),
+        ("u", Command.UNDO),
+        ("Undo", Command.UNDO),
+        ("r", Command.REPLAY),
+        ("n", Command.NEW),
+        ("0", Command.LEAVE),
+        ("q", Command.LEAVE),
+        ("Quit", Command.LEAVE),
+        (" Exit\n", Command.LEAVE),
+    ],
+)
+def test_commands(board, text, command):
+    assert terminal.read_entry(text, board) is command
+
+
+def test_every_key_has_one_meaning_wherever_it_is_of_use():
+    keys = [key for command in Command for key in command.keys]
+    assert len(keys) == len(set(keys))
+    for command in Command:
+        assert command.places
+        for key in command.keys:
+            if Place.GAME in command.places:
+                assert terminal.read_entry(key, BOARD) is terminal.read_entry(f" {key.upper()}\n", FOUR) is command
+            if command.places & (Place.AFTER | Place.LESSON):
+                assert terminal.read_again(key, lessons=True) is command
+    assert commands_in(Place.SHOW) == [Command.LEAVE]
+
+
+@pytest.mark.parametrize(
+    ("board", "text", "message"),
+    [
+        (BOARD, "", "type a cell"),
+        (BOARD, " \t\n", "type a cell"),
+        (BOARD, "10", "no cell 10; there are 1 to 9"),
+        (BOARD, "00", "no cell 00"),
+        (BOARD, "-1", "'-1' is no cell"),
+        (BOARD, "0 1", "row 0, column 1 is outside 3x3"),
+        (BOARD, "4 1", "row 4, column 1 is outside"),
+        (BOARD, "999 999", "row 999, column 999 is outside"),
+        (BOARD, "1 2 3", "'1 2 3' is no cell"),
+        (BOARD, "b4", "no cell b4; there are a1 to c3"),
+        (BOARD, "d1", "no cell d1; there are a1 to c3"),
+        (BOARD, "qw", "'qw' is no cell"),
+        (BOARD, "x", "'x' is no cell"),
+        (BOARD, "1.0", "'1.0' is no cell"),
+        (BOARD, "٣", "is no cell"),
+        (BOARD, "²", "is no cell"),
+        (BOARD, "\x1b[A", r"'\\x1b\[a' is no cell"),
+        (BOARD, "x" * 100_000, r"'xxxxxxx\.\.\. is no cell"),
+        (Board(2, 3, 2), "7", "no cell 7; there are 1 to 6"),
+        (Board(2, 3, 2), "w", "'w' is no cell"),
+        (FOUR, "5", "'5' is no cell"),
+        (FOUR, "e1", "no cell e1; there are a1 to d4"),
+        (FOUR, "a5", "no cell a5"),
+        (FOUR, "a0", "no cell a0"),
+        (FOUR, "x", "'x' is no cell"),
+        (FOUR, "5 5", "row 5, column 5 is outside 4x4"),
+        (FOUR, "b 9", "no cell b9; there are a1 to d4"),
+        (Board(1, 36, 5), "ak1", "no cell ak1; there are a1 to aj1"),
+        (Board(1, 36, 5), "ba1", "'ba1' is no cell"),
+        (Board(36, 1, 3), "a37", "no cell a37; there are a1 to a36"),
+    ],
+)
+def test_anything_else_is_refused_in_one_short_line(board, text, message):
+    with pytest.raises(UsageError, match=message) as caught:
+        terminal.read_entry(text, board)
+    assert len(str(caught.value)) <= 40
+    assert str(caught.value).isascii()
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("text", "again"),
+    [
+        ("", Command.NEW),
+        ("\n", Command.NEW),
+        (" Y", Command.NEW),
+        ("yes", Command.NEW),
+        ("n", Command.NEW),
+        ("q", Command.LEAVE),
+        ("QUIT", Command.LEAVE),
+        ("0", Command.LEAVE),
+        ("exit", Command.LEAVE),
+        ("S", Command.SWITCH),
+        ("r", Command.REPLAY),
+        ("?", Command.HELP),
+        ("help", Command.HELP),
+    ],
+)
+def test_another_game(text, again):
+    for lessons in (False, True):
+        assert terminal.read_again(text, lessons=lessons) is again
+        with pytest.raises(UsageError, match=r": no key here; \? shows them") as caught:
+            terminal.read_again(f"{text}5", lessons=lessons)
+        assert len(str(caught.value)) <= 40
+
+
+@pytest.mark.parametrize("text", ["u", " UNDO\n"])
+def test_only_a_lesson_can_be_undone_between_games(text):
+    assert terminal.read_again(text, lessons=True) is Command.UNDO
+    with pytest.raises(UsageError, match="no key here"):
+        terminal.read_again(text)
+
+
+# --- single keys
+
+
+def typed(text, board):
+    """What is left to read where every key of `text` is pressed: the first that is complete, or all of it."""
+    for n in range(1, len(text) + 1):
+        if is_complete(text[:n], board):
+            return text[:n]
+    return None
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda b: b.name)
+def test_single_keys_name_every_cell_by_letter_and_number_or_wait_for_enter(board):
+    for cell in range(board.cells):
+        name = board.cell_name(cell)
+        pressed = typed(name, board)
+        assert pressed in (name, None)
+        assert terminal.read_entry(name, board) == cell
+        if pressed is None:  # one more digit would name another cell
+            assert board.cells > 9 and any(
+                board.cell_name(other).startswith(name) and other != cell for other in range(board.cells)
+            )
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda b: b.name)
+def test_commands_are_single_keys_unless_a_column_has_their_letter(board):
+    columns = {board.cell_name(cell).rstrip("0123456789") for cell in range(board.cells)}
+    for command in commands_in(Place.GAME):
+        key = command.keys[0]
+        assert is_complete(key, board) == (key not in columns)
+
+
+def test_every_key_of_a_small_board_is_an_entry():
+    for key in "123456789hurnq?0":
+        assert is_complete(key, BOARD)
+        terminal.read_entry(key, BOARD)
+    assert typed("b4", FOUR) == "b4" and typed("b", FOUR) is None
+    assert typed("b2", BOARD) == "b2" and typed("b", BOARD) is None
+    assert typed("3 2", FOUR) is None and not is_complete("12", FOUR)
+    assert is_complete("b9", FOUR) and is_complete("g", FOUR)  # there is nothing that these could become
+
+
+@pytest.mark.parametrize("board", [BOARD, FOUR, Board(5, 5, 5), None], ids=str)
+def test_words_that_leave_can_be_typed_key_by_key(board):
+    assert typed("quit", board) == "q" and typed("exit", board) == "exit" and typed("exam", board) == "exa"
+
+
+# --- help
+
+
+def test_help_names_every_command():
+    text = "\n".join(terminal.draw_help(BOARD))
+    for key in (
+        "1 to 9",
+        "row and column: 3 3",
+        *(key for c in commands_in(Place.GAME) for key in c.keys),
+    ):
+        assert key in text
+    assert "or a1 to c3: column and row" in text
+    assert "a1 to d4" in terminal.draw_help(FOUR)[0]
+
+
+def test_help_of_lines_stands_in_two_columns():
+    assert terminal.draw_help(BOARD) == [
+        "a cell     1 to 9, as drawn on the board",
+        "           or a1 to c3: column and row",
+        "           or row and column: 3 3",
+        "h, hints   what each cell is worth",
+        "u, undo    take your last move back",
+        "r, replay  the game so far, move by move",
+        "n, new     a new game",
+        "?, help    these keys",
+        "q, quit    leave (exit and 0 do, too)",
+    ]
+
+
+def test_help_for_single_keys_names_no_words_and_asks_for_enter_where_it_is_needed():
+    assert terminal.draw_help(BOARD, single_keys=True) == [
+        "arrows  choose a cell; Enter moves",
+        "a cell  1 to 9, as drawn on the board",
+        "        or a1 to c3: column and row",
+        "h       what each cell is worth",
+        "u       take your last move back",
+        "r       the game so far, move by move",
+        "n       a new game",
+        "?       these keys",
+        "q       leave",
+    ]
+    assert terminal.draw_help(Board(4, 8, 4), single_keys=True)[1:5] == [
+        "a cell  a1 to h4: column and row",
+        "        or row and column, Enter: 4 8",
+        "h Enter what each cell is worth",
+        "u       take your last move back",
+    ]
+
+
+def test_help_after_a_game_names_the_sides():
+    text = "\n".join(draw_again_help(("O", "X"), lessons=True))
+    assert "Enter, n  a new game, as O\ns         a new game, as X\n" in text
+    assert "forgets" in text and "forgets" not in "\n".join(draw_again_help(("O", "X")))
+    assert max(map(len, text.split("\n"))) <= 40
+
+
+def test_a_terminal_that_is_gone_has_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system's refusal is a termios.error there, which is no OSError."""
+
+    def refuse(*_: object) -> None:
+        raise termios.error(5, "Input/output error")
+
+    monkeypatch.setattr("ttt_batch.app.keyboard.is_live", lambda _: True)
+    monkeypatch.setattr(os, "tcgetpgrp", lambda _: os.getpgrp())
+    monkeypatch.setattr(termios, "tcgetattr", refuse)
+    with Path(os.devnull).open() as stdin, Keyboard(stdin) as keyboard:
+        assert "Ctrl-C" in keyboard.how_to_leave

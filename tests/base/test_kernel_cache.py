@@ -1,0 +1,409 @@
+"""The cache of compiled kernels: used, never stale, safe between processes, and nothing that a run depends on."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import ttt_batch
+from ttt_batch.base import jit, kernel_cache
+from ttt_batch.base.kernel_cache import cache_folder
+from ttt_batch.learners import LEARNERS
+from ttt_batch.runs.config import make_config
+from ttt_batch.training.trainers import make_trainer
+
+SECONDS = 240
+
+PREAMBLE = """
+import hashlib
+from ttt_batch.base import kernel_cache
+compiled = []
+kernel_cache.on_compile(lambda: compiled.append(True))
+"""
+
+REPORT = """
+print("compiled" if compiled else "cached", hashlib.sha256(result).hexdigest(), kernel_cache.cache_folder().name)
+"""
+
+# Everything that training and judging need.
+TRAIN = f"""{PREAMBLE}
+import ttt_batch
+run = ttt_batch.train(1000, batch=500, seed=1)
+result = run.tables.value.tobytes() + repr(run.evaluation()).encode()
+{REPORT}"""
+
+# The same as a command, and which libraries of the compiler's that imports.
+COMMAND = """
+import sys
+from ttt_batch.__main__ import run
+status = run("train --games 1000 --batch 500 --out".split() + sys.argv[1:])
+print(status, sorted({"numba.cpython.unicode", "numba.np.linalg", "rich", "ttt_batch.runs.exchange"}
+    & set(sys.modules)))
+"""
+
+# Two kernels, about a second; the score that one of them calls is defined in another file.
+ORDER = f"""{PREAMBLE}
+import numpy as np
+from ttt_batch.game.board import Board
+from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.learners.td import LEARNER, TdTables
+from ttt_batch.simulation.exploration import make_explorations
+from ttt_batch.simulation.policy import empty_policy, order_rows
+graph = enumerate_graph(Board())
+policy = empty_policy(graph)
+order_rows(TdTables(np.random.default_rng(1).normal(size=graph.code.size)), graph, LEARNER.choice, policy)
+result = policy.ordered[graph.first_edge[:-1]].tobytes() + make_explorations(0.3).column.tobytes()
+{REPORT}"""
+
+# Ctrl-C while LLVM links: the module that it took over is noted as taken over only afterwards.
+INTERRUPTED = """
+import gc
+from types import SimpleNamespace
+from llvmlite.binding import ffi, linker
+from ttt_batch.base.jit import kernel
+
+@kernel
+def one_more(number):
+    return number + 1
+
+@kernel
+def two_more(number):
+    return number + 2
+
+def link(*modules):
+    ffi.lib.LLVMPY_LinkModules(*modules)
+    raise KeyboardInterrupt
+
+linker.ffi = SimpleNamespace(OutputString=ffi.OutputString, lib=SimpleNamespace(LLVMPY_LinkModules=link))
+try:
+    one_more(1)
+except KeyboardInterrupt:
+    print("interrupted")
+linker.ffi = ffi
+gc.collect()
+print(two_more(1), one_more(1))
+"""
+
+# Every learner, in batches and game by game; written to files in the folder named by the first argument.
+LEARN = """
+import sys
+import traceback
+from pathlib import Path
+import numpy as np
+from ttt_batch.runs.config import make_config
+from ttt_batch.learners import LEARNERS
+from ttt_batch.training.trainers import make_trainer
+for name in LEARNERS:
+    for batch in (20, 1):
+        try:
+            trainer = make_trainer(make_config(learner=name, batch=batch, seed=3))
+            trainer.advance(60, lambda: False)
+            np.savez(Path(sys.argv[1]) / f"{name}-{batch}.npz", outcomes=trainer.outcomes, **trainer.tables._asdict())
+        except Exception:
+            (Path(sys.argv[1]) / f"{name}-{batch}.txt").write_text(traceback.format_exc())
+"""
+
+
+class Report(NamedTuple):
+    """What a script says: `compiled` or `cached`, a digest of its result, and the name of its cache folder."""
+
+    kernels: str
+    digest: str
+    folder: str
+
+
+def started(script: str, *arguments: str, package: Path, **environment: str) -> "subprocess.Popen[str]":
+    """A process that runs a script with a package; warnings are errors."""
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", script, *arguments],
+        cwd=package.parent,
+        env=os.environ | {"PYTHONPATH": str(package.parent)} | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finished(process: "subprocess.Popen[str]") -> str:
+    """What it printed; it must have ended well and without a word of complaint."""
+    stdout, stderr = process.communicate(timeout=SECONDS)
+    assert (process.returncode, stderr) == (0, "")
+    return stdout
+
+
+def report(process: "subprocess.Popen[str]") -> Report:
+    return Report(*finished(process).split())
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package, to be edited."""
+    copy = tmp_path_factory.mktemp("copy") / "ttt_batch"
+    shutil.copytree(Path(ttt_batch.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+class Beside(NamedTuple):
+    """A process that runs beside the tests, and the folder it writes to."""
+
+    process: "subprocess.Popen[str]"
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def plain_python(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
+    """Every learner without the compiler."""
+    folder = tmp_path_factory.mktemp("plain")
+    process = started(LEARN, str(folder), package=package, NUMBA_DISABLE_JIT="1")
+    yield Beside(process, folder)
+    process.kill()
+    process.communicate()
+
+
+class Cache(NamedTuple):
+    """A cache that two processes have filled at the same time, and what both of them reported."""
+
+    root: Path
+    reports: list[Report]
+
+    @property
+    def report(self) -> Report:
+        """What the first of them reported."""
+        return self.reports[0]
+
+
+@pytest.fixture(scope="module")
+def cache(package: Path, plain_python: Beside, tmp_path_factory: pytest.TempPathFactory) -> Cache:
+    root = tmp_path_factory.mktemp("cache")
+    for name, days in (("kernels-old", 31), ("kernels-young", 29), ("other", 99)):
+        (root / name).mkdir()
+        os.utime(root / name, (time.time() - 86_400 * days,) * 2)
+    processes = [started(ORDER, package=package, TTT_BATCH_CACHE_DIR=str(root)) for _ in range(2)]
+    return Cache(root, [report(process) for process in processes])
+
+
+def contents(root: Path) -> dict[str, tuple[int, int]]:
+    return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in root.rglob("*") if path.is_file()}
+
+
+def test_two_processes_may_compile_into_one_empty_folder(cache: Cache) -> None:
+    one, other = cache.reports
+    assert one == other
+    assert one.kernels == "compiled"
+    names = [path.name for path in (cache.root / one.folder).iterdir()]
+    assert len(names) == 2 and all(name.endswith(".kernel") for name in names)
+
+
+def test_folders_that_no_version_used_for_a_month_are_dropped(cache: Cache) -> None:
+    names = sorted(path.name for path in cache.root.iterdir())
+    assert names == sorted(["kernels-young", "other", cache.report.folder])
+
+
+def test_a_second_process_compiles_nothing(cache: Cache, package: Path) -> None:
+    before = contents(cache.root)
+    again = report(started(ORDER, package=package, TTT_BATCH_CACHE_DIR=str(cache.root)))
+    assert again == cache.report._replace(kernels="cached")
+    assert contents(cache.root) == before
+
+
+def test_training_a_second_time_compiles_nothing() -> None:
+    """In the cache that this very process uses, where most of it lies already."""
+    package = Path(ttt_batch.__file__).parent
+    first = report(started(TRAIN, package=package))
+    assert first.folder == cache_folder().name
+    again = report(started(TRAIN, package=package))
+    assert again == first._replace(kernels="cached")
+
+
+def test_cached_kernels_are_loaded_without_the_library_that_compiling_needs(tmp_path: Path) -> None:
+    """That library takes 0.1 s to import."""
+    package = Path(ttt_batch.__file__).parent
+    report(started(TRAIN, package=package))
+    process = started(COMMAND, str(tmp_path / "run.h5"), package=package)
+    out, _ = process.communicate(timeout=SECONDS)
+    assert out.splitlines()[-1] == "0 []"
+
+
+def test_what_is_compiled_into_kernels_only_says_so() -> None:
+    @jit.inlined
+    def part(number: int) -> int:
+        return 2 * number
+
+    @jit.kernel
+    def whole(number: int) -> int:
+        return part(number) + 1  # type: ignore[no-any-return]
+
+    for _ in range(2):  # before and after it is compiled
+        if kernel_cache.JIT_DISABLED:
+            assert part(20) == 40
+        else:
+            with pytest.raises(TypeError, match="part is compiled into kernels only"):
+                part(20)
+        assert whole(20) == 41
+
+
+def test_watchers_hear_of_each_kernel_in_turn_and_may_refuse() -> None:
+    heard: list[str] = []
+
+    @jit.kernel
+    def callee(number: int) -> int:
+        return number + 1
+
+    @jit.kernel
+    def caller(number: int) -> int:
+        return callee(number) * 2
+
+    class RefusedError(Exception):
+        pass
+
+    def refuse() -> None:
+        raise RefusedError
+
+    for function in (caller, callee):  # kernels of a test have no business in the cache
+        function._cache._cache_file = _Nothing()
+    forget = kernel_cache.on_compile(lambda: heard.append("begin"), lambda: heard.append("end"))
+    try:
+        allow = kernel_cache.on_compile(refuse)
+        with pytest.raises(RefusedError):
+            caller(1)
+        assert heard == []
+        allow()
+        assert caller(1) == 4
+        assert heard == ["begin", "end"]
+        assert caller(2.0) == 6.0
+        assert heard == ["begin", "end"] * 2
+        assert callee(3) == 4
+    finally:
+        forget()
+    caller(1j)
+    assert heard == ["begin", "end"] * 2
+
+
+class _Nothing:
+    """A cache file that holds nothing."""
+
+    def load(self, _key: object) -> None:
+        return None
+
+    def save(self, _key: object, _data: object) -> None:
+        return None
+
+
+def test_an_interrupted_compiler_does_not_crash_the_process() -> None:
+    package = Path(ttt_batch.__file__).parent
+    assert finished(started(INTERRUPTED, package=package)).split() == ["interrupted", "3", "2"]
+
+
+def test_an_edit_of_a_callee_in_another_file_is_seen(cache: Cache, package: Path) -> None:
+    before = cache.report
+    source = package / "learners" / "td.py"
+    text = source.read_text(encoding="utf-8")
+    edited = text.replace("return -value if mover else value", "return value if mover else -value")
+    assert edited != text
+    try:
+        source.write_text(edited, encoding="utf-8")
+        after = report(started(ORDER, package=package, TTT_BATCH_CACHE_DIR=str(cache.root)))
+    finally:
+        source.write_text(text, encoding="utf-8")
+    assert after.kernels == "compiled"
+    assert after.digest != before.digest and after.folder != before.folder
+    undone = report(started(ORDER, package=package, TTT_BATCH_CACHE_DIR=str(cache.root)))
+    assert undone == before._replace(kernels="cached")
+
+
+@pytest.mark.parametrize("where", ["", *sorted(path.parent.name for path in kernel_cache.ROOT.glob("*/__init__.py"))])
+def test_an_edit_in_any_folder_is_seen(where: str, package: Path) -> None:
+    """The cache hashes all files of the package, not only those of the folder that it lies in itself."""
+    source = package / where / "__init__.py"
+    before, text = kernel_cache.folder_name(package), source.read_text(encoding="utf-8")
+    assert before == kernel_cache.cache_folder().name
+    try:
+        source.write_text(f"{text}# edited\n", encoding="utf-8")
+        assert kernel_cache.folder_name(package) != before
+    finally:
+        source.write_text(text, encoding="utf-8")
+    assert kernel_cache.folder_name(package) == before
+
+
+def tear(files: list[Path]) -> None:
+    for file in files:
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def flip(files: list[Path]) -> None:
+    for file in files:
+        content = bytearray(file.read_bytes())
+        content[-1000] ^= 1
+        file.write_bytes(content)
+
+
+def swap(files: list[Path]) -> None:
+    one, other = (file.read_bytes() for file in files)
+    files[0].write_bytes(other)
+    files[1].write_bytes(one)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", [tear, flip, swap])
+def test_a_damaged_cache_is_compiled_anew(
+    damage: Callable[[list[Path]], None], cache: Cache, package: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "cache"
+    shutil.copytree(cache.root, root)
+    damage(sorted(root.rglob("*.kernel")))
+    for kernels in ("compiled", "cached"):
+        found = report(started(ORDER, package=package, TTT_BATCH_CACHE_DIR=str(root)))
+        assert found == cache.report._replace(kernels=kernels)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["", "--engine flow"])
+def test_as_many_kernels_are_compiled_as_were_announced(words: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ttt_batch", "train", "--games", "1000", "--out", str(tmp_path / "run"), *words.split()],
+        env=os.environ | {"TTT_BATCH_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=3 * SECONDS,
+        check=True,
+    )
+    (needed,) = re.findall(r"^compiling kernels \(once\): 0 of (\d+) \.\.\.$", done.stderr, re.MULTILINE)
+    (compiled,) = re.findall(r"^compiling kernels \(once\): (\d+) done in \d+ s$", done.stderr, re.MULTILINE)
+    assert needed == compiled
+
+
+@pytest.mark.slow
+def test_an_unusable_cache_costs_nothing_but_the_cache(cache: Cache, package: Path, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("in the way")
+    places = [str(file)]
+    if Path("/proc/self").is_dir():
+        places.append("/proc/nowhere")
+    processes = [started(ORDER, package=package, TTT_BATCH_CACHE_DIR=place) for place in places]
+    assert [report(process) for process in processes] == [cache.report] * len(places)
+    assert file.read_text() == "in the way"
+
+
+@pytest.mark.parametrize("batch", [20, 1])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_plain_python_computes_the_same_bytes(name: str, batch: int, plain_python: Beside) -> None:
+    if plain_python.process.returncode is None:
+        assert finished(plain_python.process) == ""
+    failure = plain_python.folder / f"{name}-{batch}.txt"
+    assert not failure.exists(), failure.read_text()
+    trainer = make_trainer(make_config(learner=name, batch=batch, seed=3))
+    fresh = [array.tobytes() for array in trainer.tables]
+    trainer.advance(60, lambda: False)
+    assert [array.tobytes() for array in trainer.tables] != fresh
+    with np.load(plain_python.folder / f"{name}-{batch}.npz") as found:
+        assert found["outcomes"].tolist() == trainer.outcomes.tolist()
+        for field, array in trainer.tables._asdict().items():
+            assert found[field].tobytes() == array.tobytes()

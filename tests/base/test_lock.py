@@ -1,0 +1,155 @@
+"""One writer: who holds a run file is refused to others, and the dead hold nothing."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ttt_batch as ttt
+from ttt_batch.base import lock as lock_module
+from ttt_batch.base.errors import RunFileError
+from ttt_batch.base.lock import Lock
+
+PROGRAM = [sys.executable, "-m", "ttt_batch"]
+HOLD = (
+    "import sys, time; from pathlib import Path; from ttt_batch.base import lock; "
+    "exec(sys.argv[2]); lock.Lock(Path(sys.argv[1])).acquire(); print('held', flush=True); time.sleep(100)"
+)
+NO_LOCKS = "lock.locked = lambda descriptor: None"
+
+
+@pytest.fixture(params=[True, False], ids=["locks", "no locks"])
+def locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """With the system's file locks and without; says how another process is to do the same."""
+    if request.param:
+        return "pass"
+    monkeypatch.setattr(lock_module, "locked", lambda descriptor: None)
+    return NO_LOCKS
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def holder(path: Path, locks: str) -> "subprocess.Popen[str]":
+    process = subprocess.Popen([sys.executable, "-c", HOLD, str(path), locks], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "held\n"
+    return process
+
+
+def test_the_second_is_refused_and_told_who_has_it(locks: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    process = holder(path, locks)
+    try:
+        for _ in range(3):
+            began = time.monotonic()
+            with pytest.raises(RunFileError, match=rf"process {process.pid} .* since \d{{4}}-\d\d-\d\d") as caught:
+                ttt.train(1_000, out=path)
+            assert time.monotonic() - began < 1
+            assert len(str(caught.value).splitlines()) == 1 and str(path) in str(caught.value)
+        assert names(tmp_path) == [".run.h5.lock"]
+        other = ttt.train(1_000, batch=500, out=tmp_path / "other.h5")
+        with pytest.raises(RunFileError, match=rf"process {process.pid} "):
+            other.save(path)
+        with pytest.raises(RunFileError, match=rf"process {process.pid} "):
+            ttt.learn_from(["1 2 4 3 7"], learner="td", out=path)
+        assert names(tmp_path) == [".run.h5.lock", "other.h5"]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_dead_process_holds_nothing(locks: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    process = holder(path, locks)
+    process.kill()
+    process.communicate()
+    assert names(tmp_path) == [".run.h5.lock"]
+    ttt.train(1_000, batch=500, out=path)
+    assert names(tmp_path) == ["run.h5"]
+
+
+def test_another_process_of_the_same_number_is_not_the_holder(locks: str, tmp_path: Path) -> None:
+    if not Path("/proc/self/stat").exists():
+        pytest.skip("the system does not say when a process began")
+    for content in (f"pid {os.getpid()}\nbirth 1\nsince 2020-01-01 00:00:00\n", "", "nonsense", "pid 0\n"):
+        (tmp_path / ".run.h5.lock").write_text(content)
+        ttt.train(1_000, batch=500, out=tmp_path / "run.h5", overwrite=True)
+        assert names(tmp_path) == ["run.h5"]
+
+
+def test_of_many_at_once_one_gets_it(locks: str, tmp_path: Path) -> None:
+    """From a lock that a dead process left, over and over."""
+    for round_ in range(20):
+        target = tmp_path / f"{round_}.h5"
+        lock = Lock(target)
+        if round_ % 2:
+            lock.path.write_text("pid 999999999\nbirth 1\nsince 2020-01-01 00:00:00\n")
+        got: list[Lock] = []
+        barrier = threading.Barrier(6)
+
+        def take(target: Path = target, got: list[Lock] = got, barrier: threading.Barrier = barrier) -> None:
+            mine = Lock(target)
+            barrier.wait()
+            try:
+                mine.acquire()
+                got.append(mine)
+            except RunFileError:
+                pass
+
+        threads = [threading.Thread(target=take) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(got) == 1
+        got[0].release()
+    assert names(tmp_path) == []
+
+
+def test_release_leaves_the_lock_of_another(tmp_path: Path) -> None:
+    lock = Lock(tmp_path / "run.h5")
+    with lock:
+        lock.path.unlink()
+        lock.path.write_text("another's")
+    assert names(tmp_path) == [".run.h5.lock"]
+
+
+def test_two_commands(tmp_path: Path) -> None:
+    words = [*PROGRAM, "train", "--games", "100000000000", "--checkpoint-every", "0s", "-o", "run.h5"]
+    first = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert first.stderr is not None
+    for line in first.stderr:
+        if " games " in line:
+            break
+    for more in (["--overwrite"], []):
+        done = subprocess.run([*words, *more], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 1
+        assert re.fullmatch(rf"ttt-batch: .*run\.h5 is being written: process {first.pid} .*\n", done.stderr)
+    words = [*PROGRAM, "train", "--resume", "run.h5", "--more", "1000"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1 and f"process {first.pid} " in done.stderr
+    first.terminate()
+    first.communicate()
+    assert first.returncode == 130
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert names(tmp_path) == ["run.h5"]
+
+
+def test_an_interrupt_while_it_is_given_back_leaves_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> bool:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    target = tmp_path / "run.h5"
+    with pytest.raises(KeyboardInterrupt), Lock(target):
+        monkeypatch.setattr("ttt_batch.base.lock.is_same", interrupted)
+    assert list(tmp_path.iterdir()) == []
+    Lock(target).acquire()

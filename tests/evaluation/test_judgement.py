@@ -1,0 +1,401 @@
+"""Exact evaluation: the known answers of 3x3, and the naive oracle for policies of randomly filled tables."""
+
+import functools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import naive
+import numpy as np
+import pytest
+
+from ttt_batch.evaluation.best_response import best_response_values, losing_line, worst_results
+from ttt_batch.evaluation.exact_results import expected_results, match
+from ttt_batch.evaluation.judgement import judge, make_bench, make_judgement, optimal_share, value_error
+from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
+from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.graph import Graph
+from ttt_batch.game.notation import parse_any
+from ttt_batch.game.solution import solve
+from ttt_batch.learners import LEARNERS
+from ttt_batch.learners.base import Learner
+from ttt_batch.learners.td import TdTables
+from ttt_batch.simulation.policy import Policy, empty_policy, optimal_policy, order_rows, policy_among, random_policy
+
+NAIVE = naive.Board()
+VALUES = naive.game_values(NAIVE)
+GRAPH = enumerate_graph(Board())
+FIRST, SECOND = 0, 1
+MARK = (naive.FIRST, naive.SECOND)
+
+Table = tuple[str, int]
+"""A learner and the seed of the numbers in its table."""
+TABLES: list[Table] = [(name, seed) for name in LEARNERS for seed in (1, 2)]
+
+
+# --- known answers --------------------------------------------------------------------------------------
+
+
+def best_response(policy: Policy, seat: int) -> tuple[float, float, float]:
+    """(win, draw, loss) of the best opponent against a policy in `seat`; of equal replies the first."""
+    value = np.zeros(GRAPH.code.size)
+    best_response_values(GRAPH, policy, seat, value)
+    reply = policy.ordered.copy()
+    count = policy.best.copy()
+    for row in range(count.size):
+        if GRAPH.ply[row] & 1 != seat:
+            edges = np.arange(GRAPH.first_edge[row], GRAPH.first_edge[row + 1])
+            reply[edges[0]] = edges[np.argmax(value[GRAPH.child[edges]])]
+            count[row] = 1
+    both = Policy(reply, count)
+    result = match(GRAPH, both, both)
+    assert value[0] == pytest.approx((result[0] - result[2]) * (2 * seat - 1), abs=1e-12)
+    return result[::-1] if seat == FIRST else result
+
+
+def test_random_play_against_random_play() -> None:
+    random = random_policy(GRAPH)
+    assert match(GRAPH, random, random) == pytest.approx((737 / 1260, 8 / 63, 121 / 420), abs=1e-12)
+
+
+def test_best_responses_to_random_play() -> None:
+    random = random_policy(GRAPH)
+    assert best_response(random, SECOND) == pytest.approx((191 / 192, 1 / 192, 0), abs=1e-12)
+    assert best_response(random, FIRST) == pytest.approx((881 / 945, 19 / 315, 1 / 135), abs=1e-12)
+
+
+def test_optimal_play_against_random_play() -> None:
+    random, optimal = random_policy(GRAPH), optimal_policy(GRAPH, solve(GRAPH))
+    assert match(GRAPH, optimal, random) == pytest.approx((0.967811, 0.032189, 0), abs=5e-7)
+    assert match(GRAPH, random, optimal) == pytest.approx((0, 0.222516, 0.777484), abs=5e-7)
+    assert match(GRAPH, optimal, optimal) == (0, 1, 0)
+
+
+def test_optimal_play_is_unbeatable_and_random_play_is_not() -> None:
+    for seat in (FIRST, SECOND):
+        assert losing_line(GRAPH, optimal_policy(GRAPH, solve(GRAPH)), seat) is None
+        assert losing_line(GRAPH, random_policy(GRAPH), seat) is not None
+
+
+# --- policies of tables with random numbers in them ------------------------------------------------------
+
+
+def fill(learner: Learner, graph: Graph, seed: int) -> Any:
+    """Tables of a few distinct numbers, so that ties are common, and of some holes where a learner has them."""
+    rng = np.random.default_rng(seed)
+    tables = learner.start(graph, learner.worth(learner.defaults), rng)
+    for array in tables:
+        holes = np.isnan(array).any()
+        array[...] = rng.integers(0, 4, array.shape) * (0.005 if learner.choice.window else 0.25)
+        if holes:
+            array[rng.random(array.shape) < 0.5] = np.nan
+    return tables
+
+
+class Agent(NamedTuple):
+    learner: Learner
+    graph: Graph
+    tables: Any
+    policy: Policy
+
+    def row(self, position: naive.Position) -> int:
+        return int(np.flatnonzero(self.graph.code == NAIVE.code(position))[0])
+
+    def rule(self, position: naive.Position) -> list[int]:
+        """The cells that the policy may pick, for the oracle."""
+        row = self.row(position)
+        start = self.graph.first_edge[row]
+        return [int(cell) for cell in self.graph.cell[self.policy.ordered[start : start + self.policy.best[row]]]]
+
+
+@functools.cache
+def agent(table: Table) -> Agent:
+    name, seed = table
+    learner = LEARNERS[name]
+    graph = enumerate_graph(Board(), learner.occupied)
+    tables, policy = fill(learner, graph, seed), empty_policy(graph)
+    order_rows(tables, graph, learner.choice, policy)
+    return Agent(learner, graph, tables, policy)
+
+
+@functools.cache
+def rule_of(table: Table) -> naive.Rule:
+    cells = {position: agent(table).rule(position) for position in open_positions()}
+    return cells.__getitem__
+
+
+@functools.cache
+def open_positions() -> list[naive.Position]:
+    return [position for position in NAIVE.states() if NAIVE.outcome(position) == naive.UNFINISHED]
+
+
+def floats(rule: naive.Rule) -> naive.Policy:
+    return lambda position: {cell: 1 / len(list(rule(position))) for cell in rule(position)}
+
+
+def starts(graph: Graph) -> Iterator[tuple[int, naive.Position]]:
+    """Some unfinished rows, the first among them, with their positions."""
+    for row in range(0, graph.first_edge.size - 1, 97):
+        yield row, NAIVE.position(int(graph.code[row]))
+
+
+@pytest.mark.parametrize("table", TABLES, ids=str)
+def test_expected_results_are_those_of_the_oracle(table: Table) -> None:
+    one, other = agent(table), agent((table[0], table[1] + 10))
+    result = np.zeros((one.graph.code.size, 3))
+    expected_results(one.graph, one.policy, other.policy, result)
+    first, second = floats(rule_of(table)), floats(rule_of((table[0], table[1] + 10)))
+    for row, position in starts(one.graph):
+        expected = naive.result(NAIVE, first, second, position)
+        assert result[row] == pytest.approx(expected, abs=1e-12)
+    assert match(one.graph, one.policy, other.policy) == tuple(result[0])
+    assert result.sum(axis=1) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("seat", [FIRST, SECOND])
+@pytest.mark.parametrize("table", TABLES, ids=str)
+def test_worst_results_are_those_of_the_oracle(table: Table, seat: int) -> None:
+    one = agent(table)
+    result = np.zeros(one.graph.code.size, np.int8)
+    worst_results(one.graph, one.policy, seat, result)
+    found = {position: int(result[row]) for row, position in starts(one.graph)}
+    expected = {position: naive.worst_case(NAIVE, rule_of(table), MARK[seat], position) for position in found}
+    assert found == expected
+    assert len(set(found.values())) > 1
+
+
+@pytest.mark.parametrize("seat", [FIRST, SECOND])
+@pytest.mark.parametrize("table", TABLES, ids=str)
+def test_best_responses_are_those_of_the_oracle(table: Table, seat: int) -> None:
+    one = agent(table)
+    value = np.zeros(one.graph.code.size)
+    best_response_values(one.graph, one.policy, seat, value)
+    for row, position in starts(one.graph):
+        win, _, loss = naive.best_response(NAIVE, floats(rule_of(table)), naive.other(MARK[seat]), position)
+        assert value[row] == pytest.approx(win - loss, abs=1e-12)
+
+
+@pytest.mark.parametrize("seat", [FIRST, SECOND])
+@pytest.mark.parametrize("table", TABLES, ids=str)
+def test_the_optimal_share_is_that_of_its_definition(table: Table, seat: int) -> None:
+    one, rule = agent(table), rule_of(table)
+    agents, optimal = 0, 0
+    reached, waiting = {NAIVE.empty}, [NAIVE.empty]
+    while waiting:
+        position = waiting.pop()
+        if NAIVE.outcome(position) != naive.UNFINISHED:
+            continue
+        to_move = naive.mover(position) == MARK[seat]
+        cells = list(rule(position)) if to_move else NAIVE.legal(position)
+        lost = {naive.FIRST: -1, naive.SECOND: 1}[naive.mover(position)]
+        if to_move:
+            after = [VALUES[NAIVE.place(position, c)] if position[c] == 0 else lost for c in cells]
+            agents += 1
+            optimal += all(value == VALUES[position] for value in after)
+        for cell in cells:
+            if position[cell] == 0 and (child := NAIVE.place(position, cell)) not in reached:
+                reached.add(child)
+                waiting.append(child)
+    scratch = np.ones(one.graph.code.size, np.bool_)
+    found = optimal_share(one.graph, one.policy, seat, solve(one.graph), scratch)
+    assert found == optimal / agents
+    assert 0 < found < 1
+
+
+def test_optimal_and_random_play_have_their_optimal_shares() -> None:
+    scratch, solution = np.zeros(GRAPH.code.size, np.bool_), solve(GRAPH)
+    for seat in (FIRST, SECOND):
+        assert optimal_share(GRAPH, optimal_policy(GRAPH, solution), seat, solution, scratch) == 1
+        rows = [row for row in range(GRAPH.first_edge.size - 1) if GRAPH.ply[row] & 1 == seat]
+        keeping = 0
+        for row in rows:
+            children = GRAPH.child[GRAPH.first_edge[row] : GRAPH.first_edge[row + 1]]
+            keeping += bool((solution[children] == solution[row]).all())
+        found = optimal_share(GRAPH, random_policy(GRAPH), seat, solution, scratch)
+        assert found == keeping / len(rows)
+
+
+@pytest.mark.parametrize("seat", [FIRST, SECOND])
+@pytest.mark.parametrize("table", TABLES, ids=str)
+def test_the_losing_line_is_a_shortest_game_that_the_agent_loses(table: Table, seat: int) -> None:
+    one, rule = agent(table), rule_of(table)
+    line = losing_line(one.graph, one.policy, seat)
+    assert (line is None) == (naive.worst_case(NAIVE, rule, MARK[seat]) >= 0)
+    if line is None:
+        return
+    position: naive.Position = NAIVE.empty
+    for number, cell in enumerate(line):
+        assert NAIVE.outcome(position) == naive.UNFINISHED
+        to_move = naive.mover(position) == MARK[seat]
+        assert cell in (rule(position) if to_move else NAIVE.legal(position))
+        if position[cell] != 0:
+            assert to_move and number == len(line) - 1
+            assert len(line) == shortest_loss(rule, MARK[seat])
+            return
+        position = NAIVE.place(position, cell)
+    assert NAIVE.outcome(position) == naive.other(MARK[seat])
+    assert len(line) == shortest_loss(rule, MARK[seat])
+
+
+def shortest_loss(rule: naive.Rule, mark: int) -> int:
+    """Plies of the shortest game that an agent can lose, breadth first."""
+    level, plies = {NAIVE.empty}, 0
+    while True:
+        plies += 1
+        following = set()
+        for position in level:
+            to_move = naive.mover(position) == mark
+            for cell in rule(position) if to_move else NAIVE.legal(position):
+                if position[cell] != 0:
+                    return plies
+                child = NAIVE.place(position, cell)
+                outcome = NAIVE.outcome(child)
+                if outcome == naive.other(mark):
+                    return plies
+                if outcome == naive.UNFINISHED:
+                    following.add(child)
+        level = following
+
+
+def true_table() -> np.ndarray:
+    """The solved game as a `td` table."""
+    return solve(GRAPH).astype(np.float64)
+
+
+def judged(name: str, graph: Graph, tables: Any) -> Any:
+    learner = LEARNERS[name]
+    bench = make_bench(graph, empty_policy(graph), random_policy(graph), solve(graph), learner.worth(learner.defaults))
+    verdict = make_judgement()
+    judge(tables, graph, learner.choice, bench, verdict)
+    return verdict
+
+
+def test_one_wrong_value_makes_a_beatable_table_and_the_line_shows_it() -> None:
+    """A table that lets O answer a corner with the far corner; lost then, it takes any move for as good as another."""
+    values = true_table()
+    assert judged("td", GRAPH, TdTables(values)).unbeatable.tolist() == [True, True]
+    board = Board()
+
+    def row(text: str) -> int:
+        return int(np.flatnonzero(GRAPH.code == board.encode(parse_any(text, board)))[0])
+
+    # After X1 only the centre keeps the draw; the table now likes O9 as much.
+    assert values[row("X.. .O. ...")] == 0 and values[row("X.. ... ..O")] == 1
+    values[row("X.. ... ..O")] = 0
+    verdict = judged("td", GRAPH, TdTables(values))
+    assert verdict.unbeatable.tolist() == [True, False]
+    assert verdict.worst.tolist() == [0, -1]
+    assert verdict.best_response[FIRST] == 0 and verdict.best_response[SECOND] == pytest.approx(0.5)
+    policy = empty_policy(GRAPH)
+    order_rows(TdTables(values), GRAPH, LEARNERS["td"].choice, policy)
+    assert losing_line(GRAPH, policy, FIRST) is None
+    line = losing_line(GRAPH, policy, SECOND)
+    assert line is not None and line[:2] == [0, 8] and len(line) == 5
+
+    # Where the table prefers O9, the best opponent wins for certain.
+    values[row("X.. ... ..O")] = -1
+    verdict = judged("td", GRAPH, TdTables(values))
+    assert verdict.best_response[SECOND] == 1 and not verdict.unbeatable[SECOND]
+    assert verdict.optimal_share[FIRST] == 1 and 0.9 < verdict.optimal_share[SECOND] < 1
+
+
+@pytest.mark.parametrize("name", ["td", "minimax-q"])
+def test_a_judgement_is_made_of_the_parts(name: str) -> None:
+    one = agent((name, 1))
+    verdict = judged(name, one.graph, one.tables)
+    random = random_policy(one.graph)
+    assert verdict.self_play == pytest.approx(match(one.graph, one.policy, one.policy))
+    assert verdict.versus_random[FIRST] == pytest.approx(match(one.graph, one.policy, random))
+    assert verdict.versus_random[SECOND] == pytest.approx(match(one.graph, random, one.policy)[::-1])
+    for seat in (FIRST, SECOND):
+        worst = naive.worst_case(NAIVE, rule_of((name, 1)), MARK[seat])
+        assert verdict.worst[seat] == worst and verdict.unbeatable[seat] == (worst >= 0)
+        win, _, loss = naive.best_response(NAIVE, floats(rule_of((name, 1))), naive.other(MARK[seat]))
+        assert verdict.best_response[seat] == pytest.approx(win - loss)
+        scratch = np.zeros(one.graph.code.size, np.bool_)
+        assert verdict.optimal_share[seat] == optimal_share(one.graph, one.policy, seat, solve(one.graph), scratch)
+
+
+def test_one_losing_move_among_those_that_may_be_picked_makes_it_beatable() -> None:
+    """Uniform over the optimal moves and one that loses."""
+    solution = solve(GRAPH)
+    allowed = solution[GRAPH.child] == solution[np.arange(GRAPH.first_edge.size - 1).repeat(np.diff(GRAPH.first_edge))]
+    board = Board()
+    row = int(np.flatnonzero(GRAPH.code == board.encode(parse_any("X.. ... ...", board)))[0])
+    assert allowed[GRAPH.first_edge[row] : GRAPH.first_edge[row + 1]].sum() == 1
+    allowed[GRAPH.first_edge[row]] = True
+    policy = policy_among(GRAPH, allowed)
+    assert losing_line(GRAPH, policy, FIRST) is None
+    assert losing_line(GRAPH, policy, SECOND) is not None
+    optimal = optimal_policy(GRAPH, solution)
+    assert match(GRAPH, optimal, policy)[0] > 0
+
+
+# --- distance from the truth ------------------------------------------------------------------------------
+
+
+def own_value(name: str) -> Callable[[Agent, int, int], float]:
+    """What a row is worth to a player by a learner's table, from its definition."""
+
+    def children(one: Agent, row: int) -> np.ndarray:
+        return one.graph.child[one.graph.first_edge[row] : one.graph.first_edge[row + 1]]
+
+    def edges(one: Agent, row: int) -> np.ndarray:
+        return one.tables.q[one.graph.first_edge[row] : one.graph.first_edge[row + 1]]
+
+    def moves(one: Agent, row: int, player: int) -> bool:
+        return bool(one.graph.ply[row] & 1 == player)
+
+    def td(one: Agent, row: int, player: int) -> float:
+        return float(one.tables.value[row]) * (1 - 2 * player)
+
+    def sutton_barto(one: Agent, row: int, player: int) -> float:
+        return float(one.tables.value[player, row])
+
+    def afterstates(one: Agent, row: int, player: int) -> float:
+        if not moves(one, row, player):
+            return float(one.tables.value[player, row])
+        seen = [v for v in one.tables.value[player, children(one, row)].tolist() if v == v]
+        return max(seen, default=math.nan)
+
+    def minimax_q(one: Agent, row: int, player: int) -> float:
+        best = edges(one, row).min() if one.graph.ply[row] & 1 else edges(one, row).max()
+        return float(best) * (1 - 2 * player)
+
+    def backward_q(one: Agent, row: int, player: int) -> float:
+        return float(edges(one, row).max()) if moves(one, row, player) else math.nan
+
+    return {
+        "td": td,
+        "sutton-barto": sutton_barto,
+        "value-feed": afterstates,
+        "minimax-q": minimax_q,
+        "backward-q": backward_q,
+        "greedy-td": afterstates,
+    }[name]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_value_error_is_the_mean_distance_from_the_true_results(name: str) -> None:
+    one = agent((name, 1))
+    worth, solution = one.learner.worth(one.learner.defaults), solve(one.graph)
+    for player in (FIRST, SECOND):
+        distances = []
+        for row in np.flatnonzero(one.graph.outcome == UNFINISHED).tolist():
+            value = own_value(name)(one, row, player)
+            if value == value:
+                truth = worth[player, {1: FIRST_WINS, 0: DRAW, -1: SECOND_WINS}[int(solution[row])]]
+                distances.append(abs(value - truth))
+        found = value_error(one.tables, one.graph, player, solution, worth)
+        assert found == pytest.approx(math.fsum(distances) / len(distances), rel=1e-12)
+        assert len(distances) > 2000
+
+
+def test_true_values_have_no_error_and_unseen_ones_no_number() -> None:
+    worth = LEARNERS["td"].worth(LEARNERS["td"].defaults)
+    for player in (FIRST, SECOND):
+        assert value_error(TdTables(true_table()), GRAPH, player, solve(GRAPH), worth) == 0
+    learner = LEARNERS["value-feed"]
+    unseen = learner.start(GRAPH, learner.worth(learner.defaults), np.random.default_rng(0))
+    found = value_error(unseen, GRAPH, FIRST, solve(GRAPH), learner.worth(learner.defaults))
+    assert math.isnan(found)

@@ -1,0 +1,379 @@
+"""Ties broken by the truth: against plain minimax everywhere, verdicts on them, and all commands that play by them."""
+
+import dataclasses
+import functools
+import io
+import json
+import random
+from fractions import Fraction
+from typing import Any
+
+import naive
+import numpy as np
+import pytest
+from naive_boards import VariantBoard
+from players import FakeAgent, KnowingAgent, best_play
+from support import command
+
+import ttt_batch as ttt
+from ttt_batch.analysis.agent import agent_cells, make_agent
+from ttt_batch.analysis.handicap import Weakened
+from ttt_batch.analysis.matches import evaluate_grown
+from ttt_batch.analysis.position import show
+from ttt_batch.analysis.search import search
+from ttt_batch.analysis.tournament import series, tournament
+from ttt_batch.app import terminal
+from ttt_batch.app.reports.evaluation import evaluation_text
+from ttt_batch.app.reports.layout import WIDTH
+from ttt_batch.app.watching import watch
+from ttt_batch.base.choices import TIES
+from ttt_batch.base.errors import UsageError
+from ttt_batch.evaluation.exact_results import match
+from ttt_batch.evaluation.ties import meaning
+from ttt_batch.game.board import EMPTY, FIRST_WINS, UNFINISHED, Board, Position
+from ttt_batch.game.notation import parse_any
+from ttt_batch.learners import LEARNERS
+from ttt_batch.runs.run import SEATS, Run
+from ttt_batch.simulation.policy import Policy
+from ttt_batch.training.lessons import Lessons
+
+PASSED_UP = "1 5 2 3 9"
+"""A position of 3x3 in which O wins with 7 at once, and with 4 or 6 two moves later."""
+
+BOARDS = ("3x3", "3x3-misere", "2x3x2")
+
+
+@functools.cache
+def trained(learner: str = "td", games: int = 2000, **options: Any) -> Run:
+    return ttt.train(games, learner=learner, seed=3, **options)
+
+
+@functools.cache
+def indifferent(board: str, **options: Any) -> Run:
+    """A run to which every move is as good as any other, also one that ends the game."""
+    run = trained(games=10, board=board, **options)
+    return dataclasses.replace(run, tables=run.tables._replace(value=np.zeros_like(run.tables.value)))
+
+
+def hopeful(board: str, **options: Any) -> Run:
+    """A run that takes every position in which the game goes on for a win of the first player's."""
+    run = trained(games=10, board=board, **options)
+    value = run.tables.value.copy()
+    value[: run.graph.first_edge.size - 1] = 1.0
+    return dataclasses.replace(run, tables=run.tables._replace(value=value))
+
+
+def soonest(board: Board, position: Position, cells: list[int]) -> list[int]:
+    """What the rule of play keeps of some cells, word by word, by plain minimax."""
+    sign = -1 if (board.cells - position.count(EMPTY)) % 2 else 1
+    ends = dict.fromkeys(cells, (-1, 1))  # of choosing an occupied cell
+    for cell in cells:
+        if position[cell] == EMPTY:
+            result, plies = best_play(board, board.after(position, cell))
+            ends[cell] = sign * result, plies + 1
+    won = [plies for result, plies in ends.values() if result == 1]
+    if won:
+        return [cell for cell in cells if ends[cell] == (1, min(won))]
+    if all(result == -1 for result, _ in ends.values()):
+        return [cell for cell in cells if ends[cell][1] == max(plies for _, plies in ends.values())]
+    return cells
+
+
+def cells_in_row(run: Run, policy: Policy, row: int) -> list[int]:
+    first = run.graph.first_edge[row]
+    return sorted(run.graph.cell[policy.ordered[first : first + policy.best[row]]].tolist())
+
+
+def some_positions(board: Board, games: int, seed: int = 0) -> list[Position]:
+    """Every unfinished position of some random games."""
+    rng, found = random.Random(seed), {}
+    for _ in range(games):
+        position: Position = (EMPTY,) * board.cells
+        while board.outcome(position) == UNFINISHED:
+            found[position] = None
+            position = board.after(position, rng.choice([cell for cell in range(board.cells) if not position[cell]]))
+    return list(found)
+
+
+def wins_at_once(board: Board, position: Position, cells: list[int]) -> list[int]:
+    mover = 1 + (board.cells - position.count(EMPTY)) % 2
+    return [cell for cell in cells if not position[cell] and board.outcome(board.after(position, cell)) == mover]
+
+
+def naive_board(board: Board) -> VariantBoard:
+    return VariantBoard(board.rows, board.cols, board.k, misere=board.misere, exact=board.exact)
+
+
+# --- which moves ------------------------------------------------------------------------------------------------------
+
+
+def test_a_win_in_one_is_no_longer_passed_up() -> None:
+    run = trained(games=1_000_000)
+    position = parse_any(PASSED_UP, run.board)
+    assert run.candidates(position) == [3, 5, 6]
+    assert run.candidates(position, "soonest") == [6]
+    chances = [move.probability for move in show(run, PASSED_UP, ties="soonest").moves]
+    assert chances == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_policy_is_the_rule_word_by_word(learner: str, board: str) -> None:
+    run, ones = trained(learner, board=board), 0
+    for row in range(run.graph.first_edge.size - 1):
+        position = run.board.decode(int(run.graph.code[row]))
+        before, after = cells_in_row(run, run.policy, row), cells_in_row(run, run.soonest, row)
+        assert after == soonest(run.board, position, before)
+        if ready := wins_at_once(run.board, position, before):
+            assert after == ready
+            ones += 1
+    assert (ones == 0) == run.board.misere
+
+
+RUNS = {
+    "any move": lambda: indifferent("3x3"),
+    "any move, up to symmetry": lambda: indifferent("3x3", symmetry="on"),
+    "any move, misere": lambda: indifferent("3x3-misere"),
+    "td": lambda: trained(),
+    "minimax-q": lambda: trained("minimax-q"),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_single_positions_are_those_of_the_policy(name: str) -> None:
+    run, fewer = RUNS[name](), 0
+    weakened = Weakened(run, ties="soonest")
+    for position in some_positions(run.board, 30):
+        before = run.candidates(position)
+        after = run.candidates(position, "soonest")
+        assert after == soonest(run.board, position, before) == weakened.candidates(position)
+        fewer += len(after) < len(before)
+    assert fewer or not name.startswith("any")
+
+
+def test_agents_in_kernels_play_the_same() -> None:
+    for run in (hopeful("3x3"), hopeful("3x3", symmetry="on")):
+        agents, fewer = {name: make_agent(run, name) for name in TIES}, 0
+        for position in some_positions(run.board, 10):
+            code, ply = run.board.encode(position), run.board.cells - position.count(EMPTY)
+            bits = {name: agent_cells(agent, code, ply) for name, agent in agents.items()}
+            for name in TIES:
+                assert [cell for cell in range(9) if bits[name] >> cell & 1] == run.candidates(position, name)
+            fewer += bits["soonest"] != bits["any"]
+        assert fewer
+
+
+@pytest.mark.parametrize("board", ["5x5x3", "5x5x3-exact", "5x5x3-misere"])
+def test_boards_too_large_to_enumerate_know_wins_in_one(board: str) -> None:
+    run, ones = ttt.train(3, board=board), 0
+    assert run.grown is not None
+    run.grown.tables.value[...] = 0.0  # every move is as good as any other
+    agent = make_agent(run, "soonest")
+    for position in some_positions(run.board, 20):
+        before, after = run.candidates(position), run.candidates(position, "soonest")
+        ready = wins_at_once(run.board, position, before)
+        assert after == (ready or before)
+        bits = agent_cells(agent, run.board.encode(position), run.board.cells - position.count(EMPTY))
+        assert [cell for cell in range(25) if bits >> cell & 1] == after
+        ones += len(ready) < len(before) and bool(ready)
+    assert (ones == 0) == run.board.misere
+
+
+def test_an_agent_that_nobody_solves_knows_wins_in_one() -> None:
+    everywhere = FakeAgent(choose=lambda position: [cell for cell, mark in enumerate(position) if not mark])
+    position = parse_any("1 4 2 5", Board())
+    assert Weakened(everywhere, ties="soonest").candidates(position) == [2]
+    assert Weakened(everywhere, ties="any").candidates(position) == [2, 5, 6, 7, 8]
+    late_win_or_draw = parse_any(PASSED_UP, Board())
+    assert Weakened(FakeAgent(choose=lambda _: [3, 7]), ties="soonest").candidates(late_win_or_draw) == [3, 7]
+    assert Weakened(KnowingAgent(choose=lambda _: [3, 7]), ties="soonest").candidates(late_win_or_draw) == [3]
+
+
+def test_an_unknown_rule_is_refused() -> None:
+    run: Any = trained()
+    for ask in (
+        lambda: run.candidates(0, "first"),
+        lambda: run.evaluation("random", "first"),
+        lambda: make_agent(run, "first"),  # type: ignore[arg-type]
+        lambda: Weakened(run, ties="first"),  # type: ignore[arg-type]
+        lambda: tournament([run, run], ["", ""], ties="first"),  # type: ignore[arg-type]
+        lambda: show(run, 0, ties="first"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(UsageError, match="unknown ties 'first'; choose soonest or any"):
+            ask()
+
+
+# --- verdicts ---------------------------------------------------------------------------------------------------------
+
+
+def rule_of(run: Run, policy: Policy) -> naive.Rule:
+    rows = {int(code): row for row, code in enumerate(run.graph.code[: run.graph.first_edge.size - 1])}
+    return lambda position: cells_in_row(run, policy, rows[run.board.encode(position)])
+
+
+@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_verdicts_are_those_of_the_oracle(learner: str, board: str) -> None:
+    for run in (trained(learner, games=100, board=board), trained(learner, games=20_000, board=board)):
+        known = run.evaluation(ties="any")
+        found = run.evaluation(ties="soonest")
+        rule = rule_of(run, run.policy)
+
+        def kept(position: Position, rule: naive.Rule = rule, run: Run = run) -> list[int]:
+            return soonest(run.board, position, list(rule(position)))
+
+        for number, seat in enumerate(SEATS):
+            assert found.unbeatable[seat] == (naive.worst_case(naive_board(run.board), kept, 1 + number) >= 0)
+            assert found.unbeatable[seat] or not known.unbeatable[seat]
+            check_lost(run, number, found.losing_line[seat])
+
+
+def check_lost(run: Run, seat: int, line: list[int] | None) -> None:
+    """A losing line is a game that the agent may play with the soonest of its moves, and loses."""
+    position: Position = (EMPTY,) * run.board.cells
+    for ply, cell in enumerate(line or []):
+        if ply % 2 == seat:
+            assert cell in soonest(run.board, position, run.candidates(position))
+        if position[cell]:
+            assert ply % 2 == seat and ply + 1 == len(line or [])
+            return
+        position = run.board.after(position, cell)
+    assert line is None or run.board.outcome(position) == 2 - seat
+
+
+def test_results_are_those_of_the_oracle() -> None:
+    run = trained(board="2x3x2")
+    board, found = naive_board(run.board), run.evaluation("random", "soonest")
+    rule = rule_of(run, run.policy)
+    agent = naive.uniform(lambda position: soonest(run.board, position, list(rule(position))))
+    anything = naive.uniform(board.legal)
+    assert found.first == pytest.approx([float(Fraction(x)) for x in naive.result(board, agent, anything)])
+    assert found.second == pytest.approx([float(Fraction(x)) for x in naive.result(board, anything, agent)[::-1]])
+
+
+def test_the_search_and_sampled_matches_judge_the_same() -> None:
+    run = hopeful("2x3x2")
+    exact = run.evaluation("random", "soonest")
+    found = evaluate_grown(run, ["random"], games=2000, ties="soonest")
+    assert found.to_dict()["ties"] == "soonest"
+    for number, seat in enumerate(SEATS):
+        verdict, share = found.verdicts[seat], getattr(exact, seat)[0]
+        assert verdict.unbeatable == exact.unbeatable[seat]
+        check_lost(run, number, verdict.line)
+        assert found.matches["random"][seat].win / 2000 == pytest.approx(share, abs=0.05)
+    assert not run.evaluation().unbeatable["first"] and not search(run, "first").unbeatable
+    assert search(run, "first", ties="soonest").unbeatable
+
+
+@pytest.mark.parametrize(("board", "seat"), [("2x3x2", "first"), ("3x3x2-misere", "second")])
+def test_who_can_be_beaten_with_any_ties_may_be_unbeatable_with_the_soonest(board: str, seat: str) -> None:
+    run = indifferent(board)
+    assert not any(run.evaluation().unbeatable.values())
+    found = run.evaluation(ties="soonest")
+    other = SEATS[1 - SEATS.index(seat)]
+    assert found.unbeatable == {seat: True, other: False} and found.losing_line[seat] is None
+    check_lost(run, SEATS.index(other), found.losing_line[other])
+
+
+def test_the_soonest_leave_a_line_where_plain_minimax_does() -> None:
+    left = []
+    for run in (indifferent("3x3"), indifferent("2x3x2"), trained(games=50, symmetry="on"), trained(games=200)):
+        evaluation = run.evaluation()
+        for number, seat in enumerate(SEATS):
+            line = evaluation.losing_line[seat]
+            if line is None:
+                continue
+            expected, position = None, (EMPTY,) * run.board.cells
+            for ply, cell in enumerate(line):
+                if ply % 2 == number and cell not in soonest(run.board, position, run.candidates(position)):
+                    expected = ply
+                    break
+                position = run.board.after(position, cell)
+            assert run.leaves(line, number) == expected
+            text = evaluation_text(evaluation, "run.h5")
+            assert (f"  play leaves this line before {'XO'[number]}" in text) or expected is None
+            assert ("  to judge that: --ties soonest" in text) or expected is None
+            left.append(expected)
+    assert None in left and len(set(left)) > 1
+
+
+def test_what_is_said_of_ties_fits_on_a_line() -> None:
+    assert max(len(f"ties:    {text}") for text in map(meaning, TIES)) <= WIDTH
+
+
+# --- what plays by it -------------------------------------------------------------------------------------------------
+
+
+def test_meetings_are_between_the_soonest() -> None:
+    runs = [trained(board="2x3x2"), indifferent("2x3x2")]
+    policies = [run.soonest for run in runs]
+    found = tournament(runs, ["one", "other"], ties="soonest")
+    for meeting in (meeting for row in found.meetings for meeting in row):
+        exact = match(runs[0].graph, policies[meeting.first], policies[meeting.second])
+        assert meeting.exact == exact
+    sampled = series(runs[0], runs[1], ("one", "other"), games=2000, ties="soonest")
+    assert sampled.ties == found.ties == "soonest"
+    for meeting in sampled.meetings:
+        assert meeting.exact == match(runs[0].graph, policies[meeting.first], policies[meeting.second])
+        assert all(abs(z) < 4 for z in meeting.deviations or (9,))
+    assert tournament(runs, ["one", "other"]) == tournament(runs, ["one", "other"], ties="any")
+    assert tournament(runs, ["one", "other"]).standings != found.standings
+
+
+def test_play_takes_the_soonest_unless_told_otherwise() -> None:
+    everywhere = FakeAgent(choose=lambda position: [cell for cell, mark in enumerate(position) if not mark])
+    wins = dict.fromkeys(TIES, 0)
+    for name in TIES:
+        options: dict[str, Any] = {} if name == "soonest" else {"ties": name}
+        for seed in range(40):
+            out = io.StringIO()
+            answers = "".join(f"{cell}\n" for cell in "123456789") + "0\n0\n"
+            score = terminal.play(everywhere, person=0, stdin=io.StringIO(answers), stdout=out, seed=seed, **options)
+            wins[name] += score.losses
+            assert ("Agent: ties any." in out.getvalue()) == (name == "any")
+    assert wins["soonest"] > wins["any"]
+
+
+def test_a_pupil_plays_the_soonest_of_what_it_knows_now() -> None:
+    lessons = Lessons(trained(games=50))
+    player = Weakened(lessons, ties="soonest")
+    for cells in ([4, 0, 2, 1, 6], [0, 4, 1, 2, 8, 6]):
+        for position in some_positions(lessons.board, 5):
+            assert player.candidates(position) == soonest(lessons.board, position, lessons.run.candidates(position))
+        assert lessons.teach(cells)
+
+
+def test_agents_to_watch_take_the_soonest_where_they_are_told() -> None:
+    run, won = indifferent("2x3x2"), dict.fromkeys(TIES, 0)
+    for name in TIES:
+        for seed in range(20):
+            out = io.StringIO()
+            won[name] += watch(run, run, names=("one", "other"), stdout=out, seed=seed, ties=name) == FIRST_WINS
+            assert ("--ties soonest" in out.getvalue()) == (name == "soonest")
+    assert won["soonest"] == 20 > won["any"]
+
+
+def test_every_command_says_which_policy_it_judged(tmp_path: Any, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    trained(games=1_000_000).save("run.h5")
+    trained("sutton-barto", games=300).save("other.h5")
+    judging = {
+        "evaluate": ("evaluate", "run.h5"),
+        "scripted": ("evaluate", "run.h5", "--against", "one-ply"),
+        "rival": ("evaluate", "run.h5", "--against", "other.h5"),
+        "watch": ("watch", "run.h5", "other.h5", "--games", 20),
+        "tournament": ("tournament", "run.h5", "other.h5"),
+        "show": ("show", "run.h5", PASSED_UP),
+    }
+    for name, words in judging.items():
+        for rule in (None, "any", "soonest"):
+            chosen = words if rule is None else (*words, "--ties", rule)
+            status, out, _ = command(capsys, *chosen)
+            assert status == 0 and f"(--ties {rule or 'any'})" in out and max(map(len, out.splitlines())) <= 80, name
+            assert json.loads(command(capsys, *chosen, "--json")[1])["ties"] == (rule or "any")
+        status, _, err = command(capsys, *words, "--ties", "first")
+        assert status == 2 and "unknown ties 'first'; choose soonest or any" in err
+    assert "agent   plays 7: keeps the win" in command(capsys, *judging["show"], "--ties", "soonest")[1]
+    assert "agent   plays 4 6 7 (1 in 3 each)" in command(capsys, *judging["show"])[1]
+    status, _, err = command(capsys, "export", "run.h5", "--to", "csv", "-o", "table.csv", "--ties", "soonest")
+    assert status == 2 and "--ties soonest is for a page" in err

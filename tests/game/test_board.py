@@ -1,0 +1,213 @@
+"""Boards: lines, codes, symmetries and text, against the naive oracle, and what is refused with which words."""
+
+import random
+import re
+
+import naive
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ttt_batch.base.errors import BoardError
+from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board
+from ttt_batch.game.notation import parse_any
+
+SIZES = [
+    (rows, cols, k)
+    for rows in range(1, 6)
+    for cols in range(1, 6)
+    for k in range(1, max(rows, cols) + 1)
+    if rows * cols <= 20
+]
+
+
+def boards(max_cells: int = 36) -> st.SearchStrategy[Board]:
+    """Any board that is allowed."""
+    sides = st.integers(1, max_cells).flatmap(lambda rows: st.tuples(st.just(rows), st.integers(1, max_cells // rows)))
+    return sides.flatmap(lambda s: st.builds(Board, st.just(s[0]), st.just(s[1]), st.integers(1, max(s))))
+
+
+@st.composite
+def positions(draw: st.DrawFn) -> tuple[Board, tuple[int, ...]]:
+    """A board and marks that alternate turns leave on it, whether or not the game would have ended before."""
+    board = draw(boards())
+    cells = draw(st.permutations(range(board.cells)))
+    marks = [0] * board.cells
+    for ply, cell in enumerate(cells[: draw(st.integers(0, board.cells))]):
+        marks[cell] = 1 + ply % 2
+    return board, tuple(marks)
+
+
+@given(positions(), st.randoms(use_true_random=False))
+def test_moves_one_after_the_other_take_turns(case: tuple[Board, tuple[int, ...]], rng: random.Random) -> None:
+    board, marks = case
+    turns = [[cell for cell, mark in enumerate(marks) if mark == player] for player in (1, 2)]
+    for cells in turns:
+        rng.shuffle(cells)
+    found = (0,) * board.cells
+    for ply in range(len(turns[0]) + len(turns[1])):
+        found = board.after(found, turns[ply % 2][ply // 2])
+    assert found == marks
+
+
+# --- rules --------------------------------------------------------------------------------------------------
+
+
+def test_the_lines_of_3x3() -> None:
+    rows, columns = {(0, 1, 2), (3, 4, 5), (6, 7, 8)}, {(0, 3, 6), (1, 4, 7), (2, 5, 8)}
+    assert set(Board().lines) == rows | columns | {(0, 4, 8), (2, 4, 6)}
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_lines_and_symmetries_are_those_of_the_oracle(size: tuple[int, int, int]) -> None:
+    board, plain = Board(*size), naive.Board(*size)
+    assert list(board.lines) == plain.lines
+    assert sorted(board.symmetries) == plain.symmetries
+    for image in board.symmetries:
+        assert sorted(image) == list(range(board.cells))
+        moved = {tuple(sorted(image[cell] for cell in line)) for line in board.lines}
+        assert moved == set(board.lines)
+
+
+def test_symmetries_form_a_group_of_8_on_squares_and_4_elsewhere() -> None:
+    for board, order in (
+        (Board(), 8),
+        (Board(4, 4, 4), 8),
+        (Board(3, 4, 3), 4),
+        (Board(1, 1, 1), 1),
+        (Board(1, 5, 2), 2),
+    ):
+        symmetries = set(board.symmetries)
+        assert len(symmetries) == order
+        assert tuple(range(board.cells)) in symmetries
+        for one in symmetries:
+            assert {tuple(one[cell] for cell in other) for other in symmetries} == symmetries
+
+
+@given(positions())
+def test_outcomes_are_those_of_the_oracle(case: tuple[Board, tuple[int, ...]]) -> None:
+    board, position = case
+    plain = naive.Board(board.rows, board.cols, board.k)
+    winners = {position[line[0]] for line in plain.lines if position[line[0]] and len({position[c] for c in line}) == 1}
+    if len(winners) < 2:
+        assert board.outcome(position) == plain.outcome(position)
+    assert (board.outcome(position) in (FIRST_WINS, SECOND_WINS)) == bool(board.winning_cells(position))
+    for cell in board.winning_cells(position):
+        assert any(cell in line and {position[c] for c in line} == {position[cell]} for line in plain.lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "cells"),
+    [
+        ("... ... ...", UNFINISHED, set()),
+        ("XXX OO. ...", FIRST_WINS, {0, 1, 2}),
+        ("OX. XO. X.O", SECOND_WINS, {0, 4, 8}),
+        ("XXX XOO XOO", FIRST_WINS, {0, 1, 2, 3, 6}),
+        ("XOX XOO OXX", DRAW, set()),
+    ],
+)
+def test_outcomes_and_winning_cells(text: str, outcome: int, cells: set[int]) -> None:
+    board = Board()
+    position = parse_any(text, board)
+    assert board.outcome(position) == outcome
+    assert board.winning_cells(position) == cells
+
+
+# --- codes and text -----------------------------------------------------------------------------------------
+
+
+@given(positions())
+def test_a_position_comes_back_from_its_code(case: tuple[Board, tuple[int, ...]]) -> None:
+    board, position = case
+    code = board.encode(position)
+    assert code == sum(mark * 3**cell for cell, mark in enumerate(position))
+    assert 0 <= code < 3**board.cells
+    assert board.decode(code) == position
+    text = board.format_position(position)
+    assert [len(row) for row in text.split(" ")] == [board.cols] * board.rows
+    assert text.replace(" ", "") == "".join(".XO"[mark] for mark in position)
+
+
+@given(boards().flatmap(lambda board: st.tuples(st.just(board), st.integers(0, 3**board.cells - 1))))
+def test_a_code_comes_back_from_its_position(case: tuple[Board, int]) -> None:
+    board, code = case
+    assert board.encode(board.decode(code)) == code
+    assert board.decode(code) == naive.Board(board.rows, board.cols, board.k).position(code)
+
+
+@given(boards(), st.integers())
+def test_codes_outside_the_board_are_refused(board: Board, code: int) -> None:
+    if not 0 <= code < 3**board.cells:
+        with pytest.raises(BoardError, match=f"code {code} is outside 0 .. {3**board.cells - 1}"):
+            board.decode(code)
+
+
+@pytest.mark.parametrize(
+    "board", [Board(), Board(1, 9, 3), Board(3, 4), Board(6, 6, 5), Board(36, 1, 3), Board(1, 36, 3)]
+)
+def test_every_cell_has_a_name_of_its_own(board: Board) -> None:
+    names = [board.cell_name(cell) for cell in range(board.cells)]
+    assert len(set(names)) == board.cells
+    if board.cells <= 9:
+        assert names == [str(number) for number in range(1, board.cells + 1)]
+    else:
+        assert names[0] == "a1"
+        assert all(re.fullmatch(r"[a-z]+\d+", name) for name in names), names
+
+
+# --- boards by name -----------------------------------------------------------------------------------------
+
+
+@given(boards())
+def test_a_board_comes_back_from_its_name(board: Board) -> None:
+    assert parse_board(board.name) == board
+    assert parse_board(f" {board.rows} X {board.cols} x {board.k} ") == board
+
+
+@pytest.mark.parametrize(
+    ("text", "board"),
+    [
+        ("3x3", Board(3, 3, 3)),
+        ("4x4", Board(4, 4, 4)),
+        ("3x4", Board(3, 4, 3)),
+        ("5x3", Board(5, 3, 3)),
+        ("4x4x3", Board(4, 4, 3)),
+        ("1x7x7", Board(1, 7, 7)),
+        ("6X6x5", Board(6, 6, 5)),
+    ],
+)
+def test_k_is_the_shorter_side_unless_given(text: str, board: Board) -> None:
+    assert parse_board(text) == board
+
+
+def test_the_classic_is_called_3x3() -> None:
+    assert Board().name == parse_board("3x3x3").name == "3x3"
+    assert Board(3, 3, 2).name == "3x3x2" and Board(4, 4, 4).name == "4x4x4"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "3", "3x", "x3", "3x3x", "3x3x3x3", "3*3", "axb", "3.0x3", "-3x3", "3x3 4", "٣x٣", "3x1000"]
+)
+def test_texts_that_are_no_board(text: str) -> None:
+    with pytest.raises(BoardError, match="ROWSxCOLUMNS") as caught:
+        parse_board(text)
+    assert ascii(text) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("0x3", "at least 1"),
+        ("3x0", "at least 1"),
+        ("0x0", "at least 1"),
+        ("7x6", "42 cells; at most 36"),
+        ("999x999", "at most 36"),
+        ("3x3x0", "between 1 and the longer side, 3"),
+        ("3x3x4", "between 1 and the longer side, 3"),
+        ("2x5x6", "between 1 and the longer side, 5"),
+    ],
+)
+def test_boards_outside_the_limits(text: str, words: str) -> None:
+    with pytest.raises(BoardError, match=words) as caught:
+        parse_board(text)
+    assert text in str(caught.value) and len(str(caught.value).splitlines()) == 1

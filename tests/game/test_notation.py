@@ -1,0 +1,170 @@
+"""Positions as people write them: every notation, what happens where two could be meant, and what is refused."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ttt_batch.base.errors import BoardError
+from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Position, parse_board
+from ttt_batch.game.notation import (
+    check_possible,
+    moves_text,
+    notations,
+    parse_any,
+    parse_moves,
+    position_after,
+    rows_text,
+)
+
+CLASSIC, LARGE, WIDE = Board(), Board(5, 5, 5), Board(1, 36, 3)
+BOARDS = ["3x3", "2x4x2", "3x4x3", "4x4x4", "5x5x5", "1x36x3", "6x6x4-misere"]
+
+
+@pytest.mark.parametrize(
+    ("text", "board", "rows"),
+    [
+        ("X.O/.X./...", CLASSIC, "X.O .X. ..."),
+        ("x-o _x_ ---", CLASSIC, "X.O .X. ..."),
+        ("X.O,.X.,...", CLASSIC, "X.O .X. ..."),
+        ("X.O.X....", CLASSIC, "X.O .X. ..."),
+        (" X.O | .X. | ... ", CLASSIC, "X.O .X. ..."),
+        ("100", CLASSIC, "X.O .X. ..."),
+        ("code 100", CLASSIC, "X.O .X. ..."),
+        ("CODE=100", CLASSIC, "X.O .X. ..."),
+        ("code:100", CLASSIC, "X.O .X. ..."),
+        ("1 3 5", CLASSIC, "X.O .X. ..."),
+        ("5,3,1", CLASSIC, "X.O .X. ..."),
+        ("5, 3, 1", CLASSIC, "X.O .X. ..."),
+        ("X1 O3 X5", CLASSIC, "X.O .X. ..."),
+        ("x1 o3 5", CLASSIC, "X.O .X. ..."),
+        ("a1 c1 b2", CLASSIC, "X.O .X. ..."),
+        ("XA1 OC1 XB2", CLASSIC, "X.O .X. ..."),
+        ("X1 O2 X4 O7 X9 O5 X6 O3", CLASSIC, "XOO XOX O.X"),  # as evaluate prints a line of play
+        ("0", CLASSIC, "... ... ..."),
+        ("1 2 4 3 7", CLASSIC, "XOO X.. X.."),  # the end of a game
+        ("a1 e5 c3", LARGE, "X.... ..... ..X.. ..... ....O"),
+        ("Xa1 Oe5 Xc3", LARGE, "X.... ..... ..X.. ..... ....O"),
+        ("aj1 a1", WIDE, "O" + "." * 34 + "X"),
+        ("x1 o1", WIDE, "." * 14 + "O" + "." * 8 + "X" + "." * 12),  # columns x and o
+        ("xx1 oo1", WIDE, "." * 14 + "O" + "." * 8 + "X" + "." * 12),
+        ("o1", CLASSIC, None),  # there is no column o: O cannot begin
+    ],
+)
+def test_every_notation(text, board, rows):
+    if rows is None:
+        with pytest.raises(BoardError, match="take turns"):
+            parse_any(text, board)
+    else:
+        assert board.format_position(parse_any(text, board)) == rows
+
+
+def test_a_number_alone_is_a_move_where_it_names_a_cell_and_else_a_code():
+    for number in range(1, 10):
+        assert parse_any(str(number), CLASSIC) == tuple(int(cell == number - 1) for cell in range(9))
+    assert parse_any("code 5", CLASSIC) == CLASSIC.decode(5) != parse_any("5", CLASSIC)
+    assert parse_any("16", CLASSIC) == CLASSIC.decode(16)
+    assert parse_any("5", LARGE) == LARGE.decode(5)
+    assert parse_any("7", Board(2, 3, 2)) == Board(2, 3, 2).decode(7)  # six cells: 7 names none
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_what_is_written_is_read_back(name):
+    board, rng = parse_board(name), random.Random(name)
+    for _ in range(30):
+        marks, cells = (EMPTY,) * board.cells, []
+        while board.outcome(marks) == UNFINISHED:
+            for text in (rows_text(board, marks), board.format_position(marks), f"code {board.encode(marks)}"):
+                assert parse_any(text, board) == marks
+            if cells:
+                assert parse_any(moves_text(board, cells), board) == marks
+            cells.append(rng.choice([cell for cell in range(board.cells) if marks[cell] == EMPTY]))
+            marks = position_after(cells, board)
+        assert parse_moves(moves_text(board, cells).split(), board) == cells
+        assert parse_any(moves_text(board, cells), board) == marks
+    assert moves_text(board, [0, 1], first=1) == f"O{board.cell_name(0)} X{board.cell_name(1)}"
+
+
+def reachable(board: Board) -> set[Position]:
+    """Every position that play comes to, by playing."""
+    found, new = set(), {(EMPTY,) * board.cells}
+    while new:
+        found |= new
+        new = {
+            (*marks[:cell], 1 + (board.cells - marks.count(EMPTY)) % 2, *marks[cell + 1 :])
+            for marks in new
+            if board.outcome(marks) == UNFINISHED
+            for cell in range(board.cells)
+            if marks[cell] == EMPTY
+        }
+    return found
+
+
+@pytest.mark.parametrize("name", ["3x3", "3x3-misere", "2x4x2", "2x4x3", "1x7x3", "1x7x2-exact"])
+def test_a_position_is_possible_where_a_game_comes_to_it(name):
+    board = parse_board(name)
+    real, accepted = reachable(board), set()
+    for code in range(3**board.cells):
+        marks = board.decode(code)
+        try:
+            accepted.add(check_possible(marks, board))
+        except BoardError:
+            assert marks not in real
+    assert accepted >= real
+    if not board.exact:  # longer lines hide the order of moves, which would have to be searched
+        assert accepted == real
+
+
+@pytest.mark.parametrize(
+    ("text", "board", "reason"),
+    [
+        ("", CLASSIC, "nothing is given"),
+        (" , ", CLASSIC, "nothing is given"),
+        ("X.O/.X.", CLASSIC, "6 cells; board 3x3 has 9"),
+        ("X.O/.X./..Z", CLASSIC, "'Z' is none of X, O and '.'"),
+        ("hello", CLASSIC, "'H' is none of"),
+        ("XX./.../...", CLASSIC, "2 X and 0 O"),
+        ("XXX/OOO/...", CLASSIC, "no game reaches it"),
+        ("12345", CLASSIC, "3 X and 4 O"),
+        ("19683", CLASSIC, r"outside 0 \.\. 19682"),
+        ("05", CLASSIC, "'05', names no cell; there are 1 to 9"),
+        ("9" * 5000, CLASSIC, "names no cell"),
+        ("1 10", CLASSIC, "move 2, '10', names no cell"),
+        ("0 4 8", CLASSIC, "move 1, '0', names no cell"),
+        ("X5 X1", CLASSIC, "move 2, 'X1', is not X's"),
+        ("5 5", CLASSIC, "move 2 goes to cell 5, taken by X"),
+        ("1 2 4 3 7 5", CLASSIC, "move 6 comes after the end"),
+        ("1 2", LARGE, "'1', names no cell; there are a1 to e5"),
+        ("f1", LARGE, "'f1', names no cell"),
+        ("a1 a01", LARGE, "'a01', names no cell"),
+        ("\x1b[2J", CLASSIC, r"'\\x1b\[2J', names no cell"),
+        ("X.O\n.X.\n..\x07", CLASSIC, r"'\\x07' is none"),
+        ("½", CLASSIC, r"'\\xbd' is none"),
+        ("٥", CLASSIC, "is none of"),  # a digit, but not one of these
+    ],
+)
+def test_refusals_say_what_was_given_and_which_notations_there_are(text, board, reason):
+    with pytest.raises(BoardError, match=reason) as caught:
+        parse_any(text, board)
+    message = str(caught.value)
+    assert message.startswith("position ") and message.endswith(notations(board))
+    assert message.isprintable() and message.isascii() and len(message) < 320
+
+
+def test_the_notations_named_are_read():
+    for name in BOARDS:
+        board = parse_board(name)
+        for text in notations(board).split("(")[1:]:
+            parse_any(text.split(")")[0], board)
+
+
+@settings(max_examples=300)
+@given(st.text() | st.text("XO.-_/| 0123456789abcxocde,:="), st.sampled_from([CLASSIC, LARGE, WIDE]))
+def test_nothing_else_is_raised_and_nothing_impossible_read(text, board):
+    try:
+        marks = parse_any(text, board)
+    except BoardError as error:
+        assert str(error).isprintable()
+    else:
+        assert len(marks) == board.cells and check_possible(marks, board) == marks

@@ -1,0 +1,81 @@
+"""Results with distances: the sweep against plain minimax that counts plies, on whole boards."""
+
+from functools import cache
+
+import pytest
+
+import ttt_batch as ttt
+from ttt_batch.base.errors import BoardError
+from ttt_batch.game.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position, parse_board
+from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.solution import RESULTS, WORDS, Prospect, Truth, solve, solve_in_plies, truth_of
+
+
+def naive(board: Board):
+    """Result and plies by plain recursion, straight from the definition."""
+
+    @cache
+    def best(marks: Position) -> tuple[int, int]:
+        outcome = board.outcome(marks)
+        if outcome != UNFINISHED:
+            return {FIRST_WINS: 1, DRAW: 0, SECOND_WINS: -1}[outcome], 0
+        mover = FIRST + (len(marks) - marks.count(EMPTY)) % 2
+        sign = 1 if mover == FIRST else -1
+        found = []
+        for cell, mark in enumerate(marks):
+            if mark == EMPTY:
+                result, plies = best((*marks[:cell], mover, *marks[cell + 1 :]))
+                good = result * sign
+                found.append((good, -plies if good > 0 else plies))  # win soon, lose late
+        good, order = max(found)
+        return good * sign, abs(order) + 1
+
+    return best
+
+
+@pytest.mark.parametrize("name", ["3x3", "3x3-misere", "2x3x2", "3x3x2-exact", "2x4x3"])
+@pytest.mark.parametrize("occupied", [False, True])
+def test_every_position_has_the_result_and_distance_of_plain_minimax(name, occupied):
+    board = parse_board(name)
+    graph, best = enumerate_graph(board, occupied), naive(board)
+    values = solve_in_plies(graph)
+    for code, value in zip(graph.code.tolist(), values.tolist(), strict=True):
+        if code >= 0:
+            marks = board.decode(code)
+            assert truth_of(value, marks.count(EMPTY)) == best(marks), board.format_position(marks)
+    assert ((values > 0).astype(int) - (values < 0) == solve(graph)).all()
+
+
+@pytest.mark.parametrize("symmetry", ["off", "on"])
+def test_a_run_knows_the_truth_behind_each_move(symmetry):
+    run, best = ttt.train(1000, symmetry=symmetry), naive(Board())
+    for text in ("... ... ...", "X.. ... ...", "XX. OO. ...", "XOX .O. ...", "XOX OXO OX."):
+        marks = run.position(text)
+        assert run.truth(text) == best(marks)
+        mover = FIRST + (9 - marks.count(EMPTY)) % 2
+        after = {c: (*marks[:c], mover, *marks[c + 1 :]) for c in range(9) if marks[c] == EMPTY}
+        assert run.true_moves(text) == {c: best(a) for c, a in after.items()}
+    assert run.truth("XX. OO. ...") == (1, 1)
+    assert run.truth("XXX OO. ...") == Truth(1, 0) and run.true_moves("XXX OO. ...") == {}
+    assert run.truth("XX. OO. ...").for_player(1) == -1
+    with pytest.raises(BoardError, match="no game reaches it"):
+        run.truth("XXX OOO ...")
+
+
+def test_nobody_knows_it_on_a_growing_board():
+    run = ttt.train(10, board="5x5x5", batch=1)
+    assert run.truth(0) is None and run.true_moves(0) is None and run.true_value(0) is None
+
+
+def test_the_truth_as_a_player_sees_it_and_in_words():
+    assert [(p.word, p.short, str(p)) for p in (Prospect(1, 3), Prospect(0, 9), Prospect(-1, 2))] == [
+        ("win", "W3", "win in 3"),
+        ("draw", "D", "draw"),
+        ("loss", "L2", "loss in 2"),
+    ]
+    truths = [Truth(1, 3), Truth(0, 6), Truth(-1, 1)]
+    assert [str(truth) for truth in truths] == ["X wins in 3 plies", "a draw in 6 plies", "O wins in 1 ply"]
+    assert [truth.seen_by(0) for truth in truths] == truths
+    assert [truth.seen_by(1) for truth in truths] == [Prospect(-1, 3), Prospect(0, 6), Prospect(1, 1)]
+    assert [truth.a_ply_earlier for truth in truths] == [Truth(1, 4), Truth(0, 7), Truth(-1, 2)]
+    assert RESULTS == ("win", "draw", "loss") == tuple(WORDS[result] for result in (1, 0, -1))

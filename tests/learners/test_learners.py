@@ -1,0 +1,154 @@
+"""Every learner against the naive oracle, to the last bit: game by game, in batches, and in the recorded games."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import naive
+import numpy as np
+import pytest
+from support import Subject, mostly_slow
+
+from ttt_batch.learners import LEARNERS
+from ttt_batch.simulation.policy import empty_policy, order_rows
+
+RECORDED = Path(__file__).parents[1] / "recorded"
+
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "td": [{}, {"alpha": 1.0}, {"alpha": 0.3, "gamma": 0.9, "draw_worth": (0.25, 0.25)}],
+    "sutton-barto": [{}, {"alpha": 1.0, "gamma": 0.95}, {"alpha": 0.3, "draw_worth": (0.2, 0.7)}],
+    "value-feed": [{}, {"alpha": 0.2, "gamma": 1.0}, {"alpha": 1.0, "draw_worth": (0.3, 0.1)}],
+    "minimax-q": [{}, {"alpha": 1.0, "gamma": 1.0}, {"alpha": 0.7, "draw_worth": (-0.2, -0.2)}],
+    "backward-q": [{}, {"alpha": 0.5, "gamma": 0.9}, {"alpha": 1.0, "draw_worth": (0.25, 0.75)}],
+    "greedy-td": [{}, {"alpha": 0.3, "gamma": 0.9}, {"alpha": 1.0, "draw_worth": (0.1, 0.6)}],
+}
+CASES = [pytest.param(name, options, id=f"{name}-{i}") for name in LEARNERS for i, options in enumerate(OPTIONS[name])]
+
+
+def played(subject: Subject, oracle: naive.Learner, games: int, seed: int) -> list[str]:
+    """Games played and learnt by the oracle, as text."""
+    rng, lines = random.Random(seed), []
+    for _ in range(games):
+        moves = oracle.play(rng, 0.4)
+        oracle.learn(moves)
+        lines.append(naive.format_game(moves))
+    return lines
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_games_one_by_one_equal_the_oracle(name: str, options: dict[str, Any]) -> None:
+    subject = Subject(name, **options)
+    oracle = subject.oracle()
+    lines = played(subject, oracle, 1_000, seed=1)
+    subject.learn(lines)
+    subject.assert_same(oracle)
+
+
+@pytest.mark.parametrize(("name", "options"), CASES)
+def test_batches_equal_the_oracle(name: str, options: dict[str, Any]) -> None:
+    subject = Subject(name, **options)
+    oracle = subject.oracle()
+    rng = random.Random(2)
+    for size in (1, 2, 3, 40, 300):
+        games = [oracle.play(rng, 0.4) for _ in range(size)]
+        oracle.fold(games)
+        subject.fold([naive.format_game(moves) for moves in games])
+        subject.assert_same(oracle)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_batch_of_one_game_is_the_sequential_algorithm(name: str) -> None:
+    one, other = Subject(name), Subject(name)
+    lines = played(one, one.oracle(), 300, seed=3)
+    for line in lines:
+        one.learn([line])
+        other.fold([line])
+    for ours, theirs in zip(one.tables, other.tables, strict=True):
+        assert ours.tobytes() == theirs.tobytes()
+
+
+@pytest.mark.parametrize("name", mostly_slow(LEARNERS, "td", "minimax-q"))
+def test_a_fold_reports_every_row_whose_best_moves_change(name: str) -> None:
+    subject = Subject(name)
+    oracle = subject.oracle()
+    rng = random.Random(4)
+    subject.fold([naive.format_game(oracle.play(rng, 0.5)) for _ in range(200)])
+    graph, changed_rows = subject.graph, 0
+    for _ in range(20):
+        before = best_moves(subject)
+        stale = subject.fold([naive.format_game(oracle.play(rng, 0.5)) for _ in range(50)])
+        changed = np.array([ours != theirs for ours, theirs in zip(before, best_moves(subject), strict=True)])
+        assert changed.size == graph.first_edge.size - 1
+        assert stale[changed].all()
+        changed_rows += int(changed.sum())
+    assert changed_rows > 0
+
+
+def best_moves(subject: Subject) -> list[list[int]]:
+    """The edges that each row's mover may pick, from scratch."""
+    policy = empty_policy(subject.graph)
+    order_rows(subject.tables, subject.graph, subject.learner.choice, policy)
+    starts = subject.graph.first_edge[:-1].tolist()
+    ordered = policy.ordered.tolist()
+    return [ordered[lo : lo + n] for lo, n in zip(starts, policy.best.tolist(), strict=True)]
+
+
+def recorded(name: str) -> dict[str, np.ndarray]:
+    with np.load(RECORDED / f"{name}.npz") as file:
+        return dict(file)
+
+
+@pytest.mark.parametrize("name", ["sutton-barto", "value-feed", "greedy-td"])
+def test_recorded_games_of_value_programs(name: str) -> None:
+    data = recorded(name)
+    subject = Subject(name, alpha=0.1) if name == "sutton-barto" else Subject(name)
+    subject.learn(data["games"].tolist())
+    expected = data["V"][:, subject.graph.code]
+    known = ~np.isnan(expected)
+    assert known.sum() > 300
+    assert (subject.tables.value[known] == expected[known]).all()
+    if name == "value-feed":
+        assert np.isnan(subject.tables.value[~known]).all()
+
+
+def by_cell(subject: Subject, codes: np.ndarray) -> np.ndarray:
+    """float64[codes, 9] of an action table; nan where there is no edge."""
+    graph = subject.graph
+    rows = np.arange(graph.first_edge.size - 1).repeat(np.diff(graph.first_edge))
+    table = np.full((3**9, 9), np.nan)
+    table[graph.code[rows], graph.cell] = subject.tables.q
+    return table[codes]
+
+
+def test_recorded_games_of_minimax_q() -> None:
+    data = recorded("minimax-q")
+    subject = Subject("minimax-q")
+    graph = subject.graph
+    rows = np.arange(graph.first_edge.size - 1).repeat(np.diff(graph.first_edge))
+    start = np.full((3**9, 9), np.nan)
+    start[data["code"]] = data["Q0"]
+    given = start[graph.code[rows], graph.cell]
+    subject.tables.q[~np.isnan(given)] = given[~np.isnan(given)]
+    subject.learn(data["games"].tolist())
+    after = by_cell(subject, data["code"])
+    known = ~np.isnan(after)
+    assert known.sum() > 1000
+    assert (after[known] == data["Q"][known]).all()
+
+
+def test_recorded_games_of_backward_q() -> None:
+    data = recorded("backward-q")
+    subject = Subject("backward-q")
+    subject.learn(data["games"].tolist())
+    after = by_cell(subject, np.arange(3**9))
+    known = ~np.isnan(after)
+    assert known.sum() == 16_167
+    assert (after[known] == data["Q"][known]).all()
+
+
+def test_worked_example_of_backward_q() -> None:
+    subject = Subject("backward-q")
+    game = subject.parse(["0 1 2 3 4 5 6"])
+    assert subject.tables.q[game.edge].tolist() == [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1.0]
+    subject.learn(["0 1 2 3 4 5 6"])
+    assert subject.tables.q[game.edge].tolist() == pytest.approx([0.5005, 0.495, 0.505, 0.45, 0.55, 0, 1], abs=1e-15)

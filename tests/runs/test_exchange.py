@@ -1,0 +1,456 @@
+"""Tables in and out of runs, comparisons, and the commands for both, run in this process."""
+
+import json
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support import untaught
+
+import ttt_batch as ttt
+from ttt_batch.__main__ import run as run_here
+from ttt_batch.analysis.compare import compare_runs
+from ttt_batch.base.errors import BoardError, UsageError
+from ttt_batch.learners import LEARNERS
+from ttt_batch.runs.exchange import export_run, import_tables
+from ttt_batch.runs.formats import FORMATS, ActionTable, FormatError, Listing, ValueTable
+from ttt_batch.runs.run import Run
+
+RECORDED = Path(__file__).parents[1] / "recorded"
+ACTIONS = [name for name, learner in LEARNERS.items() if "q" in learner.fields]
+VALUES = [name for name in LEARNERS if name not in ACTIONS]
+
+
+def bytes_of(tables: Any) -> list[bytes]:
+    return [array.tobytes() for array in tables]
+
+
+def recorded(name: str) -> dict[str, np.ndarray]:
+    with np.load(RECORDED / f"{name}.npz") as file:
+        return dict(file)
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[str, Run]:
+    """A run of every learner, made of fifty games."""
+    return {
+        name: ttt.learn_from(recorded("backward-q")["games"].tolist()[:50], learner=name, seed=3)[0]
+        for name in LEARNERS
+    }
+
+
+def formats_for(name: str) -> list[str]:
+    kind = ActionTable if name in ACTIONS else ValueTable
+    return [form for form, it in FORMATS.items() if {kind, Listing} & set(it.forms)]
+
+
+CASES = [(name, form) for name in LEARNERS for form in formats_for(name)]
+
+
+@pytest.mark.parametrize(("name", "form"), CASES)
+def test_out_and_in_gives_the_same_bits(name: str, form: str, runs: dict[str, Run], tmp_path: Path) -> None:
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    run = runs[name]
+    paths = [tmp_path / "a", tmp_path / "b"][: FORMATS[form].files]
+    assert export_run(run, form, paths) == paths
+    found = import_tables(paths, name, form=form)
+    assert bytes_of(found.tables) == bytes_of(run.tables)
+    found.save(tmp_path / "run.h5")
+    loaded = ttt.load(tmp_path / "run.h5")
+    again = [path.with_suffix(".again") for path in paths]
+    export_run(loaded, form, again)
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in paths]
+    assert found.config.learner == name and found.games == 0 and found.config.engine == "given"
+    assert found.evaluation("random") == run.evaluation("random")
+    assert not compare_runs(run, loaded)["tables"]["differing"]
+
+
+@pytest.mark.parametrize("form", ["npz", "json", "parquet"])
+def test_a_list_of_classes_comes_back_as_one(form: str, tmp_path: Path) -> None:
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    run = ttt.train(2_000, learner="backward-q", board="2x3x2", symmetry="on")
+    path = tmp_path / f"table.{form}"
+    export_run(run, form, [path])
+    found = import_tables([path], "Backward_Q", board=run.board)
+    assert found.config.symmetry and bytes_of(found.tables) == bytes_of(run.tables)
+
+
+def test_a_list_of_other_numbers_or_another_board_is_refused(runs: dict[str, Run], tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    export_run(runs["td"], "json", [path])
+    with pytest.raises(FormatError, match=r"table\.json: the file holds position values, and backward-q has others"):
+        import_tables([path], "backward-q")
+    with pytest.raises(FormatError, match=r"table\.json: the file is of board '3x3', not 4x4x3; give board as"):
+        import_tables([path], "td", board="4x4x3")
+
+
+@pytest.mark.parametrize("learner", ["td", "backward-q"])
+@pytest.mark.parametrize("form", ["npz", "json", "parquet"])
+def test_a_list_of_other_rules_is_refused(form: str, learner: str, tmp_path: Path) -> None:
+    """Misere tic-tac-toe has the very positions of the plain one."""
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    run = ttt.train(200, board="2x2x2-misere", learner=learner)
+    path = tmp_path / f"table.{form}"
+    export_run(run, form, [path])
+    if form == "json":
+        path.write_text(path.read_text().replace("2x2x2-misere", "2x2x2"))
+    same_positions = r"end otherwise under this board's rules, OXX\. for one: second wins in the table, first wins here"
+    with pytest.raises(FormatError, match=rf"table\.{form}: .*{same_positions if form != 'parquet' else 'not 2x2x2'}"):
+        import_tables([path], learner, board="2x2x2")
+    if form != "json":
+        assert bytes_of(import_tables([path], learner, board=run.board).tables) == bytes_of(run.tables)
+
+
+def test_a_list_need_not_say_how_games_end(runs: dict[str, Run], tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    export_run(runs["td"], "json", [path])
+    path.write_text(re.sub(r'"outcome": "[a-z ]*", ', "", path.read_text()))
+    assert "outcome" not in path.read_text()
+    assert bytes_of(import_tables([path], "td").tables) == bytes_of(runs["td"].tables)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda text: text[:-20], "is no JSON"),
+        (lambda text: text.replace('"unfinished"', '"going on"', 1), "outcome 'going on' is none of unfinished, first"),
+        (lambda text: "[" * 100_000, "is no JSON"),
+        (lambda text: "[]", "no list of states"),
+        (lambda text: text.replace('"code": 1,', '"code": 1.5,'), "1.5 is not a whole number"),
+        (lambda text: text.replace('"code": 1,', '"code": true,'), "True is not a whole number"),
+        (lambda text: text.replace('"code": 1,', '"code": 3,'), "listed twice"),
+        (lambda text: text.replace('"code": 1,', '"code": 13,'), "positions do not occur in play"),
+        (lambda text: text.replace('"value"', '"worth"', 1), "state 0 has no value"),
+        (lambda text: text.replace('"first": 0.0', '"first": "0.0"', 1), "not numbers alone"),
+        (lambda text: text.replace('"first": 0.0', '"first": 1e999', 1), "finite numbers only"),
+        (lambda text: text.replace('"first": 0.0', '"first": NaN', 1), "is no JSON"),
+        (lambda text: text.replace('"first": 0.0', f'"first": {"9" * 400}', 1), "beyond all bounds"),
+        (lambda text: text.replace('"best": [0', '"best": [9', 1), "9 is not a whole number from 0 to 8"),
+        (lambda text: text.replace('"best": [0', '"best": [[0]', 1), r"\[0\] is not a whole number"),
+    ],
+)
+def test_a_damaged_list_costs_a_line(damage: Any, message: str, runs: dict[str, Run], tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    export_run(runs["td"], "json", [path])
+    text = path.read_text(encoding="utf-8")
+    assert damage(text) != text
+    path.write_text(damage(text), encoding="utf-8")
+    with pytest.raises(FormatError, match=message) as caught:
+        import_tables([path], "td")
+    assert str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "form"), [("td", "raw"), ("backward-q", "pickle"), ("minimax-q", "pickle-text")])
+def test_a_format_of_the_other_kind_is_refused(name: str, form: str, runs: dict[str, Run], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"format {form} does not hold"):
+        export_run(runs[name], form, [tmp_path / "x"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_csv_of_the_other_kind_is_refused(runs: dict[str, Run], tmp_path: Path) -> None:
+    export_run(runs["td"], "csv", [tmp_path / "values.csv"])
+    export_run(runs["minimax-q"], "csv", [tmp_path / "actions.csv"])
+    with pytest.raises(FormatError, match=r"values\.csv"):
+        import_tables([tmp_path / "values.csv"], "minimax-q")
+    with pytest.raises(FormatError, match=r"actions\.csv"):
+        import_tables([tmp_path / "actions.csv"], "td")
+
+
+# --- whole tables of the programs -------------------------------------------------------------------------
+
+
+def test_rows_that_cannot_occur_survive_in_minimax_q(tmp_path: Path) -> None:
+    given, out, stored = tmp_path / "given.csv", tmp_path / "out.csv", tmp_path / "run.h5"
+    table = np.random.default_rng(1).standard_normal((3**9, 9))
+    np.savetxt(given, table, delimiter=",")
+    import_tables([given], "minimax-q").save(stored)
+    export_run(ttt.load(stored), "csv", [out])
+    assert out.read_bytes() == given.read_bytes()
+    run = ttt.load(stored)
+    rows = np.arange(run.graph.first_edge.size - 1).repeat(np.diff(run.graph.first_edge))
+    assert np.array_equal(run.tables.q, table[run.graph.code[rows], run.graph.cell])
+
+
+def test_backward_q_writes_the_whole_table_of_the_program(tmp_path: Path) -> None:
+    data = recorded("backward-q")
+    run, _ = ttt.learn_from(data["games"].tolist(), learner="backward-q")
+    export_run(run, "raw", [tmp_path / "q.bin"])
+    found = np.fromfile(tmp_path / "q.bin", "<f8").reshape(3**9, 9)
+    assert np.array_equal(found, data["Q"])
+    (tmp_path / "theirs.bin").write_bytes(data["Q"].astype("<f8").tobytes())
+    assert bytes_of(import_tables([tmp_path / "theirs.bin"], "backward-q").tables) == bytes_of(run.tables)
+
+
+def base_3(code: int) -> int:
+    """The number under which `sutton-barto` files a position: cell 0 first, second player 0, empty 1, first 2."""
+    digit = (1, 2, 0)
+    number = 0
+    for cell in range(9):
+        number = 3 * number + digit[code // 3**cell % 3]
+    return number
+
+
+def test_sutton_barto_reads_and_writes_two_pickles(tmp_path: Path) -> None:
+    data = recorded("sutton-barto")
+    run, _ = ttt.learn_from(data["games"].tolist(), learner="sutton-barto", alpha=0.1)
+    paths = [tmp_path / "policy_first.bin", tmp_path / "policy_second.bin"]
+    export_run(run, "pickle", paths)
+    for player, path in enumerate(paths):
+        found = pickle.loads(path.read_bytes())
+        codes = np.flatnonzero(~np.isnan(data["V"][player])).tolist()
+        assert {base_3(code): float(data["V"][player, code]) for code in codes} == {
+            int(key): float(value) for key, value in found.items()
+        }
+        keyed = {np.float64(base_3(code)): np.float64(data["V"][player, code]) for code in codes}
+        path.with_suffix(".theirs").write_bytes(pickle.dumps(keyed))
+    theirs = [path.with_suffix(".theirs") for path in paths]
+    assert bytes_of(import_tables(theirs, "sutton-barto").tables) == bytes_of(run.tables)
+    fresh = import_tables([theirs[0]], "sutton-barto", player="first").tables.value
+    assert np.array_equal(fresh[0], run.tables.value[0])
+    only_second = import_tables([theirs[1]], "sutton-barto", player="second").tables.value
+    assert np.array_equal(only_second[1], run.tables.value[1])
+    start = untaught("sutton-barto").tables.value
+    assert np.array_equal(only_second[0], start[0]) and np.array_equal(fresh[1], start[1])
+    one = tmp_path / "one.bin"
+    export_run(run, "pickle", [one], player="second")
+    assert one.read_bytes() == paths[1].read_bytes()
+
+
+def test_value_feed_reads_the_pickle_of_its_program(tmp_path: Path) -> None:
+    data = recorded("value-feed")
+    run, _ = ttt.learn_from(data["games"].tolist(), learner="value-feed")
+    first = data["V"][0]
+    states = {}
+    for code in np.flatnonzero(~np.isnan(first)).tolist():
+        marks = np.array([(0.0, 1.0, -1.0)[code // 3**cell % 3] for cell in range(9)])
+        states[str(marks)] = float(first[code])
+    path = tmp_path / "policy_p1"
+    path.write_bytes(pickle.dumps(states))
+    found = import_tables([path], "value-feed", form="pickle-text", player="first")
+    assert np.array_equal(found.tables.value[0], run.tables.value[0], equal_nan=True)
+    assert np.isnan(found.tables.value[1]).all()
+    assert found.evaluation("random").first == run.evaluation("random").first
+    told = import_tables([path], "value-feed")
+    assert bytes_of(told.tables) == bytes_of(found.tables)
+    export_run(found, "pickle-text", [tmp_path / "ours"])
+    assert pickle.loads((tmp_path / "ours").read_bytes()) == states
+
+
+def test_a_zero_sum_learner_reads_either_players_file(runs: dict[str, Run], tmp_path: Path) -> None:
+    for player in ("first", "second"):
+        path = tmp_path / player
+        export_run(runs["td"], "pickle", [path], player=player)
+        found = import_tables([path], "td", form="pickle", player=player)
+        assert np.array_equal(found.tables.value, runs["td"].tables.value)
+
+
+class Hostile:
+    def __reduce__(self) -> Any:
+        return print, ("run",)
+
+
+def test_a_hostile_pickle_is_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "policy.bin"
+    path.write_bytes(pickle.dumps({1: Hostile()}))
+    with pytest.raises(FormatError, match=r"policy\.bin"):
+        import_tables([path], "sutton-barto", form="pickle")
+    assert capsys.readouterr().out == ""
+
+
+def test_damaged_tables_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "q.bin"
+    table = recorded("backward-q")["Q"].astype("<f8")
+    path.write_bytes(table.tobytes()[:-8])
+    with pytest.raises(FormatError, match=r"q\.bin"):
+        import_tables([path], "backward-q")
+    for bad in (np.nan, np.inf):
+        table[7, 3] = bad
+        path.write_bytes(table.tobytes())
+        with pytest.raises(FormatError, match=r"q\.bin"):
+            import_tables([path], "backward-q")
+    with pytest.raises(FormatError, match=r"nothing\.bin"):
+        import_tables([tmp_path / "nothing.bin"], "backward-q")
+
+
+# --- comparing --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_run_equals_itself(name: str, runs: dict[str, Run]) -> None:
+    found = compare_runs(runs[name], runs[name])
+    assert found["tables"] == {
+        "entries": runs[name].tables[0].size,
+        "differing": 0,
+        "largest_difference": 0.0,
+        "mean_difference": 0.0,
+    }
+    assert found["policies"] == {"positions": 4_520, "differing": 0, "differing_optimal": 0}
+    assert found["examples"] == []
+
+
+def test_what_differs_is_counted_and_shown(runs: dict[str, Run]) -> None:
+    one = runs["greedy-td"]
+    other = untaught(run=one)
+    child = int(one.graph.child[4])
+    other.tables.value[0, child] = 5.0
+    found = compare_runs(one, other)
+    assert found["tables"]["differing"] == 1
+    distance = 5.0 - one.tables.value[0, child]
+    assert found["tables"]["largest_difference"] == distance
+    assert found["tables"]["mean_difference"] == pytest.approx(distance / one.tables.value.size)
+    assert found["policies"]["differing"] == 1 and found["policies"]["differing_optimal"] == 0
+    (example,) = found["examples"]
+    assert example["first"] == one.candidates(0) and example["second"] == [4] == other.candidates(0)
+    assert set(example["position"]) <= {".", "/"}
+
+
+def test_learners_of_different_kinds_compare_by_policy(runs: dict[str, Run]) -> None:
+    found = compare_runs(runs["td"], runs["minimax-q"])
+    assert found["tables"] is None
+    assert found["policies"]["positions"] == 4_520 and found["policies"]["differing"] > 1_000
+    assert len(found["examples"]) == 5
+    back = compare_runs(runs["minimax-q"], runs["td"])
+    assert back["policies"] == found["policies"]
+    assert [(e["second"], e["first"]) for e in back["examples"]] == [
+        (e["first"], e["second"]) for e in found["examples"]
+    ]
+    with pytest.raises(BoardError, match="compare runs of one board"):
+        compare_runs(runs["td"], untaught("td", board="2x2"))
+
+
+def test_unseen_states_compare_as_equal(runs: dict[str, Run]) -> None:
+    fresh = untaught("value-feed")
+    found = compare_runs(fresh, runs["value-feed"])["tables"]
+    assert found["differing"] == np.count_nonzero(~np.isnan(runs["value-feed"].tables.value))
+    assert found["largest_difference"] == 0.0
+
+
+# --- starting from tables ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_training_starts_from_given_tables(name: str, runs: dict[str, Run]) -> None:
+    before = bytes_of(runs[name].tables)
+    run = ttt.train(20, learner=name, batch=10, start=runs[name], seed=8)
+    fresh = ttt.train(20, learner=name, batch=10, seed=8)
+    assert before == bytes_of(runs[name].tables) != bytes_of(run.tables)
+    far = compare_runs(runs[name], fresh)["tables"]["differing"]
+    assert 0 < compare_runs(runs[name], run)["tables"]["differing"] < far
+    assert run.config.start and not fresh.config.start
+
+
+def test_training_cannot_start_from_another_learner_or_board(runs: dict[str, Run]) -> None:
+    with pytest.raises(UsageError, match="cannot start td on 3x3 from a run of greedy-td"):
+        ttt.train(20, batch=10, start=runs["greedy-td"])
+    with pytest.raises(UsageError, match="cannot start td on 2x2x2 from a run of td on 3x3"):
+        ttt.train(20, batch=10, board="2x2", start=runs["td"])
+
+
+# --- the commands -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ok(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    status = run_here(" ".join(words).split())
+    done = capsys.readouterr()
+    assert status == 0, done.err
+    return done.out
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert run_here(" ".join(words).split()) in (1, 2)
+    done = capsys.readouterr()
+    assert done.out == "" and len(done.err.splitlines()) == 1 and done.err.startswith("ttt-batch: ")
+    return done.err
+
+
+def test_export_import_and_compare(here: Path, runs: dict[str, Run], capsys: pytest.CaptureFixture[str]) -> None:
+    runs["sutton-barto"].save("run.h5")
+    assert ok(capsys, "export run.h5 --to pickle -o a.bin -o b.bin") == "wrote a.bin\nwrote b.bin\n"
+    out = ok(capsys, "import a.bin b.bin --learner sutton-barto -o back.h5")
+    assert out.startswith("saved back.h5: sutton-barto on 3x3, ")
+    assert bytes_of(ttt.load("back.h5").tables) == bytes_of(runs["sutton-barto"].tables)
+    found = json.loads(ok(capsys, "compare", "run.h5", "back.h5", "--json"))
+    assert found["tables"]["differing"] == found["policies"]["differing"] == 0
+    ok(capsys, "import b.bin --learner sutton-barto --player second -o half.h5")
+    found = json.loads(ok(capsys, "compare", "run.h5", "half.h5", "--json"))
+    assert found["tables"]["differing"] > 0 and found["policies"]["differing"] > 0
+    text = ok(capsys, "compare", "run.h5", "half.h5")
+    assert "run.h5" in text and "half.h5" in text and f"{found['tables']['differing']:,}" in text
+    assert "a.bin" in refused(capsys, "export run.h5 --to pickle -o a.bin")
+    assert "back.h5" in refused(capsys, "import a.bin b.bin --learner sutton-barto -o back.h5")
+    assert "third" in refused(capsys, "import b.bin --learner sutton-barto --player third -o x.h5")
+    assert "3 files" in refused(capsys, "import a.bin b.bin a.bin --learner sutton-barto -o x.h5")
+    assert "unknown format 'xml'" in refused(capsys, "export run.h5 --to xml -o x")
+    assert "none.h5" in refused(capsys, "compare", "run.h5", "none.h5")
+    assert not (here / "x.h5").exists() and not (here / "x").exists()
+    ok(capsys, "export run.h5 --to csv -o t.csv")
+    ok(capsys, "import t.csv --learner sutton-barto -o csv.h5 --draw-worth 0.5,0.5")
+    assert json.loads(ok(capsys, "compare", "run.h5", "csv.h5", "--json"))["tables"]["differing"] == 0
+
+
+def test_training_from_a_run_and_from_a_table(
+    here: Path, runs: dict[str, Run], capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs["backward-q"].save("run.h5")
+    ok(capsys, "export run.h5 --to csv -o table.csv")
+    ok(capsys, "export run.h5 --to raw -o table.bin")
+    train = "train --games 100 --batch 10 --seed 4 --learner backward-q"
+    for number, start in enumerate(("run.h5", "table.csv", "table.bin")):
+        ok(capsys, train, "--start", start, "-o", f"{number}.h5")
+        assert bytes_of(ttt.load(f"{number}.h5").tables) == bytes_of(ttt.load("0.h5").tables)
+    expected = ttt.train(100, batch=10, seed=4, learner="backward-q", start=runs["backward-q"])
+    assert bytes_of(expected.tables) == bytes_of(ttt.load("0.h5").tables)
+    assert "none.csv" in refused(capsys, train, "--start", "none.csv", "-o", "x.h5")
+    assert "backward-q" in refused(capsys, "train --games 10 --start run.h5 -o x.h5")
+    assert not (here / "x.h5").exists()
+
+
+def test_recording_learning_and_opponents(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ok(capsys, "train --games 300 --batch 1 --learner greedy-td --record games.txt -o run.h5 --seed 2")
+    ok(capsys, "learn-from games.txt --learner greedy-td --seed 2 -o given.h5")
+    assert bytes_of(ttt.load("run.h5").tables) == bytes_of(ttt.load("given.h5").tables)
+    with Path("games.txt").open("a") as file:
+        file.write("0 0\n")
+    message = refused(capsys, "learn-from games.txt --run given.h5 -o on.h5")
+    assert "games.txt, line 301: move 2, '0', is not a free cell" in message and not Path("on.h5").exists()
+    found = json.loads(ok(capsys, "learn-from games.txt --run given.h5 -o on.h5 --skip-bad --json"))
+    assert found["skipped"] == 1 and found["games"] == 600
+    for opponent in ("random", "optimal", "run.h5"):
+        words = f"train --games 100 --batch 10 --opponent {opponent} --as second -o against.h5 --overwrite --json"
+        assert sum(json.loads(ok(capsys, words))["in_play"].values()) == 100
+    assert ttt.load("against.h5").config.seat == "second"
+    assert "opponent" in refused(capsys, "train --games 10 --as first -o x.h5")
+    assert "games.txt" in refused(capsys, "train --games 10 --record games.txt -o x.h5")
+    ok(capsys, "train --games 100 --batch 10 --alpha 1/n^0.8 --epsilon 0.3->0.01:exp -o visits.h5")
+    config = ttt.load("visits.h5").config
+    assert (config.alpha, config.epsilon, config.horizon) == ("1/n^0.8", "0.3->0.01:exp", 100)
+
+
+def test_learners_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -> None:
+    listing = " ".join(ok(capsys, "learners").split())  # in lines of 80 columns
+    every = json.loads(ok(capsys, "learners", "--json"))
+    assert [one["name"] for one in every] == list(LEARNERS)
+    for name, learner in LEARNERS.items():
+        assert name in listing and learner.source in listing and learner.rule in listing
+        text = ok(capsys, "learners", name)
+        d = learner.defaults
+        for line in (f"--epsilon {d.epsilon:g}", f"--alpha {d.alpha:g}", f"--gamma {d.gamma:g}", "--draw-worth"):
+            assert line in text
+        assert f"--games {learner.games}" in text
+        one = json.loads(ok(capsys, "learners", name, "--json"))
+        assert one in every
+        assert (one["epsilon"], one["alpha"], one["gamma"]) == (d.epsilon, d.alpha, d.gamma)
+        assert one["games"] == learner.games and one["draw_worth"] == list(d.draw_worth)
+    assert "nobody" in refused(capsys, "learners", "nobody")

@@ -1,0 +1,325 @@
+"""Files made to deceive, their digests right: what a file says costs no more than what it holds, and `check` finds
+whatever another command would stumble over.
+"""
+
+import contextlib
+import json
+import os
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from runfiles import changed, configured, instead, put, sealed
+from support import command
+
+import ttt_batch as ttt
+from ttt_batch.app.commands import files as commands
+from ttt_batch.base import ordinary_files
+from ttt_batch.base.errors import RunFileError
+from ttt_batch.game.enumeration import GRAPHS
+from ttt_batch.runs.formats.files import read_file
+from ttt_batch.runs.runfile import header
+
+DATA = Path(__file__).parents[2] / "data"
+STORED = DATA / "run-1.2.h5"
+Change = Callable[[Any], object]
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a forged file goes, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return Path("run.h5")
+
+
+@contextlib.contextmanager
+def within(mib: float) -> Iterator[None]:
+    """Fail where Python and NumPy took more than so much memory at once."""
+    tracemalloc.start()
+    try:
+        yield
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < mib * 2**20
+
+
+# What a file has is read, no more.
+
+
+def test_reading_takes_the_memory_of_the_file(path: Path) -> None:
+    """The limit of what is read, 4 GiB, was set aside for every file."""
+    path.write_bytes(STORED.read_bytes())
+    for trust in (False, True):
+        with within(1):
+            assert header.read_bytes(path, trust=trust) == path.read_bytes()
+    table = Path("table.bin")
+    table.write_bytes(bytes(100))
+    with within(1):
+        assert read_file(table, 1 << 32) == bytes(100)
+
+
+def test_a_file_that_grows_or_shrinks_meanwhile(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = STORED.read_bytes()
+
+    def meanwhile(change: Callable[[], object]) -> None:
+        def size_of(file: Any) -> int:
+            size = ordinary_files.size_of(file)
+            change()
+            return size
+
+        monkeypatch.setattr(header, "size_of", size_of)
+
+    path.write_bytes(content)
+    meanwhile(lambda: path.write_bytes(content + bytes(10**6)))
+    assert ttt.load(path).games == 100_000
+    meanwhile(lambda: os.truncate(path, 5_000))
+    with pytest.raises(RunFileError, match="is cut off"):
+        ttt.load(path)
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(path)
+    with pytest.raises(RunFileError, match="is not an ordinary file"):
+        ttt.load(path)
+    status = STORED.stat()
+    with monkeypatch.context() as patch:  # put there between looking and opening
+        patch.setattr(Path, "stat", lambda self, **_: status)
+        with pytest.raises(ordinary_files.NotOrdinaryError):
+            ordinary_files.open_ordinary(path)
+    with pytest.raises(RunFileError, match="is a folder"):
+        ttt.load(Path())
+    with pytest.raises(RunFileError, match="is not an ordinary file"):
+        ttt.load("/dev/zero")
+
+
+def test_a_file_that_vanishes_while_info_reads_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    load = commands.load_run
+
+    def vanishing(path: Path, trust: bool) -> ttt.Run:
+        run = load(path, trust)
+        path.unlink()
+        return run
+
+    monkeypatch.setattr(commands, "load_run", vanishing)
+    for words in ([], ["--json"]):
+        path.write_bytes(STORED.read_bytes())
+        status, out, err = command(capsys, "info", path, *words)
+        assert (status, err, path.exists()) == (0, "", False)
+        if words:
+            assert json.loads(out)["bytes"] == STORED.stat().st_size
+        else:
+            assert f"run.h5 ({STORED.stat().st_size:,} bytes, format 1.2)\n" in out
+
+
+# What a file says costs no more than what it holds.
+
+
+def rows(count: int, value: Any = 0) -> Change:
+    """A change of a value table's file to so many rows, and to a run that ends with a batch."""
+
+    def change(file: Any) -> None:
+        for name in ("resume", "progress/batch_games", "progress/batch_outcomes"):
+            if name in file:
+                del file[name]
+        instead("states/code", data=np.full(count, value, np.int64))(file)
+        instead("states/outcome", data=np.zeros(count, np.int8))(file)
+        instead("tables/value", data=np.zeros(count))(file)
+
+    return change
+
+
+@pytest.mark.parametrize("count", [0, 1, 500])
+@pytest.mark.parametrize("board", ["4x4x4", "4x4x3", "3x5x3", "2x8x3-misere", "6x6x4", "5x5x5", "1x36x36"])
+@pytest.mark.parametrize("symmetry", [False, True])
+def test_a_small_file_about_a_large_board(path: Path, board: str, symmetry: bool, count: int) -> None:
+    """A file of 17 KB with 4x4x4 in its configuration took 2.6 GB and 13 s."""
+    content = changed(STORED.read_bytes(), rows(count))
+    path.write_bytes(sealed(changed(content, configured(board=board, symmetry=symmetry, batch=1))))
+    known = set(GRAPHS)
+    with within(30), pytest.raises(RunFileError, match=r"foreign|not usable"):
+        ttt.load(path)
+    assert set(GRAPHS) == known
+
+
+@pytest.mark.parametrize("symmetry", [False, True])
+def test_a_file_with_other_positions_from_some_ply_on(path: Path, symmetry: bool) -> None:
+    """Counts that are right up to there keep enumeration from ending at once; it goes as far as they go."""
+    board = "3x4x3"
+    ttt.train(10, board=board, symmetry=symmetry, batch=1, out=path)
+    content = path.read_bytes()
+    code = ttt.load(path).graph.code
+    marks = np.count_nonzero(code[:, None] // 3 ** np.arange(12) % 3, axis=1)
+    forged = code[marks <= 4]
+    GRAPHS.clear()
+
+    def change(file: Any) -> None:
+        rows(forged.size)(file)
+        file["states/code"][...] = forged
+
+    path.write_bytes(sealed(changed(content, change)))
+    with within(30), pytest.raises(RunFileError, match="its states/code is not that of board 3x4x3"):
+        ttt.load(path)
+    assert not GRAPHS
+    path.write_bytes(content)
+    assert ttt.load(path).games == 10
+
+
+# What `check` passes, every command takes.
+
+
+@pytest.fixture(scope="module")
+def inside(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A run that ends inside a batch and counts its visits."""
+    path = tmp_path_factory.mktemp("inside") / "run.h5"
+    ttt.train(700, board="2x3x2", batch=64, alpha="1/n", out=path)
+    return path.read_bytes()
+
+
+def without(*names: str) -> Change:
+    """A change that removes datasets."""
+    return lambda file: [file.pop(name) for name in names]
+
+
+def cut(*, last: int | None) -> Change:
+    """A change that keeps the recorded points up to `last`."""
+
+    def change(file: Any) -> None:
+        for name in list(file["statistics"]):
+            instead(f"statistics/{name}", data=file[f"statistics/{name}"][:last])(file)
+
+    return change
+
+
+def noted(name: str, value: Any) -> Change:
+    """A change of provenance."""
+    return lambda file: file["provenance"].attrs.create(name, np.bytes_(value) if isinstance(value, str) else value)
+
+
+def unset(name: str) -> Change:
+    """A change that takes a key out of the configuration."""
+
+    def change(file: Any) -> None:
+        config = json.loads(file.attrs["config"])
+        file.attrs["config"] = np.bytes_(json.dumps({key: config[key] for key in config if key != name}))
+        configured()(file)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (cut(last=0), "no recorded points"),
+        (cut(last=-1), "its last recorded point is at"),
+        (noted("seconds", "abc"), "provenance seconds is 'abc', it must be a number from 0 on"),
+        (noted("seconds", np.nan), "provenance seconds is nan"),
+        (noted("seconds", -1.0), r"provenance seconds is -1.0"),
+        (noted("parent_games", "x"), "provenance parent_games is 'x'"),
+        (noted("positions_without_room", np.inf), "provenance positions_without_room is inf"),
+        (configured(start=5), "start is 5, of the wrong type"),
+        (configured(start=None), "start is None, of the wrong type"),
+        (configured(start=[]), r"start is \[\], of the wrong type"),
+        (configured(start="abc@²"), r"start 'abc@\\xb2' is no digest"),
+        (configured(start="0" * 16 + "@701"), "it began with 701 games, and has 700"),
+        (configured(opponent="0" * 16), "needs the learner's seat"),
+        (configured(opponent="nobody", seat="first"), "opponent 'nobody' is neither random, optimal nor"),
+        (configured(seat="first"), "seat 'first' goes with an opponent"),
+        (configured(seed=1.0), "seed is 1.0, of the wrong type"),
+        (configured(batch=64.0), "batch is 64.0, of the wrong type"),
+        (configured(gamma=True), "gamma is True, of the wrong type"),
+        (configured(symmetry=0), "symmetry is 0, of the wrong type"),
+        (configured(draw_worth=[0, 0]), r"draw_worth is \[0, 0\], it must be two numbers"),
+        (configured(draw_worth=[1e200, 0.0]), r"draw worth 1e\+200 is no number from"),
+        (configured(epsilon="->" * 20_000), "at most 200 are read"),
+        (configured(epsilon="0.10"), "not written as this version writes it"),
+        (unset("board"), "board is missing"),
+        (put("progress/batch_games", 600), "progress/batch_outcomes does not add up"),
+        (lambda file: (put("progress/batch_games", 0)(file), put("progress/batch_outcomes", 0)(file)), "begins at 640"),
+        (configured(batch=70), "batch_games is 640, but the batch of its last game begins at 630"),
+        (configured(engine="given"), "was not played in batches"),
+        (put("progress/goal", 2**60), "training goes up to 1,000,000,000,000,000"),
+        (put("tables/value", 1e200, 7), r"tables/value holds a number beyond 1e\+100"),
+        (without("statistics/unbeatable"), "statistics/unbeatable is missing"),
+        (without("statistics/worst", "statistics/unbeatable", "statistics/self_play"), "is missing"),
+    ],
+)
+def test_check_finds_what_commands_would_stumble_over(
+    path: Path, inside: bytes, capsys: pytest.CaptureFixture[str], change: Change, words: str
+) -> None:
+    path.write_bytes(sealed(changed(inside, change)))
+    with pytest.raises(RunFileError, match=words):
+        ttt.load(path)
+    status, out, err = command(capsys, "check", path)
+    assert (status, err) == (1, "")
+    assert all(line.isprintable() and len(line) < 500 for line in out.splitlines())
+    for words_ in (("info", path), ("plot", "--live", path)):
+        status, out, err = command(capsys, *words_)
+        assert status == 1 or words_[0] == "plot"
+        assert err.count("\n") == status
+        assert "Error" not in err
+
+
+ODD = (None, 5, -1, True, 1.5, -0.0, "", "x", "1/n", "0" * 16, "0" * 16 + "@5", "random", "flow", [], {}, 10**30)
+
+
+def odd_changes(content: bytes) -> list[tuple[str, Change]]:
+    """Changes of every part of a run file, each with a name."""
+    found: list[tuple[str, Change]] = []
+
+    def visit(file: Any) -> None:
+        for key in json.loads(file.attrs["config"]):
+            found.append((f"{key} missing", unset(key)))
+            found.extend((f"{key} {value!r}", configured(**{key: value})) for value in ODD)
+        for key in file["provenance"].attrs:
+            found.extend((f"{key} {value!r}", noted(key, value)) for value in ("abc", "", -1, 2**62, np.nan, 1e308))
+        for group in ("progress", "resume", "statistics", "tables", "states"):
+            for name in file.get(group, ()):
+                dataset = file[f"{group}/{name}"]
+                odd = (0, 1, -1, 5, 127) if dataset.dtype.kind in "iu" else (0, 1, 1e99, -1e99, np.nan)
+                found.append((f"{group}/{name} missing", without(f"{group}/{name}")))
+                for place in (..., *((at,) * dataset.ndim for at in (0, -1) if dataset.ndim)):
+                    found.extend((f"{dataset.name}[{place}] {v}", put(dataset.name, v, place)) for v in odd)
+
+    changed(content, visit)
+    return found
+
+
+@pytest.mark.parametrize("every", [29, pytest.param(1, marks=pytest.mark.slow)])
+def test_what_check_passes_every_command_takes(
+    path: Path, inside: bytes, capsys: pytest.CaptureFixture[str], every: int
+) -> None:
+    Path("whole.h5").write_bytes(inside)
+    passed = refused = 0
+    for name, change in odd_changes(inside)[::every]:
+        path.write_bytes(sealed(changed(inside, change)))
+        status, out, err = command(capsys, "check", path)
+        assert (status in (0, 1), err) == (True, ""), name
+        assert all(line.isprintable() for line in out.splitlines()), name
+        opens = command(capsys, "info", path)
+        if opens[0]:
+            assert (status, opens[0], opens[1], opens[2].count("\n")) == (1, 1, "", 1), name
+            assert "Error" not in opens[2], name
+            refused += 1
+            continue
+        passed += 1
+        for words in (
+            ("show", path),
+            ("evaluate", path),
+            ("compare", path, "whole.h5"),
+            ("export", path, "--to", "html", "--out", "page.html"),
+            ("export", path, "--to", "json", "--out", "table.json"),
+            ("plot", "--live", path),
+            ("train", "--resume", path, "--more", 3, "--out", "next.h5", "--quiet"),
+        ):
+            found = command(capsys, *words)
+            assert found[0] == 0 or "name its file again with --opponent" in found[2], (name, words, found)
+        for made in ("page.html", "table.json", "next.h5"):
+            Path(made).unlink(missing_ok=True)
+    assert passed
+    assert refused

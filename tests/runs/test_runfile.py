@@ -1,0 +1,592 @@
+"""The run file: what goes in comes out, and nothing that happens to a file makes reading it misbehave."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import re
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from runfiles import changed, example, sealed
+
+from ttt_batch.base.errors import RunFileError
+from ttt_batch.runs import runfile
+from ttt_batch.runs.runfile import RunData, check_target, find_newest_run, load_run, save_run
+from ttt_batch.runs.runfile.header import user_block
+
+
+def assert_same(a, b):
+    for name in ("states", "tables", "statistics"):
+        ours, theirs = getattr(a, name), getattr(b, name)
+        assert ours.keys() == theirs.keys()
+        for key in ours:
+            assert ours[key].dtype == theirs[key].dtype
+            assert ours[key].shape == theirs[key].shape
+            assert ours[key].tobytes() == theirs[key].tobytes()
+    for name in ("config", "games", "table_fields", "provenance"):
+        assert getattr(a, name) == getattr(b, name)
+
+
+def refused(path, *words):
+    """Reading `path` fails with one line that names the file and holds every word."""
+    with pytest.raises(RunFileError) as caught:
+        load_run(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    for word in (str(path), *words):
+        assert word in message, message
+    return message
+
+
+def resealed(path, change, block=None):
+    """Change a run file's HDF5 part with plain h5py and give it a right digest again."""
+    path.write_bytes(sealed(changed(path.read_bytes(), change), block))
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "run.h5"
+    save_run(path, example(action=True))
+    return path
+
+
+# What goes in comes out.
+
+
+@pytest.mark.parametrize("action", [False, True])
+@pytest.mark.parametrize("points", [0, 1, 5])
+def test_a_run_comes_back_bit_for_bit(tmp_path, action, points):
+    data = example(action=action, points=points)
+    save_run(tmp_path / "run.h5", data)
+    back = load_run(tmp_path / "run.h5")
+    assert_same(data, back)
+    assert back.notes == ()
+    assert type(back.games) is int
+    assert {key: type(value) for key, value in back.provenance.items()} == {
+        key: type(value) for key, value in data.provenance.items()
+    }
+    assert [path.name for path in tmp_path.iterdir()] == ["run.h5"]
+
+
+def test_equal_data_gives_equal_bytes(tmp_path, monkeypatch):
+    save_run(tmp_path / "a.h5", example(action=True))
+    later = time.time() + 100_000
+    monkeypatch.setattr(time, "time", lambda: later)
+    data = example(action=True)
+    for name in ("config", "states", "tables", "statistics", "provenance"):
+        setattr(data, name, dict(reversed(getattr(data, name).items())))
+    save_run(tmp_path / "b.h5", data)
+    save_run(tmp_path / "c.h5", load_run(tmp_path / "a.h5"))
+    first = (tmp_path / "a.h5").read_bytes()
+    assert first == (tmp_path / "b.h5").read_bytes() == (tmp_path / "c.h5").read_bytes()
+    assert str(tmp_path).encode() not in first
+
+
+def test_views_and_numpy_scalars_are_taken(tmp_path):
+    data = example()
+    whole = data.tables["value"]
+    data.tables["value"] = np.asfortranarray(whole)
+    data.games = np.int64(77)
+    data.provenance["threads"] = np.int32(3)
+    save_run(tmp_path / "run.h5", data)
+    back = load_run(tmp_path / "run.h5")
+    assert np.array_equal(back.tables["value"], whole)
+    assert (back.games, back.provenance["threads"]) == (77, 3)
+
+
+def test_odd_and_long_texts(tmp_path):
+    data = example()
+    data.provenance["command"] = "x" * 60_000
+    data.provenance["odd"] = "a\0b \udcff\n"
+    data.config["long"] = ["é" * 9_000]
+    save_run(tmp_path / "run.h5", data)
+    back = load_run(tmp_path / "run.h5")
+    assert back.provenance["command"] == data.provenance["command"]
+    assert back.provenance["odd"] == "a\\x00b \\udcff\n"
+    assert back.config == data.config
+
+
+def test_plain_h5py_reads_it(saved):
+    data = example(action=True)
+    with h5py.File(saved) as run:
+        assert np.array_equal(run["tables/value"][0], data.tables["value"][0])
+        assert np.array_equal(run["states/code"], data.states["code"])
+        assert run["states/code"].dtype == "<i8"
+        assert run["statistics/unbeatable"].dtype == bool
+        assert run["progress/games"][()] == data.games
+        assert run["tables/action"].attrs["axes"] == b"E"
+        assert run.attrs["format_version"] == b"1.2"
+        assert json.loads(run.attrs["config"]) == data.config
+        assert run.attrs["config_hash"].decode() == hashlib.sha256(run.attrs["config"]).hexdigest()
+        for field in runfile.FIELDS:
+            assert field.optional or field.path in run
+            if field.path in run:
+                assert run[field.path].attrs["meaning"].decode() == field.meaning
+
+
+def test_the_first_512_bytes_say_what_it_is(saved):
+    content = saved.read_bytes()
+    lines = content[:512].decode("ascii").splitlines()
+    assert lines[0] == "ttt-batch run, format 1.2"
+    assert lines[1] == f"sha256 {hashlib.sha256(content[512:]).hexdigest()}"
+    assert lines[2] == f"length {len(content)} bytes"
+    assert content[512:520] == b"\x89HDF\r\n\x1a\n"
+
+
+def test_the_documentation_names_every_dataset():
+    text = runfile.format_documentation()
+    for field in runfile.FIELDS:
+        assert field.path in text
+        assert field.meaning in text
+
+
+# What must not be written.
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda d: d.states.update(code=d.states["code"].astype(np.int32)), "states/code holds int32"),
+        (lambda d: d.states.update(code=d.states["code"].astype(">i8")), "states/code holds >i8"),
+        (
+            lambda d: d.states.update(outcome=d.states["outcome"][1:]),
+            "length 39 along axis S, it must have 40",
+        ),
+        (lambda d: d.states.pop("cell"), "only one of first_edge and cell"),
+        (lambda d: d.states.pop("code"), "states/code is missing"),
+        (lambda d: d.states.update(ply=d.states["outcome"]), "states/ply is not part"),
+        (lambda d: d.statistics.pop("worst"), "statistics/worst is missing"),
+        (lambda d: d.statistics.update(worst=d.statistics["worst"][:2]), "statistics/worst has length 2"),
+        (lambda d: d.statistics.update(worst=d.statistics["worst"][:, 0]), "statistics/worst has 1 axes"),
+        (lambda d: d.tables.pop("seen"), "table_fields"),
+        (lambda d: d.tables.update(seen=np.array(["a"])), "tables/seen holds <U1"),
+        (lambda d: d.tables.update(seen=d.tables["seen"].astype(object)), "tables/seen holds object"),
+        (lambda d: d.table_fields.update(seen=("S,X", "")), "unknown axis 'X'"),
+        (lambda d: d.table_fields.update(seen=("S,4", "")), "length 3 along axis 4"),
+        (
+            lambda d: (d.tables.update({"a/b": np.zeros(2)}), d.table_fields.update({"a/b": ("P", "")})),
+            "'a/b'",
+        ),
+        (lambda d: d.config.update(alpha=float("nan")), "config"),
+        (lambda d: d.config.update(alpha=np.zeros(2)), "config"),
+        (lambda d: d.config.update(long="x" * 60_000), "config has 60,"),
+        (lambda d: d.provenance.update(when=None), "provenance when is None"),
+        (lambda d: d.provenance.update(when=True), "provenance when is True"),
+        (lambda d: d.provenance.update(when=2**63), "provenance when"),
+        (lambda d: setattr(d, "games", -1), "progress/games is -1"),
+        (lambda d: setattr(d, "games", 1.5), "progress/games is 1.5"),
+    ],
+)
+def test_data_that_break_the_declaration_are_not_written(tmp_path, change, words):
+    data = example(action=True)
+    change(data)
+    with pytest.raises(RunFileError, match=re.escape(words)) as caught:
+        save_run(tmp_path / "run.h5", data)
+    assert "\n" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+# Where must not be written.
+
+
+def test_an_existing_file_is_replaced_only_on_request(saved):
+    before = saved.read_bytes()
+    for write in (lambda: save_run(saved, example()), lambda: check_target(saved, overwrite=False)):
+        with pytest.raises(RunFileError, match=r"exists already.*overwrite=True.*another file"):
+            write()
+    assert saved.read_bytes() == before
+    check_target(saved, overwrite=True)
+    assert saved.read_bytes() == before
+    save_run(saved, example(seed=1), overwrite=True)
+    assert_same(load_run(saved), example(seed=1))
+    assert [path.name for path in saved.parent.iterdir()] == ["run.h5"]
+
+
+def test_a_file_that_appears_meanwhile_is_kept(tmp_path, monkeypatch):
+    path = tmp_path / "run.h5"
+    monkeypatch.setattr(os, "fsync", lambda descriptor: path.write_text("somebody else's"))
+    with pytest.raises(RunFileError, match="exists already"):
+        save_run(path, example())
+    assert path.read_text() == "somebody else's"
+    assert [found.name for found in tmp_path.iterdir()] == ["run.h5"]
+
+
+def no_links(*_, **__):
+    raise PermissionError(1, "Operation not permitted")
+
+
+def test_without_hard_links(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "link", no_links)
+    path = tmp_path / "run.h5"
+    save_run(path, example())
+    assert_same(load_run(path), example())
+    assert [found.name for found in tmp_path.iterdir()] == ["run.h5"]
+    other = tmp_path / "other.h5"
+    monkeypatch.setattr(os, "fsync", lambda descriptor: other.write_text("somebody else's"))
+    with pytest.raises(RunFileError, match="exists already"):
+        save_run(other, example())
+    assert other.read_text() == "somebody else's"
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["other.h5", "run.h5"]
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "replace"])
+def test_a_failing_disk_leaves_the_old_file_and_nothing_else(saved, monkeypatch, call):
+    before = saved.read_bytes()
+
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, fail)
+        with pytest.raises(RunFileError, match=r"No space left on device; make room"):
+            save_run(saved, example(seed=1), overwrite=True)
+    assert saved.read_bytes() == before
+    assert [path.name for path in saved.parent.iterdir()] == ["run.h5"]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_new_file_that_fails_leaves_nothing(tmp_path, monkeypatch, links):
+    def fail(*_, **__):
+        raise OSError(5, "Input/output error")
+
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+    monkeypatch.setattr(os, "replace" if not links else "fsync", fail)
+    with pytest.raises(RunFileError, match=r"run.h5: Input/output error; "):
+        save_run(tmp_path / "run.h5", example())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_leaves_no_temporary_file(saved, monkeypatch):
+    def interrupt(descriptor):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        save_run(saved, example(seed=1), overwrite=True)
+    assert [path.name for path in saved.parent.iterdir()] == ["run.h5"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_impossible_targets(tmp_path, overwrite):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    os.mkfifo(tmp_path / "pipe")
+    cases = {
+        tmp_path: "is a folder; name a file in it",
+        tmp_path / "none" / "run.h5": "there is no folder .*none; create it",
+        tmp_path / "file" / "run.h5": "Not a directory",
+        tmp_path / "loop": "loop",
+        tmp_path / "pipe": "is not an ordinary file",
+        tmp_path / ("n" * 300): "name",
+        tmp_path / "a\nb" / "run.h5": r"a\\nb",
+    }
+    for path, words in cases.items():
+        for write in (
+            lambda path=path: save_run(path, example(), overwrite=overwrite),
+            lambda path=path: check_target(path, overwrite=overwrite),
+        ):
+            with pytest.raises(RunFileError, match=words) as caught:
+                write()
+            assert "\n" not in str(caught.value)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "loop", "pipe"]
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that refuses everybody")
+def test_a_folder_that_takes_no_files():
+    for write in (
+        lambda path: save_run(path, example()),
+        lambda path: check_target(path, overwrite=False),
+    ):
+        with pytest.raises(RunFileError, match=r"cannot write /proc/run.h5: .*another file"):
+            write(Path("/proc/run.h5"))
+
+
+def test_a_read_only_disk(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(RunFileError, match="Read-only file system; name a file in a folder that you may"):
+        check_target(tmp_path / "run.h5", overwrite=False)
+
+
+def test_check_target_leaves_nothing(tmp_path):
+    check_target(tmp_path / "run.h5", overwrite=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "runs").mkdir()
+    link = tmp_path / "latest.h5"
+    link.symlink_to(tmp_path / "runs" / "run.h5")
+    save_run(link, example())
+    save_run(link, example(seed=1), overwrite=True)
+    assert link.is_symlink()
+    assert_same(load_run(tmp_path / "runs" / "run.h5"), example(seed=1))
+
+
+def test_permissions_are_those_of_any_new_file(tmp_path):
+    (tmp_path / "any").write_text("")
+    save_run(tmp_path / "run.h5", example())
+    assert (tmp_path / "run.h5").stat().st_mode == (tmp_path / "any").stat().st_mode
+
+
+# Files that something happened to.
+
+
+def test_a_file_cut_off_anywhere_says_what_is_missing(saved):
+    content = saved.read_bytes()
+    shown = len("ttt-batch run, format 1.2\n") + len("sha256 \n") + 64 + len(f"length {len(content)} bytes\n")
+    for keep in (*range(1, 512, 37), 511, 512, 513, *range(600, len(content), 997), len(content) - 1):
+        saved.write_bytes(content[:keep])
+        missing = f"{len(content) - keep:,}" if keep >= shown else f"at least {512 - keep:,}"
+        refused(saved, "is cut off: ", f" {missing} ")
+    saved.write_bytes(b"")
+    refused(saved, "is empty")
+
+
+def test_a_file_with_more_behind_it(saved):
+    saved.write_bytes(saved.read_bytes() + b"\0")
+    refused(saved, "is damaged", " 1 bytes follow")
+
+
+def test_flipped_bytes_are_noticed(saved):
+    content = saved.read_bytes()
+    rng = np.random.default_rng(5)
+    places = [*rng.integers(0, len(content), 60), *rng.integers(0, 512, 60)]
+    for place in places:
+        damaged = bytearray(content)
+        damaged[place] ^= int(rng.integers(1, 256))
+        saved.write_bytes(damaged)
+        message = refused(saved)
+        if place >= 512:
+            assert "does not match its digest" in message
+
+
+def test_other_files(tmp_path):
+    path = tmp_path / "other.h5"
+    with h5py.File(path, "w") as file:
+        file["states/code"] = np.arange(5)
+    refused(path, "is an HDF5 file, but not a ttt-batch run")
+    with h5py.File(path, "w", userblock_size=512) as file:
+        file["states/code"] = np.arange(5)
+    refused(path, "is an HDF5 file, but not a ttt-batch run")
+    for content in (b"x", b"hello\n" * 500, bytes(2000), b"ttt-batch ran"):
+        path.write_bytes(content)
+        refused(path, "is not a ttt-batch run;")
+
+
+def test_what_is_no_file(tmp_path):
+    refused(tmp_path / "none.h5", "there is no file")
+    refused(tmp_path, "is a folder")
+    (tmp_path / "file").write_text("")
+    refused(tmp_path / "file" / "run.h5", "Not a directory")
+    os.mkfifo(tmp_path / "pipe")
+    refused(tmp_path / "pipe", "is not an ordinary file")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_no_permission(saved):
+    saved.chmod(0)
+    refused(saved, "Permission denied")
+
+
+# Format versions.
+
+
+def test_a_newer_major_version_is_refused_by_name(saved):
+    saved.write_bytes(saved.read_bytes().replace(b"format 1.2", b"format 2.0", 1))
+    refused(saved, "has format 2.0", "reads 1.x", "upgrade")
+    saved.write_bytes(b"ttt-batch run, format 12.3\nnobody knows what comes next")
+    refused(saved, "has format 12.3")
+
+
+def test_a_newer_minor_version_opens_with_a_note(saved):
+    data = load_run(saved)
+
+    def add(file):
+        file.attrs["format_version"] = np.bytes_("1.7")
+        file["statistics/new"] = np.zeros(3)
+        file["more/new"] = np.zeros(3)
+
+    content = saved.read_bytes()
+    block = content[:512].replace(b"format 1.2", b"format 1.7").replace(b"tic-tac-toe", b"noughts&crs")
+    resealed(saved, add, block)
+    length = str(saved.stat().st_size).encode()
+    saved.write_bytes(re.sub(rb"length [0-9]+", b"length " + length, saved.read_bytes()))
+    back = load_run(saved)
+    assert_same(data, back)
+    assert len(back.notes) == 1
+    assert "1.7 is newer" in back.notes[0]
+
+
+def test_a_version_that_was_never_written(saved):
+    for version in (b"0.9", b"1.x", b"1"):
+        saved.write_bytes(saved.read_bytes().replace(b"format 1.2\n", b"format " + version + b"\n", 1)[:600])
+        with pytest.raises(RunFileError, match=r"cut off|damaged"):
+            load_run(saved)
+
+
+# Files made on purpose: the digest is right, the content is not.
+
+
+def replace(path, **new):
+    def change(file):
+        attributes = dict(file[path].attrs)
+        del file[path]
+        file.create_dataset(path, **new).attrs.update(attributes)
+
+    return change
+
+
+def remove_attribute(path, name):
+    def change(file):
+        del file[path].attrs[name]
+
+    return change
+
+
+def set_attribute(path, name, value):
+    def change(file):
+        file[path].attrs[name] = value
+
+    return change
+
+
+def put_link(link):
+    def change(file):
+        del file["states/code"]
+        file["states/code"] = link
+
+    return change
+
+
+def put_group(path):
+    def change(file):
+        del file[path]
+        file.create_group(path)
+
+    return change
+
+
+def cycle(file):
+    file["states/me"] = file["states"]
+
+
+def same_bytes_many_times(file):
+    for number in range(50):
+        file[f"tables/alias{number}"] = file["tables/value"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (replace("states/code", data=np.arange(40.0)), "states/code holds float64"),
+        (replace("states/code", data=np.arange(40, dtype=">i8")), "states/code holds >i8"),
+        (replace("states/code", data=np.arange(39)), "states/outcome has length 40"),
+        (replace("states/code", data=["a"] * 40), "states/code holds object"),
+        (replace("states/code", data=h5py.Empty("i8")), "states/code has no shape"),
+        (
+            replace("states/code", shape=(10**15,), dtype="<i8"),
+            "does not hold the 8,000,000,000,000,000 bytes",
+        ),
+        (replace("states/code", data=np.arange(40), chunks=(8,)), "states/code is stored in chunks"),
+        (replace("states/code", data=np.zeros(40, "<i8"), compression="gzip"), "states/code is stored in chunks"),
+        (
+            replace("states/code", shape=40, dtype="<i8", external="/etc/hostname"),
+            "states/code is stored in chunks, compressed or elsewhere",
+        ),
+        (
+            replace("tables/value", data=np.zeros((2, 40), dtype=np.complex128)),
+            "tables/value holds complex128",
+        ),
+        (replace("tables/value", data=np.zeros((2, 40), dtype=[("a", "i4")])), "tables/value holds"),
+        (remove_attribute("tables/value", "axes"), "axes is missing"),
+        (set_attribute("tables/value", "axes", np.bytes_("S,P")), "tables/value has length 2 along axis S"),
+        (set_attribute("tables/value", "axes", 3), "axes is not text"),
+        (set_attribute("/", "config", np.bytes_("{}")), "does not agree with config_hash"),
+        (set_attribute("/", "file_type", np.bytes_("another")), "file_type"),
+        (set_attribute("/", "format_version", np.bytes_("1.9")), "format_version"),
+        (set_attribute("/", "config", np.arange(3)), "config is neither"),
+        (remove_attribute("/", "config_hash"), "config_hash is missing"),
+        (set_attribute("provenance", "command", [1, 2]), "command is neither"),
+        (set_attribute("provenance", "command", "of variable length"), "command is neither"),
+        (set_attribute("provenance", "command", np.bytes_(b"\xff")), "command is not UTF-8 text"),
+        (lambda file: file.__delitem__("statistics/worst"), "statistics/worst is missing"),
+        (lambda file: file.__delitem__("provenance"), "provenance is missing"),
+        (lambda file: file.__delitem__("progress/games"), "progress/games is missing"),
+        (lambda file: file.create_dataset("statistics/more", data=1), "statistics/more is not part"),
+        (lambda file: file.create_group("more"), "more is not part"),
+        (lambda file: file.create_group("tables/deep"), "tables/deep is not a dataset"),
+        (put_link(h5py.SoftLink("/states/outcome")), "states/code is a link"),
+        (put_link(h5py.SoftLink("/nowhere")), "states/code is a link"),
+        (put_link(h5py.ExternalLink("/etc/hostname", "/")), "states/code is a link"),
+        (put_group("states/code"), "states/code is not a dataset"),
+        (
+            lambda file: (file.__delitem__("tables"), file.create_dataset("tables", data=1)),
+            "tables is not a group",
+        ),
+        (cycle, "states/me is not part"),
+        (same_bytes_many_times, "does not hold"),
+        (replace("progress/games", data=np.int64(-1)), "progress/games is -1"),
+        (replace("progress/games", data=np.zeros(3, np.int64)), "progress/games has 1 axes"),
+    ],
+)
+def test_changed_with_other_tools(saved, change, words):
+    resealed(saved, change)
+    refused(saved, "is not a valid run: ", words)
+
+
+def test_an_image_that_hdf5_cannot_read(saved):
+    content = saved.read_bytes()[:512] + np.random.default_rng(1).bytes(5000)
+    digest = hashlib.sha256(content[512:]).hexdigest()
+    saved.write_bytes(user_block("1.2", digest, len(content)) + content[512:])
+    refused(saved, "HDF5 cannot read it")
+
+
+def test_damage_under_a_right_digest_never_escapes(saved):
+    """Whatever h5py makes of a damaged image is a RunFileError or a run."""
+    content = saved.read_bytes()
+    rng = np.random.default_rng(9)
+    for place in rng.integers(512, len(content), 60):
+        damaged = bytearray(content[512:])
+        damaged[place - 512] ^= int(rng.integers(1, 256))
+        digest = hashlib.sha256(damaged).hexdigest()
+        saved.write_bytes(user_block("1.2", digest, len(content)) + damaged)
+        try:
+            assert isinstance(load_run(saved), RunData)
+        except RunFileError as exc:
+            assert "\n" not in str(exc)
+
+
+# Finding the newest.
+
+
+def test_the_newest_run(tmp_path):
+    assert find_newest_run(tmp_path) is None
+    for second, name in enumerate(["old.h5", "new.h5", ".hidden.h5", "run.hdf5"]):
+        save_run(tmp_path / name, example())
+        os.utime(tmp_path / name, (second, second))
+    (tmp_path / "text.h5").write_text("not a run")
+    with h5py.File(tmp_path / "foreign.h5", "w"):
+        pass
+    (tmp_path / "folder.h5").mkdir()
+    (tmp_path / "gone.h5").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "pipe.h5")
+    assert find_newest_run(tmp_path) == tmp_path / "new.h5"
+    os.utime(tmp_path / "old.h5", (9, 9))
+    assert find_newest_run(tmp_path) == tmp_path / "old.h5"
+    with pytest.raises(RunFileError, match="cannot look for runs"):
+        find_newest_run(tmp_path / "none")
+
+
+def test_saving_twice_from_one_object_changes_nothing_in_it(tmp_path):
+    data = example(action=True)
+    before = dataclasses.asdict(data)
+    save_run(tmp_path / "run.h5", data)
+    assert_same(RunData(**before), data)

@@ -1,0 +1,93 @@
+"""The folders of the package are floors: each reads only those below it, and so do the modules inside a folder."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ttt_batch
+
+PACKAGE = Path(ttt_batch.__file__).parent
+
+FOLDERS = ["base", "game", "simulation", "learners", "evaluation", "runs", "training", "analysis", "app"]
+"""From the ground up."""
+
+MOST_FLOORS = 7
+
+MODULES = {path.relative_to(PACKAGE).with_suffix("").parts: path for path in sorted(PACKAGE.rglob("*.py"))}
+"""Every source file by the names of its folders and its own; a folder's own file is called `__init__`."""
+
+INSIDE = sorted({parts[:-1] for parts in MODULES} - {()})
+"""Every folder, also those inside others."""
+
+
+def imported(path: Path) -> Iterator[tuple[str, ...]]:
+    """The modules of the package that a file imports, wherever in it, except for types only."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            node.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith("ttt_batch"):
+            module = tuple(node.module.split(".")[1:])
+            for alias in node.names:
+                yield next(
+                    parts
+                    for parts in (
+                        (*module, alias.name),
+                        (*module, alias.name, "__init__"),
+                        module,
+                        (*module, "__init__"),
+                    )
+                    if parts in MODULES
+                )
+
+
+IMPORTS = {parts: set(imported(path)) for parts, path in MODULES.items()}
+
+
+def test_the_root_holds_nothing_but_the_folders():
+    files = {path.name for path in PACKAGE.iterdir() if path.is_file()}
+    assert files == {"__init__.py", "__main__.py", "py.typed"}
+    assert sorted({parts[0] for parts in MODULES if len(parts) > 1}) == sorted(FOLDERS)
+
+
+def test_every_folder_reads_only_those_below_it():
+    upward = [
+        f"{'.'.join(parts)} imports {'.'.join(other)}"
+        for parts, others in IMPORTS.items()
+        for other in others
+        if len(parts) > 1 and FOLDERS.index(other[0]) > FOLDERS.index(parts[0])
+    ]
+    assert not upward
+
+
+@pytest.mark.parametrize("folder", INSIDE, ids=".".join)
+def test_a_folder_has_no_circles_and_few_floors(folder: tuple[str, ...]):
+    """What lies in the folder, a module or a folder of its own, is on the floor above all that it imports there."""
+    depth = len(folder)
+    arrows: dict[str, set[str]] = {}
+    for parts, others in IMPORTS.items():
+        if parts[:depth] == folder:
+            beside = {other[depth] for other in others if other[:depth] == folder} - {parts[depth]}
+            arrows.setdefault(parts[depth], set()).update(beside)
+    arrows.pop("__init__")  # the face of the folder, which nothing in it imports
+    floors = 0
+    while arrows:
+        free = [name for name, others in arrows.items() if not others & arrows.keys()]
+        assert free, f"in a circle: {sorted(arrows)}"
+        for name in free:
+            del arrows[name]
+        floors += 1
+    assert floors <= MOST_FLOORS
+
+
+def test_nothing_in_a_folder_imports_the_folder():
+    inside = [
+        f"{'.'.join(parts)} imports {'.'.join(other)}"
+        for parts, others in IMPORTS.items()
+        for other in others
+        if other[-1] == "__init__" and parts[: len(other) - 1] == other[:-1] and parts != other
+    ]
+    assert not inside

@@ -1,0 +1,339 @@
+"""Enumerated boards of more than nine cells, where games are played ply by ply: games, tables and their shares."""
+
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import naive
+import numpy as np
+import pytest
+from naive_boards import assert_same, oracle_of, random_games, start_tables
+
+import ttt_batch as ttt
+from ttt_batch.base.errors import BoardError, UsageError
+from ttt_batch.base.streams import stream_key
+from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, parse_board
+from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.graph import Graph
+from ttt_batch.game.solution import solve
+from ttt_batch.learners import LEARNERS
+from ttt_batch.runs.batches import make_batches
+from ttt_batch.runs.config import make_config
+from ttt_batch.simulation.counts import empty_counts
+from ttt_batch.simulation.flow import flow, make_rows
+from ttt_batch.simulation.policy import random_policy
+from ttt_batch.training.kernels.batch import make_pace, run_strides
+from ttt_batch.training.trainers import make_trainer
+
+BOARD = "2x5x3"
+PLAIN = naive.Board(2, 5, 3)
+
+
+def bytes_of(run: ttt.Run) -> list[bytes]:
+    outcomes = run.statistics["outcomes"].tobytes(), run.statistics["games"].tobytes()
+    return [*(table.tobytes() for table in run.tables), run.visits.tobytes(), *outcomes]
+
+
+def games_of(path: Path, *, occupied: bool = False) -> list[naive.Moves]:
+    """The games of a file, each a real one."""
+    games = [naive.parse_game(line) for line in path.read_text().splitlines()]
+    for moves in games:
+        naive.replay(PLAIN, moves, occupied_loses=occupied)
+    return games
+
+
+def result_of(moves: naive.Moves) -> int:
+    """Who won: 1, 2, or 3 for a draw."""
+    last = naive.replay(PLAIN, moves, occupied_loses=True)[-1]
+    return naive.other(naive.mover(last.position)) if last.after is None else PLAIN.outcome(last.after)
+
+
+def random_shares(graph: Graph) -> np.ndarray:
+    """Exact chances that the first player wins, of a draw and that the second wins, all moves at random."""
+    n_open = graph.first_edge.size - 1
+    chance = np.zeros(graph.code.size)
+    chance[0] = 1.0
+    width = np.diff(graph.first_edge.astype(np.int64))
+    sources = np.arange(n_open).repeat(width)
+    for ply in range(int(graph.ply.max()) + 1):
+        edges = np.flatnonzero(graph.ply[sources] == ply)
+        np.add.at(chance, graph.child[edges], chance[sources[edges]] / width[sources[edges]])
+    return np.array([chance[graph.outcome == outcome].sum() for outcome in (FIRST_WINS, DRAW, SECOND_WINS)])
+
+
+# --- what is learnt -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch", [1, 200])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_recorded_games_teach_what_the_oracle_learns(name: str, batch: int, tmp_path: Path) -> None:
+    """Every greedy move is one that the oracle could pick then, and the tables are its own to the last bit."""
+    path, occupied = tmp_path / "games.txt", LEARNERS[name].occupied
+    options: dict[str, Any] = {"learner": name, "board": BOARD, "seed": 4}
+    run = ttt.train(500, **options, batch=batch, epsilon=0.4, record=path)
+    assert bytes_of(ttt.train(500, **options, batch=batch, epsilon=0.4)) == bytes_of(run), "recording changes nothing"
+    games = games_of(path, occupied=occupied)
+    oracle = oracle_of(run, PLAIN, start_tables(run))
+    explored = [exploratory for moves in games for _, exploratory in moves]
+    assert 0.3 < sum(explored) / len(explored) < 0.5
+    for start in range(0, 500, batch):
+        for moves in games[start : start + batch]:
+            for step in naive.replay(PLAIN, moves, occupied_loses=occupied):
+                if not step.exploratory:
+                    assert step.cell in oracle.candidates(step.position)
+        if batch == 1:
+            oracle.learn(games[start])
+        else:
+            oracle.fold(games[start : start + batch])
+    assert_same(run, oracle)
+    results = [result_of(moves) for moves in games]
+    assert run.statistics["outcomes"][-1].tolist() == [results.count(FIRST_WINS), results.count(3), results.count(2)]
+    if batch == 1:
+        given, skipped = ttt.learn_from(path.read_text().splitlines(), **options)
+        assert not skipped and bytes_of(given)[:-2] == bytes_of(run)[:-2]
+
+
+@pytest.mark.parametrize("alpha", ["1/n", "0.5->0.1:linear"])
+@pytest.mark.parametrize("batch", [1, 150])
+def test_schedules_reach_every_batch(alpha: str, batch: int, tmp_path: Path) -> None:
+    """By visits or by games: `td` by the oracle, its step size set for every batch."""
+    path = tmp_path / "games.txt"
+    run = ttt.train(450, board=BOARD, batch=batch, alpha=alpha, epsilon="0.8->0.2:linear", record=path)
+    games = games_of(path)
+    oracle = naive.TD(PLAIN)
+    if alpha == "1/n":
+        visits: dict[int, int] = {}
+        for start in range(0, 450, batch):
+            tally = oracle.tally(games[start : start + batch])
+            for position in tally.deepest_first():
+                if PLAIN.outcome(position) == naive.UNFINISHED:
+                    s, n = PLAIN.code(position), tally.visits[position]
+                    weight = naive.fold_weight(1.0 / (visits.get(s, 0) + 1.0), n)
+                    visits[s] = visits.get(s, 0) + n
+                    oracle.V[s] += weight * (oracle._best(position) - oracle.V[s])
+        rows = {code: row for row, code in enumerate(run.graph.code.tolist())}
+        assert {code: int(run.visits[rows[code]]) for code in visits} == visits
+        assert run.visits.sum() == sum(visits.values())
+    else:
+        for start in range(0, 450, batch):
+            oracle.alpha = 0.5 + (0.1 - 0.5) * (start / 450)
+            oracle.fold(games[start : start + batch])
+    for code, value in zip(run.graph.code.tolist(), run.tables.value.tolist(), strict=True):
+        assert value == pytest.approx(oracle.V[code], rel=1e-12, abs=1e-15)
+    early, late = ([e for moves in part for _, e in moves] for part in (games[:150], games[-150:]))
+    assert np.mean(early) > 0.55 > 0.5 > np.mean(late)
+
+
+@pytest.mark.parametrize("block", [1, 7, 64])
+def test_how_many_games_go_abreast_does_not_show(block: int) -> None:
+    """The plan of strides against the trainer's, whose block is thousands."""
+    from ttt_batch.learners.steps import make_step
+    from ttt_batch.simulation.lockstep import make_strides
+    from ttt_batch.training.kernels.batch import make_workspace
+
+    config = make_config(board=BOARD, batch=100, seed=3)
+    trainer = make_trainer(config)
+    trainer.advance(350, lambda: False)
+    graph, learner = config.graph, LEARNERS["td"]
+    work = make_workspace(graph)
+    step = make_step(0.5, 1.0, trainer.worth)
+    pace = make_pace(config.alpha_schedule.over(0), config.epsilon_schedule.over(0))
+    tables = learner.start(graph, trainer.worth, np.random.default_rng(0))
+    strides = make_strides(graph, work.policy, block)
+    settings = tables, graph, learner.choice, step, pace, work, strides, stream_key(3), make_batches(100)
+    run_strides(*settings, 0, 350)
+    assert tables.value.tobytes() == trainer.tables.value.tobytes()
+
+
+@pytest.mark.parametrize("name", ["td", "greedy-td"])
+def test_lengths_and_threads_do_not_show(name: str) -> None:
+    options: dict[str, Any] = {"learner": name, "board": BOARD, "batch": 5_000, "seed": 2}
+    whole = ttt.train(12_000, **options)
+    assert bytes_of(ttt.train(12_000, **options, threads=2, block=33)) == bytes_of(whole)
+
+
+# --- shares and counts ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("options", "games"), [({"batch": 16_384}, 200_000), ({"batch": 1}, 30_000)], ids=str)
+@pytest.mark.parametrize("symmetry", ["off", "on"])
+def test_random_play_has_the_exact_shares(symmetry: str, options: dict[str, Any], games: int) -> None:
+    graph = enumerate_graph(parse_board("3x4x3"))
+    shares = random_shares(graph)
+    assert shares.sum() == pytest.approx(1)
+    run = ttt.train(games, board="3x4x3", epsilon=1.0, symmetry=symmetry, seed=5, **options)
+    assert_shares(run.statistics["outcomes"][-1], shares, games)
+
+
+@pytest.mark.parametrize("symmetry", ["off", "on"])
+def test_flow_has_the_exact_shares(symmetry: str) -> None:
+    shares, games = random_shares(enumerate_graph(parse_board("3x4x3"))), 10**9
+    run = ttt.train(games, board="3x4x3", engine="flow", batch=games // 4, epsilon=1.0, symmetry=symmetry)
+    assert_shares(run.statistics["outcomes"][-1], shares, games)
+
+
+def test_shares_are_those_of_the_oracle() -> None:
+    anyone = naive.uniform(PLAIN.legal)
+    exact = [float(share) for share in naive.result(PLAIN, anyone, anyone)]
+    assert random_shares(enumerate_graph(parse_board(BOARD))) == pytest.approx(exact, abs=1e-12)
+    assert random_shares(enumerate_graph(parse_board(BOARD), False, True)) == pytest.approx(exact, abs=1e-12)
+
+
+def assert_shares(outcomes: np.ndarray, shares: np.ndarray, games: int) -> None:
+    assert outcomes.sum() == games
+    for found, share in zip(outcomes.tolist(), shares.tolist(), strict=True):
+        assert abs(found - games * share) < 5 * math.sqrt(games * share * (1 - share))
+
+
+@pytest.mark.parametrize("symmetry", [False, True])
+def test_flow_loses_no_game(symmetry: bool) -> None:
+    """As many games leave a row as arrive, and all end."""
+    graph = enumerate_graph(parse_board("1x11x3"), False, symmetry)
+    counts, games = empty_counts(graph), 123_457
+    flow(graph, random_policy(graph), 0.3, -1, stream_key(1), 0, games, counts, make_rows())
+    visited = counts.visited[: counts.n_visited[0]]
+    arrived = np.zeros(graph.code.size, np.int64)
+    arrived[0] = games
+    for row in visited.tolist():
+        edges = slice(int(graph.first_edge[row]), int(graph.first_edge[row + 1]))
+        assert (counts.taken[edges] >= 0).all() and counts.taken[edges].sum() == counts.arrived[row] > 0
+        np.add.at(arrived, graph.child[edges], counts.taken[edges].sum(axis=1))
+    np.testing.assert_array_equal(arrived, counts.arrived)
+    assert counts.arrived[graph.first_edge.size - 1 :].sum() == games
+    explored = sum(int(counts.taken[graph.first_edge[r] : graph.first_edge[r + 1], 1].sum()) for r in visited.tolist())
+    moves = int(counts.arrived[visited].sum())
+    assert abs(explored - 0.3 * moves) < 5 * math.sqrt(0.3 * 0.7 * moves)
+
+
+def test_td_proves_what_3x4x3_is_worth() -> None:
+    """The first player wins; so the second cannot but lose to the best opponent."""
+    for engine, batch, games in (("flow", 10**6, 4 * 10**6), ("walk", 16_384, 500_000)):
+        run = ttt.train(games, board="3x4x3", engine=engine, batch=batch, epsilon=1.0)
+        assert run.statistics["worst"][-1].tolist() == [1, -1]
+        assert run.tables.value[0] == pytest.approx(1.0)
+        evaluation = run.evaluation("optimal")
+        assert evaluation.first == (1, 0, 0) and evaluation.losing_line["first"] is None
+        line = evaluation.losing_line["second"]
+        assert line is not None and len(line) % 2 == 1
+
+
+# --- parts, opponents, beginnings ----------------------------------------------------------------------------------
+
+
+CASES: list[dict[str, Any]] = [
+    *({"learner": name, "batch": batch} for name in LEARNERS for batch in (1, 300)),
+    *({"learner": "td", "batch": "auto", "engine": engine} for engine in ("walk", "flow")),
+    {"learner": "greedy-td", "engine": "flow", "batch": 300},
+    {"alpha": "1/n^0.8", "batch": 300},
+    {"learner": "backward-q", "alpha": "1/n", "batch": 1},
+    *({"opponent": "optimal", "seat": "both", "batch": batch} for batch in (1, 300)),
+    {"opponent": "random", "seat": "second", "batch": 300, "engine": "flow"},
+    {"learner": "minimax-q", "opponent": "random", "seat": "first", "batch": 1},
+    {"learner": "value-feed", "symmetry": "on", "batch": 300},
+]
+
+
+@pytest.mark.parametrize("options", CASES, ids=str)
+def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Path) -> None:
+    options = {"board": BOARD, "seed": 3, **options}
+    path = tmp_path / "run.h5"
+    whole = ttt.train(2_500, **options)
+    ttt.train(1, **options, out=path)
+    for until in (299, 300, 1_050, 2_400, 2_500):
+        resumed = ttt.train(resume=path, until=until)
+    loaded = ttt.load(path)
+    for run in (resumed, loaded):
+        assert run.config == whole.config and bytes_of(run) == bytes_of(whole)
+        for column in ("unbeatable", "best_response", "value_error"):
+            assert run.statistics[column].tobytes() == whole.statistics[column].tobytes()
+    assert int(whole.statistics["outcomes"][-1].sum()) == 2_500
+
+
+@pytest.mark.parametrize("batch", [1, 100])
+@pytest.mark.parametrize("seat", ["first", "second", "both"])
+@pytest.mark.parametrize("opponent", ["random", "optimal", "td", "greedy-td"])
+def test_an_opponent_plays_its_own_way(opponent: str, seat: str, batch: int, tmp_path: Path) -> None:
+    """In batches, or games, in turn where the learner sits in both seats; a fixed opponent never explores."""
+    path = tmp_path / "games.txt"
+    rival: ttt.Run | str = opponent
+    if opponent in LEARNERS:
+        rival = ttt.train(300, learner=opponent, board=BOARD, batch=20, seed=9)
+    run = ttt.train(400, board=BOARD, batch=batch, epsilon=0.5, seed=1, opponent=rival, seat=seat, record=path)
+    values = naive_values() if opponent == "optimal" else {}
+    explored = replied = 0
+    for number, moves in enumerate(games_of(path)):
+        learner = {"first": 1, "second": 2, "both": 1 + number // batch % 2}[seat]
+        for step in naive.replay(PLAIN, moves):
+            if naive.mover(step.position) == learner:
+                explored += step.exploratory
+                continue
+            assert not step.exploratory
+            replied += 1
+            if opponent == "optimal":
+                assert step.after is not None
+                assert values[PLAIN.code(step.after)] == values[PLAIN.code(step.position)]
+            elif isinstance(rival, ttt.Run):
+                assert step.cell in rival.candidates(step.position)
+    assert explored > 300 and replied > 300
+    assert int(run.statistics["outcomes"][-1].sum()) == 400
+
+
+def naive_values() -> dict[int, int]:
+    graph = enumerate_graph(parse_board(BOARD))
+    return dict(zip(graph.code.tolist(), solve(graph).tolist(), strict=True))
+
+
+def test_a_random_opponent_plays_every_cell_alike(tmp_path: Path) -> None:
+    for batch in (1, 500):
+        path = tmp_path / f"{batch}.txt"
+        ttt.train(4_000, board=BOARD, batch=batch, opponent="random", seat="second", seed=1, record=path)
+        first = [moves[0][0] for moves in games_of(path)]
+        expected = 400.0
+        assert sum((first.count(cell) - expected) ** 2 / expected for cell in range(10)) < 40
+
+
+def test_a_run_may_start_from_another() -> None:
+    first = ttt.train(600, board=BOARD, batch=100)
+    for batch in (1, 100):
+        rest = ttt.train(100, board=BOARD, batch=batch, start=first, seed=5)
+        fresh = ttt.train(100, board=BOARD, batch=batch, seed=5)
+        assert rest.tables.value.tobytes() != fresh.tables.value.tobytes()
+        untouched = rest.tables.value == first.tables.value
+        assert 0.5 < untouched.mean() < 1
+
+
+@pytest.mark.parametrize("name", ["td", "greedy-td", "backward-q"])
+def test_given_games_go_on_from_a_run(name: str, tmp_path: Path) -> None:
+    lines, path = random_games(PLAIN, 80, 1), tmp_path / "run.h5"
+    whole, _ = ttt.learn_from(lines, learner=name, board=BOARD)
+    ttt.learn_from(lines[:33], learner=name, board=BOARD, out=path)
+    parts, _ = ttt.learn_from(lines[33:], run=path)
+    assert bytes_of(parts)[:-2] == bytes_of(whole)[:-2] and parts.games == 80
+
+
+def test_answers_are_about_the_real_board() -> None:
+    run, rng = ttt.train(3_000, board=BOARD, batch=100), random.Random(4)
+    oracle = oracle_of(run, PLAIN)
+    oracle.V.update(dict(zip(run.graph.code.tolist(), run.tables.value.tolist(), strict=True)))
+    unfinished = [position for position in PLAIN.states() if PLAIN.outcome(position) == naive.UNFINISHED]
+    for position in rng.sample(unfinished, 100):
+        assert run.candidates(position) == oracle.candidates(position)
+    anyone, agent = naive.uniform(PLAIN.legal), naive.uniform(oracle.candidates)
+    exact = [float(share) for share in naive.result(PLAIN, agent, anyone)]
+    assert run.evaluation().first == pytest.approx(exact, abs=1e-12)
+
+
+def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
+    run = ttt.train(10, board=BOARD, batch=5)
+    with pytest.raises(UsageError, match="the same board"):
+        ttt.train(10, board="5x2x3", opponent=run)
+    with pytest.raises(UsageError, match="walk"):
+        ttt.train(10, board=BOARD, engine="flow", record=tmp_path / "games.txt")
+    with pytest.raises(BoardError, match=r"may be used: symmetry='on' takes a 4th, or raise max_memory$"):
+        ttt.train(10, board=BOARD, max_memory="100kB")
+    with pytest.raises(UsageError, match=r"max.memory"):
+        ttt.train(10, board=BOARD, max_memory="a lot")
+    with pytest.raises(UsageError, match="board"):
+        run.save(tmp_path / "run.h5")
+        ttt.train(resume=tmp_path / "run.h5", more=10, board="3x4x3")

@@ -1,0 +1,244 @@
+"""What this machine can do: `ttt-batch bench` measures it in a quarter of a minute.
+
+Every subject is measured for about a tenth of a second, then all of them again, round after round: whatever else the
+machine does falls on all alike, and the rounds' spread tells how much that was.  Comparisons with other programs are
+`scripts/benchmark.py`'s.
+"""
+
+import contextlib
+import platform
+import statistics
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numba
+import numpy as np
+
+from ttt_batch.analysis.warmup import warm_up
+from ttt_batch.base.errors import TttBatchError, UsageError
+from ttt_batch.base.kernel_cache import JIT_DISABLED, check_cache
+from ttt_batch.base.processors import available_threads, processor_name
+from ttt_batch.base.quantities import Number, real, whole
+from ttt_batch.base.version import VERSION
+from ttt_batch.game.board import Board
+from ttt_batch.learners import LEARNERS
+from ttt_batch.runs.config import make_config
+from ttt_batch.runs.recorder import Recorder, exact_judge
+from ttt_batch.simulation.random_games import random_games
+from ttt_batch.training.trainers import Trainer, make_trainer
+
+ROUNDS = 5
+SECONDS, LEAST_SECONDS, MOST_SECONDS = 15.0, 0.1, 3600.0
+BATCH, LARGE_BATCH, RANDOM_GAMES = 16_384, 1_000_000, 100_000
+
+COLUMNS = {
+    ("walk", BATCH): f"walk, by {BATCH:,}",
+    ("walk", 1): "walk, one by one",
+    ("flow", LARGE_BATCH): f"flow, by {LARGE_BATCH:,}",
+}
+"""The ways to learn that are measured: engine and batch, and what the table calls them."""
+
+Steps = Callable[[int], object]
+"""Does that many steps of the work to be measured."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One subject, and what was measured of it, a value a round.
+
+    work: random play, learning, threads (learning, too) or evaluation.
+    learner, engine, batch: those of `Config`, or None where there is none.  threads: how many took part.
+    unit: games/s, or ms for each judgement.
+    """
+
+    work: str
+    learner: str | None = None
+    engine: str | None = None
+    batch: int | None = None
+    threads: int = 1
+    unit: str = "games/s"
+    rounds: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        """The median over the rounds."""
+        return statistics.median(self.rounds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values with stable keys."""
+        names = ("work", "learner", "engine", "batch", "threads", "unit")
+        plain = {name: getattr(self, name) for name in names}
+        return plain | {
+            "median": self.median,
+            "min": min(self.rounds),
+            "max": max(self.rounds),
+            "rounds": self.rounds,
+        }
+
+
+def bench(
+    *, seconds: Number = SECONDS, threads: Number | None = None, progress: Callable[[int, int], None] | None = None
+) -> list[Figure]:
+    """Measure random play, learning with each engine and learner, 1, 2, 4, ... threads, and evaluation.
+
+    Kernels should be loaded already (`prepare`), or the first measurements are too slow.
+
+    seconds: how long to measure, about, 0.1 to 3600; fewer than 2 measure single batches.
+    threads: the most; None for all processors.
+    progress: called before each measurement and after the last one with how many are done of how many.
+    Raises UsageError, and TttBatchError where kernels are not compiled at all.
+    """
+    time_to_take, most = check(seconds, threads)
+    subjects = list(_subjects(most))
+    report, done, total = progress or (lambda *_: None), 0, len(subjects) * (ROUNDS + 1)
+    # Finding out how many steps a slot takes costs a slot and a half on average.
+    slot = time_to_take / (len(subjects) * (ROUNDS + 1.5))
+    steps = []
+    for _, _, work in subjects:
+        report(done, total)
+        steps.append(_steps_in(slot, work))
+        done += 1
+    for _ in range(ROUNDS):
+        for (figure, size, work), n in zip(subjects, steps, strict=True):
+            report(done, total)
+            spent = _time(work, n)
+            figure.rounds.append(1e3 * spent / n if figure.unit == "ms" else n * size / spent)
+            done += 1
+    report(done, total)
+    return [figure for figure, _, _ in subjects]
+
+
+def check(seconds: Number, threads: Number | None) -> tuple[float, int]:
+    """Seconds and the number of threads to go up to, if `bench` can take these.  Raises what `bench` raises."""
+    limits = f"{LEAST_SECONDS:g} .. {MOST_SECONDS:g}"
+    number = real("seconds", seconds, f"one in {limits}, e.g. 15")
+    if not LEAST_SECONDS <= number <= MOST_SECONDS:
+        raise UsageError(f"seconds {number:g} is outside {limits}; give a number in it")
+    if JIT_DISABLED:
+        raise TttBatchError("NUMBA_DISABLE_JIT is set: there is no compiled kernel to measure; unset it first")
+    return number, available_threads() if threads is None else whole("threads", threads, 1, 1024)
+
+
+def prepare(report: Callable[[str, float, int, int], None] | None = None) -> None:
+    """Compile (or load) every kernel that `bench` needs; `report` as in `warmup.warm_up`."""
+    with contextlib.suppress(TttBatchError):
+        check_cache()
+        warm_up(larger=False, report=report)
+    # Where no cache can be kept, kernels are compiled in this process, while the first steps are counted.
+
+
+def _subjects(most: int) -> Iterator[tuple[Figure, int, Steps]]:
+    """What is measured: an empty figure, the games of a step, and the work."""
+    board = Board()
+    yield Figure("random play"), RANDOM_GAMES, lambda n: random_games(board, n * RANDOM_GAMES)
+    for learner in LEARNERS:
+        for engine, batch in COLUMNS:
+            figure = Figure("learning", learner, engine, batch)
+            yield figure, batch, _learning(make_trainer(make_config(learner=learner, engine=engine, batch=batch)))
+    config = make_config(batch=LARGE_BATCH)
+    for n_threads in thread_counts(most):
+        figure = Figure("threads", config.learner, config.engine, LARGE_BATCH, n_threads)
+        yield figure, LARGE_BATCH, _learning(make_trainer(config, threads=n_threads))
+    trainer = make_trainer(make_config())
+    trainer.advance(100_000, lambda: False)
+    yield Figure("evaluation", trainer.config.learner, unit="ms"), 1, _judging(trainer)
+
+
+def thread_counts(most: int) -> list[int]:
+    """1, 2, 4, ... and `most`."""
+    powers = [1 << exponent for exponent in range(most.bit_length())]
+    return powers if powers[-1] == most else [*powers, most]
+
+
+def _learning(trainer: Trainer) -> Steps:
+    """Batches, on and on."""
+    size = int(trainer.config.batch)
+    return lambda n: trainer.advance(trainer.games + n * size, lambda: False)
+
+
+def _judging(trainer: Trainer) -> Steps:
+    """Recorded points of tables as they are."""
+
+    def judge(n: int) -> None:
+        recorder = Recorder(exact_judge(trainer.graph, trainer.learner, trainer.worth))
+        for _ in range(n):
+            recorder.record(trainer.tables, trainer.games, 0.0, outcomes)
+
+    outcomes = trainer.outcomes
+    return judge
+
+
+def _time(work: Steps, n: int) -> float:
+    start = time.perf_counter()
+    work(n)
+    return time.perf_counter() - start
+
+
+def _steps_in(seconds: float, work: Steps) -> int:
+    """Steps that take about that long, at least one; found by doubling, which warms everything up on the way."""
+    n = 1
+    while (spent := _time(work, n)) < seconds / 2:
+        n *= 2
+    return max(1, round(n * seconds / spent))
+
+
+def surroundings() -> dict[str, Any]:
+    """What is measured, on what, and when."""
+    return {
+        "machine": {"processor": processor_name(), "cores": available_threads(), "system": platform.platform()},
+        "versions": {
+            "ttt-batch": VERSION,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "numba": numba.__version__,
+        },
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def bench_summary(figures: list[Figure]) -> dict[str, Any]:
+    """What `bench --json` prints."""
+    return surroundings() | {"figures": [figure.to_dict() for figure in figures]}
+
+
+def bench_text(figures: list[Figure]) -> str:
+    """What `bench` prints: tables of 80 columns."""
+    about = surroundings()
+    machine = about["machine"]
+    used = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    random_play, judging = figures[0], figures[-1]
+    learning = {(f.learner, f.engine, f.batch): f for f in figures if f.work == "learning"}
+    threads = [figure for figure in figures if figure.work == "threads"]
+    lines = [
+        *textwrap.wrap(f"{machine['processor']}, {machine['cores']} cores to use", 80),
+        *textwrap.wrap(f"{used}; {about['date']}", 80),
+        "",
+        f"Games per second: the median of {ROUNDS} measurements, and the lowest and highest.",
+        "",
+        _row("learning, 1 thread", *COLUMNS.values()),
+        *(_row(name, *(_cell(learning[name, *way]) for way in COLUMNS)) for name in LEARNERS),
+        "",
+        _row("threads", f"{threads[0].learner}, walk, by {LARGE_BATCH:,}", "", "times one thread"),
+        *(_row(str(f.threads), _cell(f), "", f"{f.median / threads[0].median:.2f}") for f in threads),
+        "",
+        _row("random play", _cell(random_play), "1 thread, nothing learnt"),
+        _row("a judgement", _cell(judging), "exact, of a whole table"),
+    ]
+    return "\n".join(lines)
+
+
+def _row(label: str, *cells: str) -> str:
+    return (f"{label:<20}" + "".join(f"{cell:<20}" for cell in cells)).rstrip()
+
+
+def _cell(figure: Figure) -> str:
+    """Median and range of a figure in the median's unit, three digits of the median."""
+    sizes = {" G": 1e9, " M": 1e6, " k": 1e3, "": 1.0}
+    unit, size = (" ms", 1.0) if figure.unit == "ms" else next(u for u in sizes.items() if figure.median >= u[1])
+    numbers = [number / size for number in (figure.median, min(figure.rounds), max(figure.rounds))]
+    digits = 2 if numbers[0] < 10 else 1 if numbers[0] < 100 else 0
+    middle, low, high = (f"{number:.{digits}f}" for number in numbers)
+    return f"{middle}{unit}  {low}-{high}"

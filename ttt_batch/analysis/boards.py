@@ -1,0 +1,138 @@
+"""Boards to choose from: how many positions they have, what they take, and who wins with best play.
+
+What stands here was counted and solved by this program, but for the value of 5x5x5; `measure` does it anew for any
+board that can be enumerated.
+"""
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ttt_batch.base.errors import TttBatchError, UsageError
+from ttt_batch.base.files import shown
+from ttt_batch.base.memory import free_memory
+from ttt_batch.base.outputs import Kind
+from ttt_batch.game.board import Board, parse_board
+from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.solution import solve
+from ttt_batch.game.state_space import Space, check_enumerable, choose_space, most_positions
+from ttt_batch.runs.config import Config, make_config
+from ttt_batch.runs.memory_needs import bytes_needed, check_space
+
+FIRST_WINS, DRAWN, SECOND_WINS = 1, 0, -1
+
+_SOLUTION = Kind(TttBatchError, "solution")
+"""A solution's file, as `outputs` speaks of it."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is known of a board.
+
+    space: how `td` keeps it.  positions: rows of an enumerated board (classes where `space.symmetry`), None where only
+    play tells.  most: positions at most, before symmetry.  moves: edges of all unfinished rows.
+    value: with best play FIRST_WINS, DRAWN or SECOND_WINS; None where it is not known.
+    bytes: what training `td` takes at most; None where that is what it is given.
+    """
+
+    board: Board
+    space: Space
+    positions: int | None
+    most: int
+    moves: int | None
+    value: int | None
+    bytes: int | None
+
+
+KNOWN: dict[str, tuple[int | None, int | None, int | None]] = {
+    "3x3": (5_478, 16_167, DRAWN),
+    "3x3-misere": (5_478, 16_167, DRAWN),
+    "3x4x3": (111_973, 391_062, FIRST_WINS),
+    "3x4x4": (142_231, 588_732, DRAWN),
+    "3x5x3": (573_900, 2_212_810, FIRST_WINS),
+    "3x5x4": (857_514, 4_353_759, DRAWN),
+    "4x4x3": (756_387, 2_940_818, FIRST_WINS),
+    "4x4x3-exact": (801_875, 3_173_855, FIRST_WINS),
+    "4x4x4": (1_217_977, 6_460_008, DRAWN),
+    "4x4x4-misere": (1_217_977, 6_460_008, DRAWN),
+    "4x5x4": (None, None, None),
+    "5x5x4": (None, None, None),
+    "5x5x5": (None, None, DRAWN),
+    "6x6x4": (None, None, None),
+}
+"""Positions, moves and value.  5x5x5 is a draw: the second player can pair the cells so that every line holds a pair
+(Berlekamp, Conway and Guy, "Winning Ways for your Mathematical Plays", 2nd edition, volume 3, chapter 22)."""
+
+
+def known_boards() -> list[Entry]:
+    """Every board of the catalogue."""
+    return [_entry(parse_board(name), *found) for name, found in KNOWN.items()]
+
+
+def measure(board: Board | str, symmetry: str = "auto") -> Entry:
+    """Count a board and solve it, where it can be enumerated; where it cannot, what the catalogue says.
+
+    Raises UsageError for a symmetry that is none, and BoardError for a board that does not fit into memory.
+    """
+    config = make_config(board=board, symmetry=symmetry)
+    board = config.shape
+    if config.grown:
+        known = KNOWN.get(board.name, (None, None, None))
+        return _entry(board, *known, space=Space(True, config.symmetry))
+    check_space(config, free_memory())
+    graph = enumerate_graph(board, False, config.symmetry)
+    value = int(solve(graph)[0])
+    return _entry(board, graph.code.size, graph.child.size, value, space=Space(False, config.symmetry))
+
+
+def check_solution(path: Path, *, overwrite: bool) -> None:
+    """Make sure, before anything is counted, that `path` may be written.  Raises UsageError and TttBatchError."""
+    if path.suffix != ".npz":
+        raise UsageError(f"cannot write a solution into {shown(path)}: it is an .npz file; name one")
+    _SOLUTION.check(path, overwrite=overwrite)
+
+
+def write_solution(board: Board | str, path: Path, symmetry: str = "auto", *, overwrite: bool = False) -> int:
+    """Write every position of a board with its result under best play; return how many they are.
+
+    An `.npz` of `code` (int64), `outcome` (int8: 0 unfinished, 1 first wins, 2 second wins, 3 draw), `ply` (int8) and
+    `value` (int8: 1 first wins, 0 draw, -1 second wins), and whether they are classes: `symmetry` (bool).
+    Raises BoardError where the board cannot be enumerated, UsageError and TttBatchError as `check_solution` does.
+    """
+    config = make_config(board=board, symmetry=symmetry)
+    board = config.shape
+    check_enumerable(board, Space(config.grown, config.symmetry), "a solution")
+    check_space(config, free_memory())
+    check_solution(path, overwrite=overwrite)
+    graph = enumerate_graph(board, False, config.symmetry)
+    content = io.BytesIO()
+    np.savez_compressed(
+        content,
+        code=graph.code,
+        outcome=graph.outcome,
+        ply=graph.ply,
+        value=solve(graph),
+        symmetry=np.array(config.symmetry),
+    )
+    with content.getbuffer() as view:  # ends before its buffer does, also if the disk refuses
+        _SOLUTION.write([path], [view], overwrite=overwrite)
+    return int(graph.code.size)
+
+
+def _entry(
+    board: Board, positions: int | None, moves: int | None, value: int | None, space: Space | None = None
+) -> Entry:
+    space = space or choose_space(board, "auto", prefers=True)
+    needed = None if space.grown else bytes_needed(_config(board, space))
+    return Entry(board, space, positions, most_positions(board), moves, value, needed)
+
+
+def _config(board: Board, space: Space) -> Config:
+    return make_config(board=board.name, symmetry=space.symmetry)
+
+
+def memory_to_use() -> int:
+    """Bytes that a growing board may take unless told otherwise."""
+    return free_memory() // 2

@@ -1,0 +1,277 @@
+"""Everything about one position: what a run's agent makes of it, what is true of it, and its images.
+
+Values are on the learner's own scale and for the player to move, as `Run.value` and `Run.move_values` give them; the
+truth is that of perfect play on both sides, where the board is enumerated.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ttt_batch.base.choices import Ties, check_ties
+from ttt_batch.base.printable import Printable
+from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.game.notation import check_possible, rows_text
+from ttt_batch.game.solution import Truth
+from ttt_batch.runs.run import SEATS, Run
+
+
+@dataclass(frozen=True)
+class Move:
+    """One free cell of a position, for the player to move.
+
+    cell: from 0.  name: as `Board.cell_name` has it.  value: the agent's, nan where never seen.
+    probability: that the agent moves there.
+    visits: updates so far of the entry that `value` stands in; None where they are not counted.
+    truth: of best play after the move, its plies counted from the position before it; None on a growing board.
+    keeps: whether the move keeps the result of best play.  best: whether it also wins as soon or loses as late as can
+    be.  Both None on a growing board.
+    """
+
+    cell: int
+    name: str
+    value: float
+    probability: float
+    visits: int | None
+    truth: Truth | None
+    keeps: bool | None
+    best: bool | None
+
+    def to_dict(self, player: int) -> dict[str, Any]:
+        """Plain values with stable keys; player: who makes the move, 0 or 1, whose result `result` is."""
+        return {
+            "cell": self.cell,
+            "name": self.name,
+            "value": self.value,
+            "probability": self.probability,
+            "visits": self.visits,
+            "result": None if self.truth is None else self.truth.seen_by(player).word,
+            "plies": None if self.truth is None else self.truth.plies,
+            "keeps": self.keeps,
+            "best": self.best,
+        }
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image of a position under the board's symmetries.
+
+    value: as `Shown.value`.  own: whether a row of the table stands for this image as it is; under symmetry one row,
+    that of the lowest code, stands for all.
+    """
+
+    code: int
+    position: Position
+    value: float
+    own: bool
+
+
+@dataclass(frozen=True)
+class Shown(Printable):
+    """A position as a run sees it.
+
+    player: who moves, 0 or 1; None at the end of a game.  outcome: as `Board.outcome` gives it.
+    value: to the player to move, at the end of a game to who would move next; nan where never seen.
+    moves: the free cells, none at the end of a game.
+    forfeits: occupied cells among which the agent also chooses (`minimax-q` alone), each with equal probability.
+    truth: None on a growing board.  keeps: probability that the agent's choice keeps the result of best play; None on
+    a growing board and at the end of a game.
+    line: cells of best play for both from here on, the lowest of equals each time; None on a growing board.
+    images: the distinct ones by code, where they were asked for.
+    learner, worth: the learner's name, and what a win, a draw and a loss are worth to `player` on its scale.
+    ties: which of the moves that its rule may pick the agent plays, see `ties`.
+    """
+
+    board: Board
+    learner: str
+    worth: tuple[float, float, float]
+    position: Position
+    player: int | None
+    outcome: int
+    value: float
+    moves: tuple[Move, ...]
+    forfeits: tuple[int, ...]
+    truth: Truth | None
+    keeps: float | None
+    line: tuple[int, ...] | None
+    images: tuple[Image, ...] | None
+    ties: Ties = "any"
+
+    @property
+    def code(self) -> int:
+        """The position's code."""
+        return self.board.encode(self.position)
+
+    @property
+    def counted(self) -> bool:
+        """Whether visits are counted."""
+        return any(move.visits is not None for move in self.moves)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values with stable keys, as `--json` prints them; players are `first` and `second`, cells from 0."""
+        return {
+            "board": self.board.name,
+            "learner": self.learner,
+            "ties": self.ties,
+            "position": rows_text(self.board, self.position),
+            "code": self.code,
+            "to_move": None if self.player is None else SEATS[self.player],
+            "winner": {FIRST_WINS: SEATS[0], SECOND_WINS: SEATS[1]}.get(self.outcome),
+            "value": self.value,
+            "truth": None
+            if self.truth is None
+            else {"winner": {1: SEATS[0], -1: SEATS[1]}.get(self.truth.result), "plies": self.truth.plies},
+            "moves": [] if self.player is None else [move.to_dict(self.player) for move in self.moves],
+            "forfeits": list(self.forfeits),
+            "keeps": self.keeps,
+            "best": None if self.truth is None else [move.cell for move in self.moves if move.best],
+            "line": None if self.line is None else list(self.line),
+            "images": None
+            if self.images is None
+            else [
+                {
+                    "code": image.code,
+                    "position": rows_text(self.board, image.position),
+                    "value": image.value,
+                    "own_row": image.own,
+                }
+                for image in self.images
+            ],
+        }
+
+    def records(self) -> tuple[list[dict[str, Any]], str]:
+        """Return a row for each free cell; none at the end of a game."""
+        return self.to_dict()["moves"], "cell"
+
+
+def show(run: Run, position: str | int | Position, *, symmetric: bool = False, ties: Ties = "any") -> Shown:
+    """Gather everything about a position, given as `notation.read_position` reads it.
+
+    symmetric: its images, too.  ties: as for `Run.candidates`.
+    Raises BoardError for a position that no game reaches, and UsageError for other ties.  The run does not change.
+    """
+    board = run.board
+    marks = check_possible(run.position(position), board)
+    ties = check_ties(ties)
+    outcome, mover = board.outcome(marks), (board.cells - marks.count(EMPTY)) % 2
+    value = run.value(marks) + 0.0  # which is 0 where it was -0
+    truth, chosen = run.truth(marks), list[int]()
+    moves: tuple[Move, ...] = ()
+    if outcome == UNFINISHED:
+        chosen = run.candidates(marks, ties)
+        moves = _moves(run, marks, mover, chosen, truth)
+    return Shown(
+        board=board,
+        learner=run.config.learner,
+        worth=_worth(run, mover),
+        position=marks,
+        player=mover if outcome == UNFINISHED else None,
+        outcome=outcome,
+        value=value,
+        moves=moves,
+        forfeits=tuple(cell for cell in chosen if marks[cell] != EMPTY),
+        truth=truth,
+        keeps=None if truth is None or not moves else sum(move.probability for move in moves if move.keeps),
+        line=None if truth is None else best_play(run, marks),
+        images=_images(run, marks) if symmetric else None,
+        ties=ties,
+    )
+
+
+def best_play(run: Run, position: Position) -> tuple[int, ...]:
+    """Cells of best play for both players from a position of an enumerated board on, the lowest of equals each time.
+
+    Whoever wins takes the shortest way and whoever loses the longest.  Raises BoardError.
+    """
+    line: list[int] = []
+    while True:
+        best = best_moves(run, position)
+        if not best:
+            return tuple(line)
+        line.append(best[0])
+        position = run.board.after(position, best[0])
+
+
+def best_moves(run: Run, position: Position) -> list[int]:
+    """The best replies on an enumerated board: moves that keep the result, of wins the quickest, of losses the longest.
+
+    None at the end of a game.  Raises BoardError.
+    """
+    truth, after = run.truth(position), run.true_moves(position)
+    if truth is None or not after:
+        return []
+    return [cell for cell, then in after.items() if then.a_ply_earlier == truth]
+
+
+def _moves(run: Run, marks: Position, mover: int, chosen: list[int], truth: Truth | None) -> tuple[Move, ...]:
+    """Every free cell."""
+    after, visits = run.true_moves(marks) or {}, _visits(run, marks, mover)
+    found = []
+    for cell, value in run.move_values(marks).items():
+        then = after[cell].a_ply_earlier if cell in after else None
+        found.append(
+            Move(
+                cell=cell,
+                name=run.board.cell_name(cell),
+                value=value + 0.0,
+                probability=(cell in chosen) / len(chosen),
+                visits=visits.get(cell),
+                truth=then,
+                keeps=None if then is None or truth is None else then.result == truth.result,
+                best=None if then is None else then == truth,
+            )
+        )
+    return tuple(found)
+
+
+def _visits(run: Run, marks: Position, mover: int) -> dict[int, int]:
+    """Updates of the entry behind each free cell's value; none where they are not counted.
+
+    A table of moves counts the moves; a table of positions those after them, if it learns what ends of games are worth.
+    """
+    if not run.visits.size:
+        return {}
+    board, graph, symmetry = run.board, run.graph, run.config.symmetry
+    visits = run.visits.reshape(run.tables[0].shape)
+    free = [cell for cell, mark in enumerate(marks) if mark == EMPTY]
+    if run.learner.fields[run.tables._fields[0]][0] == "E":
+        lowest, image = board.representative(marks, symmetry)
+        row = _row(run, lowest)
+        if row is None:
+            return dict.fromkeys(free, 0)
+        edges = range(int(graph.first_edge[row]), int(graph.first_edge[row + 1]))
+        counted = {image[int(graph.cell[edge])]: int(visits[edge]) for edge in edges}
+        return {cell: counted[cell] for cell in free}
+    counts = visits if visits.ndim == 1 else visits[mover]
+    found = {}
+    for cell in free:
+        after = board.after(marks, cell)
+        if board.outcome(after) == UNFINISHED or run.learner.final_rows:
+            row = _row(run, board.representative(after, symmetry)[0])
+            found[cell] = 0 if row is None else int(counts[row])
+    return found
+
+
+def _row(run: Run, lowest: Position) -> int | None:
+    """The row of a position, of its images that with the lowest code; None where a growing board has none."""
+    rows = np.flatnonzero(run.graph.code == run.board.encode(lowest))
+    return int(rows[0]) if rows.size else None
+
+
+def _worth(run: Run, player: int) -> tuple[float, float, float]:
+    """What a win, a draw and a loss are worth to a player."""
+    win, loss = (FIRST_WINS, SECOND_WINS) if player == 0 else (SECOND_WINS, FIRST_WINS)
+    worth = run.worth[player] + 0.0
+    return float(worth[win]), float(worth[DRAW]), float(worth[loss])
+
+
+def _images(run: Run, marks: Position) -> tuple[Image, ...]:
+    """The distinct images by code."""
+    board = run.board
+    lowest = board.encode(board.representative(marks)[0])
+    positions = {tuple(marks[cell] for cell in image) for image in board.symmetries}
+    return tuple(
+        Image(code, image, run.value(image) + 0.0, not run.config.symmetry or code == lowest)
+        for code, image in sorted((board.encode(position), position) for position in positions)
+    )

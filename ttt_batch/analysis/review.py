@@ -1,0 +1,91 @@
+"""What moves are truly worth to who makes them, and the review of a game: which moves gave something away.
+
+A move gives something away where the result of best play is worse for its mover afterwards than it was before: a won
+position becomes a draw or a loss, or a draw a loss.  Winning later than possible, or losing sooner, does not count.
+"""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from ttt_batch.game.board import EMPTY, MARKS, Board, Position
+from ttt_batch.game.history import Game
+from ttt_batch.game.solution import WORDS, Prospect, Truth
+
+__all__ = ["Knowing", "Prospect", "Slip", "prospects", "review", "review_text"]
+
+
+class Knowing(Protocol):
+    """What knows the truth behind moves: a run, for one."""
+
+    def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
+        """By free cell the result of best play after the move there; None if unknown."""
+
+
+class Slip(NamedTuple):
+    """A move that gave something away.
+
+    ply: its number from 0.  player: who made it, 0 the first or 1 the second.  cell: where.
+    before: what its mover had with best play, 1 a win or 0 a draw.  after: what the move led to.
+    better: every cell that would have kept it, with what it leads to, the quickest first.
+    """
+
+    ply: int
+    player: int
+    cell: int
+    before: int
+    after: Prospect
+    better: tuple[tuple[int, Prospect], ...]
+
+
+def prospects(knowing: Knowing, position: Position) -> dict[int, Prospect] | None:
+    """What each free cell leads to for the player to move, that move counted; None if unknown.
+
+    Empty for a final position.  Raises BoardError for a position that no game reaches.
+    """
+    truths = knowing.true_moves(position)
+    if truths is None:
+        return None
+    player = (len(position) - position.count(EMPTY)) % 2
+    return {cell: truth.a_ply_earlier.seen_by(player) for cell, truth in sorted(truths.items())}
+
+
+def review(knowing: Knowing, game: Game) -> list[Slip] | None:
+    """The moves of a game, finished or not, that gave something away, in order; None if unknown.
+
+    A move to an occupied cell loses at once.
+    """
+    slips = []
+    for ply, cell in enumerate(game.moves):
+        found = prospects(knowing, Game(game.board, game.moves[:ply]).position)
+        if found is None:
+            return None
+        best = max(prospect.result for prospect in found.values())
+        after = found.get(cell, Prospect(-1, 1))
+        if after.result < best:
+            better = [(other, prospect) for other, prospect in found.items() if prospect.result == best]
+            better.sort(key=lambda choice: (choice[1].plies, choice[0]))
+            slips.append(Slip(ply, ply % 2, cell, best, after, tuple(better)))
+    return slips
+
+
+def review_text(
+    slips: Sequence[Slip] | None, board: Board, names: tuple[str, str] = ("X", "O"), width: int = 40
+) -> list[str]:
+    """A review in lines of at most `width` columns; `names` are the players', first and second."""
+    if slips is None:
+        return textwrap.wrap(f"No review: {board.name} has too many positions to solve.", width)
+    if not slips:
+        return ["No move gave anything away."]
+    lines = ["What was given away:"]
+    for slip in slips:
+        who = f"{slip.ply + 1}. {MARKS[1 + slip.player]} {board.cell_name(slip.cell)} ({names[slip.player]})"
+        lines += textwrap.wrap(f"{who}: {WORDS[slip.before]} -> {slip.after}", width, subsequent_indent="   ")
+        kept: dict[str, list[str]] = {}
+        for cell, prospect in slip.better:
+            kept.setdefault(str(prospect), []).append(board.cell_name(cell))
+        better = "; ".join(f"{' '.join(cells)} ({result})" for result, cells in kept.items())
+        lines += textwrap.wrap(
+            f"better: {better}", width, initial_indent="   ", subsequent_indent="     ", break_on_hyphens=False
+        )
+    return lines

@@ -1,0 +1,225 @@
+"""Tournaments, all against all in both seats, and series of games between two agents."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ttt_batch.analysis.matches import CONFIDENCE, DEVIATIONS, MAX_GAMES, Tally
+from ttt_batch.analysis.meetings import Meeting, Shares, make_field
+from ttt_batch.base.choices import Ties
+from ttt_batch.base.errors import BoardError, UsageError
+from ttt_batch.base.printable import Printable
+from ttt_batch.base.quantities import Number, any_seed, whole
+from ttt_batch.game.solution import RESULTS
+from ttt_batch.runs.run import Run
+
+GAMES = 1_000
+"""Games of a meeting that has to be sampled, unless told otherwise."""
+
+
+def _games(games: Number) -> int:
+    """A number of games.  Raises UsageError."""
+    return whole("games", games, 1, MAX_GAMES)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a run stands in a tournament, over its meetings with all others in both seats.
+
+    run: its number, from 0.  place: from 1; runs of equal points share one.
+    points: sum over the meetings of its points a game, a win 1 and a draw one half.
+    margin: half the width of the 95 % interval of `points`, by a normal approximation, which takes some dozens of games
+    a meeting (see `Meeting.variance`); 0 where results are exact and nowhere else.
+    first, second: points as first and as second player.  shares: of its games won, drawn and lost in all.
+    """
+
+    run: int
+    place: int
+    points: float
+    margin: float
+    first: float
+    second: float
+    shares: Shares
+
+
+@dataclass(frozen=True)
+class Tournament(Printable):
+    """All against all in both seats.
+
+    meetings: `[first][second]`, every run also against itself, which counts for no points.
+    exact: whether the results are exact.  games: played in each meeting where they are not, with this seed.
+    standings: best first, runs of equal points in the order given.
+    ties: how all of them play, as for `Run.candidates`.
+    """
+
+    board: str
+    names: tuple[str, ...]
+    meetings: tuple[tuple[Meeting, ...], ...]
+    exact: bool
+    games: int | None
+    seed: int
+    standings: tuple[Standing, ...]
+    ties: Ties = "any"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values with stable keys, as `--json` prints them; `run` counts from 0 in the order given."""
+        return {
+            "board": self.board,
+            "runs": list(self.names),
+            "ties": self.ties,
+            "exact": self.exact,
+            "games": self.games,
+            "seed": None if self.exact else self.seed,
+            "confidence": None if self.exact else CONFIDENCE,
+            "standings": [
+                {
+                    "place": one.place,
+                    "run": one.run,
+                    "name": self.names[one.run],
+                    "points": one.points,
+                    "margin": one.margin,
+                    "as_first": one.first,
+                    "as_second": one.second,
+                    **dict(zip(RESULTS, one.shares, strict=True)),
+                }
+                for one in self.standings
+            ],
+            "meetings": [meeting.to_dict(self.names) for row in self.meetings for meeting in row],
+        }
+
+    def records(self) -> tuple[list[dict[str, Any]], str]:
+        """Return a row for each standing, best first."""
+        return self.to_dict()["standings"], "place"
+
+
+def tournament(
+    runs: Sequence[Run], names: Sequence[str], *, games: Number | None = None, seed: Number = 0, ties: Ties = "any"
+) -> Tournament:
+    """Let every run meet every run in both seats, itself included.
+
+    games: played in each meeting, 1 to 10**9.  If not given, results are exact on enumerated boards, and GAMES are
+    played elsewhere.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.
+
+    Raises UsageError for fewer than two runs, BoardError for runs of different boards, and without `games` for runs of
+    which only some take all images of a position for one.
+    """
+    if len(runs) < 2:
+        raise UsageError("a tournament takes two runs or more; evaluate judges one alone")
+    field, seed = make_field(runs, names, ties), any_seed(seed)
+    if games is not None:
+        games = _games(games)
+    elif not field.exact:
+        if runs[0].grown is None:
+            other = [run.config.symmetry == runs[0].config.symmetry for run in runs].index(False)
+            raise BoardError(
+                f"{names[0]} and {names[other]} differ in symmetry, so there is no exact result; choose runs of one "
+                "symmetry, or a number of games to play"
+            )
+        games = GAMES
+    n = len(runs)
+    meetings = tuple(tuple(field.meet(i, j, games, seed) for j in range(n)) for i in range(n))
+    return Tournament(
+        runs[0].board.name, tuple(names), meetings, games is None, games, seed, _standings(meetings), ties
+    )
+
+
+def _standings(meetings: Sequence[Sequence[Meeting]]) -> tuple[Standing, ...]:
+    """Points and places, best first."""
+    runs = range(len(meetings))
+    as_first = [[meetings[run][j] for j in runs if j != run] for run in runs]
+    as_second = [[meetings[j][run] for j in runs if j != run] for run in runs]
+    first = [sum(meeting.score for meeting in as_first[run]) for run in runs]
+    second = [sum(1 - meeting.score for meeting in as_second[run]) for run in runs]
+    # Points are sums of rounded shares: what differs by less than that is equal.
+    points = [round(first[run] + second[run], 9) for run in runs]
+    found = []
+    for run in sorted(runs, key=lambda run: -points[run]):
+        both = [*(meeting.shares for meeting in as_first[run]), *(meeting.shares[::-1] for meeting in as_second[run])]
+        won, drawn, lost = (sum(shares) / len(both) for shares in zip(*both, strict=True))
+        place = 1 + sum(other > points[run] for other in points)
+        margin = DEVIATIONS * math.sqrt(sum(meeting.variance for meeting in as_first[run] + as_second[run]))
+        found.append(Standing(run, place, points[run], margin, first[run], second[run], (won, drawn, lost)))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Series(Printable):
+    """Games played between two agents that take turns to move first, or of one against itself.
+
+    names: the two.  games: played in all, every other one with the second of them moving first.
+    meetings: those in which the first of them moves first, then the others; one alone against itself.
+    ties: how both play, as for `Run.candidates`.
+    """
+
+    board: str
+    names: tuple[str, str]
+    games: int
+    seed: int
+    meetings: tuple[Meeting, ...]
+    ties: Ties = "any"
+
+    @property
+    def itself(self) -> bool:
+        """Whether one agent plays itself."""
+        return all(meeting.first == meeting.second for meeting in self.meetings)
+
+    @property
+    def total(self) -> Tally:
+        """All games as the first of the two sees them; of one against itself as whoever moves first."""
+        won, drawn, lost = 0, 0, 0
+        for meeting in self.meetings:
+            if meeting.tally is not None:
+                sides = meeting.tally.win, meeting.tally.loss
+                won, lost = (n + m for n, m in zip((won, lost), sides[:: -1 if meeting.first else 1], strict=True))
+                drawn += meeting.tally.draw
+        return Tally(won, drawn, lost)
+
+    @property
+    def expected(self) -> Shares | None:
+        """The exact shares of `total`; None where they are not known."""
+        shares = [0.0, 0.0, 0.0]
+        for meeting in self.meetings:
+            if meeting.exact is None or meeting.tally is None:
+                return None
+            for result, share in enumerate(meeting.exact[:: -1 if meeting.first else 1]):
+                shares[result] += share * meeting.tally.games / self.games
+        return shares[0], shares[1], shares[2]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values with stable keys, as `--json` prints them; a meeting's shares are those of its `first`."""
+        return {
+            "board": self.board,
+            "runs": list(self.names),
+            "ties": self.ties,
+            "games": self.games,
+            "seed": self.seed,
+            "confidence": CONFIDENCE,
+            "meetings": [meeting.to_dict(self.names) for meeting in self.meetings],
+            "total": {
+                "of": self.names[0],
+                "sampled": self.total.to_dict(),
+                "exact": None if self.expected is None else dict(zip(RESULTS, self.expected, strict=True)),
+            },
+        }
+
+    def records(self) -> tuple[list[dict[str, Any]], str]:
+        """Return a row for each meeting."""
+        return self.to_dict()["meetings"], "first"
+
+
+def series(
+    first_run: Run, second_run: Run, names: Sequence[str], *, games: Number, seed: Number = 0, ties: Ties = "any"
+) -> Series:
+    """Play games between two agents, the first of them moving first in every other game, beginning with the first.
+
+    Of a run against itself all games are one meeting.  Beside the sample stands what is expected exactly, where the
+    board is enumerated and both runs keep it alike.
+    games: 1 to 10**9.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.
+    Raises UsageError, and BoardError for runs of different boards.
+    """
+    field, games, seed = make_field([first_run, second_run], names, ties), _games(games), any_seed(seed)
+    itself = first_run is second_run
+    seats = [(0, 0, games)] if itself else [(0, 1, (games + 1) // 2), (1, 0, games // 2)]
+    meetings = tuple(field.meet(one, other, number, seed) for one, other, number in seats if number)
+    return Series(first_run.board.name, (names[0], names[1]), games, seed, meetings, ties)

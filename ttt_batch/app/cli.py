@@ -1,0 +1,63 @@
+"""The command line: every command by its name, in the order in which `--help` lists them."""
+
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from ttt_batch.app.commands import catalogues, files, judge, machine, pictures, play, train
+from ttt_batch.app.commands.usage import Command, Program
+
+app = typer.Typer(
+    cls=Program,
+    help="Batch simulator and tabular self-play laboratory for tic-tac-toe and small m,n,k boards.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from ttt_batch.base.console import put
+        from ttt_batch.base.version import VERSION
+
+        put(f"ttt-batch {VERSION}", sys.stdout)
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    pass
+
+
+COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
+    "train": (train.train, "Train a learner by self-play and prove how good it is."),
+    "evaluate": (judge.evaluate, "Judge a run: results per seat, and how to beat it."),
+    "play": (play.play, "Play against an agent in the terminal."),
+    "watch": (play.watch, "Watch two agents play, or count many of their games."),
+    "plot": (pictures.plot, "Draw how agents learnt, into a picture or on the terminal."),
+    "show": (judge.show, "Say everything about a position: values, truth, best replies."),
+    "tournament": (judge.tournament, "Play agents against each other, all pairs in both seats."),
+    "learners": (catalogues.learners, "List the learners, or describe one."),
+    "boards": (catalogues.boards, "List boards, or count and solve one."),
+    "compare": (judge.compare, "Say where the tables of two runs differ."),
+    "learn-from": (train.learn_from, "Learn from games written down."),
+    "export": (files.export_, "Write a run's table in another program's format."),
+    "import": (files.import_, "Read another program's table into a run file."),
+    "info": (files.info, "Say what a run file holds."),
+    "check": (files.check, "Look for everything that is wrong with a run file."),
+    "warmup": (machine.warmup, "Compile everything once."),
+    "bench": (machine.bench, "Measure what this machine can do."),
+}
+"""Each command with its line in `--help`; a terminal of 80 columns shows 64 characters of it."""
+
+for name, (command, line) in COMMANDS.items():
+    app.command(name, cls=Command, short_help=line)(command)

@@ -1,0 +1,209 @@
+"""Run files and tables of other programs: `info`, `check`, `export`, `import`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ttt_batch.app.commands import completion
+from ttt_batch.app.commands.completion import BOARDS, LEARNERS, SEATS, offering
+from ttt_batch.app.commands.shared import (
+    DrawWorth,
+    Json,
+    Overwrite,
+    Quiet,
+    RunPath,
+    Trust,
+    answer,
+    command_line,
+    found,
+    in_new_files,
+    load_run,
+    player_named,
+    run_name,
+    say,
+    working,
+)
+
+
+def info(
+    path: Annotated[
+        Path | None, typer.Argument(metavar="RUN", help="A run file, unless --format is given.", callback=found)
+    ] = None,
+    form: Annotated[bool, typer.Option("--format", help="Explain the format of run files instead.")] = False,
+    trust: Trust = False,
+    json: Json = False,
+) -> None:
+    """Say what a run file holds."""
+    from ttt_batch.base.errors import UsageError
+
+    if form:
+        from ttt_batch.runs.runfile import format_documentation, format_information
+
+        if path is not None:
+            raise UsageError("--format explains every run file; leave the name of one out")
+        answer(json, format_information, lambda: format_documentation().rstrip())
+        return
+    if path is None:
+        raise UsageError("name a run file, or ask for --format")
+    from ttt_batch.app.reports.information import information_text, run_information
+
+    run = load_run(path, trust)
+    information = run_information(run, str(path))
+    answer(json, lambda: information, lambda: information_text(information, run))
+
+
+def check(path: RunPath, trust: Trust = False, quiet: Quiet = False, json: Json = False) -> None:
+    """Look for everything that is wrong with a run file: status 0 where nothing is, 1 where something is."""
+    from ttt_batch.runs.verify import check_run
+
+    with working(quiet=quiet):
+        findings, notes = check_run(path, trust=trust)
+    say(path, notes)
+    answer(
+        json,
+        lambda: {"file": str(path), "findings": findings},
+        lambda: "\n".join(findings) if findings else f"{run_name(path)}: nothing is wrong with it",
+    )
+    if findings:
+        raise typer.Exit(1)
+
+
+def export_(
+    path: RunPath,
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMAT",
+            help="html, a page to play on; or csv, raw, pickle, pickle-text, npz, json, parquet.",
+            autocompletion=offering(*completion.FORMATS),
+        ),
+    ],
+    out: Annotated[
+        list[Path] | None,
+        typer.Option("--out", "-o", metavar="FILE", help="File to write; two for two players; new names if not given."),
+    ] = None,
+    player: Annotated[
+        str | None,
+        typer.Option(
+            metavar="first|second",
+            help="With one file: the player whose values it holds.",
+            autocompletion=offering(*SEATS),
+        ),
+    ] = None,
+    ties: Annotated[
+        str | None,
+        typer.Option(
+            metavar="soonest|any",
+            help="How the agent plays on a page, as for play.  [default: soonest]",
+            autocompletion=offering(*completion.TIES),
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
+    trust: Trust = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Write a run's table in another program's format, or as a page that plays in any browser."""
+    from ttt_batch.base.choices import check_ties, choose
+    from ttt_batch.base.errors import UsageError
+    from ttt_batch.base.outputs import check_distinct
+    from ttt_batch.runs.exchange import export_run
+    from ttt_batch.runs.formats import FORMATS
+
+    to, seat = choose("format", to, ("html", *FORMATS)), player_named(player)
+    if to == "html" and (len(out or "1") != 1 or seat is not None):
+        raise UsageError("a page is one file for both players; give one --out FILE and no --player")
+    if to != "html" and ties is not None:
+        raise UsageError(f"--ties {ties} is for a page to play on; {to} holds the table as it is: leave it out")
+    rule = check_ties("soonest" if ties is None else ties)
+    check_distinct([("--out", file) for file in out or []], [("RUN", path)])
+    with working(quiet=quiet):
+        run = load_run(path, trust)
+
+        def work(paths: list[Path]) -> list[Path]:
+            if to != "html":
+                return export_run(run, to, paths, player=seat, overwrite=overwrite)
+            from ttt_batch.app.web import export_page
+
+            return [export_page(run, paths[0], ties=rule, overwrite=overwrite)]
+
+        files = in_new_files(out or [], _new_names(path, to, seat), work)
+    answer(json, lambda: {"files": [str(written) for written in files]}, lambda: _written(files), saved=files[0])
+
+
+def import_(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The table; one or two files, a player each.")],
+    learner: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="The learner whose table it is.", autocompletion=offering(*LEARNERS)),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Run file to write.")],
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="csv, raw, pickle, pickle-text, npz, json or parquet, if the name does not tell.",
+            autocompletion=offering(*completion.FORMATS[1:]),
+        ),
+    ] = None,
+    player: Annotated[
+        str | None,
+        typer.Option(
+            metavar="first|second",
+            help="With one file: the player whose values it holds.",
+            autocompletion=offering(*SEATS),
+        ),
+    ] = None,
+    board: Annotated[
+        str,
+        typer.Option(metavar="BOARD", help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.", autocompletion=offering(*BOARDS)),
+    ] = "3x3",
+    draw_worth: DrawWorth = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Read another program's table into a run file."""
+    from ttt_batch.app.reports.training import training_summary, verdict_text
+    from ttt_batch.base.outputs import check_distinct
+    from ttt_batch.runs.exchange import import_tables
+    from ttt_batch.runs.runfile import check_target
+
+    check_distinct([("--out", out)], [("FILE", file) for file in files])
+    check_target(out, overwrite=overwrite)
+    with working(quiet=quiet):
+        run = import_tables(
+            files,
+            learner,
+            form=form,
+            board=board,
+            player=player_named(player),
+            command=command_line(),
+            draw_worth=draw_worth,
+        )
+    run.save(out, overwrite=overwrite)
+    judged = " (--ties any)" if run.grown is None else ""
+    answer(
+        json,
+        lambda: training_summary(run, str(out)),
+        lambda: f"saved {run_name(out)}: {run.config.learner} on {run.config.board}, {verdict_text(run)}{judged}",
+        saved=out,
+    )
+
+
+def _new_names(path: Path, to: str, player: str | None) -> list[str]:
+    """New names for the files of a table: after its run, and a player each if there are two."""
+    from ttt_batch.runs.formats import format_named
+
+    if to == "html":
+        return [f"{path.stem}.html"]
+    form = format_named(to)
+    if not form.per_player:
+        return [f"{path.stem}{form.suffix}"]
+    return [f"{path.stem}-{seat}{form.suffix}" for seat in ([player] if player else SEATS)]
+
+
+def _written(files: list[Path]) -> str:
+    return "\n".join(f"wrote {run_name(path)}" for path in files)

@@ -1,0 +1,201 @@
+"""Judging agents: `evaluate`, `compare`, `show` and `tournament`."""
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ttt_batch.app.commands import completion
+from ttt_batch.app.commands.completion import offering
+from ttt_batch.app.commands.shared import (
+    Json,
+    Quiet,
+    RunPath,
+    TiesRule,
+    Trust,
+    all_found,
+    answer,
+    found,
+    load_run,
+    run_name,
+    working,
+)
+
+if TYPE_CHECKING:
+    from ttt_batch.runs.run import Run
+
+NAMED = 10
+"""Files that a tournament leaves out are named up to so many."""
+
+
+def evaluate(
+    path: RunPath,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="random|one-ply|two-ply|optimal|self|RUN2",
+            help="The opponent; a run file for another agent.  On boards too large to enumerate one of the first "
+            "three.  [default: random; all three on such boards]",
+            autocompletion=offering(*completion.OPPONENTS),
+        ),
+    ] = None,
+    games: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Games a match, on boards too large to enumerate only.  [default: 10k]"),
+    ] = None,
+    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of these games.  [default: 0]")] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Positions to search per seat for a way to beat it, on such boards only.  [default: 2M]",
+        ),
+    ] = None,
+    ties: TiesRule = "any",
+    trust: Trust = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Judge a run, exactly unless its board is too large: results per seat, whether it can be beaten, and if so how."""
+    from ttt_batch.analysis.matches import GrownEvaluation
+    from ttt_batch.app import api
+    from ttt_batch.app.reports.evaluation import evaluation_text, grown_evaluation_text
+    from ttt_batch.base.choices import check_ties
+    from ttt_batch.runs.lookup import name_or_run
+
+    rule, run = check_ties(ties), load_run(path, trust)
+    opponent: str | Run | None = against
+    if against is not None and run.grown is None:
+        found = name_or_run("opponent", against, completion.OPPONENTS)
+        opponent = load_run(found, trust) if isinstance(found, Path) else found
+    with working(quiet=quiet):
+        result = api.evaluate(run, opponent, games=games, seed=seed, budget=budget, ties=rule)
+    name = run_name(path)
+    if isinstance(result, GrownEvaluation):
+        answer(json, result.to_dict, lambda: grown_evaluation_text(result, name))
+    else:
+        answer(json, result.to_dict, lambda: evaluation_text(result, name))
+
+
+def compare(
+    path: RunPath,
+    other: Annotated[Path, typer.Argument(metavar="RUN2", help="Another one.", callback=found)],
+    trust: Trust = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Say where two runs' tables and policies differ."""
+    from ttt_batch.analysis.compare import compare_runs
+    from ttt_batch.app.reports.comparison import comparison_text
+
+    with working(quiet=quiet):
+        run = load_run(path, trust)
+        differences = compare_runs(run, load_run(other, trust))
+    answer(json, lambda: differences, lambda: comparison_text(differences, run_name(path), run_name(other), run.board))
+
+
+def show(
+    path: RunPath,
+    position: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[POSITION]",
+            help="A position: rows (X.O/.X./...), moves (5 1 9 or b2 a1 c3), or a code; the empty board if not given.",
+        ),
+    ] = None,
+    symmetric: Annotated[
+        bool, typer.Option("--symmetric", help="Its images under the board's rotations and reflections, too.")
+    ] = False,
+    ties: TiesRule = "any",
+    trust: Trust = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Say everything about a position: its value, each move's value and visits, the truth, the best replies."""
+    from ttt_batch.analysis.position import show as look_up
+    from ttt_batch.app.reports.position import show_text
+    from ttt_batch.base.choices import check_ties
+
+    rule = check_ties(ties)
+    with working(quiet=quiet):
+        asked = " ".join(position or []).strip() or 0
+        shown = look_up(load_run(path, trust), asked, symmetric=symmetric, ties=rule)
+    answer(json, shown.to_dict, lambda: show_text(shown, run_name(path)))
+
+
+def tournament(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Two run files of one board, or more.", callback=all_found),
+    ],
+    games: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Play N games a meeting.  [default: exact results; 1000 on boards too large to enumerate]",
+        ),
+    ] = None,
+    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of these games.  [default: 0]")] = None,
+    ties: TiesRule = "any",
+    trust: Trust = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Play agents against each other, all pairs in both seats; exact unless the board is too large to enumerate.
+
+    Files that cannot be opened and runs of another board than most are named and left out, and the others play if they
+    are two or more; the status is 1 then.
+    """
+    from ttt_batch.analysis.tournament import tournament as hold
+    from ttt_batch.app.reports.tournament import tournament_text
+    from ttt_batch.base.choices import check_ties
+    from ttt_batch.base.errors import UsageError
+
+    rule = check_ties(ties)
+    with working(quiet=quiet):
+        runs, names = _openable(paths, trust)
+        if seed is not None and games is None and runs[0].grown is None:
+            raise UsageError(f"--seed {seed} is for games that are played; results here are exact: leave it out")
+        result = hold(runs, names, games=games, seed=0 if seed is None else seed, ties=rule)
+    answer(json, result.to_dict, lambda: tournament_text(result))
+    if len(runs) < len(paths):
+        raise typer.Exit(1)
+
+
+def _openable(paths: list[Path], trust: bool) -> tuple[list["Run"], list[str]]:
+    """The runs of one board that can be opened, and what they are called; others are named on standard error.
+
+    That is the board of most of them, of the first where several are as many; all runs if no two are of one board.
+    Raises RunFileError if fewer than two of several can be opened.
+    """
+    from ttt_batch.base.errors import RunFileError
+
+    entries: list[tuple[Run, str]] = []
+    left_out: list[str] = []
+    for path in paths:
+        try:
+            entries.append((load_run(path, trust), run_name(path)))
+        except RunFileError as error:
+            left_out.append(str(error))
+    if len(entries) < min(2, len(paths)):
+        _name_left_out(left_out)
+        raise RunFileError(f"{len(entries)} of {len(paths)} files can be opened; a tournament takes two runs or more")
+    board, most = Counter(run.board.name for run, _ in entries).most_common(1)[0]
+    if most > 1:
+        others = [(run, name) for run, name in entries if run.board.name != board]
+        left_out += [f"{name} plays {run.board.name}, most runs {board}" for run, name in others]
+        entries = [(run, name) for run, name in entries if run.board.name == board]
+    _name_left_out(left_out)
+    return [run for run, _ in entries], [name for _, name in entries]
+
+
+def _name_left_out(reasons: list[str]) -> None:
+    """Say which files do not take part and why, the first of them one by one."""
+    from ttt_batch.base.console import tell
+    from ttt_batch.base.wording import counted
+
+    for reason in reasons[:NAMED]:
+        tell(f"ttt-batch: left out: {reason}")
+    if len(reasons) > NAMED:
+        tell(f"ttt-batch: left out: {counted(len(reasons) - NAMED, 'more file')}")

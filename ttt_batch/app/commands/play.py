@@ -1,0 +1,225 @@
+"""Agents at play: `play` against a person, `watch` each other."""
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ttt_batch.app.commands.completion import SEATS, offering
+from ttt_batch.app.commands.shared import (
+    Json,
+    Quiet,
+    RunPath,
+    TiesRule,
+    Trust,
+    answer,
+    command_line,
+    first_given,
+    found,
+    load_run,
+    run_name,
+    said_later,
+    working,
+)
+
+if TYPE_CHECKING:
+    from ttt_batch.app.progress import Reporter
+    from ttt_batch.runs.run import Run
+
+Level = Annotated[
+    str | None,
+    typer.Option(
+        metavar="70%",
+        help="Strength: this share of moves is the agent's best, the others are drawn by softmax over its values.  "
+        "[default: 1]",
+    ),
+]
+Epsilon = Annotated[str | None, typer.Option(metavar="5%", help="Share of moves to any free cell.  [default: 0]")]
+
+
+def play(
+    path: Annotated[
+        Path | None,
+        typer.Argument(metavar="[RUN]", help="A run file; the newest in this folder if not given.", callback=found),
+    ] = None,
+    seat: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="first|second|alternate",
+            help="Your seat; first, also X, moves first.",
+            autocompletion=offering(*SEATS, "alternate"),
+        ),
+    ] = "first",
+    level: Level = None,
+    epsilon: Epsilon = None,
+    ties: TiesRule = "soonest",
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Prompts and lines also on a terminal that could show a screen.")
+    ] = False,
+    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of the agent's choices.")] = None,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="The run learns from every finished game, and is saved after each.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="With --learn: a new run file for that; RUN stays as it is."),
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option(metavar="GAMES", help="Append finished games to a text file, for learn-from.")
+    ] = None,
+    trust: Trust = False,
+    quiet: Quiet = False,
+) -> None:
+    """Play against an agent in the terminal; after each game it says which moves gave something away.
+
+    With --ties soonest the agent may leave a line in which evaluate, whose ties are any, beats it.
+    """
+    from ttt_batch.base.choices import check_ties, choose_person
+    from ttt_batch.base.console import tell
+    from ttt_batch.base.errors import RunFileError, UsageError
+    from ttt_batch.base.files import is_there
+    from ttt_batch.base.outputs import check_distinct
+    from ttt_batch.base.quantities import any_seed
+
+    person, rule = choose_person(seat), check_ties(ties)
+    if out is not None and not learn:
+        raise UsageError("--out is for what a run learns; give it with --learn")
+    if out is not None and is_there(out):
+        raise RunFileError(f"{run_name(out)} exists, and play replaces no other run; choose another file")
+    doing = _reading(path)
+    with said_later() as later, working(quiet=quiet, doing=doing, keys=not plain and _at_a_terminal()) as report:
+        from ttt_batch.app import terminal
+        from ttt_batch.runs.runfile import check_target, find_newest_run
+
+        if out is not None:
+            check_target(out, overwrite=False)
+        elif learn and path is None:
+            path = find_newest_run(Path())
+            if path is None:
+                raise UsageError(
+                    "no run file here that could learn; train one first, or name a file for one with --out"
+                )
+            report.clear()
+            tell(f"teaching {run_name(path)}, the newest run here")
+        written = [("--out", out), ("--record", record)]
+        check_distinct([(name, file) for name, file in written if file], [] if path is None else [("RUN", path)])
+        agent = _agent(path, trust, report)
+        report.clear()
+        keeper = pupil = None
+        if record is not None or learn:
+            from ttt_batch.training.lessons import GameRecord, Lessons
+
+            keeper = None if record is None else GameRecord(record)
+            if learn:
+                pupil = Lessons(agent, out or path, overwrite=out is None, command=command_line(), warn=later.append)
+            if learn and out is None and agent.config.engine != "given":
+                tell(
+                    "ttt-batch: after an update this is a run of given games, which train --resume does not go on "
+                    "with; --out FILE leaves RUN as it is"
+                )
+        terminal.play(
+            pupil or agent,
+            person=person,
+            stdin=sys.stdin,
+            stdout=sys.stdout,
+            seed=time.time_ns() if seed is None else any_seed(seed),
+            pupil=pupil,
+            record=keeper,
+            level=1.0 if level is None else level,
+            epsilon=0.0 if epsilon is None else epsilon,
+            ties=rule,
+            plain=plain,
+        )
+
+
+def watch(
+    path: RunPath,
+    other: Annotated[
+        Path | None,
+        typer.Argument(metavar="[RUN2]", help="The second player; RUN itself if not given.", callback=found),
+    ] = None,
+    games: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Play so many games and count: a table beside what is expected exactly."),
+    ] = None,
+    pace: Annotated[
+        str | None, typer.Option(metavar="SECONDS", help="Seconds a move.  [default: 1 on a terminal, 0 elsewhere]")
+    ] = None,
+    level: Level = None,
+    epsilon: Epsilon = None,
+    ties: TiesRule = "any",
+    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of the games.  [default: 0]")] = None,
+    trust: Trust = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Watch two agents play a game move by move, or count the results of many."""
+    from ttt_batch.base.choices import check_ties
+    from ttt_batch.base.errors import UsageError
+
+    rule = check_ties(ties)
+    if json and games is None:
+        raise UsageError("--json is for results; give it with --games N")
+    if games is not None:
+        given = {"--pace": pace is not None, "--level": level is not None, "--epsilon": epsilon is not None}
+        if extra := first_given(given):
+            raise UsageError(f"{extra} is for a game to watch; leave it out, or leave --games {games} out")
+    with working(quiet=quiet, doing=_reading(path), keys=games is None and _at_a_terminal()) as report:
+        first = load_run(path, trust, report)
+        second = first if other is None else load_run(other, trust, report)
+        report.clear()
+        names = (run_name(path), run_name(other or path))
+        if games is None:
+            from ttt_batch.app.watching import watch as show
+
+            show(
+                first,
+                second,
+                names=names,
+                stdin=sys.stdin,
+                stdout=sys.stdout,
+                pace=pace,
+                seed=0 if seed is None else seed,
+                level=1.0 if level is None else level,
+                epsilon=0.0 if epsilon is None else epsilon,
+                ties=rule,
+            )
+            return
+        from ttt_batch.analysis.tournament import series
+        from ttt_batch.app.reports.tournament import series_text
+
+        counted = series(first, second, names, games=games, seed=0 if seed is None else seed, ties=rule)
+    answer(json, counted.to_dict, lambda: series_text(counted))
+
+
+def _at_a_terminal() -> bool:
+    """Whether a person types and sees what is shown."""
+    from ttt_batch.base.console import is_live
+
+    return is_live(sys.stdin) and is_live(sys.stdout)
+
+
+def _reading(path: Path | None) -> str:
+    """What is done first."""
+    return "looking for the newest run here" if path is None else f"reading {run_name(path)}"
+
+
+def _agent(path: Path | None, trust: bool, report: "Reporter") -> "Run":
+    """The run to play against: the one named, else the newest here, else one trained on the spot."""
+    from ttt_batch.base.console import tell
+    from ttt_batch.runs.runfile import find_newest_run
+
+    newest = path if path is not None else find_newest_run(Path())
+    if path is None:
+        report.clear()
+    if newest is None:
+        from ttt_batch.training.train import train as train_run
+
+        tell("no run file here: training td on 3x3 for 100,000 games first")
+        return train_run(100_000)
+    if path is None:
+        tell(f"playing {run_name(newest)}, the newest run here")
+    return load_run(newest, trust, report)

@@ -1,0 +1,80 @@
+"""Ctrl-C, SIGTERM and SIGHUP: the first asks to stop, the second stops."""
+
+import _thread
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+
+class Interrupt:
+    """Turns the first Ctrl-C, SIGTERM or SIGHUP into a request to stop after the batch at hand.
+
+    A second one, or one before any batch was learnt (kernels being compiled), stops at once.  An exception that arises
+    while LLVM calls back, or something is finalised, is printed and dropped by Python; so the signal is sent again
+    until it gets through.  Once left after one of them, all are ignored for good: what remains is to say how it ended,
+    and in one of twenty tries a further one killed the process before that was said.
+    message: what is said in the end, or what gives it then.
+
+    Raises InterruptedTraining on leaving where one of them came and ended what was done.  Where Ctrl-C is a way to
+    leave (a game, a curve) and was taken as such, all is well; SIGTERM and SIGHUP are no person's way to leave.
+    """
+
+    def __init__(self, message: str | Callable[[], str]) -> None:
+        self.gently, self.message = False, message
+        self._requested, self._stopped_by, self._leaving = False, 0, False
+        self._over = threading.Lock()  # taken for good once nothing may be sent any more
+
+    def requested(self) -> bool:
+        """Whether to stop after the batch at hand."""
+        return self._requested
+
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        if self._leaving:
+            return
+        if self._requested or not self.gently:
+            self._stopped_by = number
+            raise KeyboardInterrupt
+        self._requested = True
+
+    def _dropped(self, dropped: Any) -> None:
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            threading.Timer(0.02, self._send_again).start()
+        else:
+            self._hook_before(dropped)
+
+    def _send_again(self) -> None:
+        if not self._over.acquire(blocking=False):
+            return  # what it was to interrupt has ended
+        try:
+            number = signal.Signals(self._stopped_by or signal.SIGINT)
+            if hasattr(signal, "pthread_kill"):  # unlike interrupt_main, it ends a wait
+                signal.pthread_kill(threading.main_thread().ident or 0, number)
+            else:
+                _thread.interrupt_main(number)
+        finally:
+            self._over.release()
+
+    def __enter__(self) -> "Interrupt":
+        self._hook_before, sys.unraisablehook = sys.unraisablehook, self._dropped
+        asked = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+        # What whoever started the program has it ignore (nohup does), it goes on ignoring.
+        heeded = [number for number in asked if signal.getsignal(number) is not signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._handle) for number in heeded}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._leaving = True  # what comes from now on comes too late
+        sys.unraisablehook = self._hook_before
+        self._over.acquire()
+        told_to = kind is None and self._stopped_by not in (0, signal.SIGINT)
+        ended = kind is KeyboardInterrupt or told_to
+        for number, handler in self._before.items():
+            signal.signal(number, signal.SIG_IGN if ended or self._requested else handler)
+        if ended:
+            from ttt_batch.base.errors import InterruptedTraining
+
+            said = self.message if isinstance(self.message, str) else self.message()
+            raise InterruptedTraining(said) from None

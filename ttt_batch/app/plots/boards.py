@@ -1,0 +1,260 @@
+"""The opening as boards: what a run gives every free cell of the empty board and after the first moves.
+
+A cell's colour and number are the agent's value of the move for the player who makes it, on its learner's own scale; a
+frame marks the moves that it may choose; the letter says what best play makes of the move, where that is known.
+First moves that are images of each other under the board's symmetries count as one; the first of them is shown.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ttt_batch.app.plots.labels import common_title, make_legend, short_number
+from ttt_batch.app.plots.style import new_figure
+from ttt_batch.base.errors import UsageError
+from ttt_batch.game.board import EMPTY, FIRST, MARKS, Position
+from ttt_batch.runs.run import Run
+
+BOARDS = 4
+"""Boards of a single run: the empty one and after three first moves."""
+
+SMALL_COLS = 3
+"""Columns up to which four boards stand in a row; of wider ones two do, or their numbers could not be read."""
+
+MOST_RUNS, LARGEST = 4, 8
+"""Runs of a picture, and rows and columns of their boards."""
+
+COLOUR_MAP, DARKEST = "PuOr", 0.9
+"""Orange is bad for the player to move, purple good, pale between: told apart with every kind of colour vision.
+
+The ends of the map are left out: a frame would not be seen on them.
+"""
+
+LETTERS = {1: "W", 0: "D", -1: "L"}
+
+
+class Opening(NamedTuple):
+    """One board of the picture.
+
+    position: the marks.  title: what it shows.
+    values: the agent's value of each free cell, nan where never seen.  choices: the free cells that it may choose.
+    truth: what best play makes of each free cell for the player to move, 1 win, 0 draw, -1 loss; empty where unknown.
+    """
+
+    position: Position
+    title: str
+    values: dict[int, float]
+    choices: list[int]
+    truth: dict[int, int]
+
+
+def first_moves(run: Run) -> list[int]:
+    """The first moves of a board up to symmetry, as the lowest cell of each: those that the run may choose first, then
+    those that it values most, then in cell order.
+    """
+    board = run.board
+    classes = sorted({min(image[cell] for image in _placings(run)) for cell in range(board.cells)})
+    empty = (EMPTY,) * board.cells
+    values = run.move_values(empty)
+    chosen = {min(image[cell] for image in _placings(run)) for cell in run.candidates(empty)}
+
+    def rank(cell: int) -> tuple[bool, float, int]:
+        alike = {image[cell] for image in _placings(run)}
+        seen = [values[other] for other in alike if not math.isnan(values[other])]
+        return cell not in chosen, -max(seen, default=-math.inf), cell
+
+    return sorted(classes, key=rank)
+
+
+def _placings(run: Run) -> tuple[tuple[int, ...], ...]:
+    """Of every symmetry of the board, on which cell a mark on each cell comes to stand."""
+    return tuple(tuple(image.index(cell) for cell in range(run.board.cells)) for image in run.board.symmetries)
+
+
+def openings(run: Run, most: int = BOARDS) -> list[Opening]:
+    """The empty board and the positions after up to `most - 1` first moves, as the run sees them."""
+    board = run.board
+    empty = [EMPTY] * board.cells
+    found = [_opening(run, tuple(empty), "X begins")]
+    if board.cells < 2:
+        return found
+    for cell in first_moves(run)[: most - 1]:
+        marks = list(empty)
+        marks[cell] = FIRST
+        if board.outcome(tuple(marks)) == 0:
+            found.append(_opening(run, tuple(marks), f"O replies to {board.cell_name(cell)}"))
+    return found
+
+
+def _opening(run: Run, position: Position, title: str) -> Opening:
+    mover = (len(position) - position.count(EMPTY)) & 1
+    known = run.true_moves(position) or {}
+    truth = {cell: -truth.result if mover else truth.result for cell, truth in known.items()}
+    choices = [cell for cell in run.candidates(position) if position[cell] == EMPTY]
+    return Opening(position, title, run.move_values(position), choices, truth)
+
+
+def opening_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
+    """The openings of `runs`, a row of boards each.  Raises UsageError for more of them than can be read, or larger."""
+    if len(runs) > MOST_RUNS:
+        raise UsageError(f"a picture of the openings of {len(runs)} runs cannot be read; choose {MOST_RUNS} at most")
+    for run in runs:
+        if max(run.board.rows, run.board.cols) > LARGEST:
+            raise UsageError(
+                f"the opening of {run.board.name} cannot be read in a picture: it shows up to {LARGEST} rows and "
+                "columns; choose a run of a smaller board"
+            )
+    wide = any(run.board.cols > SMALL_COLS for run in runs)
+    columns = 2 if wide else BOARDS
+    boards = [openings(run, BOARDS if len(runs) == 1 else columns) for run in runs]
+    per_run = -(-max(map(len, boards)) // columns)
+    legend = make_legend(runs, names)
+    cell_rows = max(run.board.rows / max(run.board.cols, 3) for run in runs)
+    height = per_run * (0.4 + (7.2 / columns - 0.15) * cell_rows)
+    figure = new_figure(0.75 + len(runs) * (height + 0.25 * (len(runs) > 1)))
+    what = "" if len(runs) > 1 else f", after {short_number(runs[0].games)} games"
+    figure.suptitle(f"Values of the opening: {common_title(runs)}{what}", x=0.01, ha="left")
+    parts = figure.subfigures(len(runs), 1, squeeze=False)[:, 0]
+    for part, run, row, text in zip(parts, runs, boards, legend.texts, strict=True):
+        grid = part.subplots(per_run, columns, squeeze=False)
+        for axes in grid.flat:
+            axes.set_axis_off()
+        size = _letter_size(run, columns)
+        for axes, opening in zip(grid.flat, row, strict=False):
+            _draw_board(axes, run, opening, size)
+        if len(runs) > 1:
+            part.suptitle(text, x=0.01, ha="left", fontsize=10)
+        _colour_bar(part, grid, run)
+    figure.supxlabel(
+        _which(runs, boards)
+        + _all_alike(boards, legend.texts)
+        + "Frame: the agent may choose it.  "
+        + (
+            "W, D, L: with best play the move wins, draws, loses."
+            if all(run.grown is None for run in runs)
+            else "What best play makes of a move is not known on boards this large."
+            if all(run.grown is not None for run in runs)
+            else "W, D, L: with best play the move wins, draws, loses, where known."
+        ),
+        fontsize=8.5,
+        x=0.01,
+        ha="left",
+    )
+    return figure
+
+
+def _which(runs: Sequence[Run], boards: Sequence[Sequence[Opening]]) -> str:
+    """How many of the first moves are shown, where not all are."""
+    shown, there = len(boards[0]) - 1, len(first_moves(runs[0]))
+    if len(runs) > 1 or shown in (0, there):
+        return ""
+    return f"{shown} of {there} first moves, those that it likes best.\n"
+
+
+def _all_alike(boards: Sequence[Sequence[Opening]], names: Sequence[str]) -> str:
+    """Which runs give every move that is shown the same value: a board of zeros is no mistake of the picture."""
+    lines = []
+    for row, name in zip(boards, names, strict=True):
+        numbers = {_number(value, signed=True) for opening in row for value in opening.values.values()}
+        if len(numbers) == 1 and (text := numbers.pop()) != "new":
+            whose = f"{name}: every" if len(boards) > 1 else "Every"
+            lines.append(f"{whose} value shown is {text}; the agent expects the same of all these moves.\n")
+    return "".join(lines)
+
+
+def _letter_size(run: Run, columns: int) -> float:
+    """Points of the numbers in the cells: a third of a cell's width for five characters, within reason."""
+    cell = 72 * (7.2 / columns - 0.25) / max(run.board.cols, run.board.rows, 3)
+    return min(11.0, max(5.5, cell / 3.4))
+
+
+def _scale(run: Run) -> tuple[float, float]:
+    return float(run.worth.min()), float(run.worth.max())
+
+
+def _colours() -> Any:
+    import matplotlib
+    from matplotlib.colors import ListedColormap
+
+    whole = matplotlib.colormaps[COLOUR_MAP]
+    return ListedColormap([whole(x) for x in np.linspace(1 - DARKEST, DARKEST, 255)])
+
+
+def _draw_board(axes: Any, run: Run, opening: Opening, size: float) -> None:
+    from matplotlib.colors import Normalize
+    from matplotlib.patches import Rectangle
+
+    board = run.board
+    colours, norm = _colours(), Normalize(*_scale(run))
+    for cell in range(board.cells):
+        row, col = divmod(cell, board.cols)
+        middle = col + 0.5, row + 0.5
+        value = opening.values.get(cell)
+        colour: Any = "#FFFFFF"
+        if value is not None:
+            colour = "#EEEEEE" if math.isnan(value) else colours(norm(value))
+        hatch = "///" if value is not None and math.isnan(value) else None
+        axes.add_patch(Rectangle((col, row), 1, 1, facecolor=colour, edgecolor="#888888", lw=0.6, hatch=hatch))
+        if value is None:
+            mark = MARKS[opening.position[cell]]
+            axes.text(*middle, mark, ha="center", va="center", fontsize=2.2 * size, weight="bold")
+            continue
+        ink = "#000000" if math.isnan(value) or _bright(colour) else "#FFFFFF"
+        known = cell in opening.truth
+        axes.text(
+            col + 0.5,
+            row + (0.42 if known else 0.5),
+            _number(value, signed=_scale(run)[0] < 0),
+            ha="center",
+            va="center",
+            fontsize=size,
+            color=ink,
+        )
+        if known:
+            letter = LETTERS[opening.truth[cell]]
+            axes.text(col + 0.5, row + 0.76, letter, ha="center", va="center", fontsize=0.85 * size, color=ink)
+    for cell in opening.choices:
+        row, col = divmod(cell, board.cols)
+        axes.add_patch(
+            Rectangle((col + 0.06, row + 0.06), 0.88, 0.88, fill=False, edgecolor="#FFFFFF", lw=3.2, zorder=3)
+        )
+        axes.add_patch(
+            Rectangle((col + 0.06, row + 0.06), 0.88, 0.88, fill=False, edgecolor="#000000", lw=1.8, zorder=4)
+        )
+    axes.set_xlim(-0.03, board.cols + 0.03)
+    axes.set_ylim(board.rows + 0.03, -0.03)
+    axes.set_aspect("equal")
+    axes.set_title(opening.title, loc="center", fontsize=9.5)
+
+
+def _number(value: float, *, signed: bool) -> str:
+    """A value with two decimals; a zero has no sign."""
+    if math.isnan(value):
+        return "new"
+    text = f"{value:+.2f}" if signed else f"{value:.2f}"
+    return "0.00" if float(text) == 0 else text
+
+
+def _bright(colour: Any) -> bool:
+    red, green, blue = colour[:3]
+    return bool(0.299 * red + 0.587 * green + 0.114 * blue > 0.5)
+
+
+def _colour_bar(part: Any, grid: Any, run: Run) -> None:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    low, high = _scale(run)
+    bar = part.colorbar(
+        ScalarMappable(Normalize(low, high), _colours()),
+        ax=list(grid.flat),
+        shrink=0.85,
+        aspect=18,
+        pad=0.015,
+        ticks=[low, (low + high) / 2, high],
+    )
+    bar.set_label("worth to the player to move", fontsize=8)
+    bar.ax.tick_params(labelsize=8)
+    bar.outline.set_linewidth(0.5)

@@ -1,0 +1,252 @@
+"""Coverage: how much of the board play sees, by the number of moves made.
+
+Where positions are enumerated, the probability that a game reaches each of them under the run's own play (its final
+table, exploring as at its end) is one sweep down the graph:
+
+    reach(empty board) = 1,   reach(child) += reach(s) * (epsilon / moves(s) + (1 - epsilon) [greedy] / best(s))
+
+Times the run's games this is how often so many games are expected to meet a position: exact, and nothing is played.
+Where the table counts its updates (alpha by visits), these counts are shown instead.  On a board that grows, a
+position has a row as soon as play has met it once, so that rows are counted against the positions there might be.
+"""
+
+import textwrap
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.app.plots.labels import common_title, make_legend, short_number
+from ttt_batch.app.plots.style import COLOURS, log_counts, new_figure
+from ttt_batch.base.errors import UsageError
+from ttt_batch.base.wording import counted
+from ttt_batch.game.board import Board
+from ttt_batch.game.graph import rows_of_edges
+from ttt_batch.runs.run import Run
+from ttt_batch.runs.schedules import value_at
+
+LIMITS = (0.0, 1.0, 10.0, 100.0, 1e4)
+"""Visits that bound the bins: none at all, below 1, 1 to 10, and so on."""
+
+BINS = ("never", "less than once", "1 to 10 times", "10 to 100", "100 to 10 k", "10 k or more")
+FILLS = ("#FFFFFF", "#E8D8A8", "#C9B05C", "#7C9E93", "#3F6FA3", "#122A5C")
+"""Light to dark, so that the order is seen without colours."""
+
+MOST_RUNS = 6
+
+
+class Coverage(NamedTuple):
+    """How often positions are met.
+
+    kind: `expected` visits, counted `updates`, or positions `met` on a growing board.
+    plies: int64[N], moves made.  positions: float64[N], unfinished positions of each; an upper bound for `met`.
+    shares: float64[N, bins], share of them in each of `BINS`; for `met` float64[N], positions met.
+    """
+
+    kind: str
+    plies: NDArray[np.int64]
+    positions: NDArray[np.float64]
+    shares: NDArray[np.float64]
+
+
+def reach_probabilities(run: Run) -> NDArray[np.float64]:
+    """float64[S]: the probability that a game of the run against itself reaches each row.
+
+    The game is played with the final table, by the learner's choice rule, exploring with epsilon as at the run's end.
+    Raises BoardError on a growing board.
+    """
+    graph, policy = run.graph, run.policy
+    epsilon = end_epsilon(run)
+    n_edges = np.diff(graph.first_edge).astype(np.int64)
+    row = rows_of_edges(graph)
+    slot = np.arange(graph.child.size) - graph.first_edge[row].astype(np.int64)
+    chance = epsilon / n_edges[row]
+    greedy = slot < policy.best[row]
+    chance[policy.ordered[greedy]] += ((1 - epsilon) / policy.best[row])[greedy]
+    reach = np.zeros(graph.code.size)
+    reach[0] = 1.0
+    for start, stop in pairwise(graph.ply_start.tolist()):
+        edges = slice(int(graph.first_edge[start]), int(graph.first_edge[stop]))
+        np.add.at(reach, graph.child[edges], reach[row[edges]] * chance[edges])
+    return reach
+
+
+def end_epsilon(run: Run) -> float:
+    """The probability of an exploratory move in a game after the run's last."""
+    return float(value_at(run.config.epsilon_schedule.over(run.config.horizon), run.games))
+
+
+def coverage_of(run: Run) -> Coverage:
+    """How often positions are met, by the number of moves made."""
+    if run.grown is not None:
+        graph = run.graph
+        open_rows = slice(0, graph.first_edge.size - 1)
+        met = np.bincount(graph.ply[open_rows], minlength=run.board.cells)[: run.board.cells].astype(np.float64)
+        plies = np.arange(run.board.cells)
+        most = [most_of_ply(run.board, int(ply), run.config.symmetry) for ply in plies]
+        return Coverage("met", plies, np.array(most, np.float64), met)
+    n_open = run.graph.first_edge.size - 1
+    ply = run.graph.ply[:n_open].astype(np.int64)
+    if run.visits.size:
+        kind, visits = "updates", row_visits(run)
+    else:
+        kind, visits = "expected", run.games * reach_probabilities(run)[:n_open]
+    number = np.searchsorted(LIMITS, visits, side="right")
+    number[visits == 0] = 0
+    plies = np.arange(int(ply.max()) + 1)
+    table = np.zeros((plies.size, len(BINS)))
+    np.add.at(table, (ply, number), 1)
+    positions = table.sum(axis=1)
+    return Coverage(kind, plies, positions, table / positions[:, None])
+
+
+def row_visits(run: Run) -> NDArray[np.float64]:
+    """float64[U]: updates of every unfinished row's entries: its own, both players' together, or those of its moves."""
+    n_open = run.graph.first_edge.size - 1
+    axes = run.learner.fields[run.tables._fields[0]][0]
+    if axes == "E":
+        return np.asarray(np.add.reduceat(run.visits, run.graph.first_edge[:n_open].astype(np.int64)))
+    return np.asarray(run.visits.reshape(-1, run.graph.code.size)[:, :n_open].sum(axis=0))
+
+
+def most_of_ply(board: Board, ply: int, symmetry: bool) -> int:
+    """Ways to place the marks of `ply` moves, up to symmetry where a row stands for all images: no fewer positions.
+
+    Counted as the average, over the symmetries, of the placements that each leaves as they are (Burnside's lemma).
+    """
+    first, second = ply - ply // 2, ply // 2
+    images = board.images(symmetry)
+    return sum(_fixed(_cycles(image), first, second) for image in images) // len(images)
+
+
+def _cycles(permutation: Sequence[int]) -> list[int]:
+    """Lengths of the cycles of a permutation."""
+    left, lengths = set(range(len(permutation))), []
+    while left:
+        cell, length = left.pop(), 1
+        while (cell := permutation[cell]) in left:
+            left.remove(cell)
+            length += 1
+        lengths.append(length)
+    return lengths
+
+
+def _fixed(cycles: Sequence[int], first: int, second: int) -> int:
+    """Ways to give whole cycles to the players so that they have `first` and `second` cells."""
+    ways = {(0, 0): 1}
+    for length in cycles:
+        more = dict(ways)
+        for (x, o), n in ways.items():
+            for key in ((x + length, o), (x, o + length)):
+                if key[0] <= first and key[1] <= second:
+                    more[key] = more.get(key, 0) + n
+        ways = more
+    return ways.get((first, second), 0)
+
+
+def coverage_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
+    """A bar for every number of moves made, divided by how often its positions are met; a panel a run.
+
+    Raises UsageError for more runs than can be read.
+    """
+    if len(runs) > MOST_RUNS:
+        raise UsageError(f"a coverage picture of {len(runs)} runs cannot be read; choose {MOST_RUNS} at most")
+    legend = make_legend(runs, names)
+    columns = 1 if len(runs) <= 3 else 2
+    rows = -(-len(runs) // columns)
+    covers = [coverage_of(run) for run in runs]
+    figure = new_figure(0.95 + (3.3 if len(runs) == 1 else 2.5) * rows)
+    figure.suptitle(f"How often play meets each position: {common_title(runs)}", x=0.01, ha="left")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes in grid.flat:
+        axes.set_axis_off()
+    for axes, run, cover, text in zip(grid.flat, runs, covers, legend.texts, strict=False):
+        axes.set_axis_on()
+        if cover.kind == "met":
+            _draw_met(axes, cover)
+        else:
+            _draw_shares(axes, cover, narrow=columns > 1)
+        said = _said(run, cover, narrow=columns > 1)
+        title = [said] if len(runs) == 1 else [*textwrap.wrap(text, 50 if columns > 1 else 100), said]
+        axes.set_title("\n".join(title), fontsize=9)
+    _draw_legend(figure, covers)
+    return figure
+
+
+def _said(run: Run, cover: Coverage, *, narrow: bool) -> str:
+    games = f"{short_number(run.games)} games"
+    if cover.kind == "met":
+        return f"{counted(int(cover.shares.sum()), 'position')} met in {games}"
+    if cover.kind == "updates":
+        return f"updates in {games}" if narrow else f"updates of the table in {games}, as counted"
+    epsilon = f"epsilon {end_epsilon(run):g}"
+    if narrow:
+        return f"{games}, {epsilon}"
+    return f"expected visits in {games} of self-play with the final table, {epsilon}"
+
+
+def _draw_shares(axes: Any, cover: Coverage, *, narrow: bool) -> None:
+    bottom = np.zeros(cover.plies.size)
+    for number in range(len(BINS) - 1, -1, -1):
+        height = 100 * cover.shares[:, number]
+        hatch = "////" if number == 0 else None
+        axes.bar(
+            cover.plies,
+            height,
+            0.82,
+            bottom=bottom,
+            color=FILLS[number],
+            edgecolor="#666666",
+            linewidth=0.4,
+            hatch=hatch,
+        )
+        bottom += height
+    axes.set_ylim(0, 100)
+    axes.set_ylabel("% of the positions")
+    _plies_axis(axes, cover)
+    crowded = cover.plies.size > 9
+    if not (crowded and narrow):
+        counts = [
+            short_number(n).replace(" ", "") if crowded else f"{int(n)}" if narrow else f"{int(n):,}"
+            for n in cover.positions.tolist()
+        ]
+        axes.set_xticks(cover.plies, [f"{ply}\n{n}" for ply, n in zip(cover.plies.tolist(), counts, strict=True)])
+        axes.set_xlabel("moves made, and how many positions there are then")
+
+
+def _draw_met(axes: Any, cover: Coverage) -> None:
+    axes.bar(cover.plies, cover.shares, 0.82, color=COLOURS[0], label="met")
+    axes.plot(cover.plies, cover.positions, color="#000000", ls="--", marker="o", ms=3, label="at most")
+    log_counts(axes)
+    axes.set_ylim(0.7, 3 * cover.positions.max())
+    axes.set_ylabel("positions")
+    _plies_axis(axes, cover)
+
+
+def _plies_axis(axes: Any, cover: Coverage) -> None:
+    axes.grid(axis="x", visible=False)
+    axes.set_xlim(-0.6, cover.plies.size - 0.4)
+    step = 1 if cover.plies.size <= 16 else 2 if cover.plies.size <= 30 else 4
+    axes.set_xticks(cover.plies[::step])
+    axes.set_xlabel("moves made")
+
+
+def _draw_legend(figure: Any, covers: Sequence[Coverage]) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = []
+    labels: list[str] = []
+    if any(cover.kind != "met" for cover in covers):
+        for number, name in enumerate(BINS):
+            hatch = "////" if number == 0 else None
+            handles.append(Patch(facecolor=FILLS[number], edgecolor="#666666", linewidth=0.4, hatch=hatch))
+            labels.append(name)
+    if any(cover.kind == "met" for cover in covers):
+        handles += [Patch(facecolor=COLOURS[0]), Line2D([], [], color="#000000", ls="--", marker="o", ms=3)]
+        labels += ["positions met", "positions there are at most"]
+    figure.legend(
+        handles, labels, loc="outside lower left", ncols=min(len(labels), 6), columnspacing=1.2, handlelength=1.4
+    )

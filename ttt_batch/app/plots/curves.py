@@ -1,0 +1,236 @@
+"""Learning curves: the recorded points of runs over the games that they had learnt from, drawn."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.app.plots.labels import Look, common_title, log_ticks, make_legend, make_look, short_number, verdict
+from ttt_batch.app.plots.series import PLAYED, Line, Panel, after_games, learning_panels, medians
+from ttt_batch.app.plots.strips import BEATEN, draw_strips
+from ttt_batch.app.plots.style import COLOURS, DRAW, LOSS, MARKERS, WIN, log_counts, new_figure
+from ttt_batch.game.solution import RESULTS
+from ttt_batch.runs.recorder import unbeatable_since
+from ttt_batch.runs.run import SEATS, Run
+
+DASHES = ("-", "--")
+"""Line styles by seat."""
+
+ALONE, PROVED = "#000000", "#009E73"
+MARKS_A_CURVE = 14
+LEGEND_ENTRIES, FEW = 12, 4
+LEGEND_WIDTH = 46
+"""Runs that a legend names, those up to which their verdicts have lines of their own, and characters in a line."""
+
+LINE, ENTRY, ROW = 10.5, 5.5, 135.0
+"""Points that a line of the legend takes, an entry more than its lines, and that a row of panels has for it."""
+
+NO_EXACT = "boards too large to enumerate have no\nexact results"
+
+
+def curves_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
+    """Learning curves of `runs` in one figure.  Raises UsageError for a run without recorded points."""
+    panels = learning_panels(runs)
+    look = make_look(runs, make_legend(runs, names), len(COLOURS))
+    rows, alone = (len(panels) + 2) // 2, len(panels) % 2 == 0  # the legend, in a row of its own
+    handles, labels = _legend_entries(panels, look, runs)
+    needed = sum(ENTRY + LINE * (label.count("\n") + 1) for label in labels) / ROW
+    ratios = [1.0] * (rows - 1) + [needed if alone else max(1.0, needed)]
+    figure = new_figure(0.6 + 2.35 * sum(ratios))
+    figure.suptitle(f"Learning curves: {common_title(runs)}", x=0.01, ha="left")
+    grid = figure.subplots(rows, 2, squeeze=False, height_ratios=ratios)
+    for axes, panel in zip(grid.flat, panels, strict=False):
+        _draw_panel(axes, panel, look, runs)
+        _games_axis(axes, *_edges(panel))
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.set_axis_off()
+    # The names come after: matplotlib before 3.10 leaves out what begins with an underscore.
+    blank = ["-"] * len(labels)
+    legend = list(grid.flat)[len(panels)].legend(
+        handles, blank, loc="upper left", borderaxespad=0, handlelength=2.6, labelspacing=0.55
+    )
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        text.set_text(label)
+    legend.set_in_layout(False)  # a long name must not squeeze the panels
+    return figure
+
+
+def _edges(panel: Panel) -> tuple[float, float]:
+    """Where the axis of games begins and ends: a little beyond the points of all curves."""
+    low, high = _span(panel)
+    span = max(high / low, 1.0)
+    edge = max(span**0.03, 1.05) if span > 1 else 2.0
+    return low / edge, high * edge
+
+
+def _span(panel: Panel) -> tuple[int, int]:
+    """Games at the first and at the last point of all curves."""
+    return min(int(line.games[0]) for line in panel.lines), max(int(line.games[-1]) for line in panel.lines)
+
+
+def _games_axis(axes: Any, low: float, high: float) -> None:
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    ticks = [tick for tick in log_ticks(low, high, 6) if tick >= 1]
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(ticks, [short_number(tick) for tick in ticks])
+    axes.set_xlabel("games learnt from")
+
+
+def _line_style(line: Line, look: Look) -> dict[str, Any]:
+    """Colour by result for one run, by run for several; dashes by seat."""
+    dash, style = DASHES[max(line.seat, 0)], look.style[line.run]
+    if line.what:
+        number = max(RESULTS.index(line.what) if line.what in RESULTS else PLAYED.index(line.what), 0)
+        return {"color": (WIN, DRAW, LOSS)[number], "marker": MARKERS[number], "linestyle": dash}
+    if len(look.style) == 1:
+        return {"color": ALONE, "marker": MARKERS[4], "linestyle": dash}
+    colour = COLOURS[style % len(COLOURS)]
+    return {
+        "color": colour,
+        "marker": MARKERS[style % len(MARKERS)],
+        "markerfacecolor": "white" if style // len(COLOURS) % 2 else colour,  # a second round of colours: open markers
+        "linestyle": dash,
+    }
+
+
+def _marked(games: NDArray[np.int64], low: float, high: float, turn: float) -> list[int]:
+    """Points of a curve that get a marker: first, last and some between, evenly from `low` to `high`.
+
+    turn: 0 to 1, so that curves on top of each other have theirs in different places.
+    """
+    at = np.log(games / low) / max(np.log(high / low), 1e-9) * MARKS_A_CURVE + turn
+    first = np.flatnonzero(np.diff(np.floor(at), prepend=-1) > 0)
+    return sorted({0, *first.tolist(), games.size - 1})
+
+
+def _draw_verdicts(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> None:
+    """The strips, with a star where both of a run's begin to hold for good."""
+
+    def style(line: Line) -> dict[str, Any]:
+        return {**_line_style(line, look), **({"color": PROVED} if len(runs) == 1 else {})}
+
+    axes.set_title(panel.title)
+    axes.set_ylabel("" if len(runs) == 1 else "pairs: first above second", fontsize=8.5, labelpad=12)
+    rows = draw_strips(axes, panel, [numbers for _, numbers in look.entries], _edges(panel)[1], style)
+    for number, since in _proofs(runs):
+        if len(runs) > 1:
+            line = next(line for line in panel.lines if line.run == number)
+            axes.plot(
+                [since],
+                [rows[number] + 0.5],
+                marker="*",
+                markersize=10,
+                color=style(line)["color"],
+                markeredgecolor="white",
+                zorder=5,
+                clip_on=False,
+            )
+
+
+def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> None:
+    if panel.name == "unbeatable":
+        _draw_verdicts(axes, panel, look, runs)
+        return
+    one = len(runs) == 1
+    low, high = _span(panel)
+    crowds = [numbers for _, numbers in look.entries if len(numbers) > 1]
+    crowded = {number for numbers in crowds for number in numbers}
+    for line in panel.lines:
+        style = _line_style(line, look)
+        if line.run in crowded:
+            style |= {"marker": "", "linewidth": 0.6, "alpha": 0.45}
+        every = _marked(line.games, low, max(high, low + 1), look.style[line.run] / len(COLOURS))
+        axes.plot(line.games, line.value, markevery=every, **style)
+    for numbers in crowds:
+        for middle in medians(panel, numbers):
+            every = _marked(middle.games, low, max(high, low + 1), look.style[middle.run] / len(COLOURS))
+            axes.plot(middle.games, middle.value, markevery=every, zorder=4, **_line_style(middle, look))
+    axes.set_title(panel.title)
+    axes.set_ylabel(panel.unit)
+    values = np.concatenate([line.value for line in panel.lines])
+    if panel.unit.startswith("%"):
+        whole = one or panel.name == "in_play" or np.nanmax(values, initial=0) > 50
+        top = 100.0 if whole and panel.name != "optimal_share" else None
+        if panel.name == "optimal_share":
+            low = max(0.0, 10 * np.floor((np.nanmin(values) - 1) / 10))
+            axes.set_ylim(low - 0.02 * (100 - low), 100 + 0.03 * (100 - low))
+        elif top:
+            axes.set_ylim(-3, 103)
+        else:
+            axes.set_ylim(-0.03 * max(np.nanmax(values), 1), 1.05 * max(np.nanmax(values), 1))
+    elif panel.name == "positions":
+        log_counts(axes)
+    else:
+        axes.set_ylim(0, 1.08 * np.nanmax(values, initial=1e-3))
+    for _, since in _proofs(runs):
+        if one:
+            axes.axvspan(since, 1e30, color=PROVED, alpha=0.12, lw=0, zorder=0)
+            axes.axvline(since, color=PROVED, lw=1.2, ls=":")
+
+
+def _proofs(runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
+    """The numbers of the runs that are unbeatable in both seats for good, and the game since which they are."""
+    for number, run in enumerate(runs):
+        if "unbeatable" in run.statistics:
+            since = unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
+            if since is not None:  # an imported run has a point before its first game, which is not drawn
+                yield number, max(since, int(after_games(run.statistics)["games"][0]))
+
+
+def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[Run]) -> tuple[list[Any], list[str]]:
+    """What the legend shows, and says beside it."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = []
+    labels: list[str] = []
+    seats = any(line.seat >= 0 for panel in panels for line in panel.lines)
+    one = len(runs) == 1
+    if one:
+        there = any(panel.name == "versus_random" for panel in panels)
+        meanings = ("agent wins; in play X wins", "draw", "agent loses; in play O wins") if there else PLAYED
+        for what, name in zip(RESULTS, meanings, strict=True):
+            line = Line(0, 0, what, np.zeros(0, np.int64), np.zeros(0))
+            handles.append(Line2D([], [], **_line_style(line, look)))
+            labels.append(name)
+    for text, numbers in look.entries[:LEGEND_ENTRIES]:
+        line = Line(numbers[0], 0, "", np.zeros(0, np.int64), np.zeros(0))
+        handles.append(Line2D([], [], **_line_style(line, look)))
+        said = verdict([runs[number] for number in numbers])
+        together = f"{text}: {said.replace('unbeatable since game', 'proved since')}"
+        if len(look.entries) > FEW and said and len(together) <= LEGEND_WIDTH and "\n" not in said:
+            labels.append(together)
+        else:
+            labels.append("\n".join([textwrap.fill(text, LEGEND_WIDTH), *([said] if said else [])]))
+    if len(look.entries) > LEGEND_ENTRIES:
+        handles.append(Line2D([], [], linestyle=""))
+        labels.append(f"and {len(look.entries) - LEGEND_ENTRIES} more")
+    if seats:
+        for seat, dash in zip(SEATS, DASHES, strict=True):
+            handles.append(Line2D([], [], color="#444444", ls=dash))
+            labels.append(f"agent moves {seat}")
+        for colour, meaning in ((PROVED if one else "#666666", "no opponent beats it"), (BEATEN, "can be beaten")):
+            handles.append(Patch(facecolor=colour))
+            labels.append(meaning)
+    if any(len(numbers) > 1 for _, numbers in look.entries):
+        handles.append(Line2D([], [], color="#444444", linewidth=0.6))
+        labels.append("a single seed (bold: the median)")
+    if seats and any(verdict([run]).startswith("unbeatable") for run in runs):
+        if one:
+            handles.append(Patch(facecolor=PROVED, alpha=0.25))
+            labels.append("unbeatable in both seats")
+        else:
+            handles.append(Line2D([], [], color="#444444", marker="*", markersize=10, linestyle=""))
+            labels.append("unbeatable in both seats from here on")
+    if not all("unbeatable" in run.statistics for run in runs):
+        handles.append(Line2D([], [], linestyle=""))
+        labels.append(
+            NO_EXACT + (": only what all runs have" if any("unbeatable" in r.statistics for r in runs) else "")
+        )
+    return handles, labels

@@ -1,0 +1,197 @@
+"""What a picture says in words and numbers: legends from what differs between runs, titles from what does not."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ttt_batch.base.escapes import one_line
+from ttt_batch.base.wording import counted
+from ttt_batch.runs.config import OPPONENTS, make_config
+from ttt_batch.runs.recorder import unbeatable_since
+from ttt_batch.runs.run import Run
+
+SETTINGS = (
+    "board",
+    "epsilon",
+    "alpha",
+    "gamma",
+    "draw_worth",
+    "batch",
+    "engine",
+    "symmetry",
+    "opponent",
+    "seat",
+    "start",
+)
+"""Configuration keys that a legend may name beside learner and seed, in its order."""
+
+DIGEST = 8
+"""Characters of a digest that a legend shows."""
+
+
+class Legend(NamedTuple):
+    """Names of runs in a picture.
+
+    texts: of each run, what tells it from the others.
+    settings: of each run, the same without its seed, which runs of the same settings share.
+    """
+
+    texts: list[str]
+    settings: list[str]
+
+
+def make_legend(runs: Sequence[Run], names: Sequence[str]) -> Legend:
+    """Name each run by the settings that differ between `runs`; by its file name only where no setting does.
+
+    Beside learners or boards that differ, what a run has by default goes without saying.
+    What a picture cannot show of a name, such as a line end, is escaped.
+    """
+    names = [name if name.isprintable() else repr(name) for name in names]
+    several = len({run.config.learner for run in runs}) > 1
+    plain = not several and len({run.config.board for run in runs}) == 1
+    values = [_values(run, plain=plain) for run in runs]
+    differing = [key for key in SETTINGS if len({value[key] for value in values}) > 1]
+    settings, texts = [], []
+    for run, value in zip(runs, values, strict=True):
+        parts = [run.config.learner] if several else []
+        parts += [text for text in (_setting(key, value[key]) for key in differing) if text]
+        settings.append(", ".join(parts))
+    seeds = len({run.config.seed for run in runs}) > 1
+    for run, setting in zip(runs, settings, strict=True):
+        texts.append(", ".join(part for part in (setting, f"seed {run.config.seed}" if seeds else "") if part))
+    texts = _told_apart(texts, [counted(run.games, "game") for run in runs])
+    texts = _told_apart(texts, names)
+    texts = [text or name for text, name in zip(texts, names, strict=True)]  # one file, named twice
+    if len(runs) == 1:
+        texts = [names[0]]
+    return Legend(texts, settings)
+
+
+def _told_apart(texts: list[str], more: list[str]) -> list[str]:
+    """Texts that occur several times get something more, where that differs among them."""
+    alike = Counter(texts)
+    differing = {text: len({m for t, m in zip(texts, more, strict=True) if t == text}) > 1 for text in alike}
+    return [
+        ", ".join(part for part in (text, extra) if part) if alike[text] > 1 and differing[text] else text
+        for text, extra in zip(texts, more, strict=True)
+    ]
+
+
+def _values(run: Run, *, plain: bool) -> dict[str, Any]:
+    """The run's settings as the configuration has them; unless `plain`, None for those that nobody had to give."""
+    config = run.config
+    values = {key: getattr(config, key) for key in SETTINGS}
+    if not plain:
+        default = make_config(learner=config.learner, board=config.board, engine=config.engine)
+        values |= {key: None for key in SETTINGS if key != "board" and values[key] == getattr(default, key)}
+        if config.engine == "walk":
+            values["engine"] = None
+    return values
+
+
+def _setting(key: str, value: Any) -> str:
+    """One setting as a legend names it; empty for what goes without saying."""
+    if value is None:
+        return ""
+    if key == "board":
+        return str(value)
+    if key == "symmetry":
+        return "symmetric" if value else "not symmetric"
+    if key == "opponent":
+        return opponent_text(value)
+    if key == "seat":
+        return f"as {value}" if value else ""
+    if key == "start":
+        return f"from {one_line(value[:DIGEST])}" if value else "from the start"
+    if key == "draw_worth":
+        return f"draw {value[0]:g},{value[1]:g}"
+    if key == "batch" and not isinstance(value, str):
+        return f"batch {value:,}"
+    return f"{key} {value}"
+
+
+def opponent_text(opponent: str) -> str:
+    """Whom a run learnt against, from its configuration: itself, a named opponent, or the table of a digest."""
+    if not opponent:
+        return "self-play"
+    return f"against {opponent if opponent in OPPONENTS else one_line(opponent[:DIGEST])}"
+
+
+class Look(NamedTuple):
+    """How runs look: of each its colour and marker, and the entries of the legend, each with the runs it stands for."""
+
+    style: list[int]
+    entries: list[tuple[str, list[int]]]
+
+
+def make_look(runs: Sequence[Run], legend: Legend, most: int) -> Look:
+    """Runs of the same settings share a colour where there are several of both, or more than `most`."""
+    groups = list(dict.fromkeys(legend.settings))
+    if len(runs) <= most and (len(groups) == 1 or len(groups) == len(runs)):
+        return Look(list(range(len(runs))), [(text, [number]) for number, text in enumerate(legend.texts)])
+    members = {group: [i for i, setting in enumerate(legend.settings) if setting == group] for group in groups}
+    entries = []
+    for group, numbers in members.items():
+        seeds = len({runs[number].config.seed for number in numbers})
+        many = f"{seeds} seeds" if seeds == len(numbers) else f"{len(numbers)} runs"
+        text = legend.texts[numbers[0]] if len(numbers) == 1 else ", ".join(part for part in (group, many) if part)
+        entries.append((text, numbers))
+    return Look([groups.index(setting) for setting in legend.settings], entries)
+
+
+def since_text(since: int | None) -> str:
+    """Since which game a run is unbeatable in both seats, in a few words; a table that always was says so."""
+    if since is None:
+        return "can be beaten"
+    return f"unbeatable since game {since:,}" if since else "unbeatable from the start"
+
+
+def verdict(runs: Sequence[Run]) -> str:
+    """What a legend says about the runs of an entry: since when they are unbeatable in both seats, how they ended."""
+    if len(runs) == 1:
+        run = runs[0]
+        parts = []
+        if "unbeatable" in run.statistics:
+            since = unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
+            parts.append(since_text(since))
+        if run.interrupted:
+            parts.append(f"stopped at {short_number(run.games)} of {short_number(run.goal)} games")
+        return "\n".join(parts)
+    if any("unbeatable" not in run.statistics for run in runs):
+        return ""
+    proved = sum(bool(run.statistics["unbeatable"][-1].all()) for run in runs)
+    return f"{proved} of {len(runs)} unbeatable at the end"
+
+
+def common_title(runs: Sequence[Run]) -> str:
+    """What all runs share, for a title: `td on 3x3, seed 0`, as much of it as they do share."""
+    learners, boards = {run.config.learner for run in runs}, {run.config.board for run in runs}
+    seeds = {run.config.seed for run in runs}
+    what = learners.pop() if len(learners) == 1 else f"{len(learners)} learners"
+    where = boards.pop() if len(boards) == 1 else f"{len(boards)} boards"
+    return f"{what} on {where}" + (f", seed {seeds.pop()}" if len(seeds) == 1 else "")
+
+
+def short_number(number: float) -> str:
+    """A number of games or positions with a unit: 500, 10 k, 2.5 M, 1 G, 1 T, 1 P; from a thousand P on 1e+18."""
+    if number >= 1e18:
+        return f"{number:.3g}"
+    for limit, unit in ((1e15, " P"), (1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= limit:
+            return f"{number / limit:.3g}{unit}"
+    return f"{number:.3g}"
+
+
+def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
+    """Round numbers from `low` to `high` (0 < low <= high) for a log axis, 1 to `most` of them where there are any.
+
+    Powers of ten where at least two fit, thinned evenly where too many do; else 1, 2, 5 times them, else `low` itself.
+    """
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    powers = list(range(first, last + 1))
+    if len(powers) >= 2:
+        step = -(-len(powers) // most)
+        return [10.0**power for power in powers[::-1][::step][::-1]]
+    fine = [m * 10.0**power for power in range(first - 1, last + 1) for m in (1, 2, 5)]
+    return [tick for tick in fine if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)][:most] or [low]

@@ -1,0 +1,268 @@
+"""The learning curve of a run in the terminal, while another process trains it.
+
+Everything comes from the run file, which training replaces by renaming: what is read is always a whole run, and nothing
+is locked, written or held open.  The file is read again only when it was replaced.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from ttt_batch.app.keyboard import Keyboard
+from ttt_batch.app.plots.labels import since_text
+from ttt_batch.app.plots.series import PLAYED, after_games, shares_in_play
+from ttt_batch.app.plots.text_chart import Chart, Series, make_chart
+from ttt_batch.base.console import is_live, put
+from ttt_batch.base.errors import RunFileError, TttBatchError, command_with
+from ttt_batch.base.escapes import one_line
+from ttt_batch.base.files import identity, reason, shown
+from ttt_batch.base.wording import counted
+from ttt_batch.runs.consistency import course_misfits
+from ttt_batch.runs.lookup import find_run
+from ttt_batch.runs.recorder import unbeatable_since
+from ttt_batch.runs.runfile import EXACT_COLUMNS, RunData, load_run
+
+COLUMNS, LINES = 80, 24
+"""Size of a picture where there is no terminal."""
+
+LEAST_LINES = 9
+STYLES = ("bold cyan", "bold yellow", "bold magenta", "bold white")
+
+
+class Snapshot:
+    """What a run file held when it was last read.
+
+    data: the run; None before the file is there.  written: when the file was written, seconds since 1970.
+    trust: read a file whose digest is wrong all the same.
+    """
+
+    def __init__(self, path: Path, *, trust: bool = False) -> None:
+        self.path, self.trust = path, trust
+        self.data: RunData | None = None
+        self.written = 0.0
+        self._known: tuple[int, ...] | None = None
+
+    def refresh(self) -> bool:
+        """Read the file anew if it is another one than before; return whether it is.
+
+        Raises RunFileError for what is no run file; a file that is not there yet is waited for, with `.h5` or without.
+        """
+        if self.data is None:
+            self.path = find_run(self.path)
+        try:
+            now = identity(self.path)
+        except (OSError, ValueError) as error:
+            raise RunFileError(f"cannot read {shown(self.path)}: {reason(error)}; check the name") from None
+        if now is None or now == self._known:
+            return False
+        try:
+            self.read()
+        except RunFileError:
+            if identity(self.path) is None:  # removed between the two
+                return False
+            raise
+        self._known, self.written = now, now[-1] / 1e9
+        return True
+
+    def read(self) -> None:
+        """Read what the file says of the run's course.  Raises RunFileError.
+
+        Rows and tables are not compared with the board, which may take seconds.
+        """
+        data = load_run(self.path, trust=self.trust)
+        for misfit in course_misfits(data):
+            raise RunFileError(f"{shown(self.path)}: {misfit}")
+        self.data = data
+
+    @property
+    def done(self) -> bool:
+        """Whether the run has reached its goal."""
+        return self.data is not None and self.data.games >= int(self.data.progress.get("goal", 0))
+
+
+def curve_of(data: RunData) -> tuple[str, list[Series]]:
+    """Title and curves that are drawn of a run: losses against random play, exactly; where positions are not enumerated
+    results in play.  In % of games.
+    """
+    statistics = after_games(data.statistics)
+    games = statistics["games"]
+    if all(name in statistics for name in EXACT_COLUMNS):
+        lost = 100 * statistics["versus_random"][:, :, 2]
+        return "Lost against random play, %", [
+            Series("as first", games, lost[:, 0]),
+            Series("as second", games, lost[:, 1]),
+        ]
+    shares = shares_in_play(statistics)
+    return "Play, latest half, %", [Series(name, games, shares[:, i]) for i, name in enumerate(PLAYED)]
+
+
+def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:
+    """What stands under the chart: progress and verdict, and how old the file is at `now` (seconds since 1970)."""
+    data = snapshot.data
+    assert data is not None
+    goal, statistics = int(data.progress.get("goal", 0)), data.statistics
+    text = counted(data.games, "game") if goal <= data.games else f"{data.games:,} of {counted(goal, 'game')}"
+    lines = [text]
+    if "unbeatable" in statistics and statistics["games"].size:
+        since = unbeatable_since(statistics["games"], statistics["unbeatable"])
+        lines.append(since_text(since))
+    elif "positions" in statistics and statistics["games"].size:
+        lines.append(f"{counted(int(statistics['positions'][-1]), 'position')} in the table")
+    age = max(0.0, (time.time() if now is None else now) - snapshot.written)
+    at = time.strftime("%H:%M:%S", time.localtime(snapshot.written))
+    lines.append(f"{'finished' if snapshot.done else 'written'} {_ago(age)} ago, at {at}")
+    return lines
+
+
+def _ago(seconds: float) -> str:
+    for limit, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= limit:
+            return f"{seconds / limit:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def picture(
+    snapshot: Snapshot, width: int, height: int, *, ascii: bool, now: float | None = None, leaving: str = ""
+) -> Chart:
+    """Title, chart and status as at most `height` lines of at most `width` characters; then how to leave, if given."""
+    if leaving and height > 1:
+        chart = picture(snapshot, width, height - 1, ascii=ascii, now=now)
+        return Chart([*chart.lines, leaving[:width]], [*chart.owner, []])
+    name = one_line(snapshot.path.name)
+    if snapshot.data is None:
+        lines = [
+            f"waiting for {name}",
+            "It is written when training saves it:",
+            command_with("train", "checkpoint_every", "5s"),
+        ]
+        return _plain([line[:width] for line in lines][: max(height, 1)])
+    title, series = curve_of(snapshot.data)
+    config = snapshot.data.config
+    heading = f"{config['learner']} on {config['board']}, seed {config['seed']}"
+    under = status_lines(snapshot, now)
+    joined = "; ".join(under)
+    if len(joined) <= width:
+        under = [joined]
+    elif len("; ".join(under[:2])) <= width:
+        under = ["; ".join(under[:2]), *under[2:]]
+    over = [f"{title}   {heading}"] if len(title) + 3 + len(heading) <= width else [heading, title]
+    if height < LEAST_LINES:
+        return _plain([line[:width] for line in [heading, *under]][: max(height, 1)])
+    chart = make_chart(series, width, height - len(over) - len(under), ascii=ascii)
+    lines = [*over, *chart.lines, *under]
+    blank: list[list[int]] = [[]]
+    return Chart([line[:width] for line in lines], [*(blank * len(over)), *chart.owner, *(blank * len(under))])
+
+
+def _plain(lines: list[str]) -> Chart:
+    return Chart(lines, [[] for _ in lines])
+
+
+def can_show(stream: TextIO) -> bool:
+    """Whether the stream's encoding has the signs of the chart that is not in ASCII."""
+    try:
+        "⣿●○■□◎│└─┬".encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def watch_curve(
+    path: str | Path,
+    stream: TextIO,
+    *,
+    stdin: TextIO | None = None,
+    every: float = 1.0,
+    once: bool = False,
+    trust: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Draw the learning curve of the run file `path` on `stream` while it is trained; return whether it is at its goal.
+
+    On a terminal the picture is drawn anew every `every` seconds until the run is at its goal, `stop` returns True or
+    the person leaves: by a key, where `stdin` is a terminal, or by Ctrl-C (any KeyboardInterrupt); the last picture
+    stays.  A file that is not there yet is waited for.  Elsewhere, or with `once`, one plain picture is printed.
+    trust: draw a file that another program changed, though its digest is wrong.
+    Raises RunFileError for what is no run file, and elsewhere for a file that is not there; TttBatchError where the
+    terminal is closed meanwhile.
+    """
+    snapshot, ascii = Snapshot(Path(path), trust=trust), not can_show(stream)
+    if is_live(stream) and not once:
+        try:
+            with suppress(KeyboardInterrupt), Keyboard(stdin) as keyboard:
+                _watch(snapshot, stream, keyboard, every, stop, ascii=ascii)
+            _print(snapshot, stream, ascii=ascii)
+        except OSError as error:
+            raise TttBatchError(
+                f"cannot draw on the terminal: {reason(error)}; if it was closed, start again in another one"
+            ) from None
+    else:
+        snapshot.path = find_run(snapshot.path)
+        snapshot.read()
+        with suppress(OSError):
+            snapshot.written = snapshot.path.stat().st_mtime
+        _print(snapshot, stream, ascii=ascii)
+    return snapshot.done
+
+
+def _print(snapshot: Snapshot, stream: TextIO, *, ascii: bool) -> None:
+    """Print the picture, if there is one, and stay."""
+    if snapshot.data is not None:
+        width, height = _size(stream)
+        lines = picture(snapshot, width, height, ascii=ascii).lines
+        put("\n".join(line.rstrip() for line in lines), stream)
+
+
+def _size(stream: TextIO) -> tuple[int, int]:
+    """Columns and lines to draw in; the last line stays free for what comes behind the picture."""
+    try:
+        size = os.get_terminal_size(stream.fileno()) if stream.isatty() else None
+    except (OSError, ValueError):
+        size = None
+    if size is None or size.columns < 1:
+        size = shutil.get_terminal_size((COLUMNS, LINES)) if size else os.terminal_size((COLUMNS, LINES))
+    return size.columns, max(1, size.lines - 1)
+
+
+def _watch(
+    snapshot: Snapshot, stream: TextIO, keyboard: Keyboard, every: float, stop: Callable[[], bool], *, ascii: bool
+) -> None:
+    """Draw on a screen of its own, which leaves the person's lines as they were."""
+    # Imported here: rich takes a tenth of a second, which only a terminal needs.
+    from rich.console import Console
+
+    def draw() -> None:
+        width, height = _size(stream)
+        show(_coloured(picture(snapshot, width, height, ascii=ascii, leaving=keyboard.how_to_leave)))
+
+    console = Console(file=stream, highlight=False)
+    snapshot.refresh()
+    # rich's Live does not clean up after an interrupt that comes while it starts.
+    try:
+        show: Callable[[Any], None] = console.update_screen if console.set_alt_screen() else console.print
+        console.show_cursor(False)
+        while not snapshot.done and not stop():
+            draw()
+            keyboard.wait(every)
+            snapshot.refresh()
+        draw()
+    finally:
+        console.show_cursor()
+        console.set_alt_screen(False)
+
+
+def _coloured(chart: Chart) -> Any:
+    from rich.text import Text
+
+    text = Text(no_wrap=True, overflow="crop")
+    for number, (line, owner) in enumerate(zip(chart.lines, chart.owner, strict=True)):
+        start = len(text)
+        text.append(line + ("\n" if number < len(chart.lines) - 1 else ""))
+        for at, series in enumerate(owner[: len(line)]):
+            if series >= 0:
+                text.stylize(STYLES[series % len(STYLES)], start + at, start + at + 1)
+    return text

@@ -1,0 +1,133 @@
+"""The recorded points of runs as curves: data, nothing drawn.
+
+Everything comes straight from the columns of `run.statistics`.  Shares in play are those of the latest half of the
+games: the sum since the first game hides what changed, and from one point to the next there may be a single game.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.errors import UsageError
+from ttt_batch.game.solution import RESULTS
+from ttt_batch.runs.run import Run
+from ttt_batch.runs.runfile import EXACT_COLUMNS
+
+PLAYED = ("X wins", "draw", "O wins")
+
+
+class Line(NamedTuple):
+    """A curve.  run: its number.  seat: 0 or 1, or -1 where it is of both.  what: `win` and so on, or empty.
+
+    games: int64[T].  value: float64[T], in the panel's unit.
+    """
+
+    run: int
+    seat: int
+    what: str
+    games: NDArray[np.int64]
+    value: NDArray[np.float64]
+
+
+class Panel(NamedTuple):
+    """One of the pictures side by side: its title, the name of its vertical axis with the unit, and curves."""
+
+    name: str
+    title: str
+    unit: str
+    lines: list[Line]
+
+
+def after_games(statistics: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The recorded points without one before the first game, which a logarithmic axis does not have."""
+    learnt = statistics["games"] >= 1
+    return {name: column[learnt] for name, column in statistics.items()}
+
+
+def shares_in_play(statistics: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+    """float64[T, 3]: first wins, draws, second wins in % of the games since the last point at or before half as many.
+
+    nan where no results were counted, as for an imported table.
+    """
+    games, outcomes = statistics["games"], statistics["outcomes"]
+    before = np.vstack([np.zeros((1, 3), np.int64), outcomes])[np.searchsorted(games, games // 2, side="right")]
+    latest = (outcomes - before).astype(np.float64)
+    total = latest.sum(axis=1, keepdims=True)
+    shares: NDArray[np.float64] = 100 * np.divide(latest, total, out=np.full_like(latest, np.nan), where=total > 0)
+    return shares
+
+
+def learning_panels(runs: Sequence[Run]) -> list[Panel]:
+    """The curves of `runs` as data: what is recorded of every one of them.
+
+    Of a single run wins, draws and losses; of several what tells them apart best, losses and draws.
+    Raises UsageError for a run without recorded points after its first game.
+    """
+    points = [after_games(run.statistics) for run in runs]
+    for run, columns in zip(runs, points, strict=True):
+        if not columns["games"].size:
+            raise UsageError(f"a run of {run.config.learner} has learnt from no games and has no curve; train it first")
+    exact = [all(name in columns for name in EXACT_COLUMNS) for columns in points]
+    panels = _exact_panels(points) if all(exact) else []
+    one = len(runs) == 1
+    results, played = list(enumerate(PLAYED)), [shares_in_play(columns) for columns in points]
+    panels.append(
+        Panel(
+            "in_play",
+            f"{'Results' if one else 'Draws'} in play, latest half of the games",
+            "% of games",
+            [
+                Line(number, -1, what if one else "", columns["games"], shares[:, result])
+                for result, what in results
+                if one or what == "draw"
+                for number, (columns, shares) in enumerate(zip(points, played, strict=True))
+            ],
+        )
+    )
+    if not any(exact):
+        lines = [
+            Line(number, -1, "", columns["games"], columns["positions"].astype(np.float64))
+            for number, columns in enumerate(points)
+        ]
+        panels.append(Panel("positions", "Positions met", "positions in the table", lines))
+    return panels
+
+
+def _exact_panels(points: Sequence[Mapping[str, NDArray[Any]]]) -> list[Panel]:
+    def lines(column: str, scale: float, result: int | None = None, what: str = "") -> list[Line]:
+        found = []
+        for number, columns in enumerate(points):
+            for seat in range(2):
+                value = columns[column][:, seat] if result is None else columns[column][:, seat, result]
+                found.append(Line(number, seat, what, columns["games"], scale * value.astype(np.float64)))
+        return found
+
+    one = len(points) == 1
+    against = (
+        [line for result, what in enumerate(RESULTS) for line in lines("versus_random", 100, result, what)]
+        if one
+        else lines("versus_random", 100, 2)
+    )
+    return [
+        Panel(
+            "versus_random",
+            "Against random play, exactly" if one else "Lost against random play, exactly",
+            "% of games",
+            against,
+        ),
+        Panel("unbeatable", "Against the best opponent", "", lines("unbeatable", 1)),
+        Panel("optimal_share", "Positions played optimally", "% of those reachable", lines("optimal_share", 100)),
+        Panel("value_error", "Values: distance from the truth", "mean, on its own scale", lines("value_error", 1)),
+    ]
+
+
+def medians(panel: Panel, numbers: Sequence[int]) -> list[Line]:
+    """The median, seat by seat, of runs that were recorded at the same games; none where they were not."""
+    found = []
+    for seat in sorted({line.seat for line in panel.lines}):
+        lines = [line for line in panel.lines if line.run in numbers and line.seat == seat]
+        if all(np.array_equal(line.games, lines[0].games) for line in lines):
+            found.append(lines[0]._replace(value=np.median([line.value for line in lines], axis=0)))
+    return found

@@ -1,0 +1,76 @@
+"""Verdicts as strips: of each run, one above the other for its two seats, filled where no opponent beats it.
+
+A verdict leaps from one recorded point to the next, so that curves of several runs would hide each other; strips do
+not.  Each stretch has the verdict of the point at its left end.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.app.plots.series import Line, Panel
+from ttt_batch.runs.run import SEATS
+
+BEATEN = "#E2E2E2"
+"""Fills what can be beaten: pale, whatever the colour of what cannot."""
+
+HIGH, PAIR, GROUP = 0.84, 0.5, 0.9
+"""Height of a strip of one row, and rows left free between the strips of two runs, and more between two entries."""
+
+
+def rows_of(groups: Sequence[Sequence[int]]) -> dict[int, float]:
+    """The row in which the strip of each run's first seat stands, from the top; the second's is the next.
+
+    groups: runs that belong together, in the order of the legend.
+    """
+    found, row = {}, 0.0
+    for group in groups:
+        for run in group:
+            found[run] = row
+            row += len(SEATS) + PAIR
+        row += GROUP if len(group) > 1 else 0
+    return found
+
+
+def stretches(games: NDArray[np.int64], holds: NDArray[np.bool_], end: float) -> Iterator[tuple[float, float, bool]]:
+    """Where each stretch of one verdict begins, how long it is, and the verdict.  end: where the last one ends."""
+    turns = [0, *(np.flatnonzero(np.diff(holds)) + 1).tolist()]
+    edges = [*games[turns].tolist(), end]
+    for turn, start, stop in zip(turns, edges, edges[1:], strict=False):
+        yield float(start), float(stop - start), bool(holds[turn])
+
+
+def draw_strips(
+    axes: Any, panel: Panel, groups: Sequence[Sequence[int]], end: float, style: Callable[[Line], dict[str, Any]]
+) -> dict[int, float]:
+    """Draw the strips of a panel whose values are 1 where no opponent wins, else 0; return `rows_of` the runs.
+
+    groups: as for `rows_of`.  end: the right edge.  style: colour and marker of a line.
+    """
+    rows = rows_of(groups)
+    for line in panel.lines:
+        row = rows[line.run] + line.seat
+        for start, length, good in stretches(line.games, line.value > 0, end):
+            colour = style(line)["color"] if good else BEATEN
+            axes.broken_barh([(start, length)], (row - HIGH / 2, HIGH), facecolor=colour, linewidth=0)
+    last = max(rows.values()) + 1
+    axes.set_ylim(last + 0.7, -0.7)
+    axes.grid(visible=False)
+    if len(rows) == 1:
+        axes.set_yticks([0, 1], [f"as {seat}" for seat in SEATS])
+        axes.tick_params(axis="y", length=0)
+        return rows
+    axes.set_yticks([])
+    for group in groups:  # each entry of the legend by its own sign, left of its strips
+        look = style(next(line for line in panel.lines if line.run == group[0]))
+        middle = (rows[group[0]] + rows[group[-1]] + 1) / 2
+        axes.plot(
+            [-0.025],
+            [middle],
+            transform=axes.get_yaxis_transform(),
+            clip_on=False,
+            **{**look, "linestyle": "", "markersize": 5},
+        )
+    return rows

@@ -1,0 +1,274 @@
+"""Everything that moves on standard error: how far training, reading and measuring are, and that kernels compile.
+
+On a terminal a live bar or a spinner, elsewhere plain lines.
+"""
+
+import gc
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from ttt_batch.app.compile_progress import COMPILING_ALL, CompiledKernels
+from ttt_batch.base.console import Notice, is_live, tell
+from ttt_batch.base.kernel_cache import cached_kernels, kernels_to_compile, on_compile
+from ttt_batch.base.wording import counted
+from ttt_batch.training.from_games import Learnt
+from ttt_batch.training.train import Progress
+
+RECENT_SECONDS, LEAST_SECONDS = 10.0, 0.5
+"""The time left is estimated from the speed of the last seconds, as soon as that many have passed."""
+
+MEASURING_LINES = 6
+"""Lines of progress that `bench` prints off a terminal, but for the last one."""
+
+
+class Reporter:
+    """Everything that moves on standard error: progress while training, and the notice that kernels are being compiled.
+
+    On a terminal a live bar and a spinner, of which nothing remains; elsewhere a few lines for the compiler.  In both
+    cases the recorded points remain as plain lines, at doubling numbers of games: they tell how learning went.
+    To be entered by every command that may compile.
+    live: which of the two; by `is_live` if not given.  quiet: nothing of all that.  notice: wiped by the first report.
+    """
+
+    def __init__(self, *, live: bool | None = None, quiet: bool = False, notice: Notice | None = None) -> None:
+        self._live = not quiet and (is_live(sys.stderr) if live is None else live)
+        self._quiet, self._next_line, self._notice = quiet, 0, notice
+        self._display: Any = None
+        self._first: Progress | None = None
+        self._first_read: Learnt | None = None
+        self._recent: deque[tuple[int, float]] = deque()
+        self._kernels, self._warming_since = CompiledKernels(), 0.0
+
+    @property
+    def compiled(self) -> bool:
+        """Whether kernels had to be compiled meanwhile."""
+        return self._kernels.since is not None
+
+    def __enter__(self) -> Self:
+        self._forget = on_compile(self.compiling, self.clear, self.compiled_one)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._forget()
+        self.clear()
+        if kind is None and not self._live and (end := self._kernels.end()):
+            self._print(end)
+
+    def note(self, line: str) -> None:
+        """Say something on a line of its own, which stays."""
+        self.clear()
+        self._say(line)
+
+    def _say(self, line: str) -> None:
+        """A line of progress, after the one that ends the compiling if that is over."""
+        if not self._live and (end := self._kernels.end()):
+            self._print(end)
+        self._print(line)
+
+    def _print(self, line: str) -> None:
+        """Print a line.  If its reader has gone (`train 2>&1 | head`), the work goes on unseen."""
+        if not self._quiet:
+            tell(line)
+
+    def clear(self) -> None:
+        """Take the notice, the bar or the spinner away; the next report brings the last two back."""
+        if self._notice is not None:
+            self._notice.wipe()
+        if self._display is not None:
+            with suppress(OSError):  # the terminal may be gone, and what was done is still to be saved or said
+                self._display.stop()
+            self._display = None
+
+    def compiling(self) -> None:
+        """Say that kernels are being compiled, until `clear`: the first one is compiled now, or one more."""
+        first = self._kernels.since is None
+        if first:
+            self._kernels.begin(kernels_to_compile())
+            # The program postpones collections to start faster; the compiler leaves cycles, 25 MB in the end.
+            gc.set_threshold(200, 5, 5)
+        if self._live:
+            self.spin(self._kernels.text, self._kernels.since)
+        elif first:
+            self._print(f"{self._kernels.text()} ...")
+
+    def compiled_one(self) -> None:
+        """Count one more kernel, and say so off a terminal now and then."""
+        due = self._kernels.count()
+        if due and not self._live:
+            self._print(f"{self._kernels.text()} ...")
+
+    def spin(self, text: Callable[[], str], since: float | None = None) -> None:
+        """Show a spinner, `text` and the seconds since then (or since now) until `clear`, in place of what is shown.
+
+        text: asked again whenever the spinner is drawn.
+        """
+        from rich.spinner import Spinner
+
+        # Only ASCII: not every terminal has the signs of the prettier ones.
+        spinner, began = Spinner("line"), time.perf_counter() if since is None else since
+
+        def now() -> Any:
+            spinner.update(text=f"{text()}, {time.perf_counter() - began:.0f} s")
+            return spinner
+
+        self.clear()
+        self._display = _live_display(now)
+
+    def warming(self, name: str, seconds: float, done: int, total: int) -> None:
+        """Show that one more job of `warmup.warm_up` is done; an empty name says that they begin."""
+        self.clear()
+        if name:
+            self._print(f"{name:<14}{seconds:6.1f} s   {done} of {total}")
+        else:
+            self._warming_since = time.perf_counter()
+            if not self._live:
+                self._print(f"{COMPILING_ALL}: {counted(total, 'job')} ...")
+        if self._live and done < total:
+            jobs = f"{COMPILING_ALL}: {done} of {total} jobs"
+            self.spin(lambda: f"{jobs}, {len(cached_kernels())} kernels", self._warming_since)
+
+    def measuring(self, done: int, total: int) -> None:
+        """Show how many measurements of `bench.bench` are done.
+
+        Drawn between measurements only: a display that moves by itself would take time from what is measured.
+        """
+        if not self._live:
+            if done >= self._next_line:
+                self._next_line = done + total // MEASURING_LINES
+                self._say(f"measuring: {done} of {total}")
+            return
+        from rich.progress_bar import ProgressBar
+
+        if done == total:
+            self.clear()
+            return
+        if self._display is None:
+            self._display = _live_display(moving=False)
+        self._display.update(ProgressBar(total=total, completed=done, width=38), refresh=True)
+
+    def reading(self, now: Learnt) -> None:
+        """Show how far learning from given games has come: a bar, or a line at doubling numbers of games."""
+        first = self._first_read = self._first_read or now
+        seconds = now.seconds - first.seconds
+        pace = f"{_short((now.games - first.games) / seconds)}/s" if seconds > 0 else ""
+        if not self._live:
+            if now.games >= self._next_line and (now.size == 0 or now.read < now.size):
+                self._next_line = 2 * now.games
+                done = f"  {100 * now.read // now.size}% of the file" if now.size else ""
+                self._say(f"{counted(now.games, 'game'):>19}  {pace:>9}{done}".rstrip())
+            return
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.text import Text
+
+        if self._display is None:
+            self._display = _live_display()
+        bar = [ProgressBar(total=now.size, completed=now.read, width=38)] if now.size else []
+        left = self._time_left(now.read, now.size, now.seconds) if now.size else ""
+        self._display.update(Group(*bar, Text(f"{counted(now.games, 'game')}{left}"), Text(pace)))
+
+    def __call__(self, progress: Progress) -> None:
+        """Show one `Progress`."""
+        self._first = self._first or progress
+        point = ""
+        if progress.recorded and (progress.games >= self._next_line or progress.games == progress.total):
+            self._next_line = 2 * progress.games
+            point = point_text(progress, self._first)
+        if self._live:
+            self._show(progress, point)
+        elif point:
+            self._say(point)
+
+    def _show(self, progress: Progress, point: str) -> None:
+        """Redraw the bar, and above it a recorded point, if there is one."""
+        # Imported here: rich takes a tenth of a second, which only a terminal needs.
+        from rich.console import Group
+        from rich.padding import Padding
+        from rich.progress_bar import ProgressBar
+        from rich.text import Text
+
+        if self._display is None:
+            self._display = _live_display()
+        if point:
+            self._display.console.print(Text(point), soft_wrap=True)
+        bar = Padding(ProgressBar(total=progress.total, completed=progress.games, width=38), 0)
+        left = self._time_left(progress.games, progress.total, progress.seconds)
+        games = f"{progress.games:,} of {counted(progress.total, 'game')}{left}"
+        self._display.update(Group(bar, Text(games), Text(progress_text(progress, self._first or progress))))
+
+    def _time_left(self, done: int, total: int, seconds: float) -> str:
+        """How long the rest takes at the speed of the last seconds; empty while that cannot be said."""
+        self._recent.append((done, seconds))
+        while seconds - self._recent[0][1] > RECENT_SECONDS and len(self._recent) > 2:
+            self._recent.popleft()
+        earlier, since = self._recent[0]
+        if done <= earlier or seconds - since < LEAST_SECONDS:
+            return ""
+        return f", about {duration_text((total - done) * (seconds - since) / (done - earlier))} left"
+
+
+def _live_display(renderable: Callable[[], Any] | None = None, *, moving: bool = True) -> Any:
+    """A running display on standard error that leaves nothing when it stops.
+
+    moving: redrawn ten times a second; else only on request.
+    """
+    from rich.console import Console
+    from rich.live import Live
+
+    # Standard output stays untouched: it may be a file while standard error is a terminal.
+    display = Live(
+        console=Console(stderr=True),
+        transient=True,
+        auto_refresh=moving,
+        refresh_per_second=10,
+        redirect_stdout=False,
+        get_renderable=renderable,
+    )
+    display.start()
+    return display
+
+
+def point_text(progress: Progress, first: Progress) -> str:
+    """A recorded point in a line of at most 80 columns, up to ten thousand million games."""
+    return f"{counted(progress.games, 'game'):>19}  {progress_text(progress, first)}"
+
+
+def progress_text(progress: Progress, first: Progress) -> str:
+    """Speed since the first report (which waits for the compiler), shares in play and the verdict so far, in a line."""
+    played = max(1, sum(progress.outcomes))
+    x_wins, draws, o_wins = (100 * n / played for n in progress.outcomes)
+    seconds = progress.seconds - first.seconds
+    speed = (progress.games - first.games) / seconds if seconds > 0 else 0.0
+    if progress.positions is not None:
+        verdict = counted(progress.positions, "position")
+    elif progress.unbeatable_since is None:
+        verdict = "can still be beaten"
+    else:
+        verdict = f"unbeatable since {progress.unbeatable_since:,}"
+    pace = f"{_short(speed)}/s" if speed else ""
+    return f"{pace:>9}  X {x_wins:.0f}%  draw {draws:.0f}%  O {o_wins:.0f}%  {verdict}"
+
+
+def duration_text(seconds: float) -> str:
+    """A time to wait, as a person says it: `8 s`, `3 min`, `2 h 10 min`."""
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 100 else f"{hours // 24:,} days"
+
+
+def _short(number: float) -> str:
+    for limit, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= limit:
+            return f"{number / limit:.1f}{unit}"
+    return f"{number:.0f} "

@@ -1,0 +1,86 @@
+"""What `boards` prints."""
+
+from typing import Any
+
+from ttt_batch.analysis.boards import DRAWN, FIRST_WINS, Entry, memory_to_use
+
+KINDS = {True: "grown in play", False: "enumerated"}
+
+
+def value_text(value: int | None) -> str:
+    """Who wins with best play."""
+    if value is None:
+        return "unknown"
+    return "draw" if value == DRAWN else "first wins" if value == FIRST_WINS else "second wins"
+
+
+def _size(size: int | None) -> str:
+    if size is None:
+        return "as given"
+    return f"{size / 1e6:,.1f} MB" if size < 1e9 else f"{size / 1e9:,.1f} GB"
+
+
+def _kept(entry: Entry) -> str:
+    return KINDS[entry.space.grown] + (" up to symmetry" if entry.space.symmetry else "")
+
+
+def _positions(entry: Entry) -> str:
+    return f"up to {entry.most:,.3g}" if entry.positions is None else f"{entry.positions:,}"
+
+
+def board_information(entry: Entry) -> dict[str, Any]:
+    """What `boards --json` prints of one."""
+    return {
+        "board": entry.board.name,
+        "cells": entry.board.cells,
+        "k": entry.board.k,
+        "misere": entry.board.misere,
+        "exact": entry.board.exact,
+        "kept": "grown" if entry.space.grown else "enumerated",
+        "symmetry": entry.space.symmetry,
+        "symmetries": len(entry.board.symmetries),
+        "positions": entry.positions,
+        "positions_at_most": entry.most,
+        "moves": entry.moves,
+        "bytes": entry.bytes,
+        "value": None if entry.value is None else value_text(entry.value),
+    }
+
+
+def boards_text(entries: list[Entry]) -> str:
+    """What `boards` prints: a line each."""
+    lines = [f"{'board':<12} {'positions':>14}  {'memory':>9}  {'best play':<11} kept"]
+    for entry in entries:
+        cells = entry.board.name, _positions(entry), _size(entry.bytes), value_text(entry.value), _kept(entry)
+        lines.append("{:<12} {:>14}  {:>9}  {:<11} {}".format(*cells))
+    return "\n".join(
+        [
+            *lines,
+            "",
+            "Any ROWSxCOLUMNSxK of up to 36 cells can be played;",
+            "ttt-batch boards 4x4x3 counts and solves one.",
+            "Boards grown in play take what --max-memory gives them,",
+            f"{_size(memory_to_use())} if it is not given.",
+        ]
+    )
+
+
+def board_text(entry: Entry) -> str:
+    """What `boards BOARD` prints."""
+    board, images = entry.board, len(entry.board.symmetries)
+    rows = [
+        ("board", f"{board.rows} rows, {board.cols} columns, {board.k} in a line" + _variant(entry)),
+        ("symmetries", f"{images}"),
+        ("positions", _positions(entry) + (" up to symmetry" if entry.space.symmetry and entry.positions else "")),
+        ("at most", f"{entry.most:,} by counting marks alone"),
+        ("moves", "-" if entry.moves is None else f"{entry.moves:,}"),
+        ("best play", value_text(entry.value)),
+        ("kept", _kept(entry)),
+        ("memory", _size(entry.bytes) if entry.bytes else f"{_size(memory_to_use())} unless --max-memory says more"),
+    ]
+    return "\n".join(f"{name:<11} {text}" for name, text in rows)
+
+
+def _variant(entry: Entry) -> str:
+    exact = "; a longer line does not count" if entry.board.exact else ""
+    return exact + ("; the player who completes a line loses" if entry.board.misere else "")

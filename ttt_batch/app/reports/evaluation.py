@@ -1,0 +1,89 @@
+"""What `evaluate` prints: results per seat, the verdicts, and where an agent can be beaten, how."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ttt_batch.app.reports.layout import line_of_play, row
+from ttt_batch.base.choices import Ties
+from ttt_batch.base.errors import option
+from ttt_batch.base.wording import counted
+from ttt_batch.evaluation.ties import meaning
+from ttt_batch.game.notation import moves_text
+from ttt_batch.game.solution import RESULTS
+from ttt_batch.runs.run import SEATS, Evaluation, Run
+
+if TYPE_CHECKING:
+    from ttt_batch.analysis.matches import GrownEvaluation
+
+
+def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
+    """What `evaluate` prints: exact results per seat, the verdicts, and where it can be beaten, how.
+
+    name: what to call the run, such as its file.
+    """
+    run = evaluation.run
+    assert run is not None
+    lines = [
+        _title(run, name),
+        f"ties: {meaning(evaluation.ties)}",
+        "",
+        row(f"against {evaluation.against}, exactly", *RESULTS),
+        row("as first", *evaluation.first),
+        row("as second", *evaluation.second),
+        "",
+    ]
+    for seat in SEATS:
+        line = evaluation.losing_line[seat]
+        if line is None:
+            lines.append(f"unbeatable as {seat}: no opponent and no tie-break beats it")
+        else:
+            lines += _beaten(run, seat, line, evaluation.ties)
+    return "\n".join(lines)
+
+
+def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
+    """What `evaluate` prints on a board too large to enumerate: verdicts of the search, then sampled matches."""
+    run = evaluation.run
+    assert run is not None
+    lines = [
+        _title(run, name),
+        f"ties: {meaning(evaluation.ties)}",
+        "",
+    ]
+    for seat, verdict in evaluation.verdicts.items():
+        found = counted(verdict.positions, "position")
+        if verdict.line is not None:
+            lines += _beaten(run, seat, verdict.line, evaluation.ties)
+        elif verdict.unbeatable:
+            lines += [f"unbeatable as {seat}: no opponent and no tie-break beats it ({found} searched)", ""]
+        else:
+            nothing = f"no way to beat it among {found}; {option('budget', 'N')} searches on"
+            lines += [f"undecided as {seat} within the budget: {nothing}", ""]
+    lines.append(f"{counted(evaluation.games, 'game')} each, seed {evaluation.seed}, with 95 % confidence intervals")
+    for player, tallies in evaluation.matches.items():
+        lines += ["", f"against {player}", _wide_row("", RESULTS)]
+        for seat, tally in tallies.items():
+            shares = ("{:.4f} ({:.4f}-{:.4f})".format(*tally.share(result)) for result in RESULTS)
+            lines.append(_wide_row(f"as {seat}", shares))
+    return "\n".join(lines)
+
+
+def _title(run: Run, name: str) -> str:
+    """Which run is judged."""
+    return f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board}, {counted(run.games, 'game')}"
+
+
+def _beaten(run: Run, seat: str, line: list[int], ties: Ties) -> list[str]:
+    """That an agent can be beaten in a seat, how, and where `play`, whose ties are `soonest`, leaves that line."""
+    lines = [f"can be beaten as {seat}:", *line_of_play(run.board, line)]
+    followed = run.leaves(line, SEATS.index(seat)) if ties == "any" else None
+    if followed is not None:
+        left = moves_text(run.board, line[: followed + 1]).split()[-1]
+        why = "it takes the quickest win or the longest loss"
+        lines += [f"  play leaves this line before {left}: {why};", f"  to judge that: {option('ties', 'soonest')}", ""]
+    return lines
+
+
+def _wide_row(label: str, cells: Iterable[str]) -> str:
+    """Three shares with their intervals fill a report's width; one column more would cut the last one in two."""
+    return f"{label:<10}" + "".join(f"{cell:<24}" for cell in cells).rstrip()

@@ -1,0 +1,87 @@
+"""What `info` prints of a run file."""
+
+from typing import Any
+
+from ttt_batch.app.reports.layout import hanging
+from ttt_batch.app.reports.training import verdict_text
+from ttt_batch.base.escapes import one_line
+from ttt_batch.base.wording import counted
+from ttt_batch.evaluation.ties import meaning
+from ttt_batch.runs.recorder import unbeatable_since
+from ttt_batch.runs.run import SEATS, Run
+
+
+def run_information(run: Run, path: str) -> dict[str, Any]:
+    """What `info --json` prints."""
+    return {
+        "file": path,
+        "bytes": run.size,
+        "format": f"{run.version[0]}.{run.version[1]}",
+        "games": run.games,
+        "goal": run.goal or run.games,
+        "config": run.config.to_report(),
+        "states": int(run.graph.code.size),
+        "edges": int(run.graph.child.size),
+        "tables": {
+            name: {
+                "dtype": str(array.dtype),
+                "shape": list(array.shape),
+                "axes": run.learner.fields[name][0],
+                "meaning": run.learner.fields[name][1],
+            }
+            for name, array in run.tables._asdict().items()
+        },
+        "recorded_points": int(run.statistics["games"].size),
+        **(
+            {"positions": int(run.statistics["positions"][-1])}
+            if run.grown is not None
+            else {
+                "unbeatable": dict(zip(SEATS, run.statistics["unbeatable"][-1].tolist(), strict=True)),
+                "ties": "any",
+                "unbeatable_since": unbeatable_since(run.statistics["games"], run.statistics["unbeatable"]),
+            }
+        ),
+        "provenance": dict(run.provenance),
+    }
+
+
+def information_text(information: dict[str, Any], run: Run) -> str:
+    """What `info` prints."""
+    config = information["config"]
+    batch = config["batch"] if isinstance(config["batch"], str) else f"{config['batch']:,}"
+    goal = f" of {information['goal']:,}" if information["goal"] > information["games"] else ""
+    rows = "rows in the table so far" if run.grown is not None else "positions"
+    worth = f"draw worth {','.join(f'{number:g}' for number in config['draw_worth'])}"
+    given = config["engine"] == "given"
+    played = (
+        "the latest of them given or played with people" if given else f"in batches of {batch} ({config['engine']})"
+    )
+    lines = [
+        ("file", f"{information['file']} ({counted(information['bytes'], 'byte')}, format {information['format']})"),
+        ("learner", f"{config['learner']}: {run.learner.source}"),
+        ("rule", run.learner.rule),
+        ("board", f"{config['board']}: {information['states']:,} {rows}, {counted(information['edges'], 'move')}"),
+        ("games", f"{information['games']:,}{goal}, {played}"),
+        ("numbers", ", ".join([*(f"{key} {config[key]}" for key in ("epsilon", "alpha", "gamma")), worth])),
+        ("seed", str(config["seed"])),
+        ("verdict", verdict_text(run)),
+        ("ties", meaning("any") if run.grown is None else ""),
+        *(
+            (f"tables/{name}", f"{table['dtype']} [{table['axes']}] {table['shape']}: {table['meaning']}")
+            for name, table in information["tables"].items()
+        ),
+        ("statistics", counted(information["recorded_points"], "recorded point")),
+        *((key.replace("_", " "), _shown(value)) for key, value in information["provenance"].items()),
+    ]
+    lines = [(one_line(key), one_line(str(value))) for key, value in lines]
+    width = max(len(key) for key, _ in lines) + 2
+    whole = ("file", "command")  # what a person may want to paste has no line ends
+    blocks = [
+        [f"{key:<{width}}{value}"] if key in whole else hanging(key, value, width) for key, value in lines if value
+    ]
+    return "\n".join(line for block in blocks for line in block)
+
+
+def _shown(value: str | int | float) -> str:
+    """Something that is known of where a run comes from, for people: seconds with as many digits as anyone reads."""
+    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

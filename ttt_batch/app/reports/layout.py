@@ -1,0 +1,127 @@
+"""What all reports share: rows of numbers in columns, JSON, and boards, side by side where there are several."""
+
+import json
+import math
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, Board, Position
+from ttt_batch.game.history import Game
+from ttt_batch.game.notation import moves_text
+
+WIDTH = 80
+"""Columns of a report."""
+
+GAP = "   "
+"""Between boards that stand side by side."""
+
+
+def to_json(value: Any) -> str:
+    """Render plain values as JSON in printable ASCII; numbers that JSON lacks become null, and no zero has a sign."""
+    return json.dumps(_finite(value), indent=2).replace("\x7f", "\\u007f")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value + 0.0 if math.isfinite(value) else None  # of the two zeros only the one without a sign
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
+
+
+def row(label: str, *cells: Any) -> str:
+    """A line of a table: a label, and cells of nine columns, numbers with four digits."""
+    return f"{label:<28}" + "".join(f"{cell if isinstance(cell, str) else format(cell, 'z.4f'):>9}" for cell in cells)
+
+
+def hanging(label: str, text: str, indent: int) -> list[str]:
+    """A label and its text in lines of the report, those after the first below the text; no word or number is cut."""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=f"{label:<{indent}}",
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [label]
+
+
+def paragraphs(text: str) -> list[str]:
+    """A docstring in lines of the report: prose is filled, and formulas, which are indented, keep their lines."""
+    lines: list[str] = []
+    for paragraph in text.strip().split("\n\n"):
+        lines += [""] if lines else []
+        if paragraph.startswith(" "):
+            lines += [part for line in paragraph.split("\n") for part in hanging("    ", line.strip(), 4)]
+        else:
+            lines += hanging("", " ".join(paragraph.split()), 0)
+    return lines
+
+
+def draw(board: Board, labels: Sequence[str]) -> list[str]:
+    """One label per cell: between rules on boards of up to nine cells, else below column letters, beside numbers."""
+    width = max(map(len, labels))
+    rows = [labels[row * board.cols : (row + 1) * board.cols] for row in range(board.rows)]
+    if board.cells <= 9:
+        lines = ["|".join(f" {label.center(width)} " for label in row) for row in rows]
+        rule = "+".join(["-" * (width + 2)] * board.cols)
+        return [line for row in lines for line in (rule, row)][1:]
+    edge = len(str(board.rows))
+    letters = [board.cell_name(col).rstrip("0123456789") for col in range(board.cols)]
+    return [
+        f"{'':{edge}}" + "".join(f" {letter.center(width)}" for letter in letters),
+        *(
+            f"{number:>{edge}}" + "".join(f" {label.center(width)}" for label in row)
+            for number, row in enumerate(rows, 1)
+        ),
+    ]
+
+
+def plain(board: Board, position: Position, last: int = -1) -> list[str]:
+    """A position as rows of marks, the cell of the last move in brackets."""
+    marks = [f"[{MARKS[mark]}]" if cell == last else f" {MARKS[mark]} " for cell, mark in enumerate(position)]
+    return ["".join(marks[row * board.cols : (row + 1) * board.cols]) for row in range(board.rows)]
+
+
+def pictures(board: Board, position: Position, cells: Iterable[int]) -> list[list[str]]:
+    """The position after each of the moves, as `plain` draws it; the mark on an occupied cell stays what it is."""
+    found = []
+    for cell in cells:
+        position = board.after(position, cell) if position[cell] == EMPTY else position
+        found.append(plain(board, position, cell))
+    return found
+
+
+def side_by_side(blocks: Sequence[Sequence[str]], width: int = WIDTH, gap: str = GAP) -> list[str]:
+    """Blocks of lines beside each other, as many as fit into `width` columns, the others below them."""
+    bands: list[list[Sequence[str]]] = []
+    used = width
+    for block in blocks:
+        wide = max(map(len, block)) + len(gap)
+        if used + wide > width + len(gap) or not bands:
+            bands.append([])
+            used = 0
+        bands[-1].append(block)
+        used += wide
+    lines = []
+    for band in bands:
+        widths = [max(map(len, block)) for block in band]
+        for row in range(max(map(len, band))):
+            cells = (block[row] if row < len(block) else "" for block in band)
+            lines.append(gap.join(f"{cell:<{wide}}" for cell, wide in zip(cells, widths, strict=True)).rstrip())
+        lines.append("")
+    return lines[:-1]
+
+
+def line_of_play(board: Board, cells: Sequence[int]) -> list[str]:
+    """A game from the empty board as moves and as boards side by side, and who forfeits it by an occupied cell."""
+    game = Game(board, tuple(cells))
+    lines = [moves_text(board, cells)]
+    if game.forfeited:
+        who = MARKS[FIRST + SECOND - game.mover]
+        lines.append(f"{who} forfeits by choosing {board.cell_name(cells[-1])}, taken already")
+    lines += ["", *side_by_side(pictures(board, Game(board).position, cells), WIDTH - 6, "  "), ""]
+    return [f"  {line}".rstrip() for line in lines]

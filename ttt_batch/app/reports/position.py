@@ -1,0 +1,190 @@
+"""What `show` prints of a position: boards side by side, a few lines in words, a table of moves.
+
+Plain ASCII within 80 columns, but for the name of a file.  Boards that are wider are left out; what they show stands in
+the table and in lists of moves, too.
+"""
+
+import math
+import textwrap
+
+from ttt_batch.analysis.position import Move, Shown
+from ttt_batch.app.reports.layout import WIDTH, draw, pictures, plain, side_by_side
+from ttt_batch.base.errors import option
+from ttt_batch.evaluation.ties import meaning
+from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
+from ttt_batch.game.notation import moves_text, rows_text
+
+
+def show_text(shown: Shown, name: str = "") -> str:
+    """What `show` prints; name: what to call the run, such as its file."""
+    board = shown.board
+    lines = [
+        f"{name}{': ' * bool(name)}{shown.learner} on {board.name}",
+        *_folded(f"position {rows_text(board, shown.position)}, code {shown.code}: {_state(shown)}"),
+        "",
+        *side_by_side(_boards(shown)),
+        "",
+        *_summary(shown),
+        *_table(shown),
+        *_line(shown),
+        *_images(shown),
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _folded(text: str, indent: str = "") -> list[str]:
+    """A line in as many as it takes."""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent or "  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _state(shown: Shown) -> str:
+    """Who moves, or how the game ended."""
+    if shown.player is not None:
+        return f"{MARKS[1 + shown.player]} to move"
+    return "a draw" if shown.outcome == DRAW else f"{'X' if shown.outcome == FIRST_WINS else 'O'} has won"
+
+
+def _boards(shown: Shown) -> list[list[str]]:
+    """The position with the names of its free cells, the agent's value of each, and the truth of each."""
+    board, position = shown.board, shown.position
+    free = {move.cell: move for move in shown.moves}
+
+    def drawn(title: str, labels: dict[int, str]) -> list[str]:
+        texts = [labels[cell] if cell in labels else MARKS[mark] for cell, mark in enumerate(position)]
+        return [title, *draw(board, texts)]
+
+    small = board.cells <= 9
+    names = {cell: move.name if small else MARKS[EMPTY] for cell, move in free.items()}
+    found = [drawn("position", names)]
+    if free:
+        found.append(drawn("agent's values", {cell: value_text(move.value) for cell, move in free.items()}))
+        player = shown.player or 0
+        truths = {cell: move.truth.seen_by(player).short for cell, move in free.items() if move.truth is not None}
+        if truths:
+            found.append(drawn("truth, in plies", truths))
+    return [block for block in found if max(map(len, block)) <= WIDTH]
+
+
+def value_text(value: float) -> str:
+    """A value as it stands on a board; `?` where never seen."""
+    return "?" if math.isnan(value) else f"{value:+z.2f}"
+
+
+def _summary(shown: Shown) -> list[str]:
+    """The position's value, the truth, what the agent plays, what is best."""
+    plies = shown.board.cells - shown.position.count(EMPTY)
+    whose = MARKS[1 + plies % 2] + ("" if shown.player is not None else ", who would move next")
+    win, drawn, loss = (f"{worth:g}" for worth in shown.worth)
+    scale = f"for {whose} (a win {win}, a draw {drawn}, a loss {loss})"
+    value = "never seen" if math.isnan(shown.value) else f"{shown.value:z.4f} {scale}"
+    rows = [("value", value)]
+    if shown.truth is None:
+        rows.append(("truth", "not known: the board is too large to enumerate"))
+    elif shown.outcome == UNFINISHED:
+        rows.append(("truth", f"{shown.truth} with best play (a ply is one move of either player)"))
+    if shown.outcome == UNFINISHED:
+        rows += [("ties", meaning(shown.ties)), ("agent", _choice(shown))]
+        best = [move.name for move in shown.moves if move.best]
+        if best:
+            why = {"win": " (quickest win)", "draw": "", "loss": " (longest loss)"}
+            rows.append(("best", " ".join(best) + why[_result(shown)]))
+    keyed = [(key if number == 0 else "", line) for key, text in rows for number, line in enumerate(_parts(text))]
+    return [f"{key:<8}{line}" for key, line in keyed]
+
+
+def _parts(text: str) -> list[str]:
+    """A text in lines that leave room for a key."""
+    return textwrap.wrap(text, WIDTH - 8)
+
+
+def _result(shown: Shown) -> str:
+    """`win`, `draw` or `loss` of best play for the player to move."""
+    return "" if shown.truth is None or shown.player is None else shown.truth.seen_by(shown.player).word
+
+
+def _choice(shown: Shown) -> str:
+    """What the agent plays and whether that keeps the result."""
+    cells = [move.name for move in shown.moves if move.probability > 0]
+    occupied = [shown.board.cell_name(cell) for cell in shown.forfeits]
+    n = len(cells) + len(occupied)
+    text = f"plays {' '.join(cells)}" if cells else "plays no free cell"
+    if len(cells) > 1 or occupied:
+        text += f" (1 in {n} each)" if n > 1 else ""
+    if occupied:
+        text += f", and forfeits by choosing {' '.join(occupied)}, taken already"
+    if shown.keeps is None:
+        return text
+    lost = {"win": "the win", "draw": "the draw"}.get(_result(shown), "")
+    if not lost:
+        return text
+    if shown.keeps > 1 - 1e-9:
+        return f"{text}: keeps {lost}"
+    return f"{text}: gives {lost} away" + (f" {100 * (1 - shown.keeps):.0f} % of the time" if shown.keeps else "")
+
+
+def _table(shown: Shown) -> list[str]:
+    """A line for each move; `*` marks what the agent may play."""
+    if not shown.moves:
+        return []
+    known = shown.truth is not None
+    head = f"  {'cell':<6}{'value':>9}{'chance':>10}" + f"{'visits':>14}" * shown.counted + "   truth" * known
+    lines = ["", head]
+    for move in shown.moves:
+        lines.append(
+            f"{'*' if move.probability else ' '} {move.name:<6}"
+            f"{'never' if math.isnan(move.value) else format(move.value, 'z.4f'):>9}"
+            f"{f'{100 * move.probability:.1f} %' if move.probability else '-':>10}"
+            + (f"{'-' if move.visits is None else format(move.visits, ','):>14}" if shown.counted else "")
+            + (f"   {_truth(move)}" if known else "")
+        )
+    if not shown.counted:
+        lines += ["", f"visits are counted only if the step size depends on them ({option('alpha', '1/n')})"]
+    return lines
+
+
+def _truth(move: Move) -> str:
+    """The truth of a move and what it means."""
+    if move.truth is None:
+        return ""
+    return str(move.truth) + ("" if move.keeps is None else (", best" if move.best else "") * bool(move.keeps))
+
+
+def _line(shown: Shown) -> list[str]:
+    """Best play from here on, as moves and as boards."""
+    if not shown.line or shown.player is None:
+        return []
+    blocks = pictures(shown.board, shown.position, shown.line)
+    moves = moves_text(shown.board, shown.line, shown.player)
+    head = "best play from here, of equal moves the lowest cell:"
+    return ["", head, *_folded(moves, "  "), *_fitting(blocks)]
+
+
+def _fitting(blocks: list[list[str]]) -> list[str]:
+    """Boards side by side below an empty line, where they fit."""
+    return ["", *side_by_side(blocks)] if max(map(len, blocks[0])) <= WIDTH else []
+
+
+def _images(shown: Shown) -> list[str]:
+    """The images of the position with their codes and values."""
+    if shown.images is None:
+        return []
+    one = not all(image.own for image in shown.images)
+    n = len(shown.images)
+    which = "the table has one row for all of them, that of image 1" if one else "the table has a row for each of them"
+    head = f"{n} distinct images: {which}" if n > 1 else "no image differs from the position itself"
+    boards, lines = [], []
+    for number, image in enumerate(shown.images, 1):
+        own = "  <- its row" * (one and image.own) + "  <- shown above" * (image.position == shown.position)
+        value = "never" if math.isnan(image.value) else f"{image.value:z.4f}"
+        text = rows_text(shown.board, image.position)
+        line = f"  {number}  {text}  code {image.code}  value {value}{own}"
+        lines += textwrap.wrap(line, WIDTH, subsequent_indent=" " * 5, break_long_words=False)
+        boards.append([f" {number}", *plain(shown.board, image.position)])
+    return ["", head, *lines, *_fitting(boards)]

@@ -1,0 +1,137 @@
+"""What `tournament` and `watch --games` print: places, a matrix of all meetings, samples beside what is exact.
+
+Plain ASCII within 80 columns, but for the names of files, which stand at the ends of lines or are cut.
+"""
+
+import math
+from collections.abc import Sequence
+
+from ttt_batch.analysis.matches import CONFIDENCE, Tally
+from ttt_batch.analysis.meetings import Meeting
+from ttt_batch.analysis.tournament import Series, Tournament
+from ttt_batch.base.wording import counted
+from ttt_batch.evaluation.ties import meaning
+from ttt_batch.game.solution import RESULTS
+
+COLUMNS = 8
+"""Columns of the matrix that stand beside each other; those of more runs follow below."""
+
+LISTED = 4
+"""Runs up to which every meeting is listed with its wins, draws and losses."""
+
+LABEL = 26
+"""Columns for the name of a run where something stands behind it."""
+
+INTERVAL = f"{100 * CONFIDENCE:.0f} % interval"
+
+
+def tournament_text(found: Tournament) -> str:
+    """What `tournament` prints."""
+    n = len(found.names)
+    how = f"{counted(found.games or 0, 'game')} each, seed {found.seed}" if not found.exact else "exactly"
+    wide = 10 if found.exact else 16
+    lines = [
+        f"{n} runs on {found.board}, all against all, in both seats: {how}",
+        f"ties: {meaning(found.ties)}",
+        "",
+        f"place{'points':>{wide}}{'as first':>10}{'as second':>11}{'won':>8}{'drawn':>8}{'lost':>8}  run",
+    ]
+    for one in found.standings:
+        points = f"{one.points:.4f}" if found.exact else f"{one.points:.3f} +- {one.margin:.3f}"
+        shares = "".join(f"{share:>8.4f}" for share in one.shares)
+        which = f"{one.run + 1}  {found.names[one.run]}"
+        lines.append(f"{one.place:>5}{points:>{wide}}{one.first:>10.4f}{one.second:>11.4f}{shares}  {which}")
+    most = 2 * (n - 1)
+    lines += ["", f"A win counts 1, a draw 1/2: {most} points at most, none against itself."]
+    if not found.exact:
+        lines.append(f"Behind +- the {INTERVAL} of the points.")
+    return "\n".join(line.rstrip() for line in [*lines, *_matrix(found), *_meetings(found)])
+
+
+def _matrix(found: Tournament) -> list[str]:
+    """Points a game of whoever moves first, row against column, in blocks of columns."""
+    n = len(found.names)
+    lines = ["", "points a game of whoever moves first (row) against who moves second (column):"]
+    for start in range(0, n, COLUMNS):
+        columns = range(start, min(n, start + COLUMNS))
+        lines += ["", " " * 16 + "".join(f"{column + 1:>8}" for column in columns)]
+        for row, name in enumerate(found.names):
+            scores = "".join(f"{found.meetings[row][column].score:>8.3f}" for column in columns)
+            lines.append(f"{cut(f'{row + 1:>2} {name}', 16):<16}{scores}")
+    return lines
+
+
+def _meetings(found: Tournament) -> list[str]:
+    """Wins, draws and losses of every meeting, where there are few runs."""
+    if len(found.names) > LISTED:
+        return []
+    wide = 12 if found.exact else 22
+    lines = ["", "first - second" + "".join(f"{name:>{wide}}" for name in RESULTS)]
+    for meeting in (meeting for row in found.meetings for meeting in row):
+        label = f"{meeting.first + 1:>5} - {meeting.second + 1}"
+        if meeting.tally is None:
+            shares = [f"{share:.4f}" for share in meeting.shares]
+        else:
+            shares = ["{:.3f} ({:.3f}-{:.3f})".format(*meeting.tally.share(result)) for result in RESULTS]
+        lines.append(f"{label:<14}" + "".join(f"{share:>{wide}}" for share in shares))
+        if meeting.tally is not None and meeting.exact is not None:
+            lines.append(f"{'      exactly':<14}" + "".join(f"{f'{share:.3f}':>8}{'':14}" for share in meeting.exact))
+    return lines
+
+
+def series_text(found: Series) -> str:
+    """What `watch --games` prints at the end: the sampled shares beside the exact ones."""
+    one, other = found.names
+    games = counted(found.games, "game")
+    whom = f"{one} against itself" if found.itself else f"{one} against {other}"
+    lines = [f"{whom} on {found.board}: {games}, seed {found.seed}", f"ties: {meaning(found.ties)}"]
+    for meeting in found.meetings:
+        if meeting.tally is None:
+            continue
+        if found.itself:
+            labels = ["X wins", "draw", "O wins"]
+        else:
+            names = [cut(name, LABEL - 9) for name in found.names]
+            if names[0] == names[1]:
+                names = ["the first run", "the second run"]
+            labels = [f"{names[meeting.first]} wins", "draw", f"{names[meeting.second]} wins"]
+            who = found.names[meeting.first]
+            lines += ["", f"{who} moves first in {counted(meeting.tally.games, 'game')}"]
+        lines += ["", *_shares(meeting, meeting.tally, labels)]
+    if len(found.meetings) > 1:
+        total = [f"{share:.4f}" for share in (found.total.share(result)[0] for result in RESULTS)]
+        exact = [] if found.expected is None else ["exactly     {:.4f}, {:.4f}, {:.4f}".format(*found.expected)]
+        lines += ["", f"in all {one} wins {total[0]}, draws {total[1]}, loses {total[2]}", *exact]
+    return "\n".join(line.rstrip() for line in [*lines, "", _fit(found)])
+
+
+def _shares(meeting: Meeting, tally: Tally, labels: Sequence[str]) -> list[str]:
+    """Results of one meeting, a line each: sampled, the interval, exact, how far apart."""
+    known = meeting.exact is not None
+    lines = [f"{'':<{LABEL}}{'sampled':>9}{INTERVAL:>18}" + (f"{'exactly':>11}{'z':>9}" if known else "")]
+    for number, (result, label) in enumerate(zip(RESULTS, labels, strict=True)):
+        share, low, high = tally.share(result)
+        line = f"{label:<{LABEL}}{share:>9.4f}{f'{low:.4f}-{high:.4f}':>18}"
+        if meeting.exact is not None and meeting.deviations is not None:
+            z = meeting.deviations[number]
+            line += f"{meeting.exact[number]:>11.4f}{z:>+z9.2f}" + ("" if meeting.inside[number] else " *")
+        lines.append(line)
+    return lines
+
+
+def _fit(found: Series) -> str:
+    """Whether the sample fits what is expected, in a line or two."""
+    if found.expected is None:
+        return "No exact expectation: that takes an enumerated board, which both runs keep alike."
+    inside = [one for meeting in found.meetings for one in meeting.inside]
+    text = f"{sum(inside)} of {len(inside)} exact shares lie in the {INTERVAL} of the sample"
+    if any(math.isinf(z) for meeting in found.meetings for z in meeting.deviations or ()):
+        return f"{text}.\nSomething happened that cannot, or never happened and must: one of the two is wrong."
+    if all(inside):
+        return f"{text}: it fits."
+    return f"{text};\nby chance one in twenty does not (*)."
+
+
+def cut(name: str, width: int) -> str:
+    """A name in at most `width` columns: where it is longer, its beginning and its end, which tell files apart."""
+    return name if len(name) <= width else f"{name[: width // 2 - 2]}..{name[len(name) - (width - width // 2) :]}"

@@ -1,0 +1,106 @@
+"""What `train` prints in the end, and verdicts in words."""
+
+from pathlib import Path
+from typing import Any
+
+from ttt_batch.app.reports.layout import hanging, row
+from ttt_batch.base.escapes import one_line
+from ttt_batch.base.files import command_text
+from ttt_batch.base.wording import counted
+from ttt_batch.evaluation.ties import meaning
+from ttt_batch.game.solution import RESULTS
+from ttt_batch.runs.recorder import unbeatable_since
+from ttt_batch.runs.run import SEATS, Run
+
+
+def verdict_text(run: Run) -> str:
+    """The verdict on the tables as they are, with any ties, and the game since which it is good in both seats."""
+    if run.grown is not None:
+        return (
+            f"{counted(int(run.statistics['positions'][-1]), 'position')} in the table; "
+            "whether it can be beaten is for evaluate to search"
+        )
+    last = run.statistics["unbeatable"][-1].tolist()
+    return proof_text(run, dict(zip(SEATS, last, strict=True)))
+
+
+def proof_text(run: Run, unbeatable: dict[str, bool]) -> str:
+    """A verdict by seat, with the game since which it holds; which ties were judged the caller says.
+
+    What training records is judged with any ties; where that is unbeatable the soonest are.
+    """
+    since = unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
+    if since is not None:
+        points = f" at every recorded point since game {since:,}" if since else " from its start" if run.games else ""
+        return f"unbeatable in both seats{points}"
+    return ", ".join(f"{'unbeatable' if good else 'can be beaten'} as {seat}" for seat, good in unbeatable.items())
+
+
+def training_summary(run: Run, path: str | None) -> dict[str, Any]:
+    """What `train --json` prints."""
+    last = {name: column[-1] for name, column in run.statistics.items()}
+    seconds = float(run.provenance["seconds"])
+    outcomes = ("first_wins", "draws", "second_wins")
+    summary: dict[str, Any] = {
+        "learner": run.config.learner,
+        "board": run.config.board,
+        "games": run.games,
+        "interrupted": run.interrupted,
+        "seconds": seconds,
+        "games_per_second": run.games / seconds,
+        "in_play": dict(zip(outcomes, last["outcomes"].tolist(), strict=True)),
+    }
+    if run.grown is not None:
+        summary |= {
+            "positions": int(last["positions"]),
+            "positions_without_room": int(run.provenance.get("positions_without_room", 0)),
+        }
+    else:
+        summary |= {
+            "unbeatable": dict(zip(SEATS, last["unbeatable"].tolist(), strict=True)),
+            "ties": "any",
+            "unbeatable_since": unbeatable_since(run.statistics["games"], run.statistics["unbeatable"]),
+            "against_random": {
+                seat: dict(zip(RESULTS, shares, strict=True))
+                for seat, shares in zip(SEATS, last["versus_random"].tolist(), strict=True)
+            },
+            "self_play": dict(zip(outcomes, last["self_play"].tolist(), strict=True)),
+            "optimal_share": dict(zip(SEATS, last["optimal_share"].tolist(), strict=True)),
+            "value_error": dict(zip(SEATS, last["value_error"].tolist(), strict=True)),
+        }
+    return {**summary, "config": run.config.to_report(), "run": path}
+
+
+def training_text(run: Run, path: Path, *, compiled: bool = False) -> str:
+    """What `train` prints at the end: a short table, the file, and the two commands a person wants next.
+
+    compiled: kernels were compiled meanwhile, which its seconds include.
+    """
+    last = {name: column[-1] for name, column in run.statistics.items()}
+    seconds = float(run.provenance["seconds"])
+    played = last["outcomes"] / max(1, int(last["outcomes"].sum()))
+    exact = (
+        []
+        if run.grown is not None
+        else [
+            row("as first, against random", *last["versus_random"][0]),
+            row("as second, against random", *last["versus_random"][1]),
+            row("greedy self-play, as first", *last["self_play"]),
+        ]
+    )
+    took = f"{seconds:.2f} s{' (compiling included)' if compiled else ''}"
+    lines = [
+        f"{run.config.learner} on {run.config.board}: {counted(run.games, 'game')} in {took}, seed {run.config.seed}",
+        "",
+        row("", "win", "draw", "loss"),
+        *exact,
+        row("games played, as first", *played),
+        "",
+        *hanging("verdict:", verdict_text(run), 9),
+        *([f"ties:    {meaning('any')}"] if run.grown is None else []),
+        f"saved:   {one_line(str(path))}",
+        "",
+        f"next:    {command_text('evaluate', path)}",
+        f"         {command_text('play', path)}",
+    ]
+    return "\n".join(lines)

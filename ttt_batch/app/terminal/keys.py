@@ -1,0 +1,141 @@
+"""What a person typed, as a cell or a command of the table in `keyboard`, and the help that offers it.
+
+A line of text is read whole (`read_entry`, `read_again`); where single keys are read, `is_complete` says whether what
+was typed so far is to be read at once or may go on.
+"""
+
+import re
+
+from ttt_batch.app.keyboard import YES, Command, Place, after_game, commands_in
+from ttt_batch.base.errors import BoardError, UsageError
+from ttt_batch.game.board import Board
+
+MAX_DIGIT_CELLS = 9
+"""Boards of up to so many cells are drawn with a digit in each free cell; larger ones with letters and numbers at
+their edges."""
+
+
+def column_name(col: int) -> str:
+    """Letter of a column, counted from 0; `aa` follows `z`, and no board has more than 36."""
+    return f"{'a' * (col // 26)}{chr(ord('a') + col % 26)}"
+
+
+def read_entry(text: str, board: Board) -> int | Command:
+    """Read what a person typed: the cell it names, free or not, or a command.
+
+    Cells: column letter and row number (`b3`), row and column number (`3 2`), both from the top left; the digits drawn
+    on boards of up to MAX_DIGIT_CELLS cells.  Raises UsageError, with a message of at most 40 columns, for anything
+    else and for a cell outside.
+    """
+    entry = _entry(text)
+    for command in commands_in(Place.GAME):
+        if entry in command.keys:
+            return command
+    if board.cells <= MAX_DIGIT_CELLS and re.fullmatch(r"\d{1,3}", entry, re.ASCII):
+        if len(entry) == 1 and 1 <= int(entry) <= board.cells:
+            return int(entry) - 1
+        raise BoardError(f"no cell {entry}; there are 1 to {board.cells}")
+    if pair := re.fullmatch(r"(\d{1,3}) ?[ ,] ?(\d{1,3})", entry, re.ASCII):
+        row, col = int(pair[1]), int(pair[2])
+        if 1 <= row <= board.rows and 1 <= col <= board.cols:
+            return (row - 1) * board.cols + col - 1
+        raise BoardError(f"row {row}, column {col} is outside {board.rows}x{board.cols}")
+    if pair := re.fullmatch(r"([a-z]|a[a-z]) ?(\d{1,3})", entry, re.ASCII):
+        columns = [column_name(col) for col in range(board.cols)]
+        # A number has one way to be written: a01 is a slip.
+        if pair[1] in columns and pair[2] in map(str, range(1, board.rows + 1)):
+            return (int(pair[2]) - 1) * board.cols + columns.index(pair[1])
+        raise BoardError(f"no cell {pair[1]}{pair[2]}; there are a1 to {columns[-1]}{board.rows}")
+    if not entry:
+        raise UsageError("type a cell, or ? for the keys")
+    raise UsageError(f"{quote(entry)} is no cell; ? shows the keys")
+
+
+def read_again(text: str, *, lessons: bool = False) -> Command:
+    """Read the answer to "another game?": a command that is of use then, or one of the ways to say YES.
+
+    lessons: the agent learns, and the keys for taking back undo its last lesson.  Raises UsageError for anything else.
+    """
+    entry = _entry(text)
+    for command in commands_in(after_game(lessons=lessons)):
+        if entry in command.keys:
+            return command
+    if entry in YES:
+        return Command.NEW
+    raise UsageError(f"{quote(entry)}: no key here; ? shows them")
+
+
+def _entry(text: str) -> str:
+    """What was typed, in small letters and with single spaces."""
+    return " ".join(text.lower().split())
+
+
+def quote(text: str, width: int = 11) -> str:
+    """Quote what was typed in `width` columns, safe for any terminal and any encoding."""
+    quoted = ascii(text)
+    return quoted if len(quoted) <= width else quoted[: width - 3] + "..."
+
+
+def is_complete(text: str, board: Board | None) -> bool:
+    """Whether keys typed so far are an entry to be read at once, without Enter.
+
+    The key of a command is, unless a column has its letter; a column's letter and a row's number are, unless one more
+    digit would name another cell; so is the digit of a cell on boards that are drawn with digits, and everything
+    that can become nothing else.  board: None where no cell is asked for.
+    """
+    entry = text.lower()
+    words = [*(key for command in Command for key in command.keys), *YES]
+    if board is None:
+        return entry in words or not any(word.startswith(entry) for word in words)
+    columns = [column_name(col) for col in range(board.cols)]
+    if pair := re.fullmatch(r"([a-z]+)(\d+)", entry, re.ASCII):
+        return int(pair[2]) * 10 > board.rows or pair[2] == "0" or pair[1] not in columns
+    if re.fullmatch(r"[a-z]+", entry, re.ASCII):
+        longer = [name for name in [*columns, *words] if name.startswith(entry)]
+        return not longer or (entry in words and not any(name in columns for name in longer))
+    return board.cells <= MAX_DIGIT_CELLS or not re.match(r"[1-9a-z]", entry, re.ASCII)
+
+
+def draw_help(board: Board, *, single_keys: bool = False) -> list[str]:
+    """Draw the keys that are understood on a board.
+
+    single_keys: keys are read one by one, so that words cannot be typed and, on boards with a digit in each cell,
+    neither can what takes two keys; else whole lines are read.
+    """
+    last = f"{column_name(board.cols - 1)}{board.rows}"
+    names = f"a1 to {last}: column and row"
+    pairs = f"or row and column{', Enter' if single_keys else ''}: {board.rows} {board.cols}"
+    ways = [names, pairs]
+    if board.cells <= MAX_DIGIT_CELLS:  # where a digit is a cell, a second one comes too late on the screen
+        ways = [f"1 to {board.cells}, as drawn on the board", f"or {names}", *([] if single_keys else [pairs])]
+    rows = [("arrows", "choose a cell; Enter moves")] if single_keys else []
+    rows += [("" if line else "a cell", way) for line, way in enumerate(ways)]
+    for command in commands_in(Place.GAME):
+        if single_keys:
+            rows.append((single_key(command.keys[0], board), command.meaning))
+        else:
+            others = command.keys[2:]
+            also = f" ({' and '.join(others)} do, too)" if others else ""
+            rows.append((", ".join(command.keys[:2]), f"{command.meaning}{also}"))
+    width = 8 if single_keys else max(len(keys) for keys, _ in rows) + 2
+    return [f"{keys:{width}}{meaning}" for keys, meaning in rows]
+
+
+def single_key(key: str, board: Board) -> str:
+    """The key of a command where keys are read one by one, with Enter where a column has its letter."""
+    return key if is_complete(key, board) else f"{key} Enter"
+
+
+def draw_again_help(sides: tuple[str, str], *, lessons: bool = False) -> list[str]:
+    """Draw the keys after a game; `sides` are the person's marks in the next game, usually and after a switch."""
+    meanings = {
+        Command.UNDO: "the agent forgets this game",
+        Command.REPLAY: "this game, move by move",
+        Command.NEW: f"a new game, as {sides[0]}",
+        Command.SWITCH: f"a new game, as {sides[1]}",
+    }
+    return [
+        f"{f'Enter, {command.keys[0]}' if command is Command.NEW else command.keys[0]:10}"
+        f"{meanings.get(command, command.meaning)}"
+        for command in commands_in(after_game(lessons=lessons))
+    ]

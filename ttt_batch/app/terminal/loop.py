@@ -1,0 +1,204 @@
+"""The loop of a person's games against an agent: rules, score, lessons, records and reviews, for any face.
+
+`play_games` is a generator that tells its face what happens and yields a `Question` wherever the person has to answer;
+its driver sends the answer, as read by the question itself.  So one loop serves a face that waits for a line and
+one that is called for every key.
+"""
+
+import contextlib
+import random
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Protocol
+
+from ttt_batch.analysis.handicap import Playing
+from ttt_batch.analysis.review import review, review_text
+from ttt_batch.app.keyboard import Command, Place, after_game, commands_in
+from ttt_batch.app.terminal.drawing import WIDTH
+from ttt_batch.app.terminal.faces import Answer, Face, Question, Result, Score, Session, result_of, rule
+from ttt_batch.app.terminal.hints import hints_of
+from ttt_batch.app.terminal.keys import draw_again_help, draw_help, read_again, read_entry
+from ttt_batch.base.errors import BoardError, TttBatchError
+from ttt_batch.base.wording import counted
+from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED
+from ttt_batch.game.history import Game
+
+Agent = Playing
+"""What a game needs of an agent."""
+
+
+class Pupil(Protocol):
+    """What a game needs of an agent that learns from it."""
+
+    def teach(self, cells: Sequence[int]) -> int:
+        """Learn from the moves of a finished game and keep that for good; return how many positions changed.
+
+        Raises TttBatchError where it could not, and has not learnt then.
+        """
+
+    def undo(self) -> bool:
+        """Forget the last update; return False where there is none.  Raises TttBatchError where it could not."""
+
+
+def play_games(
+    agent: Agent,
+    face: Face,
+    *,
+    person: int | None,
+    rng: random.Random,
+    pupil: Pupil | None = None,
+    record: Callable[[Sequence[int]], None] | None = None,
+    notes: Sequence[str] = (),
+) -> Session:
+    """Play until the person leaves or presses Ctrl-C; return the score.
+
+    person: the person's seat, 0 moves first, 1 second; None alternates after every finished game, beginning with 0.
+    rng: draws among the agent's candidates.
+    pupil: learns from every finished game.  record: called with the cells of every finished game; may raise
+    TttBatchError.  notes: lines about the agent to begin with.
+    """
+    score, seat = Score(), person or 0
+    try:
+        face.tell(f"Board {agent.board.name}: {rule(agent.board)}. ? = keys.")
+        face.tell(*notes)
+        if pupil is not None:
+            face.tell("The agent learns from finished games.")
+        face.count(score)
+        while True:
+            result, game = yield from play_game(agent, face, person=seat, rng=rng)
+            if result is Result.LEFT:
+                break
+            if result is Result.ABANDONED:
+                continue
+            score.add(result)
+            face.tell(f"Score: {score}")
+            face.count(score)
+            _review(agent, game, face, seat)
+            if record is not None:
+                with _telling(face):
+                    record(game.moves)
+            if pupil is not None:
+                _teach(pupil, game, face)
+            usual = seat if person is not None else 1 - seat
+            answer = yield from _ask_again(face, game, usual, pupil)
+            if answer is Command.LEAVE:
+                break
+            seat = usual if answer is Command.NEW else 1 - usual
+    except KeyboardInterrupt:
+        pass  # an ordinary way to leave a game
+    face.tell(f"Goodbye. {score}")
+    return score
+
+
+def play_game(
+    agent: Agent, face: Face, *, person: int, rng: random.Random
+) -> Generator[Question, Answer, tuple[Result, Game]]:
+    """Play one game of a person in seat `person` (0 moves first, 1 second) against an agent; return how it ended."""
+    board, player = agent.board, (FIRST, SECOND)[person]
+    game, shown, hinting = Game(board), None, False
+    face.tell(f"You are {MARKS[player]} and move {('first', 'second')[person]}.")
+    while game.outcome == UNFINISHED:
+        if game.mover != player:
+            cell = rng.choice(agent.candidates(game.position))
+            game = game.after(cell)
+            face.tell(f"The agent plays {board.cell_name(cell)}.")
+            continue
+        if game != shown:
+            # Only a new position is drawn, so that a slip of the finger costs one line and not a screen.
+            face.show(game)
+            if hinting:
+                face.hint(game, hints_of(agent, game))
+            shown = game
+        match (yield _move_question(game)):
+            case int(cell):
+                game = game.after(cell)
+            case Command.HELP:
+                face.explain(draw_help(board, single_keys=face.single_keys))
+            case Command.HINTS if hinting:
+                hinting = False
+                face.show(game)
+            case Command.HINTS:
+                hinting = face.hints_stay
+                face.hint(game, hints_of(agent, game))
+            case Command.REPLAY:
+                face.replay(game)
+            case Command.UNDO:
+                earlier = game.before_move_of(player)
+                face.tell("You have no move to take back." if earlier is None else "Your last move is taken back.")
+                game = earlier or game
+            case Command.NEW:
+                face.tell(Result.ABANDONED.value)
+                return Result.ABANDONED, game
+            case _:
+                return Result.LEFT, game
+    face.show(game)
+    if game.forfeited:
+        face.tell("The agent chose a taken cell and loses.")
+    result = result_of(game, person)
+    face.tell(result.value)
+    return result, game
+
+
+def _move_question(game: Game) -> Question:
+    """Ask for a move, or a command; an occupied cell is no answer."""
+
+    def read(text: str) -> Answer:
+        entry = read_entry(text, game.board)
+        if isinstance(entry, int) and game.position[entry] != EMPTY:
+            raise BoardError(f"cell {game.board.cell_name(entry)} is taken by {MARKS[game.position[entry]]}")
+        return entry
+
+    keys = [(command.keys[0], command.label) for command in commands_in(Place.GAME)]
+    return Question(f"Your move ({MARKS[game.mover]}): ", read, Command.LEAVE, keys, game)
+
+
+def _ask_again(face: Face, game: Game, usual: int, pupil: Pupil | None) -> Generator[Question, Answer, Command]:
+    """Ask whether to play another game until that is decided: Command.NEW, Command.SWITCH or Command.LEAVE.
+
+    usual: the person's seat in the next game unless it asks to switch.
+    """
+    sides = MARKS[FIRST + usual], MARKS[SECOND - usual]
+    lessons = pupil is not None
+    labels = {Command.NEW: f"as {sides[0]}", Command.SWITCH: f"as {sides[1]}", Command.UNDO: "unlearn"}
+    keys = [
+        ("Enter" if command is Command.NEW else command.keys[0], labels.get(command, command.label))
+        for command in commands_in(after_game(lessons=lessons))
+    ]
+    prompt = f"Another game? [Enter/{Command.LEAVE.keys[0]}] "
+    question = Question(prompt, lambda text: read_again(text, lessons=lessons), Command.LEAVE, keys)
+    while True:
+        match (yield question):
+            case Command.UNDO if pupil is not None:
+                with _telling(face, "The last update stays."):
+                    face.tell("The last update is undone." if pupil.undo() else "There is no update to undo.")
+            case Command.REPLAY:
+                face.replay(game)
+            case Command.HELP:
+                face.explain(draw_again_help(sides, lessons=lessons))
+            case Command.NEW | Command.SWITCH as chosen:
+                return chosen
+            case _:
+                return Command.LEAVE
+
+
+def _review(agent: Agent, game: Game, face: Face, person: int) -> None:
+    """Say who gave what away in a finished game, if that is known."""
+    slips = review(agent, game)
+    if slips is not None:
+        names = ("you", "agent") if person == 0 else ("agent", "you")
+        face.tell(*review_text(slips, game.board, names, WIDTH))
+
+
+@contextlib.contextmanager
+def _telling(face: Face, then: str = "") -> Iterator[None]:
+    """Say what could not be done, then what follows from that, and go on: the next game may fare better."""
+    try:
+        yield
+    except TttBatchError as error:
+        face.tell(str(error), *([then] if then else []))
+
+
+def _teach(pupil: Pupil, game: Game, face: Face) -> None:
+    with _telling(face, "This game was not learnt."):
+        n = pupil.teach(game.moves)
+        changed = f"{counted(n, 'position')} changed" if n else "nothing changed"
+        face.tell(f"Learnt: {changed} (u: undo).")

@@ -1,0 +1,60 @@
+"""Play on a pair of streams: on the screen of a real terminal, by plain lines elsewhere."""
+
+import random
+from collections.abc import Callable, Sequence
+from typing import TextIO
+
+from ttt_batch.analysis.handicap import Weakened
+from ttt_batch.app.terminal.faces import Face, Score, Session
+from ttt_batch.app.terminal.hints import prepare
+from ttt_batch.app.terminal.loop import Agent, Pupil, play_games
+from ttt_batch.app.terminal.plain import Plain
+from ttt_batch.app.terminal.screen import has_screen, play_on_screen
+from ttt_batch.app.terminal.view import View
+from ttt_batch.base.choices import Ties
+from ttt_batch.base.console import wants_colour
+from ttt_batch.base.errors import UsageError
+from ttt_batch.base.quantities import Number
+
+
+def play(
+    agent: Agent,
+    *,
+    person: int | None,
+    stdin: TextIO,
+    stdout: TextIO,
+    seed: int | None = None,
+    pupil: Pupil | None = None,
+    record: Callable[[Sequence[int]], None] | None = None,
+    level: Number = 1.0,
+    epsilon: Number = 0.0,
+    ties: Ties = "soonest",
+    plain: bool = False,
+) -> Score:
+    """Play games on a pair of text streams until the person leaves; return the score.
+
+    person: the person's seat, 0 (moves first) or 1; None alternates, beginning with 0.
+    seed: fixes everything that the agent draws.  pupil, record: as for `play_games`.
+    level, epsilon, ties: how the agent plays, see `Weakened`.
+    plain: lines of text also on a real terminal; elsewhere there is nothing else.
+
+    Raises UsageError for another seat, other ties, and for a level or an epsilon outside 0 to 1.
+    """
+    if person not in (0, 1, None):
+        raise UsageError(f"person {person!r} is no seat; 0 moves first, 1 second, None alternates")
+    rng = random.Random(seed)
+    player = Weakened(agent, level, epsilon, rng, ties)
+    weaker = player.level < 1 or player.epsilon > 0
+    said = [f"level {player.level:g}, epsilon {player.epsilon:g}"] if weaker else []
+    said += ["ties any"] if ties == "any" else []
+    strength = [f"Agent: {', '.join(said)}."] if said else []
+
+    def session(face: Face) -> Session:
+        return play_games(player, face, person=person, rng=rng, pupil=pupil, record=record, notes=strength)
+
+    if plain or not has_screen(stdin, stdout):
+        lines = Plain(stdin, stdout)
+        return lines.drive(session(lines))
+    prepare(agent)
+    view = View(agent.board, colour=wants_colour(stdout))
+    return play_on_screen(view, session(view), stdin, stdout, colour=wants_colour(stdout))

@@ -1,0 +1,194 @@
+"""Two agents play a game, move by move, with what the one to move gives each cell and the truth behind it.
+
+On a real terminal each position stands in the place of the one before, at a pace to follow; elsewhere they are
+printed one below the other.
+"""
+
+import contextlib
+import random
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TextIO
+
+from ttt_batch.analysis.handicap import Playing, Weakened
+from ttt_batch.analysis.review import review, review_text
+from ttt_batch.app.keyboard import Keyboard
+from ttt_batch.app.terminal.drawing import WIDTH, draw_board, move_name
+from ttt_batch.app.terminal.faces import rule
+from ttt_batch.app.terminal.hints import Hints, draw_legend, draw_values, hints_of, prepare, shown_value
+from ttt_batch.base.choices import Ties
+from ttt_batch.base.console import is_live, put, wants_colour
+from ttt_batch.base.errors import BoardError, UsageError
+from ttt_batch.base.escapes import one_line
+from ttt_batch.base.quantities import Number, any_seed, real
+from ttt_batch.evaluation.ties import meaning
+from ttt_batch.game.board import DRAW, FIRST, FIRST_WINS, MARKS, UNFINISHED
+from ttt_batch.game.history import Game
+
+PACE = 1.0
+"""Seconds a move on a terminal, unless another pace is asked for."""
+
+
+class Scene(NamedTuple):
+    """What there is to see at a moment.
+
+    board: the position in lines.  said: what happens.  legend: what the values mean; none at the end.
+    """
+
+    board: list[str]
+    said: list[str]
+    legend: list[str]
+
+
+Show = Callable[[Scene], None]
+"""Shows a scene, and waits as long as the pace says."""
+
+
+def watch(
+    first: Playing,
+    second: Playing,
+    *,
+    names: tuple[str, str],
+    stdout: TextIO,
+    stdin: TextIO | None = None,
+    pace: Number | None = None,
+    seed: Number | None = None,
+    level: Number = 1.0,
+    epsilon: Number = 0.0,
+    ties: Ties = "any",
+    pause: Callable[[float], object] | None = None,
+) -> int:
+    """Let two agents of one board play a game; return its outcome, UNFINISHED if the person left before.
+
+    names: what the agents are called, first and second.
+    pace: seconds a move, 0 and more; PACE on a terminal and 0 elsewhere if not given.  Without a pace, positions are
+    printed one below the other on a terminal, too.
+    seed: fixes everything that is drawn.
+    stdin: where the person may type what leaves; Ctrl-C leaves, too.
+    level, epsilon, ties: how both agents play, see `Weakened`.  pause: waits; by the keyboard if not given.
+
+    Raises UsageError for a number outside its range or other ties, and BoardError for agents of different boards.
+    """
+    live = is_live(stdout)
+    pace = real("pace", (PACE if live else 0.0) if pace is None else pace, "seconds a move, e.g. 0.5")
+    if not 0 <= pace <= 3600:
+        raise UsageError(f"pace {pace:g} is outside 0 to 3600 seconds a move; 0 does not wait")
+    if first.board != second.board:
+        raise BoardError(
+            f"one run plays {first.board.name}, the other {second.board.name}; choose two runs of one board"
+        )
+    rng = random.Random(None if seed is None else any_seed(seed))
+    agents = tuple(Weakened(agent, level, epsilon, rng, ties) for agent in (first, second))
+    names = one_line(names[0]), one_line(names[1])
+    title = [f"{first.board.name}: {rule(first.board)}", f"X: {names[0]}", f"O: {names[1]}", ""]
+    if ties != "any":
+        title.insert(-1, f"ties: {meaning(ties)}")
+    outcome = UNFINISHED
+    for agent in (first, second):
+        prepare(agent)
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        Keyboard(stdin if live else None) as keyboard,
+        _stage(stdout, title, pace, pause or keyboard.wait, keyboard.how_to_leave if live and pace > 0 else "") as show,
+    ):
+        outcome = _play(agents, names, rng, show, wants_colour(stdout)).outcome
+    if outcome == UNFINISHED:
+        put("Stopped before the end.", stdout)
+    return outcome
+
+
+def _play(agents: tuple[Playing, ...], names: tuple[str, str], rng: random.Random, show: Show, colour: bool) -> Game:
+    """Play and show a game."""
+    game = Game(agents[0].board)
+    while game.outcome == UNFINISHED:
+        agent = agents[game.mover - FIRST]
+        hints = hints_of(agent, game)
+        after = game.after(rng.choice(agent.candidates(game.position)))
+        show(
+            Scene(
+                draw_values(game, hints, colour, marked=game.moves[-1:]),
+                [_said(after, hints)],
+                draw_legend(game, hints, colour),
+            )
+        )
+        game = after
+    show(Scene(draw_board(game, colour), [_ended(game, names), *_reviewed(agents[0], game, names)], []))
+    return game
+
+
+def _said(game: Game, hints: Hints) -> str:
+    """The last move of a game, what its player gave it and what it truly led to: `3. X b2: +0.12, W5`."""
+    cell = game.moves[-1]
+    value = hints.values.get(cell)
+    truth = hints.truths.get(cell) if hints.truths is not None else None
+    known = [shown_value(value)] if value is not None and value == value else []
+    known += [truth.short] if truth is not None else []
+    return f"{move_name(game, len(game.moves) - 1)}{': ' * bool(known)}{', '.join(known)}"
+
+
+def _ended(game: Game, names: tuple[str, str]) -> str:
+    """How a game ended."""
+    if game.outcome == DRAW:
+        return "Draw."
+    winner = 0 if game.outcome == FIRST_WINS else 1
+    forfeited = f"{MARKS[2 - winner]} chose an occupied cell. " if game.forfeited else ""
+    return f"{forfeited}{MARKS[1 + winner]} wins ({names[winner]})."
+
+
+def _reviewed(agent: Playing, game: Game, names: tuple[str, str]) -> list[str]:
+    """Who gave what away, where anybody knows."""
+    slips = review(agent, game)
+    return [] if slips is None else review_text(slips, game.board, names, WIDTH)
+
+
+@contextlib.contextmanager
+def _stage(
+    stdout: TextIO, title: list[str], pace: float, pause: Callable[[float], object], leaving: str
+) -> Iterator[Show]:
+    """Where scenes are shown under a title: in place, with a line that says how to leave, or printed without one."""
+    if not leaving:
+        put("\n".join(title), stdout)
+        yield _Printer(stdout, pace, pause).show
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    last: list[str] = []
+    console = Console(file=stdout, highlight=False)
+    try:
+        with Live(console=console, screen=True, refresh_per_second=4) as shown:
+
+            def show(scene: Scene) -> None:
+                board, said, legend = scene
+                last[:] = [*title, *board, "", *said]
+                room = console.size.height
+                for lines in (  # what is always the same goes first
+                    [*last, *([""] if legend else []), *legend, "", leaving],
+                    [*last, leaving],
+                    last,
+                    [*said, *board],
+                ):
+                    if len(lines) <= room:
+                        break
+                shown.update(Text.from_ansi("\n".join(lines), no_wrap=True, overflow="crop"), refresh=True)
+                pause(pace if scene.legend else 3 * pace)  # the end of a game has more to read
+
+            yield show
+    finally:
+        put("\n".join([*last, ""]), stdout, colour=True)
+
+
+class _Printer:
+    """Prints scenes one below the other, and says only once what is always the same."""
+
+    def __init__(self, stdout: TextIO, pace: float, pause: Callable[[float], object]) -> None:
+        self._stdout, self._pace, self._pause = stdout, pace, pause
+        self._explained: set[str] = set()
+
+    def show(self, scene: Scene) -> None:
+        legend = [line for line in scene.legend if line not in self._explained]
+        self._explained.update(legend)
+        lines = [*scene.board, "", *legend, *([""] if legend else []), *scene.said, ""]
+        put("\n".join(lines), self._stdout, colour=wants_colour(self._stdout))
+        if self._pace:
+            self._pause(self._pace)

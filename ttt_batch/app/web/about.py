@@ -1,0 +1,106 @@
+"""What the page says about its agent: the verdict, exact results against random play, and how it was trained.
+
+The agent there may play by other ties than those that training judges (see `ties`); verdict, results and losing lines
+are those of the agent on the page.
+"""
+
+from typing import Any
+
+from ttt_batch.app.reports.learners import choice_text
+from ttt_batch.app.reports.training import proof_text
+from ttt_batch.base.choices import Ties
+from ttt_batch.base.escapes import one_line
+from ttt_batch.base.wording import counted
+from ttt_batch.game.board import Board
+from ttt_batch.runs.run import SEATS, Run
+
+AGAINST = {"": "itself", "random": "random moves", "optimal": "best play"}
+"""What an agent learnt against, by the configuration's opponent; others are digests of a run's table."""
+
+
+def title(run: Run) -> str:
+    """The page's title."""
+    return f"{run.board.name} tic-tac-toe against {run.config.learner}"
+
+
+EQUALS = {
+    "soonest": "the quickest true win or the longest true loss, else any with equal chance",
+    "any": "any with equal chance",
+}
+"""How the agent chooses among the moves that its rule may pick."""
+
+
+def about(run: Run, ties: Ties = "soonest") -> dict[str, Any]:
+    """Plain values for the page; every text is a text for people.
+
+    results: by seat the probabilities of win, draw and loss against random play.
+    losing_line: by seat the cells of a shortest game that the agent can lose, None where it cannot.
+    facts: label and text pairs.
+    """
+    evaluation = run.evaluation("random", ties)
+    return {
+        "learner": run.config.learner,
+        "introduction": _introduction(run),
+        "rules": _rules(run.board),
+        "verdict": proof_text(run, evaluation.unbeatable),
+        "results": {seat: list(getattr(evaluation, seat)) for seat in SEATS},
+        "losing_line": evaluation.losing_line,
+        "facts": _facts(run, ties),
+    }
+
+
+def _introduction(run: Run) -> str:
+    """How the agent came to its table, in a sentence."""
+    if not run.games:
+        return "The agent plays by a table that was made elsewhere."
+    config = run.config
+    if config.engine == "given":
+        if config.start:  # counts the games behind that table, too
+            return f"The agent began with another table and learnt from games that it was given: {run.games:,} in all."
+        return f"The agent learnt from {counted(run.games, 'game')} that it was given."
+    against = AGAINST.get(config.opponent, "another table")
+    if config.start:
+        # A fork counts on from the games behind its table; the digest is followed by their number.
+        before = config.start.partition("@")[2]
+        games = counted(run.games - (int(before) if before.isdecimal() else 0), "game")
+        return f"The agent began with another table and learnt from {games} against {against}."
+    hints = "" if config.opponent else ", with no hint but who won"
+    return f"The agent learnt from {counted(run.games, 'game')} against {against}{hints}."
+
+
+def _rules(board: Board) -> str:
+    """How the game is won and lost, in a sentence."""
+    line = f"completes a line of {board.k} (row, column or diagonal)" if board.k > 1 else "makes a mark"
+    exact = "; longer lines count for nothing" if board.exact else ""
+    return f"The player who first {line} {'loses' if board.misere else 'wins'}{exact}."
+
+
+def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
+    """How the agent was trained, as label and text; what is not known is left out."""
+    config, origin = run.config, run.provenance
+    batch = counted(config.batch, "game") if isinstance(config.batch, int) else config.batch
+    seat = f", as {config.seat}" if config.seat in SEATS else ""
+    opponent = config.opponent if config.opponent in AGAINST else "another table"
+    first, second = config.draw_worth
+    draw = f"{first:g}" if run.learner.zero_sum or first == second else f"{first:g} to first and {second:g} to second"
+    duration = f" in {float(origin['seconds']):.2f} s" if run.games and "seconds" in origin else ""
+    positions = counted(run.graph.code.size, "position")
+    facts = [
+        ("Learner", config.learner),
+        ("Source", run.learner.source),
+        ("Update", run.learner.rule),
+        ("Greedy moves", choice_text(run.learner)),
+        ("Ties", EQUALS[ties]),
+        ("Games", f"{run.games:,}{duration}"),
+        ("Opponent", f"{opponent}{seat}" or "itself"),
+        ("Seed", str(config.seed)),
+        ("Exploration (epsilon)", config.epsilon),
+        ("Step size (alpha)", config.alpha),
+        ("Discount (gamma)", f"{config.gamma:g}"),
+        ("Rewards", f"a win 1, a draw {draw}, a loss {-1 if run.learner.zero_sum else 0}"),
+        ("Batch", f"{batch}, engine {config.engine}"),
+        ("Board", f"{config.board}, {positions}{' up to symmetry' if config.symmetry else ''}"),
+        ("Version", str(origin.get("ttt_batch_version", ""))),
+        ("Date", str(origin.get("created", ""))[:10]),
+    ]
+    return [(label, one_line(text)) for label, text in facts if text]

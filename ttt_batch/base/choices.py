@@ -1,0 +1,111 @@
+"""Choosing among names as people write them: `TD` is td, `sutton_barto` is sutton-barto, and `X` is the first player.
+
+What has one meaning is taken as that; everything else is refused with the names there are and the one that was
+probably meant.  Every name that a person gives goes through here, in a command or in Python.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Literal, get_args
+
+from ttt_batch.base.errors import UsageError, quoted
+
+Ties = Literal["soonest", "any"]
+"""Rules of play among moves that an agent's rule may pick, see `ties`; they stand here for those who only name them."""
+
+TIES: tuple[Ties, ...] = get_args(Ties)
+
+SEAT_WORDS = {"x": "first", "1": "first", "1st": "first", "o": "second", "2": "second", "2nd": "second"}
+SWITCH_WORDS = {"yes": "on", "true": "on", "no": "off", "false": "off"}
+"""Other words for a name, folded."""
+
+OPPONENT_HINTS = {"minimax": "optimal", "perfect": "optimal", "best": "optimal", "solver": "optimal", "itself": "self"}
+"""Words, folded, that are no names and suggest one."""
+
+
+def fold(name: str) -> str:
+    """A name without what people write in several ways: case, and `-`, `_` and spaces."""
+    return re.sub(r"[-_\s]+", "", name).casefold()
+
+
+def find_name(given: object, names: Collection[str], words: Mapping[str, str] | None = None) -> str | None:
+    """The one of `names` that is meant: the name as it is, or the only one that is equal when folded.
+
+    words: other words for some of them, by their folded form.
+    """
+    if not isinstance(given, str):
+        return None
+    if given in names:
+        return given
+    alike = [name for name in names if fold(name) == fold(given)]
+    if len(alike) == 1:
+        return alike[0]
+    meant = (words or {}).get(fold(given))
+    return meant if meant in names and not alike else None
+
+
+def suggested_name(given: object, names: Collection[str], hints: Mapping[str, str] | None = None) -> str | None:
+    """The one of `names` that was probably meant, if there is one.  hints: as `OPPONENT_HINTS`."""
+    import difflib
+
+    if not isinstance(given, str) or not fold(given):
+        return None
+    if (hinted := (hints or {}).get(fold(given))) in names:
+        return hinted
+    folded = {fold(name): name for name in reversed(list(names))}  # of equal ones the first
+    longer = [name for short, name in folded.items() if short.startswith(fold(given))]
+    if len(longer) == 1:
+        return longer[0]
+    close = difflib.get_close_matches(fold(given)[:100], folded, n=1)
+    return folded[close[0]] if close else None
+
+
+def choose(
+    what: str,
+    given: object,
+    names: Collection[str],
+    *,
+    words: Mapping[str, str] | None = None,
+    hints: Mapping[str, str] | None = None,
+    others: str = "",
+) -> str:
+    """The one of `names` that is meant by `given`, in its own spelling.
+
+    what: what the names are names of.  words, hints: see `find_name` and `suggested_name`.
+    others: what else may be given, for the message.  Raises UsageError.
+    """
+    found = find_name(given, names, words)
+    if found is None:
+        raise unknown_name(what, given, names, hints=hints, others=others)
+    return found
+
+
+def unknown_name(
+    what: str, given: object, names: Collection[str], *, hints: Mapping[str, str] | None = None, others: str = ""
+) -> UsageError:
+    """The error for a name that is none of `names`, with the one that was probably meant."""
+    meant = suggested_name(given, names, hints)
+    asked = f" (did you mean {meant}?)" if meant is not None else ""
+    there = [*names, *([others] if others else [])]
+    listed = (
+        f"one of: {', '.join(there)}"
+        if len(there) > 4
+        else " or ".join(filter(None, (", ".join(there[:-1]), there[-1])))
+    )
+    return UsageError(f"unknown {what} {quoted(given)}{asked}; choose {listed}")
+
+
+def choose_seat(given: object, *others: str, what: str = "seat") -> str:
+    """A player by the order of moving, `first` or `second`, also as X and O; or one of the `others`."""
+    return choose(what, given, ("first", "second", *others), words=SEAT_WORDS)
+
+
+def choose_person(given: object) -> int | None:
+    """A person's seat: 0 for `first`, 1 for `second`, None for `alternate`.  Raises UsageError."""
+    return {"first": 0, "second": 1, "alternate": None}[choose_seat(given, "alternate")]
+
+
+def check_ties(name: object) -> Ties:
+    """The rule of play of that name, however it is spelled.  Raises UsageError."""
+    found = choose("ties", name, TIES)
+    return "soonest" if found == "soonest" else "any"

@@ -1,0 +1,220 @@
+"""What all written files rest on: hidden names beside a target, locks of the system, renames that replace nothing.
+
+Everything here raises what the system raises; `outputs` puts it into words.
+"""
+
+import errno
+import hashlib
+import itertools
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from ttt_batch.base.escapes import for_shell
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+HAS_LOCKS = fcntl is not None
+
+_OLD_BEGINNINGS = (b"ttt-batch run, format ", b"pid ")
+"""How temporary files of earlier versions begin, whose names another program might have chosen, too."""
+
+Content = bytes | bytearray | memoryview
+
+_LONGEST = 200
+"""Bytes of a name that a hidden one repeats; systems take 255, and its beginning and ending need room."""
+
+
+def shown(path: Path) -> str:
+    """The path for a message, on one line whatever its name holds."""
+    return str(path) if str(path).isprintable() else repr(str(path))
+
+
+def is_there(path: Path) -> bool:
+    """Whether something has that name; a name that the system refuses, such as one of 300 characters, nothing has."""
+    return os.path.exists(path)  # noqa: PTH110 - Path's own raises before Python 3.12
+
+
+def command_text(*words: str | Path) -> str:
+    """A command of this program as a person may paste it."""
+    # A path that begins with a dash would be taken for an option.
+    written = [f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word) for word in words]
+    return " ".join(["ttt-batch", *map(for_shell, written)])
+
+
+def reason(error: BaseException) -> str:
+    """What went wrong, without number and file name where the system worded it."""
+    return getattr(error, "strerror", None) or str(error)
+
+
+def hidden(target: Path, ending: str) -> Path:
+    """A hidden name beside `target`, which it names; by its digest if it would be too long for a name."""
+    name = target.name
+    if len(os.fsencode(name)) > _LONGEST:
+        name = hashlib.sha256(os.fsencode(name)).hexdigest()[:32]
+    return target.with_name(f".{name}.{ending}")
+
+
+def temporary_name(target: Path) -> Path:
+    """A hidden name beside `target` that nothing has yet."""
+    return hidden(target, f"ttt-batch.{secrets.token_hex(6)}.tmp")
+
+
+def free_names(path: Path) -> Iterator[Path]:
+    """`run.h5`, `run-2.h5`, `run-3.h5` ..., those that nothing has; another process may take one at any time."""
+    for number in itertools.count(1):
+        name = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+        if not os.path.lexists(name):
+            yield name
+
+
+def create(path: Path) -> int:
+    """The descriptor of a new, empty file, with the permissions that any new file gets.
+
+    Raises FileExistsError where something has the name.
+    """
+    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
+
+
+def create_locked(target: Path) -> tuple[Path, int]:
+    """A new, empty temporary file beside `target` and its descriptor, which holds the file's lock while it is open."""
+    for _ in range(20):
+        path = temporary_name(target)
+        descriptor = create(path)
+        try:
+            if locked(descriptor) is not False and is_same(descriptor, path):
+                return path, descriptor
+        except BaseException:
+            discard(path, descriptor)
+            raise
+        discard(path, descriptor)  # `remove_left` of another process came between the two calls
+    raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+
+
+def discard(path: Path, descriptor: int) -> None:
+    """Close a temporary file and remove it, if it still has this name."""
+    os.close(descriptor)
+    with suppress(OSError):
+        path.unlink()
+
+
+def write_all(descriptor: int, content: Content) -> None:
+    """Write all bytes, however many calls that takes."""
+    # Views end here even if the disk refuses: a traceback would keep them, and with them the buffer from closing.
+    with memoryview(content) as view:
+        written = 0
+        while written < len(view):
+            with view[written:] as rest:
+                written += os.write(descriptor, rest)
+
+
+def locked(descriptor: int) -> bool | None:
+    """Lock an open file: True, or False if another process has it; None if the system has no such locks."""
+    if not HAS_LOCKS:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def is_same(descriptor: int, path: Path) -> bool:
+    """Whether `path` still names the open file."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def rename_new(temporary: Path, target: Path) -> None:
+    """Give the file its name unless something has it already: FileExistsError, whoever is first.
+
+    `temporary` may remain as a second name; the caller removes it.  FileNotFoundError if it is gone.
+    """
+    try:
+        target.hardlink_to(temporary)
+    except (FileExistsError, FileNotFoundError):
+        raise
+    except (OSError, NotImplementedError):
+        # No hard links here (FAT, some network folders): claim the name with an empty file, replace that.
+        descriptor = create(target)
+        claim = os.fstat(descriptor)
+        os.close(descriptor)  # Windows replaces no open file
+        try:
+            temporary.replace(target)
+        except BaseException:
+            with suppress(OSError):
+                if os.path.samestat(claim, target.lstat()):  # not what another process has put there since
+                    target.unlink()
+            raise
+
+
+def flush_folder(folder: Path) -> None:
+    """Make a rename last through a power cut, where the system can."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return  # Windows opens no folders, and a folder may be writable without being readable
+    try:
+        os.fsync(descriptor)
+    except OSError as exc:
+        if exc.errno in (errno.EIO, errno.ENOSPC, errno.EDQUOT):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def remove_left(target: Path) -> None:
+    """Remove the temporary files beside `target` that no living process holds.  What cannot be removed stays.
+
+    A process holds its file by the system's lock on it; without such locks everything stays.
+    """
+    start = re.escape(hidden(target, "").name)
+    form = re.compile(start + r"(ttt-batch\.)?[0-9a-f]{12}\.tmp")
+    with suppress(OSError):
+        with os.scandir(target.parent) as entries:
+            found = [match for entry in entries if (match := form.fullmatch(entry.name))]
+        for match in found:
+            with suppress(OSError):
+                _remove_dead(target.with_name(match[0]), certain=match[1] is not None)
+
+
+def _remove_dead(path: Path, *, certain: bool) -> None:
+    """Remove an ordinary file that no process has locked.  certain: its name is enough to know that it is ours."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        return
+    # Network file systems lock only what is open for writing.
+    descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    try:
+        if locked(descriptor) and is_same(descriptor, path) and (certain or _begins_as_before(descriptor)):
+            path.unlink()
+    finally:
+        os.close(descriptor)
+
+
+def _begins_as_before(descriptor: int) -> bool:
+    start = os.read(descriptor, max(map(len, _OLD_BEGINNINGS)))
+    return any(start.startswith(beginning) or beginning.startswith(start) for beginning in _OLD_BEGINNINGS)
+
+
+def identity(path: Path) -> tuple[int, ...] | None:
+    """What changes whenever a file is replaced or written to; None where there is none."""
+    try:
+        return identity_in(path.stat())
+    except FileNotFoundError:
+        return None
+
+
+def identity_in(status: os.stat_result) -> tuple[int, ...]:
+    """`identity` of a file whose status is known."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -1,0 +1,162 @@
+"""The files of compiled kernels: where they lie, and what makes them safe to load.
+
+Loading a kernel is unpickling it, which runs whatever its writer planted.  So nothing is read that others could have
+written, be it the file or a folder above it.  And what is damaged crashes LLVM, and with it the interpreter: a file
+begins with a digest of the rest, of its name and of its folder's name, and what does not fit is compiled again.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from ttt_batch.base.console import tell
+from ttt_batch.base.files import shown
+from ttt_batch.base.ownership import SharedError, private_folder, read_own
+
+STALE_AFTER_DAYS = 30
+LEFT_AFTER_SECONDS = 3600.0
+DIGEST_SIZE = 32
+
+
+def cache_root() -> Path:
+    """The directory that holds the folders of all versions: the user's cache directory by convention."""
+    return next(_roots())
+
+
+def _roots() -> Iterator[Path]:
+    """Directories for the folders of all versions: the one to use, and those to fall back on."""
+    if chosen := os.environ.get("TTT_BATCH_CACHE_DIR"):
+        yield Path(chosen)
+    if os.name == "nt":
+        yield Path(os.environ.get("LOCALAPPDATA") or tempfile.gettempdir()) / "ttt-batch"
+        return
+    mac = sys.platform == "darwin"
+    if not mac and (caches := os.environ.get("XDG_CACHE_HOME")):
+        yield Path(caches) / "ttt-batch"
+    for home in _homes():
+        yield home / ("Library/Caches" if mac else ".cache") / "ttt-batch"
+    yield Path(tempfile.gettempdir()) / f"ttt-batch-{os.geteuid()}"
+
+
+def _homes() -> Iterator[Path]:
+    """The user's home as the environment names it, and as the system does: `sudo` may leave another user's in HOME."""
+    import pwd
+
+    with contextlib.suppress(RuntimeError):
+        yield Path.home()
+    with contextlib.suppress(KeyError):
+        yield Path(pwd.getpwuid(os.geteuid()).pw_dir)
+
+
+@functools.cache
+def usable_folder(wished: Path) -> Path | None:
+    """The folder to use for `wished`, made if it was not there, with links followed.
+
+    Where others could write to `wished`, one line says so, and it is a folder of that name that they could not write
+    to, in one of `_roots`; None where there is none.
+    """
+    refused = ""
+    for folder in (wished, *(root / wished.name for root in _roots())):
+        try:
+            found = private_folder(folder)
+        except SharedError as error:
+            refused = refused or str(error.strerror)
+        except (OSError, RuntimeError):  # read-only, a file in the way, links in a circle
+            if not refused:
+                return folder
+        else:
+            if refused:
+                _say_once(f"{refused}: compiled kernels are kept in {shown(found)} instead")
+            return found
+    _say_once(f"{refused}: compiled kernels are not kept; name a folder of your own in TTT_BATCH_CACHE_DIR")
+    return None
+
+
+_said: list[str] = []
+
+
+def _say_once(line: str) -> None:
+    """Warn of what others could write to, once a process."""
+    if not _said:
+        _said.append(line)
+        tell(f"ttt-batch: {line}")
+
+
+@functools.cache
+def _drop_unused(folder: Path) -> None:
+    """Drop the folders beside this one that no version has used for a month."""
+    for other in folder.parent.glob("kernels-*"):
+        if other != folder and _age(other) > STALE_AFTER_DAYS * 86_400:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+@functools.cache
+def _drop_left(folder: Path) -> None:
+    """Drop what processes left that were killed within a write, which takes a living one less than a second."""
+    for left in folder.glob("tmp*.tmp"):
+        if _age(left) > LEFT_AFTER_SECONDS:
+            with contextlib.suppress(OSError):
+                left.unlink()
+
+
+def _age(path: Path) -> float:
+    """Seconds since the last change; 0 for what another process has just dropped."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+@functools.cache
+def _note_use(folder: Path) -> None:
+    """Mark the folder as used today, so that it is not dropped; once a process, and no matter if it fails."""
+    with contextlib.suppress(OSError):
+        os.utime(folder)
+
+
+def read_kernel(wished: Path, name: str) -> memoryview:
+    """Read what was written under `name`; an exception where there is nothing, or nothing to be trusted."""
+    folder = usable_folder(wished)
+    if folder is None:
+        raise FileNotFoundError(name)
+    try:
+        content = memoryview(read_own(folder / name))
+    except SharedError as error:
+        _say_once(f"{error.strerror}: it is not used, but compiled again")
+        raise
+    if content[:DIGEST_SIZE] != _digest(wished, name, content[DIGEST_SIZE:]):
+        raise ValueError(f"{name} is damaged")
+    _note_use(folder)
+    return content[DIGEST_SIZE:]
+
+
+def write_kernel(wished: Path, name: str, content: bytes) -> None:
+    """Write `content` under `name`, whole or not at all; not at all where there is no folder for it."""
+    folder = usable_folder(wished)
+    if folder is None:
+        return
+    _drop_unused(folder)
+    _drop_left(folder)
+    handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(_digest(wished, name, content))
+            file.write(content)
+        Path(temporary).replace(folder / name)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _digest(wished: Path, name: str, content: bytes | memoryview) -> bytes:
+    """The digest that a kernel's file begins with."""
+    digest = hashlib.blake2b(f"{wished.name}/{name}\0".encode(), digest_size=DIGEST_SIZE)
+    digest.update(content)
+    return digest.digest()

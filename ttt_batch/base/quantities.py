@@ -1,0 +1,106 @@
+"""Numbers as people write them: `10M`, `10k`, `1e6`, `1,000,000`, `1_000_000`, `0.7`, `70%`.
+
+There is one reader for the command line and for Python, so that `--games 10M` and `train(games="10M")` are the same.
+"""
+
+import math
+import re
+from decimal import Decimal
+
+from ttt_batch.base.errors import UsageError, quoted
+
+Number = int | float | str
+"""A number, or the text of one."""
+
+UNITS = {"": 0, "k": 3, "m": 6, "g": 9, "b": 9, "t": 12}
+"""Powers of ten; b is a billion."""
+
+# Commas and spaces separate groups of three alone: no reader takes 1,5 for fifteen.
+_DIGITS = r"\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+(?:_\d+)*|(?=\.\d)"
+_FORM = re.compile(
+    rf"([+-]?(?:{_DIGITS})(?:\.\d*)?)(?:e([+-]?\d{{1,3}}))? ?([kmgbt%]?)",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+def exact_number(text: str, *, shares: bool = False) -> Decimal | None:
+    """The number that a text stands for, without rounding; None if it stands for none.
+
+    shares: whether `70%` stands for 0.7.
+    """
+    found = _FORM.fullmatch(text.strip())
+    if found is None or (found[3] == "%" and not shares):
+        return None
+    power = -2 if found[3] == "%" else UNITS[found[3].lower()]
+    digits = re.sub("[,_ ]", "", found[1])
+    return Decimal(f"{digits}e{int(found[2] or 0) + power}")
+
+
+def whole(name: str, value: Number, low: int, high: int) -> int:
+    """The whole number that `value` is or stands for.
+
+    Raises UsageError, which names what was given, the limits and an example, unless it is one from `low` to `high`.
+    """
+    number = whole_number(value)
+    if number is None:
+        example = "10000, 10k or 1e4" if 0 <= low <= 10_000 <= high else str(max(low, 1))
+        raise UsageError(
+            f"{name} {number_text(value)} is not a whole number; give one from {low:,} to {high:,}, e.g. {example}"
+        )
+    if not low <= number <= high:
+        given = f"{number:,}" if abs(number) < 10**21 else number_text(value)
+        raise UsageError(f"{name} {given} is outside {low:,} .. {high:,}")
+    return number
+
+
+def any_seed(value: Number) -> int:
+    """A seed: any whole number of 64 bits.  Raises UsageError."""
+    return whole("seed", value, -(2**63), 2**63 - 1)
+
+
+def real(name: str, value: Number, expected: str, *, shares: bool = False) -> float:
+    """The number that `value` is or stands for, whatever its range; NaN and infinity only if they are no text.
+
+    shares: whether percentages are read.  Raises UsageError, which says what is `expected`, for what is no number.
+    """
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = exact_number(value, shares=shares) if isinstance(value, str) else float(value)
+    except (TypeError, ValueError):
+        number = None
+    except OverflowError:  # a whole number beyond every float, and so beyond every limit
+        number = math.inf if value > 0 else -math.inf  # type: ignore[operator]
+    if number is None:
+        raise UsageError(f"{name} {number_text(value)} is not a number; give {expected}")
+    return float(number)
+
+
+def share(name: str, value: Number, meaning: str) -> float:
+    """A share: a number from 0 to 1, or a percentage.  Raises UsageError, which says what the share means."""
+    number = real(name, value, f"one from 0 to 1, or a percentage such as 70%; {meaning}", shares=True)
+    if not 0 <= number <= 1:  # refuses NaN, too
+        raise UsageError(f"{name} {number_text(value)} is outside 0 to 1; {meaning}")
+    return number
+
+
+def whole_number(value: object) -> int | None:
+    """The whole number that a value is or stands for, if any."""
+    if isinstance(value, str):
+        exact = exact_number(value)
+        return int(exact) if exact is not None and exact == int(exact) else None
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return int(value) if number.is_integer() else None  # type: ignore[call-overload]
+
+
+def number_text(value: object) -> str:
+    """What was given for a number, for a message: without quotes where it is one, and not longer than a line can be."""
+    plain = isinstance(value, str) and len(value) <= 24 and exact_number(value, shares=True) is not None
+    return str(value) if plain or isinstance(value, float) else quoted(value)

@@ -1,0 +1,89 @@
+"""Eight table entries looked at in one step.
+
+Numba has no vectors of its own, and its loops over a row's few moves end after as many steps as there are moves.  These
+are the two operations that are worth writing for the compiler underneath: on processors with vectors of 64 bytes they
+are a few instructions, on others LLVM makes two or four of most.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from ttt_batch.base.kernel_cache import JIT_DISABLED
+
+LANES = 8
+"""Entries looked at together."""
+
+Lowering = Callable[[Any, Any, Any, Any], Any]
+
+
+def _exceeding(values: Any, start: Any, limit: Any) -> Any:
+    """Which of the eight entries of `values` (float64[N]) from `start` on are above `limit`: uint64, a bit each.
+
+    start: uint64, at most N - 8: nothing checks it.
+    """
+    return np.uint64(sum(1 << lane for lane in range(LANES) if values[int(start) + lane] > limit))
+
+
+def _highest(values: Any, start: Any, members: Any) -> Any:
+    """The greatest of those of the eight entries of `values` (float64[N], no NaN) from `start` on that are `members`.
+
+    start: as for `exceeding`.  members: uint64, a bit for each of the eight, others mean nothing; without any, -inf.
+    """
+    return max((float(values[int(start) + lane]) for lane in range(LANES) if int(members) >> lane & 1), default=-np.inf)
+
+
+def _vector(element: Any, lanes: int = LANES) -> Any:
+    """The LLVM type of that many elements."""
+    return ir.VectorType(element, lanes)
+
+
+def _some(builder: Any, vector: Any, lanes: range) -> Any:
+    """Those lanes of a vector."""
+    order = ir.Constant(_vector(ir.IntType(32), len(lanes)), list(lanes))
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
+
+
+def _load(context: Any, builder: Any, array_type: Any, array: Any, start: Any) -> Any:
+    """Eight entries of an array from `start` on."""
+    data = context.make_array(array_type)(context, builder, array).data
+    place = builder.bitcast(builder.gep(data, [start]), _vector(ir.DoubleType()).as_pointer())
+    return builder.load(place, align=8)
+
+
+def _typed_exceeding(_context: Any, values: Any, _start: Any, _limit: Any) -> tuple[Any, Lowering]:
+    """What Numba asks of an intrinsic: its signature, and the function that writes its LLVM code."""
+
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        eight = _load(context, builder, signature.args[0], arguments[0], arguments[1])
+        undefined = ir.Constant(eight.type, ir.Undefined)
+        limit = builder.insert_element(undefined, arguments[2], ir.Constant(ir.IntType(32), 0))
+        limits = builder.shuffle_vector(limit, undefined, ir.Constant(_vector(ir.IntType(32)), [0] * LANES))
+        above = builder.fcmp_ordered(">", eight, limits)
+        return builder.zext(builder.bitcast(above, ir.IntType(LANES)), ir.IntType(64))
+
+    return types.uint64(values, types.uint64, types.float64), lower
+
+
+def _typed_highest(_context: Any, values: Any, _start: Any, _members: Any) -> tuple[Any, Lowering]:
+    """As `_typed_exceeding`."""
+
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        left = _load(context, builder, signature.args[0], arguments[0], arguments[1])
+        chosen = builder.bitcast(builder.trunc(arguments[2], ir.IntType(LANES)), _vector(ir.IntType(1)))
+        left = builder.select(chosen, left, ir.Constant(left.type, [float("-inf")] * LANES))
+        while left.type.count > 1:  # half against half
+            half = left.type.count // 2
+            one, other = _some(builder, left, range(half)), _some(builder, left, range(half, 2 * half))
+            left = builder.select(builder.fcmp_ordered(">", one, other), one, other)
+        return builder.extract_element(left, ir.Constant(ir.IntType(32), 0))
+
+    return types.float64(values, types.uint64, types.uint64), lower
+
+
+exceeding = _exceeding if JIT_DISABLED else intrinsic(_typed_exceeding)
+highest = _highest if JIT_DISABLED else intrinsic(_typed_highest)

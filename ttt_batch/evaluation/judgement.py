@@ -1,0 +1,152 @@
+"""Judgements: the exact results that are recorded at every point of training, gathered by one kernel.
+
+Each is one sweep up the rows, from final positions to the empty board; nothing is sampled.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.jit import kernel
+from ttt_batch.evaluation.best_response import best_response_values, worst_results
+from ttt_batch.evaluation.exact_results import expected_results
+from ttt_batch.game.board import DRAW, FIRST_WINS
+from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
+from ttt_batch.learners.base import state_value
+from ttt_batch.simulation.policy import Choice, Policy, order_rows
+
+FIRST_SEAT = 0
+
+
+@kernel
+def optimal_share(graph: Graph, policy: Policy, seat: int, solution: Any, reached: Any) -> Any:
+    """Share of the positions where the agent may have to move in `seat` in which every move it may pick keeps
+    the game's value.
+
+    solution: int8[S], as `solution.solve` gives it.  reached: bool[S], scratch.
+    """
+    reached[:] = False
+    reached[0] = True
+    total, optimal = 0, 0
+    for row in range(n_unfinished(graph)):
+        if not reached[row]:
+            continue
+        lo, hi = edges_of(graph, row)
+        if mover_of(graph, row) == seat:
+            total += 1
+            keeps = 1
+            for slot in range(lo, lo + policy.best[row]):
+                child = graph.child[policy.ordered[slot]]
+                reached[child] = True
+                if solution[child] != solution[row]:
+                    keeps = 0
+            optimal += keeps
+        else:
+            for edge in range(lo, hi):  # of final rows, forfeits among them, nobody asks
+                reached[graph.child[edge]] = True
+    return optimal / total if total else 1.0
+
+
+@kernel
+def value_error(tables: Any, graph: Graph, player: int, solution: Any, worth: Any) -> Any:
+    """Mean absolute distance of the values of unfinished positions from the true result's worth to `player`.
+
+    nan where the table has seen none of them.
+    """
+    total, seen = 0.0, 0
+    for row in range(n_unfinished(graph)):
+        value = state_value(tables, graph, row, player)
+        if value == value:
+            result = solution[row]
+            outcome = DRAW if result == 0 else (FIRST_WINS if result > 0 else FIRST_WINS + 1)
+            total += abs(value - worth[player, outcome])
+            seen += 1
+    return total / seen if seen else np.nan
+
+
+class Judgement(NamedTuple):
+    """What is recorded of the tables at one point.
+
+    unbeatable: bool[P], no opponent and no tie-break beats the agent in that seat.
+    worst: int8[P], the worst result from that seat: 1 win, 0 draw, -1 loss.
+    self_play: float64[3], first wins, draw, second wins of greedy self-play.
+    versus_random: float64[P, 3], win, draw, loss of the agent in that seat against uniformly random moves.
+    best_response: float64[P], wins - losses that the best opponent expects against the agent in that seat.
+    optimal_share, value_error: float64[P], see the functions of these names.
+    """
+
+    unbeatable: Any
+    worst: Any
+    self_play: Any
+    versus_random: Any
+    best_response: Any
+    optimal_share: Any
+    value_error: Any
+
+
+class Bench(NamedTuple):
+    """Working space of `judge` and what it compares with, made once for a graph."""
+
+    policy: Policy
+    random: Policy
+    solution: Any
+    worth: Any
+    results: Any
+    worst: Any
+    values: Any
+    reached: Any
+
+
+@kernel
+def judge(tables: Any, graph: Graph, choice: Choice, bench: Bench, verdict: Judgement) -> None:
+    """Judge `tables`: fill `verdict` (and the working space of `bench`) in place.  0.4 ms on 3x3."""
+    policy = bench.policy
+    order_rows(tables, graph, choice, policy)
+    expected_results(graph, policy, policy, bench.results)
+    for outcome in range(3):
+        verdict.self_play[outcome] = bench.results[0, outcome]
+    for seat in range(2):
+        if seat == FIRST_SEAT:
+            expected_results(graph, policy, bench.random, bench.results)
+        else:
+            expected_results(graph, bench.random, policy, bench.results)
+        for outcome in range(3):
+            verdict.versus_random[seat, outcome] = bench.results[0, 2 - outcome if seat else outcome]
+        worst_results(graph, policy, seat, bench.worst)
+        verdict.worst[seat] = bench.worst[0]
+        verdict.unbeatable[seat] = bench.worst[0] >= 0
+        best_response_values(graph, policy, seat, bench.values)
+        verdict.best_response[seat] = bench.values[0]
+        verdict.optimal_share[seat] = optimal_share(graph, policy, seat, bench.solution, bench.reached)
+        verdict.value_error[seat] = value_error(tables, graph, seat, bench.solution, bench.worth)
+
+
+def make_judgement() -> Judgement:
+    """An empty judgement."""
+    return Judgement(
+        np.zeros(2, np.bool_),
+        np.zeros(2, np.int8),
+        np.zeros(3),
+        np.zeros((2, 3)),
+        np.zeros(2),
+        np.zeros(2),
+        np.zeros(2),
+    )
+
+
+def make_bench(
+    graph: Graph, policy: Policy, random: Policy, solution: NDArray[np.int8], worth: NDArray[np.float64]
+) -> Bench:
+    """Working space for `judge`; `policy` is overwritten by it."""
+    n_rows = graph.code.size
+    return Bench(
+        policy,
+        random,
+        solution,
+        worth,
+        np.zeros((n_rows, 3)),
+        np.zeros(n_rows, np.int8),
+        np.zeros(n_rows),
+        np.zeros(n_rows, np.bool_),
+    )

@@ -1,0 +1,101 @@
+"""Ties broken by the truth: of the moves that an agent's rule may pick, the quickest win or the longest loss.
+
+To a table every win may be worth the same, however late it comes, so its rule may pass up a win in one.  A rule of play
+on top of it says what becomes of the moves that it may pick:
+
+    any       all of them stay candidates
+    soonest   if one of them truly wins, the quickest wins; if all truly lose, the longest losses; else all
+
+The numbers of `solution.solve_in_plies`, seen by the mover, put wins above draws above losses, quick wins above long
+ones and long losses above quick ones.  So `soonest` keeps the highest, but all where the highest is 0, a draw.  On a
+board too large to enumerate only ends of games are known and all else is 0, which leaves wins in one; on misère boards,
+where no move wins at once, it changes nothing.
+
+These candidates are some of the others: who is unbeatable with any of them is unbeatable with these, and not the other
+way round.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.choices import Ties
+from ttt_batch.base.errors import option
+from ttt_batch.base.jit import inlined
+from ttt_batch.game.board import EMPTY, FIRST, FIRST_WINS, SECOND_WINS, Board, Position
+from ttt_batch.game.graph import Graph, edges_of, mover_of, rows_of_edges
+from ttt_batch.game.solution import QUICKEST, Truth
+from ttt_batch.simulation.policy import Policy, chosen_edges, policy_among
+
+_MEANING: dict[Ties, str] = {
+    "soonest": "the quickest true win or longest true loss it may pick",
+    "any": "any move that its rule may pick",
+}
+
+
+def meaning(ties: Ties) -> str:
+    """What the agent plays, in words that fit on a line of 80 columns after `ties:`."""
+    return f"{_MEANING[ties]} ({option('ties', ties)})"
+
+
+class Knowing(Protocol):
+    """What knows a board, and the true result of its moves: a run, for one."""
+
+    @property
+    def board(self) -> Board:
+        """The board."""
+
+    def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
+        """By free cell the result of best play after the move there; None if unknown."""
+
+
+def soonest_policy(graph: Graph, policy: Policy, solution: NDArray[np.int8]) -> Policy:
+    """The policy uniform over the soonest of what `policy` may pick (solution: see `solution.solve_in_plies`)."""
+    row, chosen = rows_of_edges(graph), chosen_edges(graph, policy)
+    number = solution[graph.child]
+    number = np.where(graph.ply[row] & 1, -number, number)
+    number[~chosen] = -QUICKEST - 1
+    best = np.maximum.reduceat(number, graph.first_edge[:-1])[row]
+    return policy_among(graph, chosen & ((number == best) | (best == 0)))
+
+
+def soonest_cells(knowing: Knowing, position: Position, cells: list[int]) -> list[int]:
+    """The soonest of the cells that an agent's rule may pick in a position; an occupied one loses at once."""
+    if len(cells) < 2:
+        return cells
+    board, mover = knowing.board, (len(position) - position.count(EMPTY)) % 2
+    truths = knowing.true_moves(position)
+
+    def number(cell: int) -> int:
+        if position[cell] != EMPTY:
+            return -QUICKEST
+        if truths is None:
+            return QUICKEST * (board.outcome(board.after(position, cell)) == FIRST + mover)
+        truth = truths[cell]
+        return truth.for_player(mover) * (QUICKEST - truth.plies)
+
+    numbers = [number(cell) for cell in cells]
+    best = max(numbers)
+    return cells if best == 0 else [cell for cell, here in zip(cells, numbers, strict=True) if here == best]
+
+
+def ends_alone(outcome: NDArray[np.int8]) -> NDArray[np.int8]:
+    """int8[S]: what takes the place of `solution.solve_in_plies` where only the ends of games are known."""
+    solution = np.zeros(outcome.size, np.int8)
+    solution[outcome == FIRST_WINS], solution[outcome == SECOND_WINS] = QUICKEST, -QUICKEST
+    return solution
+
+
+@inlined
+def keep_soonest(graph: Graph, solution: Any, row: Any, chosen: Any) -> None:
+    """Keep the soonest of the moves of a row that `chosen` (bool, one an edge, changed in place) has."""
+    lo, hi = edges_of(graph, row)
+    sign, best = 1 - 2 * mover_of(graph, row), -QUICKEST - 1
+    for edge in range(lo, hi):
+        if chosen[edge - lo]:
+            best = max(best, sign * solution[graph.child[edge]])
+    if best != 0:
+        for edge in range(lo, hi):
+            chosen[edge - lo] &= sign * solution[graph.child[edge]] == best

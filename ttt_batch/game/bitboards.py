@@ -1,0 +1,104 @@
+"""The rules as bits: the cells of a player are an integer, and kernels ask whether a move completes a line.
+
+`Places` holds what kernels need of a board.  A position's code is a sum over its cells, so the codes of all images of
+a child follow from those of its parent by one addition each.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ttt_batch.base.jit import inlined
+from ttt_batch.game.board import DRAW, FIRST_WINS, UNFINISHED, Board
+
+
+class Places(NamedTuple):
+    """What the kernels know of a board.
+
+    power: int64[cells, images], what a first player's mark on a cell adds to the code of each image.
+    lines, fences: int64[cells, most], the lines through each cell as bits (0 where there are fewer), and which cells
+    must not be the same player's (`Board.line_masks`).
+    misere: 1 if the player who completes a line loses, else 0.
+    """
+
+    power: Any
+    lines: Any
+    fences: Any
+    misere: int
+
+
+def make_places(board: Board, symmetry: bool) -> Places:
+    """The kernels' view of `board`, with the images of its symmetries or only itself."""
+    power = np.zeros((board.cells, len(board.images(symmetry))), np.int64)
+    for number, image in enumerate(board.images(symmetry)):
+        for cell, origin in enumerate(image):
+            power[origin, number] = 3**cell
+    through = [[pair for pair in board.line_masks if pair[0] >> cell & 1] for cell in range(board.cells)]
+    most = max(1, *map(len, through))
+    lines, fences = np.zeros((2, board.cells, most), np.int64)
+    for cell, pairs in enumerate(through):
+        for number, (line, fence) in enumerate(pairs):
+            lines[cell, number], fences[cell, number] = line, fence
+    return Places(power, lines, fences, int(board.misere))
+
+
+@inlined
+def completes(places: Places, cell: int, marks: Any) -> Any:
+    """Whether a player whose cells are `marks` (bits), `cell` the last of them, has just made a line."""
+    for number in range(places.lines.shape[1]):
+        line = places.lines[cell, number]
+        if line != 0 and marks & (line | places.fences[cell, number]) == line:
+            return True
+    return False
+
+
+@inlined
+def outcome_after(places: Places, cell: int, marks: Any, mover: int, last: bool) -> Any:
+    """The outcome of a move to `cell` by `mover` (0 or 1), whose cells are then `marks`; last: no cell is free."""
+    if completes(places, cell, marks):
+        return FIRST_WINS + (mover ^ places.misere)
+    return DRAW if last else UNFINISHED
+
+
+@inlined
+def image_codes(places: Places, code: Any, images: Any) -> None:
+    """Write the codes of all images of the position `code` into `images` (int64[images]), in place."""
+    images[:] = 0
+    for cell in range(places.power.shape[0]):
+        mark = code % 3
+        code //= 3
+        if mark != 0:
+            for image in range(places.power.shape[1]):
+                images[image] += mark * places.power[cell, image]
+
+
+@inlined
+def lowest_child(places: Places, images: Any, cell: int, mark: int) -> Any:
+    """The lowest code among the images of a child: that of `images` with `mark` on `cell`."""
+    lowest = images[0] + mark * places.power[cell, 0]
+    for image in range(1, places.power.shape[1]):
+        code = images[image] + mark * places.power[cell, image]
+        lowest = code if code < lowest else lowest
+    return lowest
+
+
+PAIRS, QUADS, BYTES = 0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F
+
+
+@inlined
+def n_bits(bits: Any) -> Any:
+    """How many bits are set (int64, not negative)."""
+    bits -= (bits >> 1) & PAIRS
+    bits = (bits & QUADS) + ((bits >> 2) & QUADS)
+    bits = (bits + (bits >> 4)) & BYTES
+    bits += bits >> 8
+    bits += bits >> 16
+    return (bits + (bits >> 32)) & 127
+
+
+@inlined
+def nth_cell(cells: Any, n: Any) -> Any:
+    """Number `n`, from 0, of the cells (int64, bits); there are more than `n`."""
+    for _ in range(n):
+        cells &= cells - 1
+    return n_bits((cells & -cells) - 1)

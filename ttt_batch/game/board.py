@@ -1,0 +1,179 @@
+"""Boards: cells, winning lines, position codes, symmetries and text.  Rules as data, no graph and no play.
+
+Cells are numbered row by row from 0; a mark is 0 (empty), 1 (the player who moves first) or 2; the code of
+a position is `sum(mark[i] * 3**i)`.
+"""
+
+import functools
+import re
+from dataclasses import dataclass
+
+from ttt_batch.base.errors import BoardError, quoted
+
+EMPTY, FIRST, SECOND = 0, 1, 2
+UNFINISHED, FIRST_WINS, SECOND_WINS, DRAW = 0, 1, 2, 3
+MARKS = ".XO"
+MAX_CELLS = 36
+
+Position = tuple[int, ...]
+"""The marks of all cells, in cell order."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """A rows x columns board on which `k` marks in a line win.
+
+    misere: the player who completes a line loses.  exact: longer lines do not count.
+    Raises BoardError where a side or `k` is outside its range.
+    """
+
+    rows: int = 3
+    cols: int = 3
+    k: int = 3
+    misere: bool = False
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        if self.rows < 1 or self.cols < 1:
+            raise BoardError(f"board {self.name}: rows and columns must be at least 1")
+        if self.cells > MAX_CELLS:
+            raise BoardError(f"board {self.name} has {self.cells} cells; at most {MAX_CELLS} are supported")
+        if not 1 <= self.k <= max(self.rows, self.cols):
+            raise BoardError(f"board {self.name}: k must be between 1 and the longer side, {max(self.rows, self.cols)}")
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return self.rows * self.cols
+
+    @property
+    def name(self) -> str:
+        """The board as it is usually written: `3x4x3`, `5x5x4-exact`, and `3x3` for the classic."""
+        full = f"{self.rows}x{self.cols}x{self.k}"
+        shape = "3x3" if full == "3x3x3" else full
+        return shape + ("-misere" if self.misere else "") + ("-exact" if self.exact else "")
+
+    @functools.cached_property
+    def lines(self) -> tuple[tuple[int, ...], ...]:
+        """Every run of `k` cells in a row, column or diagonal, each as its cells in order."""
+        found = set()
+        for row in range(self.rows):
+            for col in range(self.cols):
+                for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+                    last_row, last_col = row + (self.k - 1) * down, col + (self.k - 1) * right
+                    if last_row < self.rows and 0 <= last_col < self.cols:
+                        line = tuple((row + i * down) * self.cols + col + i * right for i in range(self.k))
+                        found.add(tuple(sorted(line)))
+        return tuple(sorted(found))
+
+    @functools.cached_property
+    def line_masks(self) -> tuple[tuple[int, int], ...]:
+        """Of every line the bits of its cells, and of the cells that must not be the same player's, too."""
+        found = []
+        for line in self.lines:
+            fence = 0
+            if self.exact and self.k > 1:  # a single mark is a line in every direction: it has none to be longer in
+                step = [b - a for a, b in zip(divmod(line[0], self.cols), divmod(line[1], self.cols), strict=True)]
+                for end, sign in ((line[0], -1), (line[-1], 1)):
+                    row, col = (x + sign * y for x, y in zip(divmod(end, self.cols), step, strict=True))
+                    if 0 <= row < self.rows and 0 <= col < self.cols:
+                        fence |= 1 << (row * self.cols + col)
+            found.append((sum(1 << cell for cell in line), fence))
+        return tuple(found)
+
+    def completed_lines(self, position: Position) -> list[tuple[int, ...]]:
+        """Every line that one player has filled, where `exact` no longer than it may be."""
+        found = []
+        for line, (_, fence) in zip(self.lines, self.line_masks, strict=True):
+            mark = position[line[0]]
+            longer = fence and any(fence >> cell & 1 and position[cell] == mark for cell in range(self.cells))
+            if mark != EMPTY and all(position[cell] == mark for cell in line) and not longer:
+                found.append(line)
+        return found
+
+    @functools.cached_property
+    def symmetries(self) -> tuple[tuple[int, ...], ...]:
+        """The board's symmetries as permutations: image cell `i` holds what stood on cell `permutation[i]`."""
+        grid = [[row * self.cols + col for col in range(self.cols)] for row in range(self.rows)]
+        found = []
+        for turned in range(4):
+            for mirrored in (False, True):
+                image = grid
+                for _ in range(turned):
+                    image = [list(line) for line in zip(*image[::-1], strict=True)]
+                if mirrored:
+                    image = [line[::-1] for line in image]
+                if len(image) == self.rows:
+                    flat = tuple(cell for line in image for cell in line)
+                    if flat not in found:
+                        found.append(flat)
+        return tuple(found)
+
+    def images(self, symmetry: bool) -> tuple[tuple[int, ...], ...]:
+        """The symmetries under which positions are one and the same: all of the board's, or none but itself."""
+        return self.symmetries if symmetry else (tuple(range(self.cells)),)
+
+    def representative(self, position: Position, symmetry: bool = True) -> tuple[Position, tuple[int, ...]]:
+        """The image of a position with the lowest code, and the permutation (see `symmetries`) that makes it."""
+        images = [(tuple(position[cell] for cell in image), image) for image in self.images(symmetry)]
+        return min(images, key=lambda found: self.encode(found[0]))
+
+    def encode(self, position: Position) -> int:
+        """Code of a position."""
+        return sum(mark * 3**cell for cell, mark in enumerate(position))
+
+    def decode(self, code: int) -> Position:
+        """Position of a code (0 to 3**cells - 1)."""
+        if not 0 <= code < 3**self.cells:
+            raise BoardError(f"code {code} is outside 0 .. {3**self.cells - 1}, the codes of board {self.name}")
+        return tuple(code // 3**cell % 3 for cell in range(self.cells))
+
+    def after(self, position: Position, cell: int) -> Position:
+        """The position after the player to move marks a free cell; legality is not checked."""
+        mark = FIRST + (self.cells - position.count(EMPTY)) % 2
+        return (*position[:cell], mark, *position[cell + 1 :])
+
+    def outcome(self, position: Position) -> int:
+        """UNFINISHED, FIRST_WINS, SECOND_WINS or DRAW."""
+        for line in self.completed_lines(position):
+            return SECOND + FIRST - position[line[0]] if self.misere else position[line[0]]
+        return UNFINISHED if EMPTY in position else DRAW
+
+    def winning_cells(self, position: Position) -> frozenset[int]:
+        """Cells of every completed line; empty where there is none."""
+        return frozenset(cell for line in self.completed_lines(position) for cell in line)
+
+    def format_position(self, position: Position) -> str:
+        """Write a position as rows of X, O and `.` separated by spaces."""
+        text = "".join(MARKS[mark] for mark in position)
+        return " ".join(text[row * self.cols : (row + 1) * self.cols] for row in range(self.rows))
+
+    def cell_name(self, cell: int) -> str:
+        """Name of a cell: the digit 1-9 on boards of up to nine cells, column letter and row number elsewhere."""
+        if self.cells <= 9:
+            return str(cell + 1)
+        row, col = divmod(cell, self.cols)
+        letters = chr(ord("a") + col % 26)
+        return f"{'a' + letters if col >= 26 else letters}{row + 1}"  # aa follows z; no board has more than 36 columns
+
+
+def parse_board(text: str | Board) -> Board:
+    """Read `RxC` or `RxCxK` (k defaults to the shorter side), with `-misere`, `-exact` or both appended.
+
+    A board is returned as it is.  Raises BoardError.
+    """
+    if isinstance(text, Board):
+        return text
+    match = re.fullmatch(
+        r"\s*(\d{1,3})\s*[x×]\s*(\d{1,3})(?:\s*[x×]\s*(\d{1,3}))?(?:[-_\s]+(misere))?(?:[-_\s]+(exact))?\s*",
+        text if isinstance(text, str) else "",
+        re.IGNORECASE | re.ASCII,
+    )
+    if match is None:
+        raise BoardError(
+            f"board {quoted(text)} is not of the form ROWSxCOLUMNS or ROWSxCOLUMNSxK, e.g. 3x3 or 4x4x3, "
+            "with -misere or -exact appended for a variant"
+        )
+    rows, cols = int(match[1]), int(match[2])
+    k = int(match[3]) if match[3] else max(1, min(rows, cols))
+    return Board(rows, cols, k, misere=match[4] is not None, exact=match[5] is not None)

@@ -1,0 +1,257 @@
+"""Every position of a board that can occur in play, found ply by ply: as itself, or up to the board's symmetries.
+
+Up to symmetry a row is a class of positions and stands for them as the image with the lowest code.  Its edges are the
+moves of that image, cell by cell, also where several lead to the same class; so moves still count one by one.
+
+A code is a sum over cells, so the codes of all images of a child follow from those of its parent by one addition
+each.  The positions of a ply are told apart in a hash table: 4x4x4 (1,217,977 classes, 6,460,008 moves) takes 0.5 s.
+What did not pay: the codes in the hash table itself, one load less a look-up (0.92 to 0.99 times the speed).
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.errors import BoardError
+from ttt_batch.base.jit import kernel
+from ttt_batch.game.bitboards import Places, image_codes, lowest_child, make_places, outcome_after
+from ttt_batch.game.board import DRAW, FIRST, FIRST_WINS, SECOND, SECOND_WINS, UNFINISHED, Board
+from ttt_batch.game.graph import Graph
+from ttt_batch.game.hash_table import EMPTY_SLOT, slot_of
+from ttt_batch.game.state_space import positions_of_ply
+
+MAX_ROWS = 20_000_000
+"""Rows that are enumerated at most; about 1.5 GB of graph."""
+
+SMALL = 9
+"""Cells up to which no kernel is needed, nor the time to load or compile one: 2 ms on 3x3."""
+
+
+@kernel
+def next_ply(
+    places: Places, parents: Any, ply: int, slots: Any, code: Any, outcome: Any, cells: Any, target: Any, images: Any
+) -> Any:
+    """Find the children of the unfinished positions `parents` (int64, codes) of `ply`.
+
+    Returns how many there are, written to `code` (int64) and `outcome` (int8) in the order found, or -1 where there
+    are more than fit.  cells (int8), target (int32): the moves, grouped by parent, and the child that each leads to.
+    slots: int32, a power of two of EMPTY_SLOT; a hash table of the children.  images: int64[images], scratch.
+    """
+    n_cells = places.power.shape[0]
+    mover = ply & 1
+    mask = slots.shape[0] - 1
+    found, edge = 0, 0
+    for i in range(parents.shape[0]):
+        image_codes(places, parents[i], images)
+        rest, taken, own = parents[i], 0, 0
+        for cell in range(n_cells):
+            mark = rest % 3
+            rest //= 3
+            taken |= (mark != 0) << cell
+            own |= (mark == 1 + mover) << cell
+        for cell in range(n_cells):
+            if (taken >> cell) & 1:
+                continue
+            child = lowest_child(places, images, cell, 1 + mover)
+            slot = slot_of(child, mask)
+            while slots[slot] != EMPTY_SLOT and code[slots[slot]] != child:
+                slot = (slot + 1) & mask
+            if slots[slot] == EMPTY_SLOT:
+                if found == code.shape[0]:
+                    return -1
+                code[found] = child
+                outcome[found] = outcome_after(places, cell, own | (1 << cell), mover, ply + 1 == n_cells)
+                slots[slot] = found
+                found += 1
+            cells[edge], target[edge] = cell, slots[slot]
+            edge += 1
+    return found
+
+
+class _Ply(NamedTuple):
+    """All positions of one ply, by code, and the moves out of the unfinished ones, grouped by position.
+
+    target: the child that each move leads to, as an index into the next ply.
+    """
+
+    code: NDArray[np.int64]
+    outcome: NDArray[np.int8]
+    cell: NDArray[np.int8]
+    target: NDArray[np.int32]
+
+
+def _plies(board: Board, symmetry: bool, counts: tuple[int, ...] | None) -> Iterator[_Ply]:
+    """Breadth-first enumeration by kernel; no ply takes more memory than `counts`, where given, have positions."""
+    places = make_places(board, symmetry)
+    images = np.zeros(places.power.shape[1], np.int64)
+    code, outcome = np.zeros(1, np.int64), np.zeros(1, np.int8)
+    for ply in range(board.cells + 1):
+        if counts is not None and counts[ply] != code.size:
+            raise _other_positions(board)
+        parents = code[outcome == UNFINISHED]
+        n_edges = parents.size * (board.cells - ply)
+        cell, target = np.empty(n_edges, np.int8), np.empty(n_edges, np.int32)
+        children, outcomes = np.empty(0, np.int64), np.empty(0, np.int8)
+        found = 0
+        if n_edges:
+            positions = positions_of_ply(board, ply + 1)
+            most = min(n_edges, positions, positions if counts is None else counts[ply + 1])
+            space = min(most, 64 + 2 * positions // images.size)
+            while True:
+                children, outcomes = np.empty(space, np.int64), np.empty(space, np.int8)
+                slots = np.full(1 << (2 * space).bit_length(), EMPTY_SLOT, np.int32)
+                found = next_ply(places, parents, ply, slots, children, outcomes, cell, target, images)
+                if found >= 0:
+                    break
+                if space == most:
+                    raise _other_positions(board)
+                space = most  # a small board with many positions that are their own images
+        order = np.argsort(children[:found])
+        rank = np.empty(found, np.int32)
+        rank[order] = np.arange(found, dtype=np.int32)
+        yield _Ply(code, outcome, cell, rank[target])
+        if found == 0:
+            return
+        code, outcome = children[order], outcomes[order]
+
+
+def _plies_of_small(board: Board) -> Iterator[_Ply]:
+    """The same without kernels, and without symmetry."""
+    powers = 3 ** np.arange(board.cells, dtype=np.int64)
+    code, masks = np.zeros(1, dtype=np.int64), np.zeros((1, 2), dtype=np.int64)
+    for ply in range(board.cells + 1):
+        outcome = np.full(code.size, UNFINISHED if ply < board.cells else DRAW, np.int8)
+        for player, wins in ((0, FIRST_WINS), (1, SECOND_WINS)):
+            for line, fence in board.line_masks:
+                outcome[masks[:, player] & (line | fence) == line] = (
+                    FIRST_WINS + SECOND_WINS - wins if board.misere else wins
+                )
+        free = ((masks[:, :1] | masks[:, 1:]) >> np.arange(board.cells)) & 1 == 0
+        source, cell = np.nonzero(free & (outcome == UNFINISHED)[:, None])
+        mover = ply % 2
+        child_code, first_seen, target = np.unique(
+            code[source] + powers[cell] * (SECOND if mover else FIRST), return_index=True, return_inverse=True
+        )
+        yield _Ply(code, outcome, cell.astype(np.int8), target.ravel().astype(np.int32))
+        if child_code.size == 0:
+            return
+        masks = masks[source[first_seen]]
+        masks[:, mover] |= np.int64(1) << cell[first_seen]
+        code = child_code
+
+
+@kernel
+def group_by_child(children: Any, sources: Any, first: Any, parent: Any) -> None:
+    """Group the edges by child: `first` (uint32[S + 1], zeros) and `parent` (uint32[E]) are filled in place.
+
+    children, sources: uint32[E], where each edge leads to and comes from.
+    """
+    n_rows = first.shape[0] - 1
+    for edge in range(children.shape[0]):
+        first[children[edge] + 1] += 1
+    for row in range(n_rows):
+        first[row + 1] += first[row]
+    for edge in range(children.shape[0] - 1, -1, -1):  # backwards: the last of a group goes to its end
+        child = children[edge]
+        first[child + 1] -= 1
+        parent[first[child + 1]] = sources[edge]
+    for row in range(n_rows):
+        first[row] = first[row + 1]
+    first[n_rows] = children.shape[0]
+
+
+def _other_positions(board: Board) -> BoardError:
+    return BoardError(f"board {board.name} has other positions")
+
+
+def enumerate_graph(
+    board: Board, occupied: bool = False, symmetry: bool = False, counts: tuple[int, ...] | None = None
+) -> Graph:
+    """Enumerate every position of `board` that can occur in play, with its moves.
+
+    occupied: make edges of occupied cells, too; they lead to the row in which the mover has forfeited.
+    symmetry: a row for each class of positions that are images of each other.
+    counts: the claimed number of positions (classes) with 0, 1, ... marks up to all cells.  A larger board with
+    others is then refused at the first ply that has others, at no more cost than so many positions have.
+    Arrays are read-only; the result is remembered.  Raises BoardError where the board is too large.
+    """
+    key = board, occupied, symmetry
+    if key not in GRAPHS:
+        GRAPHS[key] = _enumerated(*key, counts)
+    return GRAPHS[key]
+
+
+GRAPHS: dict[tuple[Board, bool, bool], Graph] = {}
+"""The graphs of this process, by board, occupied and symmetry."""
+
+
+def _enumerated(board: Board, occupied: bool, symmetry: bool, counts: tuple[int, ...] | None) -> Graph:
+    """What `enumerate_graph` remembers."""
+    small = board.cells <= SMALL and not symmetry
+    plies: list[_Ply] = []
+    seen = 0
+    for found in _plies_of_small(board) if small else _plies(board, symmetry, counts):
+        seen += found.code.size
+        if seen > MAX_ROWS:
+            raise BoardError(
+                f"board {board.name} has more than {MAX_ROWS:,} positions, too many to enumerate; choose a smaller one"
+            )
+        plies.append(found)
+    open_count = [int(np.count_nonzero(p.outcome == UNFINISHED)) for p in plies]
+    n_open, n_rows = sum(open_count), sum(p.code.size for p in plies)
+
+    rows_of_ply, open_start, final_start = [], 0, n_open
+    for p, opened in zip(plies, open_count, strict=True):
+        rows = np.empty(p.code.size, dtype=np.uint32)
+        is_open = p.outcome == UNFINISHED
+        rows[is_open] = open_start + np.arange(opened)
+        rows[~is_open] = final_start + np.arange(p.code.size - opened)
+        rows_of_ply.append(rows)
+        open_start, final_start = open_start + opened, final_start + p.code.size - opened
+
+    code, outcome, ply = np.empty(n_rows, np.int64), np.empty(n_rows, np.int8), np.empty(n_rows, np.int8)
+    for number, (p, rows) in enumerate(zip(plies, rows_of_ply, strict=True)):
+        code[rows], outcome[rows], ply[rows] = p.code, p.outcome, number
+    children = np.concatenate(
+        [rows[p.target] for p, rows in zip(plies, [*rows_of_ply[1:], np.zeros(0, np.uint32)], strict=True)]
+    )
+    cells = np.concatenate([p.cell for p in plies])
+    legal = np.repeat(board.cells - np.arange(len(plies)), open_count).astype(np.uint32)
+
+    if occupied:
+        code, outcome, ply = (
+            np.append(code, [-1, -2]),
+            np.append(outcome, [SECOND_WINS, FIRST_WINS]).astype(np.int8),
+            np.append(ply, [0, 0]).astype(np.int8),
+        )
+        table = np.repeat((n_rows + ply[:n_open].astype(np.uint32) % 2).astype(np.uint32)[:, None], board.cells, axis=1)
+        table[np.arange(n_open).repeat(legal), cells] = children
+        children, cells = table.ravel(), np.tile(np.arange(board.cells, dtype=np.int8), n_open)
+        n_rows += 2
+
+    width = np.full(n_open, board.cells, np.uint32) if occupied else legal
+    sources = np.arange(n_open, dtype=np.uint32).repeat(width)
+    if small:
+        by_child = np.argsort(children, kind="stable")
+        first_parent = np.append(0, np.cumsum(np.bincount(children, minlength=n_rows))).astype(np.uint32)
+        parent = sources[by_child]
+    else:
+        first_parent, parent = np.zeros(n_rows + 1, np.uint32), np.empty(children.size, np.uint32)
+        group_by_child(children, sources, first_parent, parent)
+    graph = Graph(
+        code=code,
+        outcome=outcome,
+        ply=ply,
+        first_edge=np.append(0, np.cumsum(width)).astype(np.uint32),
+        child=children,
+        cell=cells,
+        legal=legal,
+        first_parent=first_parent,
+        parent=parent,
+        ply_start=np.append(0, np.cumsum(open_count)).astype(np.uint32),
+    )
+    for array in graph:
+        array.flags.writeable = False
+    return graph

@@ -1,0 +1,277 @@
+"""The graph of a board too large to enumerate: rows and edges are added when play first reaches a position.
+
+The graph has room for more rows than it holds.  Its unfinished rows stand in the order in which play reached them, not
+in ply order.  After the room for them stand rows for all positions without a row of their own: `UNSEEN` positions, the
+ends of games by outcome, and forfeits.
+
+A new row looks up which of its children have rows, and the rows of its parents are linked to it: both by code in one
+hash table, so the order of moves does not matter.  Nothing here knows a learner (`growing_rows` does).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.jit import inlined, kernel
+from ttt_batch.game.bitboards import Places, completes, lowest_child, outcome_after
+from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
+from ttt_batch.game.graph import Graph, edges_of, n_unfinished
+from ttt_batch.game.hash_table import S32, TAG, hash_of
+
+UNSEEN, FORFEIT, N_SHARED = 0, 4, 6
+"""Rows behind the room for unfinished ones: UNSEEN + an outcome (1 to 3 for ends of games), FORFEIT + who did."""
+
+SHARED_CODES = (-3, -4, -5, -6, -1, -2)
+SHARED_OUTCOMES = (UNFINISHED, FIRST_WINS, SECOND_WINS, DRAW, SECOND_WINS, FIRST_WINS)
+
+ROWS, EDGES, FINALS, LOST = range(4)
+"""What `Growth.used` counts: unfinished rows, edges, final rows of their own, and positions met without room."""
+
+MAX_ROWS = (1 << 32) // 37
+"""Unfinished rows at most: edges are numbered in 32 bits, and a row may have 36 of them."""
+
+
+class Growth(NamedTuple):
+    """What adding rows needs beside the graph.
+
+    places: the board.  origin, place: int64[images, cells], where what stands on a cell of an image stands in the
+    game, and the other way round.
+    slots: int64, a power of two of them; 0 or a row + 1 above 32 bits of its code's hash.
+    used: int64[4], see `ROWS`.
+    marks: int64[2], bits of either player's cells, and images: int64[images], codes, of the game being played.
+    finals: 1 where ends of games have rows of their own, else 0.  occupied: 1 where occupied cells are edges, else 0.
+    key: uint64, of the random numbers that a learner may start a row with.
+    """
+
+    places: Places
+    origin: Any
+    place: Any
+    slots: Any
+    used: Any
+    marks: Any
+    images: Any
+    finals: int
+    occupied: int
+    key: Any
+
+
+@inlined
+def find_row(graph: Graph, growth: Growth, code: Any) -> Any:
+    """The row of a code, or -1."""
+    hashed = hash_of(code)
+    mask = growth.slots.shape[0] - 1
+    tag, slot = np.int64(hashed >> S32), np.int64(hashed & np.uint64(mask))
+    while True:
+        entry = growth.slots[slot]
+        if entry == 0:
+            return -1
+        if entry & TAG == tag and graph.code[(entry >> 32) - 1] == code:
+            return (entry >> 32) - 1
+        slot = (slot + 1) & mask
+
+
+@inlined
+def remember(growth: Growth, code: Any, row: Any) -> None:
+    """Put a row into the hash table, in place; its code is not yet there."""
+    hashed = hash_of(code)
+    mask = growth.slots.shape[0] - 1
+    slot = np.int64(hashed & np.uint64(mask))
+    while growth.slots[slot] != 0:
+        slot = (slot + 1) & mask
+    growth.slots[slot] = ((row + 1) << 32) | np.int64(hashed >> S32)
+
+
+@inlined
+def clear_board(growth: Growth) -> None:
+    """Begin a game: no marks."""
+    growth.marks[:] = 0
+    growth.images[:] = 0
+
+
+@inlined
+def mark(growth: Growth, cell: Any, mover: Any) -> None:
+    """Put the mark of `mover` (0 or 1) on a cell of the game, in place."""
+    growth.marks[mover] |= np.int64(1) << cell
+    for image in range(growth.images.shape[0]):
+        growth.images[image] += (1 + mover) * growth.places.power[cell, image]
+
+
+@inlined
+def graph_cells(growth: Growth) -> Any:
+    """Number of cells of the board."""
+    return growth.places.power.shape[0]
+
+
+@inlined
+def show_code(growth: Growth, code: Any) -> Any:
+    """Put the position of a code on the board of the game; return how many marks it has."""
+    clear_board(growth)
+    plies = 0
+    for cell in range(graph_cells(growth)):
+        player = code % 3
+        code //= 3
+        if player != 0:
+            mark(growth, cell, player - 1)
+            plies += 1
+    return plies
+
+
+@inlined
+def lowest_image(growth: Growth) -> Any:
+    """(code, number) of the image of the position with the lowest code, the first of equals."""
+    lowest, number = growth.images[0], 0
+    for image in range(1, growth.images.shape[0]):
+        code = growth.images[image]
+        number = image if code < lowest else number
+        lowest = code if code < lowest else lowest
+    return lowest, number
+
+
+@inlined
+def expand(graph: Graph, growth: Growth, ply: Any, image: Any, edge: Any) -> Any:
+    """Write the edges of the position of the game, as its `image` has them, from `edge` on; return the next one."""
+    n_open, n_cells, mover = n_unfinished(graph), graph_cells(growth), ply & 1
+    taken, own = growth.marks[0] | growth.marks[1], growth.marks[mover]
+    for cell in range(n_cells):
+        here = growth.origin[image, cell]
+        child = n_open + FORFEIT + mover
+        if (taken >> here) & 1 == 0:
+            outcome = outcome_after(growth.places, here, own | (np.int64(1) << here), mover, ply + 1 == n_cells)
+            child = n_open + outcome
+            if outcome == UNFINISHED or growth.finals:
+                found = find_row(graph, growth, lowest_child(growth.places, growth.images, here, 1 + mover))
+                child = found if found >= 0 else child
+        elif not growth.occupied:
+            continue
+        graph.child[edge], graph.cell[edge] = child, cell
+        edge += 1
+    return edge
+
+
+@inlined
+def link(graph: Graph, growth: Growth, row: Any, ply: Any) -> None:
+    """Let every row from which one move leads to the position of the game lead to `row`, in place."""
+    mover = (ply - 1) & 1
+    for cell in range(graph_cells(growth)):
+        if (growth.marks[mover] >> cell) & 1 == 0:
+            continue
+        lowest = growth.images[0] - (1 + mover) * growth.places.power[cell, 0]
+        for image in range(1, growth.images.shape[0]):
+            code = growth.images[image] - (1 + mover) * growth.places.power[cell, image]
+            lowest = code if code < lowest else lowest
+        parent = find_row(graph, growth, lowest)
+        if parent < 0 or parent >= n_unfinished(graph):  # a final one, in a file that somebody has forged
+            continue
+        lo, hi = edges_of(graph, parent)
+        # A parent that is its own image in several ways has as many moves here.
+        for image in range(growth.images.shape[0]):
+            if growth.images[image] - (1 + mover) * growth.places.power[cell, image] == lowest:
+                for edge in range(lo, hi):
+                    if graph.cell[edge] == growth.place[image, cell]:
+                        graph.child[edge] = row
+
+
+@inlined
+def has_room(graph: Graph, growth: Growth, rows: Any) -> Any:
+    """Whether there is room for `rows` more unfinished rows and as many final ones."""
+    n_cells = graph_cells(growth)
+    n_edges = graph.child.shape[0] - n_cells * n_cells
+    finals = growth.used[FINALS] + rows * growth.finals
+    return (
+        growth.used[ROWS] + rows <= n_unfinished(graph) - n_cells
+        and growth.used[EDGES] + rows * n_cells <= n_edges
+        and finals <= graph.code.shape[0] - n_unfinished(graph) - N_SHARED - growth.finals
+    )
+
+
+@inlined
+def is_legal(graph: Graph, edge: Any) -> Any:
+    """Whether a move marks a free cell: all but those that forfeit."""
+    code = graph.code[graph.child[edge]]
+    return code != -1 and code != -2
+
+
+@kernel
+def remember_all(graph: Graph, growth: Growth) -> None:
+    """Fill an empty hash table with every row that the graph holds."""
+    n_open = n_unfinished(graph)
+    for row in range(growth.used[ROWS]):
+        remember(growth, graph.code[row], row)
+    for row in range(n_open + N_SHARED, n_open + N_SHARED + growth.used[FINALS]):
+        remember(growth, graph.code[row], row)
+
+
+@inlined
+def outcome_of_marks(growth: Growth) -> Any:
+    """The outcome of the position of the game, or -1 where no game comes to it.
+
+    Because there are not as many marks as turns leave, or whoever would move next has a line.
+    """
+    n_cells = graph_cells(growth)
+    plies, ahead = 0, 0
+    for cell in range(n_cells):
+        first, second = (growth.marks[0] >> cell) & 1, (growth.marks[1] >> cell) & 1
+        plies += first + second
+        ahead += first - second
+    if ahead != 0 and ahead != 1:
+        return -1
+    outcome = DRAW if plies == n_cells else UNFINISHED
+    for cell in range(n_cells):
+        for player in range(2):
+            if (growth.marks[player] >> cell) & 1 != 0 and completes(growth.places, cell, growth.marks[player]):
+                if player != 1 - ahead:
+                    return -1
+                outcome = FIRST_WINS + (player ^ growth.places.misere)
+    return outcome
+
+
+@kernel
+def expand_all(graph: Graph, growth: Growth) -> Any:
+    """Write the edges of every row that the graph holds, from the codes alone.
+
+    Returns -1, or the first row whose code is no position's, not the lowest of its images, not of its ply, or has
+    another outcome.
+    """
+    edge = 0
+    for row in range(growth.used[ROWS]):
+        plies = show_code(growth, graph.code[row])
+        code, _ = lowest_image(growth)
+        if code != graph.code[row] or plies != graph.ply[row] or outcome_of_marks(growth) != UNFINISHED:
+            return row
+        # The row's own orientation, also where its first image has the same code by another permutation.
+        edge = expand(graph, growth, plies, 0, edge)
+        graph.first_edge[row + 1] = edge
+    growth.used[EDGES] = edge
+    finals = n_unfinished(graph) + N_SHARED
+    for row in range(finals, finals + growth.used[FINALS]):
+        show_code(growth, graph.code[row])
+        if lowest_image(growth)[0] != graph.code[row] or outcome_of_marks(growth) != graph.outcome[row]:
+            return row
+    return -1
+
+
+def shared_rows() -> Graph:
+    """A graph of nothing but the rows that stand for positions without one of their own."""
+    none = np.zeros(0, np.uint32)
+    return Graph(
+        code=np.array(SHARED_CODES, np.int64),
+        outcome=np.array(SHARED_OUTCOMES, np.int8),
+        ply=np.zeros(N_SHARED, np.int8),
+        first_edge=np.zeros(1, np.uint32),
+        child=none,
+        cell=np.zeros(0, np.int8),
+        legal=none,
+        first_parent=none,
+        parent=none,
+        ply_start=np.zeros(1, np.uint32),
+    )
+
+
+def plies_of(code: NDArray[np.int64], cells: int) -> NDArray[np.int8]:
+    """Marks on the board of each code; 0 for negative ones."""
+    rest, plies = np.maximum(code, 0), np.zeros(code.size, np.int8)
+    for _ in range(cells):
+        plies += rest % 3 != 0
+        rest //= 3
+    return plies

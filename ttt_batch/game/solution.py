@@ -1,0 +1,109 @@
+"""The truth about a position, who wins with best play on both sides and after how many plies; words for results."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.game.board import FIRST_WINS, SECOND_WINS
+from ttt_batch.game.graph import Graph
+
+QUICKEST = 64
+"""What `solve_in_plies` gives a game that is won already; each ply before that takes one away (at most 36)."""
+
+WORDS = {1: "win", 0: "draw", -1: "loss"}
+"""Words for a result as one player sees it."""
+
+RESULTS = tuple(WORDS.values())
+"""The same in the order in which shares of games are given."""
+
+
+class Prospect(NamedTuple):
+    """What a player has to expect with best play on both sides.
+
+    result: 1 win, 0 draw, -1 loss.  plies: moves from here to the end of the game.
+    """
+
+    result: int
+    plies: int
+
+    @property
+    def word(self) -> str:
+        """`win`, `draw` or `loss`."""
+        return WORDS[self.result]
+
+    @property
+    def short(self) -> str:
+        """`W3` wins in 3 plies, `L2` loses in 2, `D` is a draw."""
+        return "D" if self.result == 0 else f"{self.word[0].upper()}{self.plies}"
+
+    def __str__(self) -> str:
+        return self.word if self.result == 0 else f"{self.word} in {self.plies}"
+
+
+class Truth(NamedTuple):
+    """The result of best play from a position.
+
+    result: 1 the first player wins, 0 draw, -1 the second wins.
+    plies: moves to the end when whoever wins takes the shortest way and whoever loses the longest; a draw fills the
+    board.
+    """
+
+    result: int
+    plies: int
+
+    @property
+    def a_ply_earlier(self) -> "Truth":
+        """The same counted from the position before: what the move that leads here is worth."""
+        return Truth(self.result, self.plies + 1)
+
+    def for_player(self, player: int) -> int:
+        """The result as `player` (0 first, 1 second) sees it: 1 win, 0 draw, -1 loss."""
+        return -self.result if player else self.result
+
+    def seen_by(self, player: int) -> Prospect:
+        """The truth as `player` (0 first, 1 second) sees it."""
+        return Prospect(self.for_player(player), self.plies)
+
+    def __str__(self) -> str:
+        """In words: `X wins in 3 plies`."""
+        winner = {1: "X wins", 0: "a draw", -1: "O wins"}[self.result]
+        return f"{winner} in {self.plies} {'ply' if self.plies == 1 else 'plies'}"
+
+
+def truth_of(value: int, empty: int) -> Truth:
+    """Read a number of `solve_in_plies`, for a position with `empty` free cells."""
+    if value == 0:
+        return Truth(0, empty)
+    return Truth(1 if value > 0 else -1, QUICKEST - abs(value))
+
+
+def solve(graph: Graph) -> NDArray[np.int8]:
+    """Solve the game: int8[S], 1 where the first player wins with best play, 0 for a draw, -1 where the second wins."""
+    return _minimax(graph, 1, slower=0)
+
+
+def solve_in_plies(graph: Graph) -> NDArray[np.int8]:
+    """Solve the game with distances: int8[S], QUICKEST - n where the first player wins after n more plies, n - QUICKEST
+    where the second does, 0 for a draw.
+
+    Whoever wins takes the shortest way and whoever loses the longest.
+    """
+    return _minimax(graph, QUICKEST, slower=1)
+
+
+def _minimax(graph: Graph, win: int, slower: int) -> NDArray[np.int8]:
+    """Best play from every row: `win` or -`win` for a game won by the first or second player, nearer to 0 by `slower`
+    a ply."""
+    value = np.zeros(graph.code.size, dtype=np.int8)
+    value[graph.outcome == FIRST_WINS], value[graph.outcome == SECOND_WINS] = win, -win
+    open_ply = graph.ply[: graph.first_edge.size - 1]
+    for ply in range(int(open_ply[-1]), -1, -1):
+        rows = slice(*np.searchsorted(open_ply, [ply, ply + 1]))
+        edges = slice(graph.first_edge[rows.start], graph.first_edge[rows.stop])
+        best = np.minimum if ply % 2 else np.maximum
+        behind = value[graph.child[edges]]
+        if slower:
+            behind -= np.sign(behind) * slower
+        value[rows] = best.reduceat(behind, graph.first_edge[rows] - graph.first_edge[rows.start])
+    return value

@@ -1,0 +1,74 @@
+"""How a board's positions are kept: enumerated, enumerated up to symmetry, or added as play reaches them.
+
+Decided from the board alone, before any work: how many positions there are at most follows from counting marks.
+"""
+
+import math
+from typing import NamedTuple
+
+from ttt_batch.base.choices import SWITCH_WORDS, choose
+from ttt_batch.base.errors import BoardError
+from ttt_batch.game.board import Board
+
+PLAIN = 1_000_000
+"""Positions up to which a board is enumerated as it is, unless symmetry is asked for."""
+
+ENUMERATED = 12_000_000
+"""Rows up to which a board is enumerated at all: 4x4 has 10,165,779 positions, of which 4x4x3 reaches 6,036,001."""
+
+WORDS = ("on", "off", "auto")
+
+
+class Space(NamedTuple):
+    """grown: rows are added as play reaches them.  symmetry: a row stands for all images of a position."""
+
+    grown: bool
+    symmetry: bool
+
+
+def most_positions(board: Board) -> int:
+    """Positions with as many marks of one player as of the other, or one more: no fewer than play can reach."""
+    return sum(positions_of_ply(board, ply) for ply in range(board.cells + 1))
+
+
+def choose_space(board: Board, symmetry: bool | str, *, prefers: bool) -> Space:
+    """How the positions of `board` are kept.
+
+    symmetry: `on`, `off`, or `auto`: off where the board is small, on where that makes it enumerable, and else as the
+    learner `prefers`.  Raises UsageError.
+    """
+    if not isinstance(symmetry, bool):
+        symmetry = choose("symmetry", symmetry, WORDS, words=SWITCH_WORDS)
+    positions, images = most_positions(board), len(board.symmetries)
+    if symmetry == "auto":
+        if positions <= PLAIN:
+            return Space(False, False)
+        if positions <= ENUMERATED * images:
+            return Space(False, images > 1)
+        return Space(True, prefers and images > 1)
+    wanted = (symmetry is True or symmetry == "on") and images > 1
+    return Space(positions > ENUMERATED * (images if wanted else 1), wanted)
+
+
+def space_of(board: Board, symmetry: bool) -> Space:
+    """The space of a configuration, whose symmetry is settled."""
+    return choose_space(board, symmetry, prefers=symmetry)
+
+
+def check_enumerable(board: Board, space: Space, what: str) -> None:
+    """Raise BoardError where `what` needs an enumerated board and this is none."""
+    if space.grown:
+        raise too_large(what, board, "choose a smaller one, such as 4x4x4")
+
+
+def too_large(what: str, board: Board, remedy: str) -> BoardError:
+    """The error where `what` needs an enumerated board and this is none."""
+    return BoardError(
+        f"{what} needs an enumerated board; {board.name} is too large to enumerate, with up to "
+        f"{most_positions(board):,} positions: {remedy}"
+    )
+
+
+def positions_of_ply(board: Board, ply: int) -> int:
+    """Positions with `ply` marks, whether or not a game reaches them."""
+    return math.comb(board.cells, ply) * math.comb(ply, ply // 2)

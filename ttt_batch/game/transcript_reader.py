@@ -1,0 +1,215 @@
+"""Games from text: a kernel follows the bytes, and `transcript_notation` reads the rest.
+
+Parsing alone reaches some three million games of 3x3 a second.
+
+The kernel knows digits, column letters, blanks, `!`, comments, line ends and the rules of the board.  It stops at
+any line of which it cannot make a game; `transcript_notation.parse_line` then reads that line, or says what is wrong
+with it.  So each message, and each reading of something unusual, has one place.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ttt_batch.base.errors import option
+from ttt_batch.base.jit import inlined, kernel
+from ttt_batch.base.quantities import Number
+from ttt_batch.game.bitboards import Places, completes, make_places
+from ttt_batch.game.board import Board
+from ttt_batch.game.transcript_notation import DIGITS, checked_base, from_one, parse_line
+from ttt_batch.game.transcript_source import FIRST_END, LONGEST_LINE
+from ttt_batch.game.transcripts import CellGames, GamesError
+
+TAB, NEWLINE, RETURN, SPACE, BANG, HASH = (ord(sign) for sign in "\t\n\r !#")
+ZERO, NINE, A, Z = (ord(sign) for sign in "09az")
+LOWER = ord("a") ^ ord("A")
+MANY = 10**DIGITS
+"""More than any number of a cell."""
+
+POSITION, LINES, GAMES, LOWEST = range(4)
+"""What `Reading.at` holds: the byte to go on with, lines read so far, games found in this piece, the lowest number."""
+
+SHOWN = 1_000
+"""Bad lines that are kept with their reasons; more of them are only counted."""
+
+
+class Rules(NamedTuple):
+    """What the kernel knows of the games: the board, whether occupied cells may be chosen, the first cell's number."""
+
+    places: Places
+    rows: int
+    cols: int
+    occupied: int
+    first: int
+
+
+class Skipped(list[str]):
+    """The first bad lines with their reasons, a message each; total: how many there were."""
+
+    total: int = 0
+
+    def add(self, message: str) -> None:
+        """Count a bad line."""
+        self.total += 1
+        if self.total <= SHOWN:
+            self.append(message)
+
+
+@inlined
+def read_number(text: Any, position: Any, most: int) -> Any:
+    """(number, its digits, the byte after it) of up to `most` digits at a byte; 0 and no digits if there are none."""
+    number, begin = np.int64(0), position
+    sign = np.int64(text[position])
+    while sign >= ZERO and sign <= NINE and position - begin < most:
+        number = 10 * number + sign - ZERO
+        position += 1
+        sign = np.int64(text[position])
+    return number, position - begin, position
+
+
+@inlined
+def read_cell(text: Any, rules: Rules, position: Any) -> Any:
+    """(cell, its number or MANY if it has a name, the byte after it) of a word; -1 for what is no cell."""
+    sign = np.int64(text[position])
+    letter = sign | LOWER
+    if letter < A or letter > Z:
+        number, digits, after = read_number(text, position, DIGITS)
+        return number - rules.first if digits > 0 else np.int64(-1), number, after
+    row, digits, after = read_number(text, position + 1, 2)
+    plain = text[position + 1] != ZERO and row > 0 and row <= rules.rows and letter - A < rules.cols
+    return (row - 1) * rules.cols + letter - A if plain else np.int64(-1), np.int64(MANY), after
+
+
+@kernel
+def scan(text: Any, rules: Rules, found: CellGames, at: Any) -> bool:
+    """Read games from `at[POSITION]` on, up to the end of the text; return whether it stopped before a line instead.
+
+    text: uint8, ends where a line ends.  found: the games, with room for a move for every other byte, added to
+    those that are there.  at: int64[4], see `POSITION`; on stopping the first byte of the line.
+    """
+    places, size = rules.places, text.shape[0]
+    cells = places.power.shape[0]
+    full = (np.int64(1) << cells) - 1
+    position, lines, games, lowest = at[POSITION], at[LINES], at[GAMES], at[LOWEST]
+    move, good = found.start[games], True
+    while position < size and good:
+        first_byte, first_move, smallest = position, move, lowest
+        own, other, over = np.int64(0), np.int64(0), False  # cells of who moves and of the opponent, as bits
+        while True:
+            sign = text[position]
+            while sign in (SPACE, TAB):
+                position += 1
+                sign = text[position]
+            if sign in (NEWLINE, RETURN, HASH):
+                break
+            cell, number, position = read_cell(text, rules, position)
+            explores = text[position] == BANG
+            position += explores
+            good = text[position] in (SPACE, TAB, NEWLINE, RETURN, HASH) and not over and cell >= 0 and cell < cells
+            if not good:
+                break
+            if ((own | other) >> cell) & 1 != 0:
+                good = rules.occupied != 0
+                over = True
+            else:
+                own |= np.int64(1) << cell
+                over = completes(places, cell, own) or own | other == full
+            found.cell[move], found.exploring[move] = cell, explores
+            own, other, smallest = other, own, min(smallest, number)
+            move += 1
+        while good and text[position] not in (NEWLINE, RETURN):  # a comment
+            position += 1
+        good = good and (over or move == first_move) and position - first_byte <= LONGEST_LINE
+        if good:
+            position += 2 if text[position] == RETURN and position + 1 < size and text[position + 1] == NEWLINE else 1
+            lines, lowest = lines + 1, smallest
+            games += move > first_move
+            found.start[games] = move
+        else:
+            position, move = first_byte, first_move
+    at[POSITION], at[LINES], at[GAMES], at[LOWEST] = position, lines, games, lowest
+    return not good
+
+
+class GameReader:
+    """Reads games of a board, piece by piece.
+
+    occupied: choosing an occupied cell is a move, too, and loses.  cells_from: the number of the first cell, 0 or 1.
+    name: what messages call the source.  skip_bad: leave out lines that are no game, and list them in `skipped`.
+    games: good ones so far.
+    """
+
+    def __init__(
+        self, board: Board, *, occupied: bool, cells_from: Number = 0, name: str = "games", skip_bad: bool = False
+    ) -> None:
+        self._board, self._occupied, self._first = board, occupied, checked_base(cells_from)
+        self._name, self._skip_bad = name, skip_bad
+        self._rules = Rules(make_places(board, False), board.rows, board.cols, int(occupied), self._first)
+        self._found = _room(0)
+        self._at = np.zeros(4, np.int64)
+        self._at[LOWEST] = board.cells
+        self.skipped, self.games = Skipped(), 0
+
+    @property
+    def lowest(self) -> int:
+        """The lowest number of a cell so far; the number of cells if there was none."""
+        return int(self._at[LOWEST])
+
+    def read(self, pieces: Iterable[bytes]) -> Iterator[CellGames]:
+        """The games of each piece of text, which ends where a line ends; valid until the next one is asked for.
+
+        Raises GamesError for the first line that is no whole game under the rules, unless such lines are skipped.
+        """
+        for piece in pieces:
+            if self._found.cell.size < len(piece) // 2 + 1:
+                self._found = _room(len(piece))
+            at, found = self._at, self._found
+            at[POSITION] = at[GAMES] = 0
+            text = np.frombuffer(piece, np.uint8)
+            while scan(text, self._rules, found, at):
+                self._take_line(piece)
+            self.games += int(at[GAMES])
+            last = int(found.start[at[GAMES]])
+            yield CellGames(found.start[: at[GAMES] + 1], found.cell[:last], found.exploring[:last])
+
+    def _take_line(self, piece: bytes) -> None:
+        """Read the line at which the kernel stopped."""
+        at, found = self._at, self._found
+        begin = int(at[POSITION])
+        ending = FIRST_END.search(piece, begin)
+        end, at[POSITION] = ending.span() if ending else (len(piece) - 1, len(piece))  # a CR at the very end
+        at[LINES] += 1
+        line = piece[begin:end].decode("utf-8", "backslashreplace")
+        try:
+            if end - begin > LONGEST_LINE:
+                raise GamesError(f"the line is longer than {LONGEST_LINE:,} bytes")
+            moves = parse_line(line, self._board, occupied=self._occupied, cells_from=self._first)
+        except GamesError as error:
+            message = f"{self._name}, line {at[LINES]}: {error}"
+            if not self._skip_bad:
+                remedy = f"fix the line, or leave such lines out with {option('skip_bad', True)}"
+                if self._first == 0 and from_one() not in message and self._is_game(line, 1):
+                    remedy = f"counted from 1 it is a whole game: choose {from_one()}, {remedy}"
+                raise GamesError(f"{message}; {remedy}") from None
+            self.skipped.add(message)
+            return
+        if moves:
+            first = int(found.start[at[GAMES]])
+            at[GAMES] += 1
+            found.start[at[GAMES]] = first + len(moves)
+            for i, (cell, explores) in enumerate(moves, first):
+                found.cell[i], found.exploring[i] = cell, explores
+
+    def _is_game(self, line: str, cells_from: int) -> bool:
+        """Whether a line is a whole game if its cells count from there."""
+        with suppress(GamesError):
+            return bool(parse_line(line, self._board, occupied=self._occupied, cells_from=cells_from))
+        return False
+
+
+def _room(size: int) -> CellGames:
+    """Room for the games of so many bytes."""
+    most = size // 2 + 1
+    return CellGames(np.zeros(most + 1, np.int64), np.empty(most, np.int8), np.empty(most, np.bool_))

@@ -1,0 +1,185 @@
+"""The text of games in pieces that end where a line ends, from a file, a FIFO, a terminal, or lines in memory.
+
+A piece holds at most `PIECE` bytes and a line, so any amount of text is read in little memory.  A line ends with LF,
+CR LF or CR.  Of a line that is too long for a game only the beginning is kept, one byte more than a line may have.
+"""
+
+import io
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import cast
+
+from ttt_batch.base.files import reason, shown
+from ttt_batch.game.transcripts import GamesError
+
+PIECE = 1 << 20
+"""Bytes that are read at once: 55,000 games, which are learnt from in some 30 ms."""
+
+LONGEST_LINE = 1 << 16
+"""Bytes of a line at most, without its end.  The longest game has 36 moves; the rest is for a comment."""
+
+STANDARD_INPUT = "-"
+
+UTF_8 = b"\xef\xbb\xbf"
+WIDE_TEXT = (b"\xff\xfe", b"\xfe\xff")
+"""How text in UTF-8 may begin, and how text in UTF-16 or UTF-32 does."""
+
+FIRST_END = re.compile(rb"\n|\r\n|\r(?!\Z)")
+"""A line's end.  A CR at the very end of what is read so far may be the first half of CR LF."""
+
+
+class GameFile:
+    """A file of games, or standard input for `-`; iterate over its pieces once.
+
+    name: the file, for messages.  size: its bytes if they are known, else 0.  read: bytes read so far.
+
+    Raises GamesError for what cannot be read, and for what is no text.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = Path(path)
+        self._standard = str(path) == STANDARD_INPUT
+        self.name = "standard input" if self._standard else shown(self._path)
+        self.size = self.read = 0
+
+    def waits(self) -> bool:
+        """Whether another program or person has yet to write what is read: a FIFO, a socket or a terminal."""
+        mode = self._mode()
+        return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or self.typed()
+
+    def typed(self) -> bool:
+        """Whether the games are typed at a terminal."""
+        if not stat.S_ISCHR(self._mode()):
+            return False
+        with suppress(OSError):
+            return sys.stdin.isatty() if self._standard else _is_terminal(self._path)
+        return False
+
+    def check(self) -> None:
+        """Raise GamesError for a file that is not there or is a folder, without opening it."""
+        if self._standard:
+            return
+        try:
+            folder = stat.S_ISDIR(self._path.stat().st_mode)
+        except (OSError, ValueError) as error:
+            raise self._refused(reason(error)) from None
+        if folder:
+            raise self._refused("it is a folder")
+
+    def place(self) -> Path | int | None:
+        """What is read, for `outputs.check_distinct`: a path, or the descriptor of standard input if it has one."""
+        if not self._standard:
+            return self._path
+        try:
+            return sys.stdin.fileno()
+        except (OSError, ValueError):
+            return None
+
+    def _mode(self) -> int:
+        try:
+            place = self.place()
+            return 0 if place is None else os.stat(place).st_mode  # noqa: PTH116 - it may be a descriptor
+        except (OSError, ValueError):  # not there, or no file at all: reading says so
+            return 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            if self._standard:
+                yield from self._pieces(cast(io.BufferedReader, sys.stdin.buffer))
+                return
+            with self._path.open("rb") as file:
+                status = os.fstat(file.fileno())
+                self.size = status.st_size if stat.S_ISREG(status.st_mode) else 0
+                yield from self._pieces(file)
+        except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
+            raise self._refused(reason(error)) from None
+
+    def _pieces(self, file: io.BufferedReader) -> Iterator[bytes]:
+        def blocks() -> Iterator[bytes]:
+            block = _beginning(file)
+            self.read = len(block)
+            if block.startswith(WIDE_TEXT):
+                raise self._refused("it is text in UTF-16", "save it as UTF-8")
+            text = block.removeprefix(UTF_8)
+            while block:
+                if b"\0" in text:
+                    raise self._refused("it is not a text file")
+                yield text
+                text = block = file.read1(PIECE)
+                self.read += len(block)
+
+        return whole_lines(blocks())
+
+    def _refused(self, why: str, remedy: str = "name a text file with a game per line") -> GamesError:
+        return GamesError(f"cannot read games from {self.name}: {why}; {remedy}")
+
+
+def _is_terminal(path: Path) -> bool:
+    with path.open("rb", buffering=0) as file:
+        return file.isatty()
+
+
+def _beginning(file: io.BufferedReader) -> bytes:
+    """The first block, with a byte order mark whole if there is one."""
+    block = file.read1(PIECE)
+    while block and any(block != mark and mark.startswith(block) for mark in (UTF_8, *WIDE_TEXT)):
+        more = file.read1(PIECE)
+        if not more:
+            break
+        block += more
+    return block
+
+
+def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Cut text so that each piece ends with a line's end."""
+    rest, dropping = b"", False
+    for block in blocks:
+        text = rest + block
+        if dropping:
+            found = FIRST_END.search(text)
+            if found is None:
+                rest = b"\r" if text.endswith(b"\r") else b""
+                continue
+            text, dropping = text[found.end() :], False
+        end = max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1)) + 1
+        if end:
+            yield text[:end]
+        rest = text[end:]
+        if len(rest) > LONGEST_LINE + 1:
+            yield rest[: LONGEST_LINE + 1] + b"\n"
+            rest, dropping = b"", True
+    if rest and not dropping:
+        yield rest + b"\n"
+
+
+class GameLines:
+    """Lines in memory, each of them one line whatever it holds; as `GameFile`."""
+
+    def check(self) -> None:
+        """There is nothing that could be missing."""
+
+    def place(self) -> None:
+        """There is no file."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = lines
+        self.name, self.size, self.read = "games", 0, 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        piece, size = list[bytes](), 0
+        for line in self._lines:
+            text = line.rstrip("\r\n").replace("\n", " ").replace("\r", " ")
+            piece.append(text.encode("utf-8", "backslashreplace")[: LONGEST_LINE + 1] + b"\n")
+            size += len(piece[-1])
+            if size >= PIECE:
+                self.read += size
+                yield b"".join(piece)
+                piece, size = [], 0
+        self.read += size
+        if piece:
+            yield b"".join(piece)

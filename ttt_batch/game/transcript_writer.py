@@ -1,0 +1,114 @@
+"""Recording games: a file of games, in the text of `games`, that appears whole in the end."""
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Self
+
+from ttt_batch.base.errors import RunFileError, TakenError
+from ttt_batch.base.files import flush_folder, free_names, reason, shown
+from ttt_batch.base.lock import Lock
+from ttt_batch.base.outputs import Draft, Kind
+from ttt_batch.game.board import Board
+from ttt_batch.game.graph import Graph
+from ttt_batch.game.transcripts import Games, GamesError, format_games, joined
+
+GAMES_FILE = Kind(GamesError, "record", "write games to")
+"""Files of games, as `outputs` speaks of them."""
+
+_AT_ONCE = 1 << 16
+"""Bytes of games that are written at once."""
+
+
+class GamesWriter:
+    """Writes games to a file as they are played; the file appears whole, when the `with` block ends without an error.
+
+    No other process may write it meanwhile.  A disk that refuses games ends the recording, not the training: `failure`
+    says why, from then on nothing is written, and the block ends with it.  If another program takes the name meanwhile,
+    that stays as it is, and the games go into a new file beside it.
+
+    file: where the games are, once they are.
+    Raises GamesError for an existing file (unless `overwrite`), for what is no ordinary file, and for what the disk
+    refuses at the beginning or in the end.
+    """
+
+    def __init__(
+        self, path: Path, board: Board | None = None, *, overwrite: bool = False, say: Callable[[str], None]
+    ) -> None:
+        """board: given where a row stands for all images of a position.  say: called if the games go elsewhere."""
+        self._path, self._board, self._overwrite, self._say = path, board, overwrite, say
+        self._pending = bytearray()
+        self.file: Path | None = None
+        self.failure: GamesError | None = None
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self._target = GAMES_FILE.place(self._path, overwrite=self._overwrite)
+            stack.enter_context(GAMES_FILE.alone(self._target))
+            with GAMES_FILE.refusing(self._path):
+                self._draft = Draft(self._target)
+            stack.callback(self._draft.close)
+            self._held = stack.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._held:
+            if kind is None:
+                self.finish()
+
+    def write(self, games: Games, graph: Graph | None) -> None:
+        """Append `games`, played on `graph`; without one their moves are cells of the board."""
+        if self.failure is not None:
+            return
+        lines = joined(games.edge, games) if graph is None else format_games(games, graph, self._board)
+        self._pending += "".join(f"{line}\n" for line in lines).encode("ascii")
+        if len(self._pending) >= _AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hand what there is to the system; `failure` if it does not take that."""
+        try:
+            with GAMES_FILE.refusing(self._path):
+                self._draft.write(self._pending)
+        except GamesError as error:
+            self.failure = error
+        self._pending = bytearray()
+
+    def finish(self) -> None:
+        """Let the file appear now, once.  Raises GamesError where that fails, or writing the games has failed."""
+        if self.file is not None:
+            return
+        self.flush()
+        if self.failure is not None:
+            raise self.failure
+        with GAMES_FILE.refusing(self._path):
+            self._draft.flush()
+            self.file = self._publish()
+            flush_folder(self.file.parent)
+
+    def _publish(self) -> Path:
+        """Give the file its name, or a free one beside it if what has the name must stay; return which."""
+        try:
+            self._draft.publish(overwrite=self._overwrite)
+        except OSError as error:
+            if not os.path.lexists(self._target):  # the name is free: something else is wrong
+                raise
+            file = self._publish_beside()
+            why = "another program has created it" if isinstance(error, FileExistsError) else reason(error)
+            self._say(f"{shown(self._path)} is left as it is: {why}; the games are in {shown(file)}")
+            return file
+        return self._path
+
+    def _publish_beside(self) -> Path:
+        # Beside the file itself, which may be on another disk than a link to it.
+        for path in free_names(self._target if self._path.is_symlink() else self._path):
+            try:
+                with Lock(path):
+                    self._draft.publish(overwrite=False, target=path)
+            except (FileExistsError, TakenError):
+                continue
+            except RunFileError as error:
+                raise GamesError(str(error)) from None
+            return path
+        raise AssertionError("names do not run out")

@@ -1,0 +1,163 @@
+"""Whether what a run file holds fits its own configuration: the board's positions, the learner's tables."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.errors import BoardError, RunFileError
+from ttt_batch.base.wording import counted
+from ttt_batch.game.board import parse_board
+from ttt_batch.game.graph import Graph
+from ttt_batch.game.growing_graph import plies_of
+from ttt_batch.learners import learner_named
+from ttt_batch.runs.batches import MAX_GAMES, batch_bounds
+from ttt_batch.runs.config import Config, config_from_dict
+from ttt_batch.runs.growing_table import Grown, grow
+from ttt_batch.runs.runfile import EXACT_COLUMNS, FORMAT, RunData
+from ttt_batch.runs.runfile.declaration import RESUME_SINCE
+
+_FOREIGN = "the file is damaged or foreign"
+
+
+def config_of(data: RunData) -> Config:
+    """The configuration of what a file holds.  Raises RunFileError."""
+    return config_from_dict(data.config)
+
+
+def _graph_of(config: Config, data: RunData) -> Graph:
+    """The enumerated board of a file; what that takes is bounded by the positions that the file has itself.
+
+    Raises RunFileError where the board has other positions.
+    """
+    code = data.states["code"]
+    plies = plies_of(code[code >= 0], config.shape.cells)
+    try:
+        return config.graph_of(tuple(np.bincount(plies, minlength=config.shape.cells + 1).tolist()))
+    except BoardError:
+        raise RunFileError(f"its states/code is not that of board {config.board}; {_FOREIGN}") from None
+
+
+def grown_of(config: Config, data: RunData) -> Grown:
+    """The growing board of a file, with its tables.  Raises RunFileError where it is none that play can have made."""
+    learner, grown, counted = learner_named(config.learner), grow(config), config.alpha_schedule.power > 0
+    code, outcome = data.states["code"], data.states["outcome"]
+    try:
+        tables = learner.tables(**{name: data.tables[name] for name in learner.tables._fields})
+        visits = data.tables["visits"].ravel() if counted else np.zeros(0)
+    except KeyError as error:
+        raise RunFileError(f"table {error} is missing; {_FOREIGN}") from None
+    try:
+        grown.restore(code, outcome, tables, visits)
+    except BoardError as error:
+        raise RunFileError(f"{error}; {_FOREIGN}") from None
+    return grown
+
+
+def misfits(data: RunData) -> Iterator[str]:
+    """What does not fit, in order; `data` has passed the checks of `runfile`."""
+    try:
+        config = config_of(data)
+        learner = learner_named(config.learner)
+        grown = grown_of(config, data) if config.grown else None
+        graph = _graph_of(config, data) if grown is None else grown.compact()[0]
+    except RunFileError as error:
+        yield str(error)
+        return
+    yield from _course_misfits(config, data)
+    worth = learner.worth(config.settings)
+    wanted = {"code": graph.code, "outcome": graph.outcome, "cell": graph.cell, "first_edge": graph.first_edge}
+    for name, found in data.states.items():
+        if not np.array_equal(found, wanted[name]):
+            yield f"its states/{name} is not that of board {config.board}; {_FOREIGN}"
+    for prefix, tables in (("", data.tables), ("resume/", data.resume)):
+        if tables or not prefix:
+            start = (
+                learner.start(graph, worth, np.random.default_rng(config.seed % 2**64))
+                if grown is None
+                else grown.fresh()
+            )
+            yield from _table_misfits(prefix, tables, data, config, start)
+
+
+def course_misfits(data: RunData) -> Iterator[str]:
+    """The quick part of `misfits`: configuration, games, recorded points and batches; neither rows nor tables."""
+    try:
+        yield from _course_misfits(config_of(data), data)
+    except RunFileError as error:
+        yield str(error)
+
+
+def _course_misfits(config: Config, data: RunData) -> Iterator[str]:
+    """Where games, recorded points and batches contradict the configuration or each other."""
+    exact = set(EXACT_COLUMNS) & set(data.statistics)
+    if exact != (set() if config.grown else set(EXACT_COLUMNS)) or config.grown != ("positions" in data.statistics):
+        yield f"its statistics are not those that board {config.board} has; {_FOREIGN}"
+    games, points, before = data.games, data.statistics["games"], data.progress.get("batch_games")
+    if not points.size:
+        yield f"it has no recorded points, and training always leaves one; {_FOREIGN}"
+    elif points[-1] != games and data.version >= RESUME_SINCE:
+        yield f"its last recorded point is at {counted(int(points[-1]), 'game')}, and it has {games:,}; {_FOREIGN}"
+    if config.inherited > games:
+        yield f"it began with {counted(config.inherited, 'game')}, and has {games:,}; {_FOREIGN}"
+    if config.engine == "given":
+        if before is not None:
+            yield f"it keeps a batch, but was not played in batches; {_FOREIGN}"
+        return
+    for name, number in (("games", games), ("goal", int(data.progress.get("goal", 0)))):
+        if number > MAX_GAMES:
+            yield f"progress/{name} is {number:,}, training goes up to {MAX_GAMES:,}; {_FOREIGN}"
+    if before is not None and games:
+        start, end = batch_bounds(config.batches, games - 1)
+        start = max(start, config.inherited)
+        if before != start or games == end:
+            yield (
+                f"progress/batch_games is {before:,}, but the batch of its last game "
+                f"begins at {start:,} and ends at {end:,}; {_FOREIGN}"
+            )
+
+
+def _table_misfits(
+    prefix: str, tables: dict[str, NDArray[Any]], data: RunData, config: Config, fresh: Any
+) -> Iterator[str]:
+    """What is wrong with the tables, or with those for resuming, whose names begin with `prefix`.
+
+    fresh: the learner's start tables.
+    """
+    learner = learner_named(config.learner)
+    worth, start = learner.worth(config.settings), fresh._asdict()
+    known = {*start, "visits", *(["background"] if "q" in start and not prefix else [])}
+    for name, expected in start.items():
+        found = tables.get(name)
+        if found is None or found.shape != expected.shape or found.dtype != expected.dtype:
+            yield f"table {prefix + name!r} is not {expected.dtype}{list(expected.shape)}; {_FOREIGN}"
+            continue
+        if data.table_fields[name][0] != learner.fields[name][0]:
+            yield f"table {prefix + name!r} must have the axes {learner.fields[name][0]}; {_FOREIGN}"
+        # Only a learner that starts with NaN for "never seen" may keep some.
+        if np.isnan(found).any() and not np.isnan(expected).any():
+            yield f"table {prefix + name!r} holds NaN, which {config.learner} never does; {_FOREIGN}"
+        # Steps of at most 1 towards worths and towards other values never lead out of the range of both.
+        limit = max(np.nanmax(np.abs(expected), initial=0.0), np.abs(worth).max()) * (1 + 1e-6)
+        if not config.start and config.engine != "given" and np.nanmax(np.abs(found), initial=0.0) > limit:
+            yield f"table {prefix + name!r} holds a value beyond {limit:.6g}, which training never reaches; {_FOREIGN}"
+    visits = tables.get("visits")
+    first = next(iter(start.values()))
+    if visits is not None:
+        if visits.shape != first.shape or visits.dtype != np.float64:
+            yield f"table '{prefix}visits' is not float64{list(first.shape)}; {_FOREIGN}"
+        # Not always whole: some learners share a batch's visits out among moves.
+        elif not (visits >= 0).all():
+            yield f"table '{prefix}visits' holds a number below 0 or NaN; {_FOREIGN}"
+    elif config.alpha_schedule.power:
+        yield f"its step size depends on visits, but {prefix or 'tables/'}visits is missing; the file is damaged"
+    # A newer minor version may have added tables.
+    for name in sorted(set(tables) - known) if data.version <= FORMAT else ():
+        yield f"table {prefix + name!r} belongs to no run of {config.learner}; {_FOREIGN}"
+    background = tables.get("background")
+    n_cells = parse_board(config.board).cells
+    if background is not None and (background.shape != (3**n_cells, n_cells) or background.dtype != np.float64):
+        yield f"table 'background' is not float64{[3**n_cells, n_cells]}; {_FOREIGN}"
+    elif background is not None and np.isnan(background).any():
+        yield f"table 'background' holds NaN, which no imported table does; {_FOREIGN}"

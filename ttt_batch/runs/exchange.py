@@ -1,0 +1,193 @@
+"""Runs to and from other people's table formats: what each learner's numbers are called in a table by code."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.choices import choose_seat
+from ttt_batch.base.errors import BoardError
+from ttt_batch.base.files import shown
+from ttt_batch.game.board import Board
+from ttt_batch.game.state_space import too_large
+from ttt_batch.learners import learner_named
+from ttt_batch.runs.config import make_config
+from ttt_batch.runs.formats import (
+    FORMATS,
+    ActionTable,
+    FormatError,
+    Listing,
+    Player,
+    ValueTable,
+    format_named,
+    read,
+    write,
+)
+from ttt_batch.runs.formats.tables import (
+    action_by_code,
+    edges_from_action,
+    edges_from_listing,
+    listing,
+    of_classes,
+    value_by_code,
+    values_from_listing,
+    values_from_table,
+)
+from ttt_batch.runs.provenance import Clock
+from ttt_batch.runs.recorder import record_once
+from ttt_batch.runs.run import Run
+from ttt_batch.simulation.policy import chosen_edges
+
+ILLEGAL = -1.0
+
+DENSE_CELLS = 12
+"""Cells up to which tables by code are written and read: 531,441 codes."""
+
+
+def export_run(
+    run: Run, to: str, paths: Sequence[str | Path], *, player: Player | None = None, overwrite: bool = False
+) -> list[Path]:
+    """Write a run's table as format `to`: one file, or for a format with a file per player one or two.
+
+    Returns the paths written.  Raises UsageError and FormatError.
+    """
+    files = [Path(path) for path in paths]
+    if run.grown is not None:
+        raise too_large(
+            "export", run.board, "read the run file itself, where states/code says which position each row is"
+        )
+    form = format_named(to)
+    if Listing not in form.forms and run.board.cells > DENSE_CELLS:
+        raise BoardError(
+            f"format {form.name} has an entry for each of the {3**run.board.cells:,} codes of {run.board.name}; "
+            f"choose {_joined_lists()}"
+        )
+    table: ValueTable | ActionTable | Listing
+    if Listing in form.forms:
+        chosen = chosen_edges(run.graph, run.policy)
+        numbers: dict[str, Any] = {"q": run.tables.q} if _has_actions(run) else {"values": _both_players(run)}
+        table = listing(run.graph, chosen, run.board.cells, **numbers)
+    elif _has_actions(run):
+        table = action_by_code(run.graph, run.tables.q, _background(run))
+    else:
+        table = value_by_code(run.graph, _both_players(run), run.board.cells)
+    return write(form.name, table, run.board, files, player=player, overwrite=overwrite)
+
+
+def import_tables(
+    paths: Sequence[str | Path],
+    learner: str,
+    *,
+    form: str | None = None,
+    board: str | Board = "3x3",
+    player: Player | None = None,
+    command: str = "",
+    **options: Any,
+) -> Run:
+    """Read another program's table into a run of `learner`.
+
+    paths: one file, or for a program with a file per player one or two.  form: the format; told from the files if
+    not given.  player: whose file a single one is.  options: those of `Config`. Entries that the files do not have
+    keep the learner's start values.  Raises UsageError and FormatError.
+    """
+    files = [Path(path) for path in paths]
+    settings: dict[str, Any] = {"learner": learner, "board": board, "batch": 1, "engine": "given", **options}
+    config = make_config(symmetry="off", **settings)
+    actions = "q" in learner_named(config.learner).fields
+    form_used = format_named(form or _told_from(files[0], actions))
+    kind: Any = Listing if Listing in form_used.forms else ActionTable if actions else ValueTable
+    if kind is not Listing and config.shape.cells > DENSE_CELLS:
+        raise BoardError(
+            f"format {form_used.name} is read up to {DENSE_CELLS} cells, and {config.board} has more; "
+            f"choose {_joined_lists()}"
+        )
+    table = read(form_used.name, files, config.shape, kind, player=player)
+    if isinstance(table, Listing) and of_classes(table, config.shape):
+        config = make_config(symmetry="on", **settings)
+    run = Run(config, None, 0, {})
+    run.tables = run.learner.start(run.graph, run.worth, np.random.default_rng(config.seed % 2**64))
+    only_second = len(files) == 1 and player is not None and choose_seat(player) == "second"
+    try:
+        _fill(run, table, only_second=only_second)
+    except FormatError as error:
+        raise FormatError(f"{shown(files[0])}: {error}") from None
+    run.statistics = record_once(run)
+    run.provenance = Clock().provenance(command)
+    return run
+
+
+def _fill(run: Run, table: ValueTable | ActionTable | Listing, *, only_second: bool) -> None:
+    """Put a table into the tables of a run.  only_second: it has the second player's values alone."""
+    if isinstance(table, Listing) and (table.q is not None) != _has_actions(run):
+        found = "action values" if table.q is not None else "position values"
+        raise FormatError(f"the file holds {found}, and {run.config.learner} has others; name another file or learner")
+    if isinstance(table, ActionTable):
+        run.tables.q[:] = edges_from_action(run.graph, table)
+        run.background = table.q
+    elif isinstance(table, Listing) and table.q is not None:
+        run.tables.q[:] = edges_from_listing(run.graph, table)
+    else:
+        into = values_from_listing if isinstance(table, Listing) else values_from_table
+        values = into(run.graph, table, _both_players(run))  # type: ignore[arg-type]
+        if run.learner.zero_sum:
+            run.tables.value[:] = 0.0 - values[1] if only_second else values[0]
+        else:
+            run.tables.value[:] = values
+
+
+def _joined_lists() -> str:
+    """The formats that list states."""
+    names = [form.name for form in FORMATS.values() if Listing in form.forms]
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _has_actions(run: Run) -> bool:
+    return "q" in run.tables._fields
+
+
+def _both_players(run: Run) -> NDArray[np.float64]:
+    """float64[P, S]: values as each player sees them."""
+    value = run.tables.value
+    return np.stack([value, 0.0 - value]) if run.learner.zero_sum else value  # -value would turn 0 into -0.0
+
+
+def _told_from(path: Path, actions: bool) -> str:
+    """The format of a file, by its name and the kind of table that is wanted."""
+    for form in FORMATS.values():
+        if form.suffix == path.suffix.lower() and (form.name == "csv" or Listing in form.forms):
+            return form.name
+    return "raw" if actions else "pickle"
+
+
+def _background(run: Run) -> NDArray[np.float64]:
+    """float64[codes, cells]: what a full table holds where the run has no number of its own."""
+    if run.background is not None:
+        return run.background
+    if run.learner.occupied:  # every cell is an action, and every row was drawn at the start
+        rng = np.random.default_rng([run.config.seed % 2**64, 1])
+        return rng.standard_normal((3**run.board.cells, run.board.cells))
+    return _start_values(run.board, run.worth)
+
+
+def _start_values(board: Board, worth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`backward-q`'s start values for every code, those that cannot occur included.
+
+    The mover follows from the number of marks; a move is worth 1 where any line is complete behind it.
+    """
+    codes = np.arange(3**board.cells)
+    marks = codes[:, None] // 3 ** np.arange(board.cells) % 3
+    mover = (marks != 0).sum(axis=1) % 2
+    table = np.full(marks.shape, ILLEGAL)
+    for cell in range(board.cells):
+        after = marks.copy()
+        after[:, cell] = mover + 1
+        complete = np.zeros(codes.size, dtype=bool)
+        for line in board.lines:
+            first = after[:, line[0]]
+            complete |= (first != 0) & (after[:, list(line)] == first[:, None]).all(axis=1)
+        full = (after != 0).all(axis=1)
+        value = np.where(complete, 1.0, np.where(full, worth[mover, 3], 0.5))
+        table[:, cell] = np.where(marks[:, cell] == 0, value, ILLEGAL)
+    return table

@@ -1,0 +1,139 @@
+"""What travels between runs and files: arrays by position code or by state, and what a format is.
+
+Axes: `C` position codes, 3**cells of them; `P` players (first, second); `S` states; `cells` the board's cells.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.choices import fold
+from ttt_batch.base.errors import NameTakenError, TttBatchError, option, quoted
+from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED, Board
+from ttt_batch.game.state_space import positions_of_ply
+
+MAX_CELLS = 12
+"""Cells of the largest board whose tables are written by code: 3**12 = 531,441 codes, 51 MB of action values."""
+
+TO_MOVE = ("", "first", "second")
+OUTCOMES = ("unfinished", "first wins", "second wins", "draw")
+"""Names of `to_move` and `outcome` in files that hold text."""
+
+
+UNSAID = -1
+"""The outcome of a state in a file that does not say it."""
+
+
+class FormatError(TttBatchError):
+    """A table cannot be read or written; one line: file, what is wrong, value, limit, remedy."""
+
+
+class TakenFormatError(FormatError, NameTakenError):
+    """The name of a table's file, or of a picture, is in use."""
+
+
+@dataclass(frozen=True)
+class ValueTable:
+    """value: float64[P, C], what a position is worth to each player; nan where the table has no entry."""
+
+    value: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ActionTable:
+    """q: float64[C, cells], what marking a cell is worth; nan where the table has no entry."""
+
+    q: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The positions that occur, for programs that go on from there.
+
+    code: int64[S].  outcome: int8[S], see `board`, or UNSAID.
+    best: bool[S, cells], the cells that a greedy agent may pick.
+    Exactly one of value: float64[P, S] and q: float64[S, cells]; nan where the table has no entry.
+    """
+
+    code: NDArray[np.int64]
+    outcome: NDArray[np.int8]
+    best: NDArray[np.bool_]
+    value: NDArray[np.float64] | None = None
+    q: NDArray[np.float64] | None = None
+
+
+Table = ValueTable | ActionTable | Listing
+DESCRIPTION: dict[type[Table], str] = {
+    ValueTable: "position values",
+    ActionTable: "action values",
+    Listing: "a list of states",
+}
+
+
+@dataclass(frozen=True)
+class Format:
+    """One file format.
+
+    name: as the command line writes it.  meaning: what it is, in a line.  suffix: usual end of a file's name.
+    forms: which of `ValueTable`, `ActionTable` and `Listing` it holds.
+    per_player: a file holds one player's values, so that a table takes one or two files; `encode` and `decode`
+        then see a `ValueTable` of one player, float64[1, C].
+    encode: the file's bytes.  decode: the table in a file's bytes.
+    max_bytes: size of the largest file that is read at all.
+    Both raise FormatError without the file's name; `write` and `read` put it in front.
+    """
+
+    name: str
+    meaning: str
+    suffix: str
+    forms: tuple[type[Table], ...]
+    encode: Callable[[Table, Board], bytes]
+    decode: Callable[[bytes, Board], Table]
+    max_bytes: Callable[[Board], int]
+    per_player: bool = False
+
+    @property
+    def files(self) -> int:
+        """How many files a table takes at most."""
+        return 2 if self.per_player else 1
+
+
+def marks_of(codes: NDArray[np.int64], cells: int) -> NDArray[np.int8]:
+    """int8[N, cells]: the marks of position codes, int64[N]."""
+    return (codes[:, None] // 3 ** np.arange(cells, dtype=np.int64) % 3).astype(np.int8)
+
+
+def texts_of(codes: NDArray[np.int64], cells: int) -> list[str]:
+    """Position codes, int64[N], as text: a character X, O or '.' for each cell."""
+    characters = np.frombuffer(MARKS.encode(), dtype=np.uint8)[marks_of(codes, cells)]
+    text = characters.tobytes().decode()
+    return [text[i : i + cells] for i in range(0, len(text), cells)]
+
+
+def to_move_of(table: Listing, cells: int) -> NDArray[np.int8]:
+    """int8[S]: the mark of the player to move, 0 where the game is over."""
+    placed = np.count_nonzero(marks_of(table.code, cells), axis=1)
+    return np.where(table.outcome == UNFINISHED, np.where(placed % 2, SECOND, FIRST), EMPTY).astype(np.int8)
+
+
+def most_states(board: Board) -> int:
+    """States that a list has at most: positions with as many marks of one player as of the other, or one more."""
+    return sum(positions_of_ply(board, ply) for ply in range(board.cells + 1))
+
+
+def check_board(name: str, board: Board) -> None:
+    """Raise FormatError where a file says that it is of another board."""
+    if fold(name) != fold(board.name):
+        raise FormatError(
+            f"the file is of board {quoted(name)}, not {board.name}; give {option('board')} as the file has it"
+        )
+
+
+def board_of_codes(count: int) -> str:
+    """What a number of codes says about the board, for a message; empty where it says nothing."""
+    for cells in range(1, MAX_CELLS + 1):
+        if count == 3**cells:
+            return f", as for a board of {cells} cells"
+    return ""

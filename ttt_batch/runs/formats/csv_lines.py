@@ -1,0 +1,123 @@
+"""`csv`: a line per code, as text.
+
+Action values: a line for each code from 0, a number for each cell, as `numpy.savetxt(path, q, delimiter=",")` writes
+them; the table of the program behind `minimax-q`.
+Position values: the header `code,board,first,second`, then a line for each code: the code, its board as a character
+X, O or `.` for each cell, the first player's value and the second player's; empty where there is none.
+"""
+
+import io
+import math
+
+import numpy as np
+
+from ttt_batch.game.board import Board
+from ttt_batch.runs.formats.base import ActionTable, Format, FormatError, Table, ValueTable, board_of_codes, texts_of
+
+HEADER = "code,board,first,second"
+
+
+def encode(table: Table, board: Board) -> bytes:
+    """The file's bytes; numbers are read back to the last bit, but that no zero has a sign."""
+    if isinstance(table, ActionTable):
+        if np.isnan(table.q).any():
+            raise FormatError("some action values are missing, and csv has a number for every cell; fill them first")
+        buffer = io.BytesIO()
+        np.savetxt(buffer, table.q + 0.0, delimiter=",")
+        return buffer.getvalue()
+    assert isinstance(table, ValueTable)
+    lines = [HEADER]
+    texts = texts_of(np.arange(3**board.cells), board.cells)
+    for code, (text, first, second) in enumerate(zip(texts, *table.value.tolist(), strict=True)):
+        lines.append(f"{code},{text},{_field(first)},{_field(second)}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def decode(content: bytes, board: Board) -> ValueTable | ActionTable:
+    """The table in a file's bytes; a header makes it one of position values.  Raises FormatError."""
+    try:
+        lines = content.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"byte {error.start} is no text (UTF-8); name a csv file") from None
+    if lines[-1] == "":
+        lines.pop()
+    if not lines:
+        raise FormatError("the file is empty; name a csv file")
+    if lines[0].replace(" ", "").lower() == HEADER:
+        return _decode_values(lines[1:], board)
+    return _decode_actions(lines, board)
+
+
+def _decode_actions(lines: list[str], board: Board) -> ActionTable:
+    rows = []
+    for number, line in enumerate(lines, 1):
+        fields = line.split(",")
+        if len(fields) != board.cells:
+            raise FormatError(
+                f"line {number} has {len(fields)} numbers, it must have {board.cells}, one for each cell of board "
+                f"{board.name}; give the table's own board, or (position values) put the header {HEADER!r} first"
+            )
+        rows.append([_number(field, number) for field in fields])
+        if number > 3**board.cells:
+            break
+    _check_lines(len(lines), board, "")
+    return ActionTable(np.array(rows))
+
+
+def _decode_values(lines: list[str], board: Board) -> ValueTable:
+    value = np.full((2, 3**board.cells), np.nan)
+    texts = texts_of(np.arange(3**board.cells), board.cells)
+    for code, (line, text) in enumerate(zip(lines, texts, strict=False)):
+        number = code + 2
+        fields = [field.strip() for field in line.split(",")]
+        if len(fields) != 4:
+            raise FormatError(f"line {number} has {len(fields)} fields, it must have 4, {HEADER!r}; fix the line")
+        if fields[:2] != [str(code), text]:
+            raise FormatError(
+                f"line {number} is of code {fields[0]:.20} and board {fields[1]:.40}, where {code} and {text} belong; "
+                f"give the table's own board ({board.name} is asked for), or put the lines in order"
+            )
+        for player, field in enumerate(fields[2:]):
+            if field:
+                value[player, code] = _number(field, number)
+    _check_lines(len(lines), board, " after the header")
+    return ValueTable(value)
+
+
+def _check_lines(found: int, board: Board, where: str) -> None:
+    if found != 3**board.cells:
+        raise FormatError(
+            f"the file has {found:,} lines{where}{board_of_codes(found)}; board {board.name} has {3**board.cells:,} "
+            "codes, a line each; give the table's own board, or export it again"
+        )
+
+
+def _number(field: str, line: int) -> float:
+    try:
+        # Python reads 1_0 as 10; nobody else does.
+        value = float(field) if "_" not in field else math.nan
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise FormatError(f"line {line} holds {field.strip()!r:.40}, which is no finite number; fix the line")
+    return value
+
+
+def _field(value: float) -> str:
+    return "" if math.isnan(value) else repr(value + 0.0)
+
+
+def max_bytes(board: Board) -> int:
+    """64 bytes for each number (`savetxt` takes 25), and some for boards of few cells."""
+    return 4096 + 64 * int(3**board.cells) * max(board.cells, 2)
+
+
+FORMAT = Format(
+    name="csv",
+    meaning="a line per code: the numbers of all cells, or the board and both players' values",
+    suffix=".csv",
+    forms=(ValueTable, ActionTable),
+    encode=encode,
+    decode=decode,
+    max_bytes=max_bytes,
+)

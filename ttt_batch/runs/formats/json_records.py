@@ -1,0 +1,144 @@
+"""`json`: a list of states, an object and a line per state.
+
+    {"board": "3x3", "rows": 3, "cols": 3, "k": 3, "states": [
+    {"code": 0, "board": ".........", "to_move": "first", "outcome": "unfinished", "value": {...}, "best": [4]},
+    ...
+
+`value` is an object of the players' values, `{"first": 0.5, "second": 0.5}`.  `best` lists the cells that a greedy
+agent may pick.
+`to_move` is null where the game is over.  With action values, `q` is a list with a number for each cell instead of
+`value`.  What the table has no entry for is null.  Of all this, reading needs the board's name at the top and each
+state's code with its value or action values; an outcome that is there must be that of this board.
+"""
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.game.board import Board
+from ttt_batch.runs.formats.base import (
+    OUTCOMES,
+    TO_MOVE,
+    UNSAID,
+    Format,
+    FormatError,
+    Listing,
+    Table,
+    check_board,
+    most_states,
+    texts_of,
+    to_move_of,
+)
+
+
+def encode(table: Table, board: Board) -> bytes:
+    """The file's bytes."""
+    assert isinstance(table, Listing)
+    head = {"board": board.name, "rows": board.rows, "cols": board.cols, "k": board.k}
+    texts, movers = texts_of(table.code, board.cells), to_move_of(table, board.cells)
+    value = None if table.value is None else _or_none(table.value.T)
+    q = None if table.q is None else _or_none(table.q)
+    lines = []
+    for i, (code, outcome) in enumerate(zip(table.code.tolist(), table.outcome.tolist(), strict=True)):
+        state: dict[str, object] = {
+            "code": code,
+            "board": texts[i],
+            "to_move": TO_MOVE[movers[i]] or None,
+            "outcome": OUTCOMES[outcome],
+        }
+        if value is not None:
+            state["value"] = dict(zip(TO_MOVE[1:], value[i], strict=True))
+        if q is not None:
+            state["q"] = q[i]
+        state["best"] = np.flatnonzero(table.best[i]).tolist()
+        lines.append(json.dumps(state, allow_nan=False))
+    return (json.dumps(head)[:-1] + ', "states": [\n' + ",\n".join(lines) + "\n]}\n").encode()
+
+
+def decode(content: bytes, board: Board) -> Listing:
+    """The table in a file's bytes.  Raises FormatError for what is no such list, or of another board."""
+    try:
+        whole = json.loads(content, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"the file is no JSON ({' '.join(str(error).split())[:80]}); export it again") from None
+    states = whole.get("states") if isinstance(whole, dict) else None
+    if not isinstance(states, list) or not all(isinstance(state, dict) for state in states):
+        raise FormatError("the file has no list of states; name one that was exported as json")
+    check_board(str(whole.get("board", "")), board)
+    actions = bool(states) and "q" in states[0]
+    codes = [_whole(state.get("code"), 3**board.cells, number) for number, state in enumerate(states)]
+    numbers = [_numbers(state, actions, board.cells, number) for number, state in enumerate(states)]
+    table = np.array(numbers, dtype=np.float64).reshape(len(states), board.cells if actions else 2)
+    best = np.zeros((len(states), board.cells), np.bool_)
+    outcome = np.zeros(len(states), np.int8)
+    for number, state in enumerate(states):
+        listed = state.get("best", [])
+        if not isinstance(listed, list):
+            raise FormatError(f"state {number}: best {listed!r:.40} is no list of cells; export the table again")
+        for cell in listed:
+            best[number, _whole(cell, board.cells, number)] = True
+        outcome[number] = _outcome(state, number)
+    code = np.array(codes, dtype=np.int64)
+    return Listing(code, outcome, best, None if actions else table.T, table if actions else None)
+
+
+def _outcome(state: dict[str, Any], number: int) -> int:
+    """The outcome of a state, UNSAID where the file has none."""
+    found = state.get("outcome")
+    if found is None:
+        return UNSAID
+    if found not in OUTCOMES:
+        raise FormatError(f"state {number}: outcome {found!r:.40} is none of {', '.join(OUTCOMES)}; fix the entry")
+    return OUTCOMES.index(found)
+
+
+def _whole(value: Any, end: int, state: int) -> int:
+    """A whole number from 0 to `end` - 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < end:
+        raise FormatError(
+            f"state {state}: {value!r:.40} is not a whole number from 0 to {end - 1}; export the table again"
+        )
+    return value
+
+
+def _numbers(state: dict[str, Any], actions: bool, cells: int, number: int) -> list[float]:
+    """The values of both players, or of every cell; nan for null."""
+    found = state.get("q") if actions else state.get("value")
+    if not actions and isinstance(found, dict):
+        found = [found.get(player) for player in TO_MOVE[1:]]
+    if not isinstance(found, list) or len(found) != (cells if actions else 2):
+        what = f"q, a number for each of {cells} cells" if actions else "value, a number for each player"
+        raise FormatError(f"state {number} has no {what}; export the table again")
+    if not all(each is None or (isinstance(each, int | float) and not isinstance(each, bool)) for each in found):
+        raise FormatError(f"state {number} has {found!r:.60}, not numbers alone; export the table again")
+    try:
+        return [float("nan") if each is None else float(each) for each in found]
+    except OverflowError:
+        raise FormatError(f"state {number} has a number beyond all bounds; export the table again") from None
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def max_bytes(board: Board) -> int:
+    """Characters of a file with every state, each with a number of up to 25 digits a cell."""
+    return 10_000 + most_states(board) * (250 + 40 * board.cells)
+
+
+def _or_none(numbers: NDArray[np.float64]) -> list[list[float | None]]:
+    """The numbers, float64[N, M], with None for nan and one kind of zero."""
+    return [[None if number != number else number + 0.0 for number in row] for row in numbers.tolist()]
+
+
+FORMAT = Format(
+    name="json",
+    meaning="an object per state: board, outcome, values or action values, best cells",
+    suffix=".json",
+    forms=(Listing,),
+    encode=encode,
+    decode=decode,
+    max_bytes=max_bytes,
+)

@@ -1,0 +1,89 @@
+"""`npz`: a list of states as NumPy arrays, a row per state.
+
+rows_cols_k   int64[3]           the board
+code          int64[S]           sum(mark[i] * 3**i), marks 0 empty, 1 first player, 2 second player
+board         text[S]            a character X, O or '.' for each cell
+to_move       int8[S]            1 first player, 2 second player, 0 nobody
+outcome       int8[S]            0 unfinished, 1 first player wins, 2 second player wins, 3 draw
+value_first, value_second        float64[S], nan where the table has no entry; or
+q             float64[S, cells]  nan where the table has no entry
+best          bool[S, cells]     the cells that a greedy agent may pick
+"""
+
+import io
+import zipfile
+import zlib
+
+import numpy as np
+
+from ttt_batch.game.board import Board
+from ttt_batch.runs.formats.base import (
+    Format,
+    FormatError,
+    Listing,
+    Table,
+    check_board,
+    most_states,
+    texts_of,
+    to_move_of,
+)
+
+
+def encode(table: Table, board: Board) -> bytes:
+    """The file's bytes; it needs no `allow_pickle`."""
+    assert isinstance(table, Listing)
+    arrays = {
+        "rows_cols_k": np.array([board.rows, board.cols, board.k]),
+        "code": table.code,
+        "board": np.array(texts_of(table.code, board.cells), dtype=f"U{board.cells}"),
+        "to_move": to_move_of(table, board.cells),
+        "outcome": table.outcome,
+    }
+    if table.value is not None:
+        arrays |= {"value_first": table.value[0], "value_second": table.value[1]}
+    if table.q is not None:
+        arrays["q"] = table.q
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays, best=table.best)
+    return buffer.getvalue()
+
+
+def decode(content: bytes, board: Board) -> Listing:
+    """The table in a file's bytes.  Raises FormatError for what holds no such arrays, or is of another board."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            size = sum(entry.file_size for entry in packed.infolist())
+        if size > max_bytes(board):  # what a few packed bytes may unpack to
+            raise FormatError(f"its arrays take {size:,} bytes, those of this board at most {max_bytes(board):,}")
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            found = {name: arrays[name] for name in arrays.files}
+    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+        raise FormatError(f"the file holds no arrays ({' '.join(str(error).split())[:80]}); export it again") from None
+    needed = {"rows_cols_k", "code", "outcome", "best", *(["q"] if "q" in found else ["value_first", "value_second"])}
+    if lacking := sorted(needed - set(found)):
+        raise FormatError(f"the file lacks the array {lacking[0]}; name one that was exported as npz")
+    shape = found["rows_cols_k"].ravel().tolist()
+    if shape != [board.rows, board.cols, board.k]:
+        check_board("x".join(map(str, shape)), board)
+    value = None if "q" in found else [found["value_first"], found["value_second"]]
+    try:
+        values = None if value is None else np.array(value, dtype=np.float64)
+        return Listing(found["code"], found["outcome"], found["best"], values, found.get("q"))
+    except (ValueError, TypeError):
+        raise FormatError("its values are not two rows of numbers; export the table again") from None
+
+
+def max_bytes(board: Board) -> int:
+    """Bytes of the arrays of every state, not packed."""
+    return 10_000 + most_states(board) * (64 + 14 * board.cells)
+
+
+FORMAT = Format(
+    name="npz",
+    meaning="NumPy arrays, a row per state: board, outcome, values or action values, best cells",
+    suffix=".npz",
+    forms=(Listing,),
+    encode=encode,
+    decode=decode,
+    max_bytes=max_bytes,
+)

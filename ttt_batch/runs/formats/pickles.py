@@ -1,0 +1,125 @@
+"""`pickle` and `pickle-text`: a dictionary from position to value, a file for each player, as found in the wild.
+
+`pickle`: the key is a number in base 3 whose *most* significant digit is cell 0, with digits 0, 1, 2 for the second
+player's mark, empty, the first player's mark (`policy_first.bin`, `policy_second.bin` of the program behind
+`sutton-barto`).  The program's own keys are NumPy scalars; plain Python floats are written, which it finds just as
+well and which any Python reads without NumPy.
+`pickle-text`: the key is the text that NumPy prints for the cells as floats, 1 for the first player's mark, -1 for the
+second's, 0 for empty (`policy_p1` of the program behind `value-feed`).  Written as NumPy 1.14 and later print it.
+Which of the two a file is, reading sees from its keys.  How it is read without running it: `plain_pickle`.
+"""
+
+import math
+import pickle
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.game.board import EMPTY, FIRST, SECOND, Board
+from ttt_batch.runs.formats.base import ActionTable, Format, FormatError, Table, ValueTable, marks_of
+from ttt_batch.runs.formats.plain_pickle import read_dictionary
+
+_DIGIT_OF_MARK = np.array([1, 2, 0])
+_MARK_OF_DIGIT = np.array([SECOND, EMPTY, FIRST])
+_NUMBER_OF_MARK = ("0.", "1.", "-1.")
+_MARK_OF_NUMBER = {0.0: EMPTY, 1.0: FIRST, -1.0: SECOND}
+
+_PROTOCOL = 2
+"""Every Python since 2.3 reads it, and plain numbers gain nothing from later ones."""
+
+
+def encode_numbers(table: Table, board: Board) -> bytes:
+    """The file of one player; `table` has float64[1, C]."""
+    code, value = _entries(table)
+    keys = _DIGIT_OF_MARK[marks_of(code, board.cells)] @ 3 ** np.arange(board.cells - 1, -1, -1)
+    return _dump(dict(sorted(zip(keys.astype(np.float64).tolist(), value, strict=True))))
+
+
+def encode_text(table: Table, board: Board) -> bytes:
+    """The file of one player; `table` has float64[1, C]."""
+    code, value = _entries(table)
+    return _dump({_printed(marks): one for marks, one in zip(marks_of(code, board.cells).tolist(), value, strict=True)})
+
+
+def _entries(table: Table) -> tuple[NDArray[np.int64], list[float]]:
+    """Codes that have a value, and the values."""
+    assert isinstance(table, ValueTable)
+    code = np.flatnonzero(~np.isnan(table.value[0]))
+    return code, table.value[0, code].tolist()
+
+
+def _printed(marks: list[int]) -> str:
+    """The cells as NumPy prints them: all as wide as the widest; a board of `MAX_CELLS` fits on a line."""
+    width = 3 if SECOND in marks else 2
+    return "[" + " ".join(_NUMBER_OF_MARK[mark].rjust(width) for mark in marks) + "]"
+
+
+def _dump(entries: dict[float, float] | dict[str, float]) -> bytes:
+    return pickle.dumps(entries, protocol=_PROTOCOL)
+
+
+def decode(content: bytes, board: Board) -> ValueTable | ActionTable:
+    """One player's values, float64[1, C], from a pickle of either kind.  Raises FormatError."""
+    entries = read_dictionary(content, 3**board.cells)
+    if not entries:
+        raise FormatError("the dictionary is empty, no position has a value; name a file of a trained table")
+    value = np.full((1, 3**board.cells), np.nan)
+    for key, number in entries.items():
+        marks = _marks_of_text(key, board) if isinstance(key, str) else _marks_of_number(key, board)
+        code = board.encode(marks)
+        if not math.isfinite(number):
+            raise FormatError(f"the value of key {key!r} is {number!r:.40}; a table holds finite numbers only")
+        if not math.isnan(value[0, code]):
+            raise FormatError(f"key {key!r} names a position that another key names, too; leave one of them out")
+        value[0, code] = number
+    return ValueTable(value)
+
+
+def _marks_of_number(key: float, board: Board) -> tuple[int, ...]:
+    if not (0 <= key < 3**board.cells and key == int(key)):
+        raise FormatError(
+            f"key {key!r:.40} is no position: board {board.name} has whole numbers from 0 to {3**board.cells - 1}; "
+            "give the table's own board"
+        )
+    digits = (int(key) // 3**power % 3 for power in range(board.cells - 1, -1, -1))
+    return tuple(int(_MARK_OF_DIGIT[digit]) for digit in digits)
+
+
+def _marks_of_text(key: str, board: Board) -> tuple[int, ...]:
+    words = key.strip().removeprefix("[").removesuffix("]").split()
+    try:
+        marks = tuple(_MARK_OF_NUMBER[float(word)] for word in words)
+    except (ValueError, KeyError):
+        raise FormatError(f"key {key!r:.80} is no board of the numbers 1, -1 and 0 in brackets; fix it") from None
+    if len(marks) != board.cells:
+        raise FormatError(
+            f"key {key!r:.80} has {len(marks)} cells, board {board.name} has {board.cells}; give the table's own board"
+        )
+    return marks
+
+
+def max_bytes(board: Board) -> int:
+    """256 bytes for each code: the programs' own files take about a tenth, and larger ones only cost time."""
+    return 4096 + 256 * int(3**board.cells)
+
+
+NUMBERS = Format(
+    name="pickle",
+    meaning="a dict from base-3 number to value for each player; the files of the program behind sutton-barto",
+    suffix=".bin",
+    forms=(ValueTable,),
+    encode=encode_numbers,
+    decode=decode,
+    max_bytes=max_bytes,
+    per_player=True,
+)
+TEXT = Format(
+    name="pickle-text",
+    meaning="a dict from NumPy's text of the cells to value for each player; the file of the program behind value-feed",
+    suffix=".pkl",
+    forms=(ValueTable,),
+    encode=encode_text,
+    decode=decode,
+    max_bytes=max_bytes,
+    per_player=True,
+)

@@ -1,0 +1,310 @@
+"""The tables over a growing board: graph, tables and visits that get room together, are stored and taken back.
+
+`growing_graph` has the graph, and `growing_rows` adds to both.  Shared rows hold what positions without a row of their
+own are worth at the start, so learners read a child's value without asking whether play has reached it.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.errors import BoardError
+from ttt_batch.base.streams import NEW_ROWS, stream_key
+from ttt_batch.game.bitboards import make_places
+from ttt_batch.game.board import UNFINISHED, Board
+from ttt_batch.game.graph import Graph
+from ttt_batch.game.growing_graph import (
+    EDGES,
+    LOST,
+    MAX_ROWS,
+    N_SHARED,
+    SHARED_CODES,
+    SHARED_OUTCOMES,
+    Growth,
+    expand_all,
+    plies_of,
+    remember_all,
+    shared_rows,
+)
+from ttt_batch.learners import learner_named
+from ttt_batch.learners.base import Learner
+from ttt_batch.learners.growing_rows import add_first, begin_rows
+from ttt_batch.runs.config import Config
+from ttt_batch.runs.state import State
+
+FIRST_ROWS = 1 << 12
+"""Room for rows that a board begins with."""
+
+
+class Shape(NamedTuple):
+    """How much there is, or is room for: unfinished rows, final rows of their own, edges."""
+
+    rows: int
+    finals: int
+    edges: int
+
+
+class Grown:
+    """A board's graph as far as play has come, the tables over it, and how both grow.
+
+    graph, tables, visits, growth: with more room than they use; replaced when they grow, so take them anew after that.
+    max_rows: unfinished rows at most.
+    """
+
+    def __init__(
+        self,
+        board: Board,
+        learner: Learner,
+        worth: NDArray[np.float64],
+        *,
+        symmetry: bool,
+        key: Any = np.uint64(0),  # noqa: B008 - a number
+        counted: bool = False,
+        max_rows: int = MAX_ROWS,
+    ) -> None:
+        """Only the empty board.  counted: whether a table of visits is kept, too (a step size by visits)."""
+        self.board, self.learner, self.worth, self.symmetry = board, learner, worth, symmetry
+        self.max_rows = max_rows
+        self._finals = int(learner.final_rows)
+        images = np.array(board.images(symmetry), np.int64)
+        places = make_places(board, symmetry)
+        used = np.zeros(4, np.int64)
+        codes = np.zeros(images.shape[0], np.int64)
+        self.growth = Growth(
+            *(places, images, np.argsort(images, axis=1), np.zeros(1, np.int64), used, np.zeros(2, np.int64), codes),
+            *(self._finals, int(learner.occupied), key),
+        )
+        shared = shared_rows()
+        self.graph = shared
+        self.tables = learner.start(shared, worth, np.random.default_rng(0))
+        self._counted = counted
+        self.visits = np.zeros(self.tables[0].size if counted else 0)
+        self._resize(FIRST_ROWS)
+        add_first(self.tables, self.graph, self.growth, worth)
+
+    @property
+    def used(self) -> Shape:
+        """What there is."""
+        rows, edges, finals, _ = self.growth.used.tolist()
+        return Shape(rows, finals, edges)
+
+    @property
+    def positions(self) -> int:
+        """Positions that have rows of their own."""
+        return self.used.rows + self.used.finals
+
+    @property
+    def lost(self) -> int:
+        """How often a position was met for which there was no room."""
+        return int(self.growth.used[LOST])
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether more rows may be had than there is room for."""
+        return bool(self.graph.first_edge.size - 1 - self.board.cells < self.max_rows)
+
+    def limit(self, max_rows: int) -> None:
+        """Have `max_rows` unfinished rows at most, or those that there are."""
+        self.max_rows = max(max_rows, self.used.rows)
+        if self.graph.first_edge.size - 1 - self.board.cells > self.max_rows:
+            self._resize(self.max_rows)
+
+    def enlarge(self) -> None:
+        """Make room for twice as many rows, or as many as there may be."""
+        self._resize(min(2 * (self.graph.first_edge.size - 1 - self.board.cells), self.max_rows))
+
+    def compact(self) -> "tuple[Graph, Any, NDArray[np.float64]]":
+        """The graph, the tables and the visits without room for more, copied."""
+        used = self.used
+        return self._resized(used, self.graph.first_edge[: used.rows + 1])
+
+    def fresh(self) -> Any:
+        """The compact tables, had nothing been learnt."""
+        graph, tables, _ = self.compact()
+        shared = self.learner.start(shared_rows(), self.worth, np.random.default_rng(0))
+        for name, table, start in zip(tables._fields, tables, shared, strict=True):
+            if self.learner.fields[name][0].endswith("S"):
+                table[..., self.used.rows : self.used.rows + N_SHARED] = start
+        begin_rows(tables, graph, 0, self.worth, self.growth.key)
+        return tables
+
+    def cut(self, state: State, rows: int, finals: int) -> State:
+        """What `padded` was made of: a state with so many unfinished and final rows."""
+        graph = self.compact()[0]
+        used = self.used
+        kept = np.concatenate([np.arange(rows), np.arange(used.rows, used.rows + N_SHARED + finals)])
+        edges = int(graph.first_edge[rows])
+        by_row = [self.learner.fields[name][0].endswith("S") for name in self.tables._fields]
+
+        def shortened(table: Any, *, by_row: bool) -> Any:
+            return np.ascontiguousarray(table[..., kept] if by_row else table[:edges])
+
+        tables = [shortened(table, by_row=own) for table, own in zip(state.tables, by_row, strict=True)]
+        visits = state.visits
+        if visits.size:
+            visits = shortened(visits.reshape(state.tables[0].shape), by_row=by_row[0]).ravel()
+        code, outcome = graph.code[kept], graph.outcome[kept]
+        return State(state.games, self.learner.tables(*tables), visits, state.outcomes, code, outcome)
+
+    def go_back(self, rows: int, finals: int) -> None:
+        """Forget all but the first `rows` unfinished and `finals` final rows, about which nothing was learnt since."""
+        graph, tables, visits = self.compact()
+        state = State(0, tables, visits, np.zeros(3, np.int64), graph.code, graph.outcome)
+        state = self.cut(state, rows, finals)
+        self.restore(state.code, state.outcome, state.tables, state.visits)
+        self.limit(self.max_rows)
+
+    def padded(self, state: State) -> State:
+        """A state from when there were fewer rows, with the others at their start values."""
+        graph, tables, visits = self.compact()
+        rows, _ = positions_in(state)
+        by_edge = self.learner.fields[self.tables._fields[0]][0] == "E"
+        begin_rows(tables, graph, rows, self.worth, self.growth.key)
+        for new, old in zip(tables, state.tables, strict=True):
+            _put_back(new, old, rows, self.used, by_edge=by_edge)
+        if visits.size:
+            visits = visits.reshape(tables[0].shape)
+            visits[:] = 0
+            _put_back(visits, state.visits.reshape(state.tables[0].shape), rows, self.used, by_edge=by_edge)
+        return State(state.games, tables, visits.ravel(), state.outcomes, graph.code, graph.outcome)
+
+    def restore(self, code: NDArray[np.int64], outcome: NDArray[np.int8], tables: Any, visits: Any) -> None:
+        """Take over what `compact` gave: the codes and outcomes of its rows, its tables and its visits.
+
+        Raises BoardError where the codes are none that play can have come to.
+        """
+        rows = int(np.argmax(code < 0)) if code.size else 0
+        finals = code.size - rows - N_SHARED
+        shared = slice(rows, rows + N_SHARED)
+        kept = np.append(code[:rows], code[shared.stop :])
+        if (
+            not (0 < rows <= MAX_ROWS and 0 <= finals <= MAX_ROWS * self._finals)
+            or code[shared].tolist() != list(SHARED_CODES)
+            or outcome[shared].tolist() != list(SHARED_OUTCOMES)
+            or code[0] != 0
+            or kept.min() < 0
+            or kept.max() >= 3**self.board.cells
+            or np.unique(kept).size < kept.size
+            or outcome[:rows].any()
+            or (outcome[shared.stop :] == UNFINISHED).any()
+        ):
+            raise BoardError(f"its positions are not those that play on board {self.board.name} can come to")
+        self.growth.used[:] = rows, 0, finals, 0
+        plies = plies_of(code, self.board.cells)
+        graph = shared_rows()._replace(
+            code=code,
+            outcome=outcome,
+            ply=plies,
+            first_edge=np.zeros(rows + 1, np.uint32),
+        )
+        width = np.full(rows, self.board.cells) - (0 if self.learner.occupied else plies[:rows])
+        edges = int(width.sum())
+        for name, table, now in zip(tables._fields, tables, self.tables, strict=True):
+            entries = code.size if self.learner.fields[name][0].endswith("S") else edges
+            if table.dtype != now.dtype or table.shape != (*now.shape[:-1], entries):
+                raise BoardError(f"its table {name} does not fit its positions")
+        if self._counted and visits.size not in (0, tables[0].size):
+            raise BoardError("its table of visits does not fit its positions")
+        self.graph = graph._replace(child=np.zeros(edges, np.uint32), cell=np.zeros(edges, np.int8))
+        self.tables = tables
+        counted = visits if visits.size else np.zeros(tables[0].size)
+        self.visits = counted if self._counted else np.zeros(0)
+        self.growth.used[EDGES] = edges
+        self._resize(max(FIRST_ROWS, 1 << (rows - 1).bit_length()))
+        wrong = expand_all(self.graph, self.growth)
+        if wrong >= 0:
+            raise BoardError(
+                f"code {self.graph.code[wrong]} is no position that play on board {self.board.name} comes to, "
+                "or its outcome is another"
+            )
+
+    def _resize(self, rows: int) -> None:
+        """Give the graph room for `rows` unfinished rows, as many final ones where they have any, and their edges."""
+        cells = self.board.cells
+        # The last final row is borrowed, as the last unfinished ones are.
+        finals = max(rows, self.used.finals) + 1 if self._finals else 0
+        room = Shape(rows + cells, finals, (rows + cells) * cells)
+        edges_of_borrowed = np.full(cells, cells) if self.learner.occupied else np.arange(cells, 0, -1)
+        first = np.zeros(room.rows + 1, np.uint32)
+        held = self.graph.first_edge[: self.used.rows + 1]
+        first[: held.size] = held
+        first[rows:] = room.edges - cells * cells + np.append(0, np.cumsum(edges_of_borrowed))
+        self.graph, self.tables, self.visits = self._resized(room, first)
+        self.graph.ply[rows : room.rows] = np.arange(cells)
+        slots = np.zeros(1 << (2 * (rows + room.finals)).bit_length(), np.int64)
+        self.growth = self.growth._replace(slots=slots)
+        remember_all(self.graph, self.growth)
+
+    def _resized(self, room: Shape, first_edge: Any) -> "tuple[Graph, Any, NDArray[np.float64]]":
+        """Graph, tables and visits with other room, holding what these hold."""
+        used, old = self.used, self.graph
+        n_open = old.first_edge.size - 1
+        tail = slice(n_open, n_open + N_SHARED + used.finals)
+
+        def rows(array: Any) -> Any:
+            """An array whose last axis is rows, with other room."""
+            new = np.zeros((*array.shape[:-1], room.rows + N_SHARED + room.finals), array.dtype)
+            new[..., : used.rows] = array[..., : used.rows]
+            new[..., room.rows : room.rows + N_SHARED + used.finals] = array[..., tail]
+            return new
+
+        def edges(array: Any) -> Any:
+            new = np.zeros(room.edges, array.dtype)
+            new[: used.edges] = array[: used.edges]
+            return new
+
+        child = edges(old.child)
+        for start in range(0, used.edges, 1 << 20):  # piece by piece: a mask of all would take memory of its own
+            piece = child[start : min(start + (1 << 20), used.edges)]
+            piece[piece >= n_open] += np.uint32((room.rows - n_open) % (1 << 32))
+        graph = Graph(
+            code=rows(old.code),
+            outcome=rows(old.outcome),
+            ply=rows(old.ply),
+            first_edge=first_edge.copy(),
+            child=child,
+            cell=edges(old.cell),
+            legal=np.zeros(0, np.uint32),
+            first_parent=np.zeros(room.rows + N_SHARED + room.finals + 1, np.uint32),
+            parent=np.zeros(0, np.uint32),
+            ply_start=np.zeros(1, np.uint32),
+        )
+        resized = [
+            (rows if self.learner.fields[name][0].endswith("S") else edges)(table)
+            for name, table in self.tables._asdict().items()
+        ]
+        visits = self.visits
+        if self._counted:  # also where there is no entry yet: action values begin without edges
+            entries = visits.reshape(self.tables[0].shape)
+            first = self.learner.fields[self.tables._fields[0]][0]
+            visits = (rows if first.endswith("S") else edges)(entries).ravel()
+        return graph, self.learner.tables(*resized), visits
+
+
+def positions_in(state: State) -> tuple[int, int]:
+    """Unfinished and final rows of a state on a growing board."""
+    rows = int(np.argmax(state.code < 0))
+    return rows, state.code.size - rows - N_SHARED
+
+
+def grow(config: Config) -> Grown:
+    """The empty board of a configuration."""
+    learner = learner_named(config.learner)
+    return Grown(
+        config.shape,
+        learner,
+        learner.worth(config.settings),
+        symmetry=config.symmetry,
+        key=stream_key(config.seed, NEW_ROWS),
+        counted=config.alpha_schedule.power > 0,
+    )
+
+
+def _put_back(new: Any, old: Any, rows: int, used: Shape, *, by_edge: bool) -> None:
+    """Copy what a compact table held when there were fewer rows into one of now, in place."""
+    if by_edge:
+        new[: old.size] = old
+    else:
+        new[..., :rows] = old[..., :rows]
+        new[..., used.rows : used.rows + old.shape[-1] - rows] = old[..., rows:]

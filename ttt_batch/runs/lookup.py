@@ -1,0 +1,57 @@
+"""Run files by name, as people type names: without the ending, or with a slip."""
+
+import os
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+from ttt_batch.base.choices import OPPONENT_HINTS, find_name, suggested_name, unknown_name
+from ttt_batch.base.errors import RunFileError
+from ttt_batch.base.files import is_there, shown
+
+SUFFIX = ".h5"
+MOST_NAMES = 1000
+"""Files of a folder among which one with a similar name is looked for."""
+
+
+def find_run(path: str | Path) -> Path:
+    """The file that is meant: `path`, or, if there is no file of that name, the one with `.h5` appended."""
+    path = Path(path)
+    with suppress(OSError, ValueError):  # opening it says what is wrong with the name
+        if path.name and (path.is_dir() or not path.exists()):
+            longer = path.with_name(path.name.rstrip(".") + SUFFIX)
+            if longer.is_file():
+                return longer
+    return path
+
+
+def no_such_file(path: Path) -> RunFileError:
+    """The error for a file that is not there, with the run file beside it that was probably meant."""
+    names: list[str] = []
+    with suppress(OSError, ValueError):
+        names = sorted(other.name for other in path.parent.glob(f"*{SUFFIX}"))[:MOST_NAMES]
+    meant = suggested_name(path.name.removesuffix(SUFFIX), [name.removesuffix(SUFFIX) for name in names])
+    asked = f" (did you mean {shown(path.with_name(meant + SUFFIX))}?)" if meant is not None else ""
+    return RunFileError(f"there is no file {shown(path)}{asked}; check the name")
+
+
+def name_or_run(what: str, given: str | Path, names: Collection[str], *, others: str = "a run file") -> str | Path:
+    """One of `names`, or the file of a run.  A file is preferred to a name that is spelled otherwise.
+
+    others: what else may be given, for the message.
+    Raises UsageError for what is neither, and RunFileError where it can only be a file.
+    """
+    if isinstance(given, Path) or not isinstance(given, str):
+        return find_run(given)
+    if given in names:
+        return given
+    path = find_run(given)
+    with suppress(OSError, ValueError):
+        if path.is_file():
+            return path
+    meant = find_name(given, names)
+    if meant is not None:
+        return meant
+    if is_there(path) or path.suffix in (SUFFIX, ".hdf5") or any(mark in given for mark in (os.sep, "/")):
+        raise no_such_file(path)
+    raise unknown_name(what, given, names, hints=OPPONENT_HINTS, others=others)

@@ -1,0 +1,59 @@
+"""How much memory a board takes in training."""
+
+import math
+
+from ttt_batch.base.errors import BoardError, option
+from ttt_batch.game.state_space import most_positions, positions_of_ply
+from ttt_batch.learners import learner_named
+from ttt_batch.runs.config import Config
+
+
+def bytes_a_row(config: Config) -> float:
+    """Bytes that a row of a board takes in training with its edges, about."""
+    learner, cells = learner_named(config.learner), config.shape.cells
+    edges = cells if learner.occupied else cells * 0.75  # rows late in a game have few moves, and they are the most
+    by_row = sum(8 * (2 if axes.startswith("P") else 1) for axes, _ in learner.fields.values() if axes.endswith("S"))
+    by_edge = sum(8 for axes, _ in learner.fields.values() if axes == "E")
+    entries = (by_row or by_edge * edges) if config.alpha_schedule.power else 0
+    # Rows: code, outcome, ply, first edge, hash table.  Edges: child, cell.
+    taken = 14 + 32 + by_row + entries + edges * (5 + by_edge)
+    if config.grown and learner.final_rows:  # as many final rows, without edges
+        taken += 10 + 32 + by_row + entries + (0 if config.batch == 1 else 40)
+    if config.batch != 1:
+        taken += 53 + 16 * edges  # arrived, scratch, lists; how often each edge was taken
+    return taken
+
+
+def bytes_needed(config: Config) -> int:
+    """Bytes that training on an enumerated board takes, at most."""
+    rows = most_positions(config.shape) / (len(config.shape.symmetries) if config.symmetry else 1)
+    return math.ceil(rows * bytes_a_row(config))
+
+
+def rows_within(config: Config, max_bytes: int) -> int:
+    """Unfinished rows that a growing board may have in so much memory.  Raises BoardError where that is too little."""
+    rows = int(max_bytes / bytes_a_row(config))
+    if rows < 10_000:
+        raise BoardError(
+            f"{max_bytes:,} bytes hold {rows:,} positions of board {config.board}, fewer than 10,000; "
+            f"raise {option('max_memory')}, or choose a smaller board"
+        )
+    return rows
+
+
+def check_space(config: Config, max_bytes: int) -> None:
+    """Raise BoardError where the board takes more memory than it may, before any work starts."""
+    if config.grown or config.small:
+        return
+    needed = bytes_needed(config)
+    if needed > max_bytes:
+        images = len(config.shape.symmetries)
+        rows = most_positions(config.shape) // (images if config.symmetry else 1)
+        edges = sum(
+            positions_of_ply(config.shape, ply) * (config.shape.cells - ply) for ply in range(config.shape.cells)
+        ) // (images if config.symmetry else 1)
+        remedy = "" if config.symmetry or images == 1 else f"{option('symmetry', 'on')} takes a {images}th, or "
+        raise BoardError(
+            f"board {config.board} has up to {rows:,} rows with {edges:,} edges, which take up to "
+            f"{needed / 1e9:.1f} GB; {max_bytes / 1e9:.1f} GB may be used: {remedy}raise {option('max_memory')}"
+        )

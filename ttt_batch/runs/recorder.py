@@ -1,0 +1,121 @@
+"""Recorded points: the tables judged during training, and the columns that come of it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.evaluation.judgement import judge, make_bench, make_judgement
+from ttt_batch.game.graph import Graph
+from ttt_batch.game.solution import solve
+from ttt_batch.learners.base import Learner
+from ttt_batch.runs.growing_table import Grown
+from ttt_batch.runs.run import Run
+from ttt_batch.simulation.policy import empty_policy, random_policy
+
+Verdict = Mapping[str, NDArray[Any]]
+"""What is recorded of the tables at one point, by the names of the run file's columns."""
+
+
+def exact_judge(graph: Graph, learner: Learner, worth: NDArray[np.float64]) -> Callable[[Any], Verdict]:
+    """Judges tables over an enumerated board: a `Judgement`, as a mapping."""
+    bench = make_bench(graph, empty_policy(graph), random_policy(graph), solve(graph), worth)
+
+    def judged(tables: Any) -> Verdict:
+        verdict = make_judgement()
+        judge(tables, graph, learner.choice, bench, verdict)
+        return verdict._asdict()
+
+    return judged
+
+
+def counting_judge(grown: Grown) -> Callable[[Any], Verdict]:
+    """Counts the positions of a growing board, about whose tables nothing is known for certain."""
+    return lambda _: {"positions": np.array(grown.positions, np.int64)}
+
+
+def unbeatable_since(games: NDArray[np.int64], unbeatable: NDArray[np.bool_]) -> int | None:
+    """Games at the first point from which on all of `unbeatable` (bool[T, P]) holds, or None."""
+    failing = np.flatnonzero(~unbeatable.all(axis=1))
+    first = int(failing[-1]) + 1 if failing.size else 0
+    return int(games[first]) if first < games.size else None
+
+
+class Recorder:
+    """The recorded points of a run, judged as they come.
+
+    judged: given the tables, what is recorded of them; `exact_judge` where positions are enumerated.
+    """
+
+    def __init__(self, judged: Callable[[Any], Verdict]) -> None:
+        self._judged = judged
+        self._points: list[tuple[int, float, NDArray[np.int64], Verdict]] = []
+        self._since: int | None = None
+
+    def restore(self, statistics: Mapping[str, NDArray[Any]]) -> None:
+        """Take over the points of an earlier part of the run, as `statistics` gave them."""
+        columns = {name: column for name, column in statistics.items() if name not in ("games", "seconds", "outcomes")}
+        for i in range(statistics["games"].size):
+            verdict = {name: np.array(column[i]) for name, column in columns.items()}
+            point = statistics["games"][i], statistics["seconds"][i], statistics["outcomes"][i]
+            self._points.append((int(point[0]), float(point[1]), point[2].copy(), verdict))
+        if "unbeatable" in statistics:
+            self._since = unbeatable_since(statistics["games"], statistics["unbeatable"])
+
+    def record(self, tables: Any, games: int, seconds: float, outcomes: NDArray[np.int64]) -> None:
+        """Judge `tables` after `games` games."""
+        verdict = self._judged(tables)
+        self._points.append((games, seconds, outcomes, verdict))
+        if "unbeatable" not in verdict or not verdict["unbeatable"].all():
+            self._since = None
+        elif self._since is None:
+            self._since = games
+
+    def statistics_now(
+        self, tables: Any, games: int, seconds: float, outcomes: NDArray[np.int64]
+    ) -> dict[str, NDArray[Any]]:
+        """The points so far and behind them, unless it is one, the one at hand, which is not kept."""
+        if games == self.last:
+            return self.statistics()
+        self._points.append((games, seconds, outcomes, self._judged(tables)))
+        try:
+            return self.statistics()
+        finally:
+            self._points.pop()
+
+    @property
+    def last(self) -> int:
+        """Games at the last point; 0 before the first."""
+        return self._points[-1][0] if self._points else 0
+
+    @property
+    def since(self) -> int | None:
+        """Games at the first point since which every one was unbeatable in both seats, or None."""
+        return self._since
+
+    def statistics(self) -> dict[str, NDArray[Any]]:
+        """The points as columns, by the names of the run file; only games, seconds and outcomes while there is none."""
+        columns: dict[str, NDArray[Any]] = {
+            "games": np.array([point[0] for point in self._points], np.int64),
+            "seconds": np.array([point[1] for point in self._points], np.float64),
+            "outcomes": np.array([point[2] for point in self._points], np.int64).reshape(-1, 3),
+        }
+        if self._points:
+            for name in self._points[0][3]:
+                columns[name] = np.stack([point[3][name] for point in self._points])
+        return columns
+
+
+def record_once(run: Run, seconds: float = 0.0, outcomes: NDArray[np.int64] | None = None) -> dict[str, NDArray[Any]]:
+    """The statistics of a run that was not played here: one recorded point, its tables as they are."""
+    recorder = Recorder(judge_of(run))
+    recorder.record(run.tables, run.games, seconds, np.zeros(3, np.int64) if outcomes is None else outcomes)
+    return recorder.statistics()
+
+
+def judge_of(run: Run) -> Callable[[Any], Verdict]:
+    """Judges tables of the board and learner of `run`."""
+    if run.grown is not None:
+        return counting_judge(run.grown)
+    return exact_judge(run.graph, run.learner, run.worth)

@@ -1,0 +1,274 @@
+"""What a run's data must look like.
+
+Dtypes and shapes are checked in writing and in reading; values in reading only, for a run that took hours is worth
+more on the disk than any rule about it.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.wording import counted
+from ttt_batch.runs.runfile.declaration import (
+    AXES,
+    EXACT_COLUMNS,
+    FIELDS,
+    FORMAT,
+    GROUPS,
+    RESUME,
+    TABLE_DTYPES,
+    TABLE_UNIT,
+    Field,
+)
+from ttt_batch.runs.state import LARGEST
+
+_TOLERANCE = 1e-6
+"""How far probabilities may be off, far more than rounding ever adds up to."""
+
+_AMOUNTS = ("seconds", "threads", "parent_games", "positions_without_room")
+"""What provenance counts; everything else that it says is for people."""
+
+
+@dataclass(eq=False)
+class RunData:
+    """Everything that one run file holds.
+
+    config: what determines the result (board, learner, its numbers, batch, engine, seed); anything that JSON
+        can write, without NaN.  Tuples come back as lists.
+    games: games learnt from.
+    states: arrays that say what a table's rows and edges are; "code" and "outcome", with action tables also
+        "first_edge" and "cell" (see `FIELDS`).
+    tables: name -> array of bool, integers or floats.
+    table_fields: name -> (axes such as "P,S", meaning), one for each table.
+    statistics: one array for each "statistics/..." in `FIELDS`, one row per recorded point.
+    provenance: how the run came about (creation time, command, versions, seconds); changes no result.  Bytes
+        that are no text are written as escapes.
+    progress: what "progress/..." in `FIELDS` declares besides the games.
+    resume: the tables before the batch within which the run ends, by their names in `tables`; empty where it ends
+        with a batch.
+    notes: lines for the person, such as that a newer version wrote the file; made by reading, not written.
+    version: the format's major and minor version; what is written is always `FORMAT`.
+    size: bytes of the file that it was read from; 0 elsewhere.
+    """
+
+    config: dict[str, Any]
+    games: int
+    states: dict[str, NDArray[Any]]
+    tables: dict[str, NDArray[Any]]
+    table_fields: dict[str, tuple[str, str]]
+    statistics: dict[str, NDArray[Any]]
+    provenance: dict[str, str | int | float]
+    notes: tuple[str, ...] = ()
+    progress: dict[str, NDArray[Any]] = dataclass_field(default_factory=dict)
+    resume: dict[str, NDArray[Any]] = dataclass_field(default_factory=dict)
+    version: tuple[int, int] = FORMAT
+    size: int = 0
+
+
+class Invalid(ValueError):
+    """A finding about the data, without the file's name and the remedy."""
+
+
+def check_shape(field: Field, dtype: Any, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
+    """Compare an array's dtype and shape with its declaration.
+
+    sizes: the length of every axis met so far (modified in place: a letter is bound where it is first met).
+    """
+    if dtype != np.dtype(field.dtype).newbyteorder("<"):
+        raise Invalid(f"{field.path} holds {dtype}, it must hold {field.dtype}")
+    axes = field.axes.split(",") if field.axes else []
+    if len(shape) != len(axes):
+        raise Invalid(f"{field.path} has {len(shape)} axes, it must have {len(axes)} ({field.axes or 'one number'})")
+    for axis, length in zip(axes, shape, strict=True):
+        match = re.fullmatch(r"([A-Z])(\+1)?|([0-9]{1,9})", axis)
+        if match is None or (match[1] and match[1] not in AXES):
+            raise Invalid(f"{field.path} has the unknown axis {axis[:20]!r}; known are {', '.join(AXES)} and numbers")
+        more = 1 if match[2] else 0
+        expected = int(match[3]) if match[3] else sizes.setdefault(match[1], max(length - more, 0)) + more
+        if length != expected:
+            raise Invalid(f"{field.path} has length {length} along axis {axis}, it must have {expected}")
+
+
+def required_groups(version: tuple[int, int]) -> set[str]:
+    """The groups that every file of a format version has."""
+    declared = {group: [f for f in FIELDS if f.path.startswith(f"{group}/")] for group in GROUPS}
+    return {
+        group
+        for group, fields in declared.items()
+        if group != RESUME and (not fields or any(not f.optional and f.since <= version for f in fields))
+    }
+
+
+def check_names(group: str, names: set[str], version: tuple[int, int]) -> list[str]:
+    """Findings about declared datasets that are missing and, unless `version` is newer than ours, unknown ones."""
+    declared = {f.path.partition("/")[2]: f for f in FIELDS if f.path.startswith(f"{group}/")}
+    missing = {name for name, f in declared.items() if not f.optional and f.since <= version} - names
+    findings = [f"{group}/{name} is missing" for name in sorted(missing)]
+    if version <= FORMAT:
+        known = {name for name, f in declared.items() if f.since <= version}
+        findings += [f"{group}/{name[:40]} is not part of the format" for name in sorted(names - known)]
+    if group == "statistics" and names & set(EXACT_COLUMNS):
+        findings += [f"{group}/{name} is missing" for name in sorted(set(EXACT_COLUMNS) - names)]
+    if group == "states" and ("first_edge" in names) != ("cell" in names):
+        findings.append("states has only one of first_edge and cell; action tables need both")
+    return findings
+
+
+def table_field(name: str, dtype: Any, axes: Any, meaning: Any) -> Field:
+    """The declaration that a table makes of itself."""
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,63}", name) is None:
+        raise Invalid(f"table name {name[:80]!r} must be 1 to 64 letters, digits or underscores")
+    if str(dtype) not in TABLE_DTYPES:
+        raise Invalid(f"tables/{name} holds {str(dtype)[:80]}, it must hold one of {', '.join(TABLE_DTYPES)}")
+    if not isinstance(axes, str) or not isinstance(meaning, str):
+        raise Invalid(f"tables/{name} does not say its axes and meaning as text")
+    return Field(f"tables/{name}", str(dtype), axes, TABLE_UNIT, meaning)
+
+
+def resumed_field(name: str, fields: Mapping[str, Field]) -> Field:
+    """The declaration of a table before the batch at hand: that of the table itself."""
+    if name not in fields:
+        raise Invalid(f"{RESUME}/{name[:40]} has no table of this name")
+    return fields[name]._replace(path=f"{RESUME}/{name}")
+
+
+def check_games(games: Any) -> int:
+    """The number of games, if it is one."""
+    if isinstance(games, bool) or not isinstance(games, int | np.integer):
+        raise Invalid(f"progress/games is {games!r:.40}, it must be a whole number")
+    if not 0 <= games < 2**63:
+        raise Invalid(f"progress/games is {games}, it must be 0 to 2^63 - 1")
+    return int(games)
+
+
+def checked_datasets(data: RunData) -> list[tuple[Field, NDArray[Any]]]:
+    """Every dataset of a run with its declaration, checked."""
+    if set(data.tables) != set(data.table_fields):
+        raise Invalid(f"tables are {sorted(data.tables)}, but table_fields describes {sorted(data.table_fields)}")
+    groups: Mapping[str, Mapping[str, Any]] = {
+        "progress": {**data.progress, "games": np.array(check_games(data.games), dtype=np.int64)},
+        "states": data.states,
+        "statistics": data.statistics,
+    }
+    for group, arrays in groups.items():
+        for finding in check_names(group, set(arrays), FORMAT):
+            raise Invalid(finding)
+    found = []
+    for field in FIELDS:
+        group, _, name = field.path.partition("/")
+        if name in groups[group]:
+            found.append((field, np.asarray(groups[group][name])))
+    for name in sorted(data.tables):
+        array = np.asarray(data.tables[name])
+        found.append((table_field(name, array.dtype, *data.table_fields[name]), array))
+    fields = {field.path.partition("/")[2]: field for field, _ in found[-len(data.tables) :]}
+    for name in sorted(data.resume):
+        found.append((resumed_field(name, fields), np.asarray(data.resume[name])))
+    sizes = {"P": 2}
+    for field, array in found:
+        check_shape(field, array.dtype, array.shape, sizes)
+    return found
+
+
+def value_findings(data: RunData) -> Iterator[str]:
+    """What is wrong with the values of a run whose dtypes and shapes are right."""
+    yield from _state_findings(data.states)
+    for group, tables in (("tables", data.tables), (RESUME, data.resume)):
+        for name, array in tables.items():
+            if array.dtype.kind == "f" and np.isinf(array).any():
+                yield f"{group}/{name} holds an infinite number"
+            elif array.dtype == np.float64 and np.nanmax(np.abs(array), initial=0.0) > LARGEST * (1 + _TOLERANCE):
+                yield f"{group}/{name} holds a number beyond {LARGEST:g}"
+    for name in _AMOUNTS:
+        amount = data.provenance.get(name, 0)
+        if isinstance(amount, str) or not 0 <= amount < math.inf:
+            yield f"provenance {name} is {amount!r:.40}, it must be a number from 0 on"
+    yield from _statistic_findings(data)
+    yield from _progress_findings(data)
+
+
+def _state_findings(states: Mapping[str, NDArray[Any]]) -> Iterator[str]:
+    wrong = _outside(states["outcome"], 0, 3)
+    if wrong:
+        yield f"states/outcome holds {wrong}, it must hold 0 to 3"
+    if "first_edge" in states:
+        first, cell = states["first_edge"], states["cell"]
+        if first.size == 0 or first[0] != 0 or first[-1] != cell.size or (first[1:] < first[:-1]).any():
+            yield f"states/first_edge does not ascend from 0 to the {counted(cell.size, 'edge')}"
+        if cell.size and cell.min() < 0:
+            yield f"states/cell holds {cell.min()}, cells count from 0"
+
+
+def _statistic_findings(data: RunData) -> Iterator[str]:
+    columns = data.statistics
+    games, outcomes = columns["games"], columns["outcomes"]
+    if (games < 0).any() or (games[1:] <= games[:-1]).any():
+        yield "statistics/games does not ascend"
+    elif games.size and games[-1] > data.games:
+        yield f"statistics/games ends at {games[-1]:,}, after the run's {counted(data.games, 'game')}"
+    seconds = columns["seconds"]
+    if not (np.isfinite(seconds).all() and (seconds >= 0).all() and (seconds[1:] >= seconds[:-1]).all()):
+        yield "statistics/seconds does not ascend from 0"
+    # As Python's whole numbers, whose sum cannot overflow.
+    sums = [sum(row) for row in outcomes.tolist()]
+    played = data.config.get("engine") in ("walk", "flow")
+    if (outcomes < 0).any() or (outcomes[1:] < outcomes[:-1]).any():
+        yield "statistics/outcomes holds a count below 0, or one that falls"
+    elif any(total != n if played else total > n for total, n in zip(sums, games.tolist(), strict=True)):
+        yield "statistics/outcomes does not add up to the games played"
+    if EXACT_COLUMNS[0] in columns:
+        yield from _exact_findings(columns)
+    if "positions" in columns and ((columns["positions"] < 0).any() or (np.diff(columns["positions"]) < 0).any()):
+        yield "statistics/positions holds a count below 0, or one that falls"
+
+
+def _exact_findings(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
+    """Findings about the results that are known where every position is."""
+    wrong = _outside(columns["worst"], -1, 1)
+    if wrong:
+        yield f"statistics/worst holds {wrong}, it must hold -1, 0 or 1"
+    if (columns["unbeatable"] != (columns["worst"] >= 0)).any():
+        yield "statistics/unbeatable does not agree with statistics/worst"
+    for name in ("self_play", "versus_random"):
+        wrong = _outside(columns[name], 0, 1)
+        if wrong:
+            yield f"statistics/{name} holds {wrong}, it must hold probabilities, 0 to 1"
+        elif (np.abs(columns[name].sum(axis=-1) - 1.0) > _TOLERANCE).any():
+            yield f"statistics/{name} holds probabilities that do not add up to 1"
+    for name, low in (("best_response", -1), ("optimal_share", 0)):
+        wrong = _outside(columns[name], low, 1)
+        if wrong:
+            yield f"statistics/{name} holds {wrong}, it must hold {low} to 1"
+    if (columns["unbeatable"] & (columns["best_response"] > _TOLERANCE)).any():
+        yield "statistics/best_response is above 0 where statistics/unbeatable says that nobody wins"
+    error = columns["value_error"]
+    if (error < 0).any() or np.isinf(error).any():
+        yield "statistics/value_error holds a number below 0 or an infinite one"
+
+
+def _progress_findings(data: RunData) -> Iterator[str]:
+    """Findings about what resuming needs."""
+    goal, before = data.progress.get("goal"), data.progress.get("batch_games")
+    outcomes = data.progress.get("batch_outcomes")
+    if goal is not None and goal < 0:
+        yield f"progress/goal is {goal}, it must be 0 or more"
+    if (before is None) != (outcomes is None) or (before is None) != (not data.resume):
+        yield "only some of progress/batch_games, progress/batch_outcomes and resume are there; they go together"
+    if before is not None and not 0 <= before < max(data.games, 1):
+        games = counted(data.games, "game")
+        yield f"progress/batch_games is {before}, it must be 0 or more and below the run's {games}"
+    elif before is not None and outcomes is not None and (min(outcomes) < 0 or sum(outcomes.tolist()) != before):
+        yield f"progress/batch_outcomes does not add up to the {before:,} games before the batch"
+
+
+def _outside(array: NDArray[Any], low: float, high: float) -> str:
+    """The first value that is not from `low` to `high`, give or take rounding; empty where there is none."""
+    slack = _TOLERANCE if array.dtype.kind == "f" else 0
+    wrong = array[~((array >= low - slack) & (array <= high + slack))]
+    return f"{wrong.flat[0]:g}" if wrong.size else ""

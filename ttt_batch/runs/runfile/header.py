@@ -1,0 +1,159 @@
+"""The first 512 bytes, the user block: composed, taken apart, and the file compared with what they say."""
+
+import hashlib
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from ttt_batch.base.errors import RunFileError, option
+from ttt_batch.base.files import shown
+from ttt_batch.base.ordinary_files import NotOrdinaryError, open_ordinary, size_of
+from ttt_batch.runs.runfile.declaration import FILE_TYPE, FORMAT, USER_BLOCK
+
+MAGIC = f"{FILE_TYPE}, format ".encode()
+
+MAX_BYTES = 1 << 32
+"""The largest run file that is read, 4 GiB: a million games on 5x5 take 0.3 GB."""
+
+SMALL_BYTES = 1 << 26
+"""Up to 64 MiB a file is read at once; the digest of a larger one is compared before it is given memory."""
+
+_HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+
+_RESTORE = "restore a backup, or train again"
+
+
+class Damaged(RunFileError):
+    """What is in the file is not what training wrote; with trust it is looked at all the same."""
+
+
+class Header(NamedTuple):
+    """What the first 512 bytes say: format version, digest of what follows, and length of the whole file."""
+
+    version: tuple[int, int]
+    digest: str
+    length: int
+
+
+def user_block(version: str, digest: str, length: int) -> bytes:
+    """The first 512 bytes.  All versions up to this one word them alike, so reading compares them whole."""
+    text = (
+        f"{FILE_TYPE}, format {version}\n"
+        f"sha256 {digest}\n"
+        f"length {length} bytes\n"
+        f"The digest covers everything from byte {USER_BLOCK} on, the length is the whole file's.\n"
+        "\n"
+        "A run of tabular self-play on tic-tac-toe, stored as HDF5.  In Python:\n"
+        "    import h5py, json\n"
+        '    run = h5py.File("NAME.h5")\n'
+        '    print(json.loads(run.attrs["config"]), list(run["tables"]))\n'
+        '    code = run["states/code"][:]\n'
+    )
+    return text.encode().ljust(USER_BLOCK - 1) + b"\n"
+
+
+def read_bytes(path: Path, *, trust: bool) -> bytes:
+    """The bytes of an ordinary file of bearable size.  Raises RunFileError, and OSError as the system has it.
+
+    trust: also those of a large one whose digest is wrong.
+    """
+    name = shown(path)
+    try:
+        file = open_ordinary(path)
+    except NotOrdinaryError as found:
+        if found.folder:
+            raise RunFileError(f"{name} is a folder; name a run file in it") from None
+        raise RunFileError(f"{name} is not an ordinary file; copy it into one first") from None
+    with file:
+        size = size_of(file)
+        if size > MAX_BYTES:
+            # Its first lines may say more: a newer format, or another kind of file.
+            parse_header(name, file.read(USER_BLOCK + 8), size)
+            raise Damaged(f"{name} has {size:,} bytes, a run file has at most {MAX_BYTES:,}; {_RESTORE}")
+        if size > SMALL_BYTES and not trust:
+            header = parse_header(name, file.read(USER_BLOCK + 8), size)
+            file.seek(USER_BLOCK)
+            if size == header.length and hashlib.file_digest(file, "sha256").hexdigest() != header.digest:
+                raise _other_content(name)
+            file.seek(0)
+        return file.read(size)
+
+
+def _other_content(name: str) -> Damaged:
+    return Damaged(
+        f"{name}: its content does not match its digest: damaged, or changed by another program; "
+        f"{option('trust', True)} opens it anyway"
+    )
+
+
+def verify(name: str, content: bytes) -> tuple[int, int]:
+    """The format version of a run file whose length and digest are right.
+
+    Raises Damaged where they are not, and RunFileError for what is too new.
+    """
+    size = len(content)
+    header = parse_header(name, content[: USER_BLOCK + 8], size)
+    version, digest, length = header
+    if size < length:
+        raise Damaged(f"{name} is cut off: {length - size:,} of its {length:,} bytes are missing; {_RESTORE}")
+    if size > length:
+        raise Damaged(
+            f"{name} is damaged, or changed by another program: {size - length:,} bytes follow its {length:,} own; "
+            f"{option('trust', True)} opens it anyway"
+        )
+    # A newer version may word the rest of the block differently, so only its three lines count.
+    expected = user_block(f"{version[0]}.{version[1]}", digest, length)
+    if version <= FORMAT and content[:USER_BLOCK] != expected:
+        raise Damaged(
+            f"{name} is damaged in its first {USER_BLOCK} bytes, or another program changed them; "
+            f"{option('trust', True)} opens it anyway"
+        )
+    if hashlib.sha256(memoryview(content)[USER_BLOCK:]).hexdigest() != digest:
+        raise _other_content(name)
+    return version
+
+
+def parse_header(name: str, start: bytes, size: int) -> Header:
+    """What the first bytes of a file of `size` bytes say.
+
+    start: the user block and 8 bytes more, as far as there are any.
+    Raises Damaged for what is not ours, and RunFileError for what is too new.
+    """
+    block = start[:USER_BLOCK]
+    if not block:
+        raise Damaged(f"{name} is empty; {_RESTORE}")
+    cut = len(block) < USER_BLOCK
+    if not block.startswith(MAGIC) and not (cut and MAGIC.startswith(block)):
+        # HDF5 looks for its signature at 0, 512, 1024, ...; these two are what there is in practice.
+        if _HDF5_SIGNATURE in (block[:8], start[USER_BLOCK:]):
+            raise Damaged(f"{name} is an HDF5 file, but not a {FILE_TYPE}; name a file that training wrote")
+        raise Damaged(f"{name} is not a {FILE_TYPE}; name a file that training wrote")
+    found = re.match(rb"([0-9]{1,4})\.([0-9]{1,4})\n", block[len(MAGIC) :])
+    version = (int(found[1]), int(found[2])) if found else None
+    if version and version[0] > FORMAT[0]:
+        raise too_new(name, version)
+    if cut:
+        length = re.search(rb"\nlength ([0-9]{1,18}) bytes\n", block)
+        missing = f"{int(length[1]) - size:,}" if length else f"at least {USER_BLOCK - size:,}"
+        raise Damaged(f"{name} is cut off: {missing} bytes are missing; {_RESTORE}")
+    rest = re.match(rb"[^\n]*\nsha256 ([0-9a-f]{64})\nlength ([0-9]{1,18}) bytes\n", block)
+    if version is None or version[0] < FORMAT[0] or rest is None or int(rest[2]) < USER_BLOCK:
+        raise Damaged(f"{name} is damaged in its first {USER_BLOCK} bytes; {_RESTORE}")
+    return Header(version, rest[1].decode(), int(rest[2]))
+
+
+def too_new(name: str, version: tuple[int, int]) -> RunFileError:
+    """The refusal of a newer major version."""
+    return RunFileError(
+        f"{name} has format {version[0]}.{version[1]}, but this program reads {FORMAT[0]}.x; upgrade ttt-batch"
+    )
+
+
+def holds_hdf5(content: bytes) -> bool:
+    """Whether an HDF5 file begins anywhere that the library would look for it."""
+    place = 0
+    while place < len(content):
+        if content[place : place + 8] == _HDF5_SIGNATURE:
+            return True
+        place = 2 * place or USER_BLOCK
+    return False

@@ -1,0 +1,279 @@
+"""The HDF5 part of a run file, taken apart: every dataset is checked before it takes memory.
+
+The library is given bytes, never a name, so that nothing in them can lead to another file.
+"""
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.runs.runfile.checks import (
+    Invalid,
+    RunData,
+    check_games,
+    check_names,
+    check_shape,
+    required_groups,
+    resumed_field,
+    table_field,
+)
+from ttt_batch.runs.runfile.declaration import FIELDS, FILE_TYPE, FORMAT, GROUPS, RESUME, RESUME_SINCE, Field
+
+# h5py is imported inside the functions that need it: it costs 0.1 s at start-up.
+
+_MAX_TEXT = 1 << 16
+"""Bytes of an attribute; HDF5 allows no more in the way that training writes them."""
+
+_MAX_NAMES = 1000
+"""Names in a group or attributes at one place; a run has a few dozen."""
+
+
+class Findings(list[str]):
+    """What is wrong with a file, in the order in which it was met."""
+
+    @contextmanager
+    def about(self, what: str) -> Iterator[None]:
+        """Turn whatever goes wrong with one part of the file into a finding, and go on behind it."""
+        try:
+            yield
+        except Invalid as exc:
+            self.append(str(exc))
+        except MemoryError:
+            raise
+        # h5py raises nearly anything over files that another program made or damaged.
+        except Exception as exc:
+            self.append(f"HDF5 cannot read {what} ({type(exc).__name__})")
+
+
+def parse_image(content: bytes, version: tuple[int, int] | None) -> tuple[RunData | None, list[str]]:
+    """Read everything in a run file and say what is wrong with it; no run where something is.
+
+    version: what the user block says, or None where that is not to be relied on.
+    """
+    import h5py
+
+    found = Findings()
+    data = None
+    with found.about("it"), h5py.File(io.BytesIO(content), "r") as file:
+        data = _parse(file, len(content), version, found)
+    return (None if found else data), list(found)
+
+
+def _parse(file: Any, size: int, version: tuple[int, int] | None, found: Findings) -> RunData | None:
+    """Read and check everything in an open HDF5 file of `size` bytes."""
+    with found.about("file_type"):
+        if _text(file.attrs, "file_type") != FILE_TYPE:
+            raise Invalid(f"attribute file_type is not {FILE_TYPE!r}")
+    said = None
+    with found.about("format_version"):
+        said = _version(_text(file.attrs, "format_version"))
+        if version is not None and said != version:
+            raise Invalid(f"attribute format_version is not {version[0]}.{version[1]}, as the first line says")
+    version = version or said
+    if version is None or version[0] != FORMAT[0]:
+        return None
+    newer = version > FORMAT
+    config: dict[str, Any] = {}
+    with found.about("config"):
+        config = _config(file.attrs)
+
+    reader = _Reader(file, size)
+    groups: set[str] = set()
+    known = {*GROUPS, *([RESUME] if version >= RESUME_SINCE else [])}
+    with found.about("the groups"):
+        groups = reader.names("")
+        for missing in sorted(required_groups(version) - groups):
+            found.append(f"{missing} is missing")
+        if not newer:
+            found.extend(f"{name[:40]} is not part of the format" for name in sorted(groups - known))
+    parts: dict[str, dict[str, NDArray[Any]]] = {}
+    for group in GROUPS:
+        parts[group] = {}
+        if group in groups and any(field.path.startswith(f"{group}/") for field in FIELDS):
+            with found.about(group):
+                parts[group] = reader.group(group, version, found)
+    tables: dict[str, NDArray[Any]] = {}
+    declared: dict[str, Field] = {}
+    if "tables" in groups:
+        with found.about("tables"):
+            for name in sorted(reader.names("tables")):
+                with found.about(f"tables/{name[:40]}"):
+                    tables[name], declared[name] = reader.table(name)
+    resume: dict[str, NDArray[Any]] = {}
+    if RESUME in groups & known:
+        with found.about(RESUME):
+            for name in sorted(reader.names(RESUME)):
+                with found.about(f"{RESUME}/{name[:40]}"):
+                    resume[name] = reader.array(resumed_field(name, declared))
+    provenance: dict[str, str | int | float] = {}
+    if "provenance" in groups:
+        with found.about("provenance"):
+            if reader.names("provenance") and not newer:
+                raise Invalid("provenance holds more than attributes")
+            attributes = file["provenance"].attrs
+            if len(attributes) > _MAX_NAMES:
+                raise Invalid(f"provenance has {len(attributes):,} attributes, it may have {_MAX_NAMES:,}")
+            for key in sorted(attributes):
+                provenance[key] = _value(attributes, key)
+    games = 0
+    if "games" in parts["progress"]:
+        with found.about("progress/games"):
+            games = check_games(int(parts["progress"]["games"]))
+    if found:
+        return None
+    note = (
+        f"format {version[0]}.{version[1]} is newer than this program's {FORMAT[0]}.{FORMAT[1]}; "
+        "what it added is not read"
+    )
+    return RunData(
+        config=config,
+        games=games,
+        states=parts["states"],
+        tables=tables,
+        table_fields={name: (field.axes, field.meaning) for name, field in declared.items()},
+        statistics=parts["statistics"],
+        provenance=provenance,
+        progress={name: array for name, array in parts["progress"].items() if name != "games"},
+        resume=resume,
+        notes=(note,) if newer else (),
+        version=version,
+    )
+
+
+def _version(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"([0-9]{1,4})\.([0-9]{1,4})", text)
+    if match is None:
+        raise Invalid(f"attribute format_version is {text[:20]!r}, it must be {FORMAT[0]}.{FORMAT[1]} or the like")
+    version = int(match[1]), int(match[2])
+    if version[0] != FORMAT[0]:
+        advice = "upgrade ttt-batch" if version > FORMAT else "there never was one"
+        raise Invalid(f"it has format {text}, but this program reads {FORMAT[0]}.x: {advice}")
+    return version
+
+
+def _config(attributes: Any) -> dict[str, Any]:
+    text = _text(attributes, "config")
+    if hashlib.sha256(text.encode()).hexdigest() != _text(attributes, "config_hash"):
+        raise Invalid("config does not agree with config_hash")
+    try:
+        config = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise Invalid("config is not JSON") from None
+    if not isinstance(config, dict):
+        raise Invalid("config is not a JSON object")
+    return config
+
+
+def _no_constant(name: str) -> Any:
+    """JSON has no NaN and no infinity, though Python would read them."""
+    raise ValueError(name)
+
+
+class _Reader:
+    """Reads declared datasets out of an open HDF5 file, checking each before it takes memory for it."""
+
+    def __init__(self, file: Any, size: int) -> None:
+        """file: an open h5py.File.  size: its bytes, which all arrays together cannot exceed."""
+        self.file = file
+        self.left = size
+        self.sizes = {"P": 2}
+
+    def names(self, group: str) -> set[str]:
+        """Names in a group, all of them plain (hard) links."""
+        import h5py
+
+        parent = self.file[group] if group else self.file
+        if not isinstance(parent, h5py.Group):
+            raise Invalid(f"{group} is not a group")
+        if len(parent) > _MAX_NAMES:
+            raise Invalid(f"{group or 'the root'} has {len(parent):,} members, it may have {_MAX_NAMES:,}")
+        names = set(parent)
+        for name in sorted(names):
+            # Soft and external links could lead to other datasets, or to other files on this computer.
+            if type(parent.get(name, getlink=True)) is not h5py.HardLink:
+                raise Invalid(f"{f'{group}/{name}'.lstrip('/')[:80]} is a link, which a {FILE_TYPE} never holds")
+        return names
+
+    def dataset(self, path: str) -> Any:
+        """The dataset at `path`; refuses everything else."""
+        import h5py
+
+        dataset = self.file[path]
+        if not isinstance(dataset, h5py.Dataset):
+            raise Invalid(f"{path[:80]} is not a dataset")
+        return dataset
+
+    def array(self, field: Field) -> NDArray[Any]:
+        """The checked content of a declared dataset, in this machine's byte order."""
+        import h5py
+
+        dataset = self.dataset(field.path)
+        if dataset.shape is None:
+            raise Invalid(f"{field.path} has no shape")
+        check_shape(field, dataset.dtype, dataset.shape, self.sizes)
+        # Only contiguous storage is ever written.  With it no small file can ask for much memory, and nothing
+        # is read from elsewhere.
+        if dataset.id.get_create_plist().get_layout() != h5py.h5d.CONTIGUOUS or dataset.external:
+            raise Invalid(
+                f"{field.path} is stored in chunks, compressed or elsewhere; store it whole (h5repack -f NONE -l CONTI)"
+            )
+        if dataset.id.get_storage_size() != dataset.nbytes or dataset.nbytes > self.left:
+            raise Invalid(f"{field.path} does not hold the {dataset.nbytes:,} bytes that its shape asks for")
+        self.left -= dataset.nbytes
+        return np.asarray(dataset[()], dtype=np.dtype(field.dtype))
+
+    def table(self, name: str) -> tuple[NDArray[Any], Field]:
+        """A table, which declares itself, and what it declares."""
+        dataset = self.dataset(f"tables/{name}")
+        axes, meaning = _text(dataset.attrs, "axes"), _text(dataset.attrs, "meaning")
+        field = table_field(name, dataset.dtype, axes, meaning)
+        return self.array(field), field
+
+    def group(self, group: str, version: tuple[int, int], found: Findings) -> dict[str, NDArray[Any]]:
+        """All declared datasets of a group, by name."""
+        names = self.names(group)
+        found.extend(check_names(group, names, version))
+        arrays = {}
+        for field in FIELDS:
+            parent, _, name = field.path.partition("/")
+            if parent == group and name in names:
+                with found.about(field.path):
+                    arrays[name] = self.array(field)
+        return arrays
+
+
+def _value(attributes: Any, name: str) -> str | int | float:
+    """An attribute of the file; its type and size are looked at before it is read."""
+    import h5py
+
+    shown = name[:40]
+    if name not in attributes:
+        raise Invalid(f"attribute {shown} is missing")
+    attribute = attributes.get_id(name)
+    kind = attribute.get_type()
+    if attribute.shape == () and kind.get_size() <= _MAX_TEXT:
+        if isinstance(kind, h5py.h5t.TypeStringID) and not kind.is_variable_str():
+            try:
+                return bytes(attributes[name]).decode()
+            except UnicodeDecodeError:
+                raise Invalid(f"attribute {shown} is not UTF-8 text") from None
+        if isinstance(kind, h5py.h5t.TypeIntegerID):
+            return int(attributes[name])
+        if isinstance(kind, h5py.h5t.TypeFloatID):
+            return float(attributes[name])
+    raise Invalid(f"attribute {shown} is neither text of fixed length nor a number")
+
+
+def _text(attributes: Any, name: str) -> str:
+    """A text attribute of the file."""
+    value = _value(attributes, name)
+    if not isinstance(value, str):
+        raise Invalid(f"attribute {name} is not text")
+    return value

@@ -1,0 +1,131 @@
+"""Writing a run: built in memory, then on disk whole or not at all."""
+
+import hashlib
+import io
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ttt_batch.base.errors import RunFileError, TakenError
+from ttt_batch.base.files import shown
+from ttt_batch.base.outputs import Kind
+from ttt_batch.runs.runfile.checks import Invalid, RunData, checked_datasets
+from ttt_batch.runs.runfile.declaration import FILE_TYPE, FORMAT, GROUPS, RESUME, USER_BLOCK
+from ttt_batch.runs.runfile.header import user_block
+from ttt_batch.runs.runfile.stamp import Stamp
+
+# h5py is imported inside the functions that need it: it costs 0.1 s at start-up.
+
+_MAX_TEXT = 60_000
+"""Bytes of text in an attribute; HDF5 itself allows 64 KiB with everything around it."""
+
+
+RUN_FILE = Kind(RunFileError, "out", taken=TakenError)
+"""Run files, as `outputs` speaks of them."""
+
+
+def check_target(path: Path, *, overwrite: bool) -> Path:
+    """Make sure, before hours of training, that a run can be written to `path`; return where, links followed.
+
+    Raises RunFileError where a file exists (unless `overwrite`), and for a folder, a special file, or a place
+    where the disk refuses a new file.  To know that, an empty temporary file is made and removed.
+    """
+    return RUN_FILE.check(Path(path), overwrite=overwrite)
+
+
+def save_run(path: Path, data: RunData, *, overwrite: bool = False) -> Stamp:
+    """Write a run, whole or not at all, and return what its file is known by.
+
+    Without `overwrite` an existing file is never replaced, also when it appears during the write.
+    Raises RunFileError where the data are not what `FIELDS` declares, and for whatever the disk refuses; the
+    old file is then as it was and no temporary file is left.
+    """
+    path = Path(path)
+    with RUN_FILE.refusing(path), _composing(path):
+        RUN_FILE.place(path, overwrite=overwrite)  # before anything is composed
+        image = _image(data)
+        # The view ends before its buffer does: Python 3.13 complains where a buffer is collected first.
+        with RUN_FILE.drafts([path], overwrite=overwrite) as [draft], image.getbuffer() as view:
+            draft.write(view)
+            return Stamp(draft.identity(), bytes(view[:USER_BLOCK]))
+
+
+def _image(data: RunData) -> io.BytesIO:
+    """The whole file as bytes; equal data gives equal bytes."""
+    datasets = checked_datasets(data)
+    config = _canonical(data.config)
+    version = f"{FORMAT[0]}.{FORMAT[1]}"
+    root = {
+        "file_type": FILE_TYPE,
+        "format_version": version,
+        "config": config,
+        "config_hash": hashlib.sha256(config.encode()).hexdigest(),
+    }
+    root = {name: _attribute(name, value) for name, value in root.items()}
+    provenance = {name: _attribute(f"provenance {name}", value) for name, value in data.provenance.items()}
+
+    import h5py
+
+    buffer = io.BytesIO()
+    # "earliest" writes what old HDF5 libraries read, too.
+    with h5py.File(buffer, "w", libver="earliest", userblock_size=USER_BLOCK) as file:
+        _put(file.attrs, root)
+        for group in (*GROUPS, *([RESUME] if data.resume else [])):
+            file.create_group(group)
+        _put(file["provenance"].attrs, provenance)
+        for field, array in datasets:
+            dtype = np.dtype(field.dtype).newbyteorder("<")
+            dataset = file.create_dataset(field.path, data=array, dtype=dtype, track_times=False)
+            labels = {"axes": field.axes, "unit": field.unit, "meaning": field.meaning}
+            _put(dataset.attrs, {name: _attribute(f"{field.path} {name}", labels[name]) for name in labels})
+    with buffer.getbuffer() as view, view[USER_BLOCK:] as content:
+        view[:USER_BLOCK] = user_block(version, hashlib.sha256(content).hexdigest(), len(view))
+    return buffer
+
+
+def _canonical(config: dict[str, Any]) -> str:
+    """The configuration as canonical JSON: equal configurations give equal text."""
+    try:
+        return json.dumps(config, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise Invalid(f"config cannot be written as JSON ({exc})") from exc
+
+
+def _attribute(name: str, value: Any) -> Any:
+    """An attribute's value as HDF5 can store it: text as bytes."""
+    if isinstance(value, str):
+        # A command line may hold bytes that are no text, and HDF5 ends a string at a zero byte.
+        text = value.encode("utf-8", "backslashreplace").replace(b"\0", b"\\x00")
+        if len(text) > _MAX_TEXT:
+            raise Invalid(f"{name} has {len(text):,} bytes of text, it may have {_MAX_TEXT:,}")
+        return text
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
+        return np.int64(value)
+    if isinstance(value, float | np.floating):
+        return np.float64(value)
+    raise Invalid(f"{name} is {value!r:.80}, it must be text, a 64-bit integer or a float")
+
+
+def _put(attributes: Any, values: Mapping[str, Any]) -> None:
+    """Write attributes in the order of their names."""
+    import h5py
+
+    for name in sorted(values):
+        value = values[name]
+        text = h5py.string_dtype("utf-8", max(len(value), 1)) if isinstance(value, bytes) else None
+        attributes.create(name, value, dtype=text)
+
+
+@contextmanager
+def _composing(path: Path) -> Iterator[None]:
+    """Turn data that cannot become a file into one line."""
+    try:
+        yield
+    except Invalid as exc:
+        raise RunFileError(f"cannot write {shown(path)}: {exc}; nothing was written") from exc
+    except MemoryError as exc:
+        raise RunFileError(f"cannot write {shown(path)}: not enough memory; free some and try again") from exc

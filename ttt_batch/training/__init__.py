@@ -1,0 +1,1 @@
+"""What changes a run: training, resuming, learning from given games, checkpoints."""

@@ -1,0 +1,226 @@
+"""Learning from given games, whichever players they are of."""
+
+from collections.abc import Callable, Iterable
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.memory import parse_memory
+from ttt_batch.base.outputs import check_distinct
+from ttt_batch.base.quantities import Number
+from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
+from ttt_batch.game.transcript_notation import from_one
+from ttt_batch.game.transcript_reader import GameReader, Skipped
+from ttt_batch.game.transcript_source import GameFile, GameLines
+from ttt_batch.game.transcripts import CellGames, GamesError, on_graph
+from ttt_batch.learners import learner_named
+from ttt_batch.learners.base import make_game
+from ttt_batch.learners.steps import make_step
+from ttt_batch.runs.config import Config, make_config
+from ttt_batch.runs.growing_table import grow
+from ttt_batch.runs.memory_needs import rows_within
+from ttt_batch.runs.provenance import Clock
+from ttt_batch.runs.recorder import record_once
+from ttt_batch.runs.run import Run, load
+from ttt_batch.simulation.counts import outcomes_of
+from ttt_batch.training.kernels.large_board import learn_wide
+from ttt_batch.training.kernels.sequential import learn_games
+from ttt_batch.training.plan import check_origin
+from ttt_batch.training.resume import table_digest
+from ttt_batch.training.rewriting import RewrittenRun, warn_python
+
+
+class Learnt(NamedTuple):
+    """How far learning from given games has come.
+
+    games: learnt from.  read, size: bytes read and to read; size is 0 if unknown.  seconds: since the start.
+    """
+
+    games: int
+    read: int
+    size: int
+    seconds: float
+
+
+def learn_from(
+    games: str | Path | Iterable[str],
+    *,
+    learner: str | None = None,
+    run: Run | str | Path | None = None,
+    name: str = "",
+    skip_bad: bool = False,
+    cells_from: Number | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Callable[[Learnt], None] | None = None,
+    warn: Callable[[str], None] | None = None,
+    command: str = "",
+    **options: Any,
+) -> tuple[Run, Skipped]:
+    """Learn from given games one after the other, a line each; return the run and the bad lines.
+
+    games: the file that they are in, `-` for standard input, or the lines themselves (see `transcript_notation`).
+    learner: needed unless `run` is given, a run (or its file) to go on from, with its learner and options.
+    name: what messages call the source of the games.
+    skip_bad: leave out lines that are no game under the rules.  Of those the first thousand are returned with the
+    reason of each; the list's `total` says how many there were.
+    cells_from: the number of the first cell, 0 (if not given) or 1.
+    progress: called after every piece of about a megabyte.
+    out: the run file to write, locked against other writers meanwhile; it may be that of `run`, with `overwrite`.
+    warn: called with a line if the numbers in a file seem to count from 1 although `cells_from` is not given, or if
+    another program replaces the run's file all the same, and the run goes into a new one beside it.  Without it these
+    are Python warnings.
+    options: those of `Config`, over the learner's defaults or the run's.
+
+    What is read is never more than a piece at a time.  Nothing is kept of what was learnt before an error.
+
+    Raises GamesError, also if there is no game at all, UsageError, BoardError and RunFileError.
+    """
+    if warn is None and isinstance(games, str | Path):  # lines in memory are Python's own, whose cells count from 0
+        warn = warn_python
+    source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
+    if out is not None and (place := source.place()) is not None:
+        check_distinct([(option("out"), Path(out))], [(source.name if isinstance(place, int) else "GAMES", place)])
+    # Held before the run is read: it may be the file of `out`, and another process may write that until then.
+    held = None if out is None else RewrittenRun(Path(out), overwrite=overwrite, hold=True, say=warn or warn_python)
+    with nullcontext() if held is None else closing(held):
+        origin = load(run) if isinstance(run, str | Path) else run
+        config = given_config(learner, origin, **options)
+        clock = Clock()
+        source.check()  # before anything is compiled for it
+        name = name or source.name
+        pupil = make_pupil(config, origin)
+        reader = GameReader(
+            config.shape,
+            occupied=learner_named(config.learner).occupied,
+            cells_from=0 if cells_from is None else cells_from,
+            name=name,
+            skip_bad=skip_bad,
+        )
+        for some in reader.read(source):
+            pupil.learn(some)
+            if progress is not None:
+                progress(Learnt(reader.games, source.read, source.size, clock.seconds))
+        if reader.games == 0:
+            raise GamesError(_no_games(name, reader.skipped))
+        if warn is not None and cells_from is None and 0 < reader.lowest < config.shape.cells:
+            warn(
+                f"no game in {name} uses cell 0: cells count from 0 in game files; choose {from_one()} if these do not"
+            )
+        result = pupil.result(clock)
+        result.provenance = clock.provenance(command)
+        if held is not None:
+            held.write(result)
+    return result, reader.skipped
+
+
+def _no_games(name: str, skipped: Skipped) -> str:
+    if not skipped:
+        return f"{name}: no games; give a line of cells per game, such as 4 0 2 1 6"
+    return f"{name}: no games, only bad lines ({skipped.total:,}); the first: {skipped[0]}"
+
+
+def given_config(learner: str | None, origin: Run | None, **options: Any) -> Config:
+    """The configuration of a run of given games, begun by `learner` or going on from `origin`; see `learn_from`.
+
+    Raises UsageError and BoardError.
+    """
+    if origin is None and learner is None:
+        raise UsageError("name a learner, or a run to go on from")
+    given = {key: value for key, value in options.items() if value is not None}
+    if origin is not None:
+        if learner is not None and learner_named(learner).name != origin.config.learner:
+            raise UsageError(f"the run was made by {origin.config.learner}, not {learner}; leave the learner out")
+        before = {
+            key: getattr(origin.config, key)
+            for key in ("board", "epsilon", "alpha", "gamma", "draw_worth", "seed", "symmetry")
+        }
+        given = before | given
+        learner = origin.config.learner
+    config = make_config(
+        learner=str(learner),
+        batch=1,
+        engine="given",
+        start="" if origin is None else table_digest(origin.tables),
+        **given,
+    )
+    if origin is not None:
+        check_origin(origin, config.learner, config.board, config.symmetry)
+    if config.alpha_schedule.by_games:
+        raise UsageError(
+            f"alpha {config.alpha} depends on the number of games of a run; give a number or 1/n for given games"
+        )
+    return config
+
+
+def make_pupil(config: Config, origin: Run | None) -> "Pupil":
+    """Who learns from given games: from the tables of `origin`, or from the start."""
+    return GrowingPupil(config, origin) if config.grown else EnumeratedPupil(config, origin)
+
+
+class EnumeratedPupil:
+    """Learns on an enumerated board, from the tables of `origin` or new ones."""
+
+    def __init__(self, config: Config, origin: Run | None) -> None:
+        self.config, self._games = config, 0 if origin is None else origin.games
+        self._graph, learner = config.graph, learner_named(config.learner)
+        worth, alpha = learner.worth(config.settings), config.alpha_schedule
+        rng = np.random.default_rng(config.seed % 2**64)
+        begin = learner.start(self._graph, worth, rng) if origin is None else origin.tables
+        self._tables = learner.tables(*(array.copy() for array in begin))
+        self._visits = np.zeros(self._tables[0].size if alpha.power else 0)
+        if origin is not None and alpha.power:
+            self._visits = origin.visits_or_zeros().copy()
+        self._ended = np.zeros(self._graph.code.size - self._graph.first_edge.size + 1, np.int64)
+        self._step = make_step(alpha.start, config.gamma, worth, alpha.power, self._visits)
+        self._game = make_game(int(self._graph.ply.max()))
+
+    def learn(self, games: CellGames) -> None:
+        """Learn from games one after the other."""
+        found = on_graph(games, self._graph, self.config.shape, self.config.symmetry)
+        learn_games(self._tables, self._graph, self._step, found, self._game, self._ended)
+        self._games += games.start.size - 1
+
+    def result(self, clock: Clock) -> Run:
+        """The run that it has become."""
+        run = Run(self.config, self._tables, self._games, {}, visits=self._visits)
+        run.statistics = record_once(run, clock.seconds, outcomes_of(self._graph, self._ended))
+        return run
+
+
+class GrowingPupil:
+    """Learns on a board that grows by the positions of the games, from the tables of `origin` or new ones."""
+
+    def __init__(self, config: Config, origin: Run | None) -> None:
+        self.config, self._games = config, 0 if origin is None else origin.games
+        self._grown, self._alpha = grow(config), config.alpha_schedule
+        if origin is not None:
+            visits = origin.visits_or_zeros() if self._alpha.power else np.zeros(0)
+            self._grown.restore(*origin.positions, origin.tables, visits)
+        self._grown.limit(rows_within(config, parse_memory(None)))
+        self._game, self._outcomes = make_game(config.shape.cells), np.zeros(4, np.int64)
+
+    def learn(self, games: CellGames) -> None:
+        """Learn from games one after the other."""
+        grown, alpha, learnt = self._grown, self._alpha, 0
+        while True:
+            step = make_step(alpha.start, self.config.gamma, grown.worth, alpha.power, grown.visits)
+            at = grown.tables, grown.graph, step, grown.growth
+            learnt = learn_wide(*at, *games, self._game, self._outcomes, learnt, grown.may_grow)
+            if learnt == games.start.size - 1:
+                break
+            grown.enlarge()
+        self._games += learnt
+
+    def result(self, clock: Clock) -> Run:
+        """The run that it has become."""
+        _, tables, visits = self._grown.compact()
+        run = Run(self.config, tables, self._games, {}, visits=visits, grown=self._grown)
+        run.statistics = record_once(run, clock.seconds, self._outcomes[[FIRST_WINS, DRAW, SECOND_WINS]])
+        return run
+
+
+Pupil = EnumeratedPupil | GrowingPupil

@@ -1,0 +1,249 @@
+"""A batch from start to end: find the best moves, play or draw the counts, fold.
+
+Kernels and their working space only; what to run, for how long and what to report is `train`'s.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ttt_batch.base.jit import inlined, kernel
+from ttt_batch.game.graph import Graph, n_unfinished
+from ttt_batch.learners.base import fold
+from ttt_batch.learners.steps import Step, fill_weights
+from ttt_batch.runs.batches import Batches, bounds_in_kernels
+from ttt_batch.runs.schedules import EXPONENTIAL, LINEAR, Decay, value_at
+from ttt_batch.simulation.counts import Counts, clear, complete, empty_counts
+from ttt_batch.simulation.exploration import N_SETS, Explorations, fill_explorations
+from ttt_batch.simulation.flow import Rows, flow
+from ttt_batch.simulation.greedy_paths import Courses, lay_courses, make_courses, pack_row
+from ttt_batch.simulation.lockstep import Strides, pack_stride, stride
+from ttt_batch.simulation.policy import Choice, Policy, empty_policy, order_row
+from ttt_batch.simulation.walk import BLOCK, Lane, make_lane, walk
+
+
+class Pace(NamedTuple):
+    """How step size and exploration change over the run, and scratch for refilling their tables.
+
+    weight: float64[512], stack: int64[512].
+    """
+
+    alpha: Decay
+    epsilon: Decay
+    weight: Any
+    stack: Any
+
+
+class Workspace(NamedTuple):
+    """Everything a batch needs besides tables and settings; what outlives a batch follows from the tables.
+
+    seat: the learner's seat, 0 or 1, against a rival; -1 in self-play.
+    policy: the best moves of each row, the rival's included.
+    stale: bool[U], rows whose best moves may have changed.
+    rows: uint32[U], scratch.
+    owned: bool[U], rows where the learner moves; the others are the rival's.
+    ended: int64[S - U], games so far that ended in each final row.
+    """
+
+    seat: int
+    policy: Policy
+    counts: Counts
+    stale: Any
+    rows: Any
+    owned: Any
+    ended: Any
+
+
+class Walker(NamedTuple):
+    """What a walk needs beside the workspace: which plies explore, at the epsilon of the batch at hand, the policy
+    laid out, and the lane of one thread.
+    """
+
+    explorations: Explorations
+    courses: Courses
+    lane: Lane
+
+
+def make_pace(alpha: Decay, epsilon: Decay) -> Pace:
+    """A pace with its scratch."""
+    return Pace(alpha, epsilon, np.zeros(N_SETS), np.zeros(N_SETS, np.int64))
+
+
+def make_workspace(graph: Graph, *, rival: Policy | None = None, seat: int = -1) -> Workspace:
+    """Working space for one board, every row stale; with a `rival`, for the learner in `seat`."""
+    policy = empty_policy(graph)
+    n_open = graph.first_edge.size - 1
+    owned = np.ones(n_open, dtype=np.bool_)
+    if rival is not None:
+        owned = (graph.ply[:n_open] & 1) == seat
+        policy.ordered[:] = rival.ordered
+        policy.best[:] = rival.best
+    stale = np.ones(n_open, dtype=np.bool_)
+    ended = np.zeros(graph.code.size - n_open, np.int64)
+    return Workspace(seat, policy, empty_counts(graph), stale, np.zeros(n_open, np.uint32), owned, ended)
+
+
+def make_walker(graph: Graph, work: Workspace, explorations: Explorations, block: int = BLOCK) -> Walker:
+    """A walker for the policy of `work`, `block` games abreast.  Raises BoardError where the board is too large."""
+    return Walker(explorations, make_courses(graph, work.policy), make_lane(graph, block))
+
+
+@inlined
+def by_games(decay: Decay) -> Any:
+    """Whether a schedule changes with the games played."""
+    return decay.kind == LINEAR or decay.kind == EXPONENTIAL
+
+
+@inlined
+def step_at(pace: Pace, step: Step, game: int) -> Any:
+    """The `Step` of a batch that begins with `game`; its tabulated weights stay those of `step`."""
+    alpha = value_at(pace.alpha, game) if by_games(pace.alpha) else step.alpha
+    return Step(alpha, step.gamma, step.weights, step.worth, step.power, step.visits)
+
+
+@inlined
+def set_explorations(pace: Pace, seat: int, explorations: Explorations, game: int) -> None:
+    """Refill `explorations` for a batch that begins with `game`, where epsilon goes by games."""
+    if by_games(pace.epsilon):
+        fill_explorations(explorations, value_at(pace.epsilon, game), seat, pace.weight, pace.stack)
+
+
+@inlined
+def batch_step(pace: Pace, step: Step, game: int) -> Any:
+    """The `Step` of a batch that begins with `game`; `step.weights` are refilled in place where alpha goes by games."""
+    now = step_at(pace, step, game)
+    if by_games(pace.alpha):
+        fill_weights(now.alpha, now.weights)
+    return now
+
+
+@inlined
+def order_stale(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> Any:
+    """Find the best moves of every stale row; return how many rows changed, listed in `work.rows`.
+
+    `work` is modified in place.
+    """
+    stale, rows = work.stale, work.rows
+    n_stale, n_changed = 0, 0
+    for row in range(n_unfinished(graph)):  # a list first: a branch for each row would be guessed wrong
+        rows[n_stale] = row
+        n_stale += stale[row]
+        stale[row] = False
+    for i in range(n_stale):
+        row = rows[i]
+        if work.owned[row] and order_row(tables, graph, choice, work.policy, row):
+            rows[n_changed] = row
+            n_changed += 1
+    return n_changed
+
+
+@kernel
+def begin_walk(
+    tables: Any, graph: Graph, choice: Choice, step: Step, pace: Pace, work: Workspace, walker: Walker, game: int
+) -> Any:
+    """Get ready to walk a batch that begins with `game`: step size, exploration, best moves, courses.
+
+    Returns the batch's `Step`.  `work`, `walker` and `step.weights` are modified in place.
+    """
+    set_explorations(pace, work.seat, walker.explorations, game)
+    n_changed = order_stale(tables, graph, choice, work)
+    for i in range(n_changed):
+        pack_row(graph, work.policy, walker.courses, work.rows[i])
+    if n_changed:
+        lay_courses(graph, work.policy, walker.courses)
+    return batch_step(pace, step, game)
+
+
+@kernel
+def end_batch(tables: Any, graph: Graph, step: Step, work: Workspace, drawn: Any, games: int) -> None:
+    """Complete the counts of a batch of `games` from what was `drawn` (see `complete`), fold and clear them.
+
+    `tables`, `work` and `drawn` are modified in place.
+    """
+    complete(graph, work.policy, drawn, work.counts, games)
+    fold(tables, graph, work.counts, step, work.stale)
+    clear(graph, work.counts, work.ended)
+
+
+@kernel
+def run_walks(
+    tables: Any,
+    graph: Graph,
+    choice: Choice,
+    step: Step,
+    pace: Pace,
+    work: Workspace,
+    walker: Walker,
+    key: Any,
+    batches: Batches,
+    first_game: int,
+    last_game: int,
+) -> None:
+    """Walk games `first_game` to `last_game - 1` and learn from them batch by batch, on one thread.
+
+    key: uint64, `stream_key(seed)`.  `tables`, `step`, `work` and `walker` are modified in place.
+    """
+    game = first_game
+    while game < last_game:
+        end = min(last_game, bounds_in_kernels(batches, game)[1])
+        now = begin_walk(tables, graph, choice, step, pace, work, walker, game)
+        walk(graph, walker.courses, walker.explorations, key, game, end, walker.lane)
+        end_batch(tables, graph, now, work, walker.lane.drawn, end - game)
+        game = end
+
+
+@kernel
+def run_strides(
+    tables: Any,
+    graph: Graph,
+    choice: Choice,
+    step: Step,
+    pace: Pace,
+    work: Workspace,
+    strides: Strides,
+    key: Any,
+    batches: Batches,
+    first_game: int,
+    last_game: int,
+) -> None:
+    """`run_walks` for boards too large for courses."""
+    game = first_game
+    while game < last_game:
+        end = min(last_game, bounds_in_kernels(batches, game)[1])
+        n_changed = order_stale(tables, graph, choice, work)
+        for i in range(n_changed):
+            pack_stride(graph, work.policy, strides, work.rows[i])
+        now = batch_step(pace, step, game)
+        stride(graph, strides, value_at(pace.epsilon, game), work.seat, key, game, end)
+        end_batch(tables, graph, now, work, strides.drawn, end - game)
+        game = end
+
+
+@kernel
+def run_flows(
+    tables: Any,
+    graph: Graph,
+    choice: Choice,
+    step: Step,
+    pace: Pace,
+    work: Workspace,
+    room: Rows,
+    key: Any,
+    batches: Batches,
+    first_game: int,
+    last_game: int,
+) -> None:
+    """Draw the counts of games `first_game` to `last_game - 1` and learn from them batch by batch.
+
+    A batch's random numbers go by its first game.  key: uint64, `stream_key(seed, FLOW)`.
+    `tables`, `step` and `work` are modified in place; room: scratch, see `flow`.
+    """
+    game = first_game
+    while game < last_game:
+        end = min(last_game, bounds_in_kernels(batches, game)[1])
+        now = batch_step(pace, step, game)
+        order_stale(tables, graph, choice, work)
+        flow(graph, work.policy, value_at(pace.epsilon, game), work.seat, key, game, end - game, work.counts, room)
+        fold(tables, graph, work.counts, now, work.stale)
+        clear(graph, work.counts, work.ended)
+        game = end

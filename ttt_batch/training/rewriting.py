@@ -1,0 +1,130 @@
+"""A run file that is written again and again: by a training, or by lessons one after the other."""
+
+import warnings
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
+
+from ttt_batch.base.errors import RunFileError, TakenError
+from ttt_batch.base.files import free_names, shown
+from ttt_batch.base.lock import Lock
+from ttt_batch.base.wording import counted
+from ttt_batch.runs.run import Run
+from ttt_batch.runs.runfile import RUN_FILE, RunData, Stamp, check_target, save_run, stamp_of, still_holds
+
+Say = Callable[[str], None]
+
+
+def warn_python(line: str) -> None:
+    """Say a line as a Python warning, the default way to warn."""
+    warnings.warn(line, RuntimeWarning, stacklevel=3)
+
+
+class RewrittenRun:
+    """The file of one run, written as often as needed, and only as long as it is ours.
+
+    It is ours if it holds what it held at first, or what was written last: also touched, or put back from a copy.  A
+    file that another program has put in its place is left as it is, and the run goes into a new one beside it.
+
+    path: the file, or the one beside it that took its place.  saved: games in what was written last; 0 before.
+    """
+
+    def __init__(self, path: Path, *, overwrite: bool, hold: bool, say: Say) -> None:
+        """Begin with `path`.
+
+        overwrite: whether the file may exist.  hold: keep others from writing it until `close`, not only during a
+        write.  say: called with a line if the run goes elsewhere.
+
+        Raises RunFileError where a run cannot be written, TakenError where the name is in use.
+        """
+        self.path, self.saved = path, 0
+        self._first, self._hold, self._say = path, hold, say
+        self._locks = ExitStack()
+        # Before a lock file is made beside it: what can never be a run file.
+        self._target = RUN_FILE.place(path, overwrite=True)
+        with ExitStack() as stack:
+            stack.enter_context(Lock(self._target))
+            check_target(path, overwrite=overwrite)
+            with RUN_FILE.refusing(path):
+                self._stamp: Stamp | None = stamp_of(self._target) if overwrite else None
+            if hold:
+                self._locks = stack.pop_all()
+
+    def close(self) -> None:
+        """Let others write it."""
+        self._locks.close()
+
+    def write(self, run: Run) -> None:
+        """Write the run, and note in it where.
+
+        Raises RunFileError if neither this file nor one beside it can be written, TakenError if another process is
+        writing this one.
+        """
+        data = run.data()
+        with nullcontext() if self._hold else Lock(self._target):
+            try:
+                ours = self._is_ours()
+                if ours is not False:
+                    self._stamp = save_run(self._target, data, overwrite=ours is True)
+                    self._note(run)
+                    return
+            except TakenError:  # put there just now
+                pass
+        self._write_beside(run, data)
+
+    def where(self, learnt: int = 0) -> str:
+        """In words, what has become of what was written last.  learnt: games that the run has now, if they are more."""
+        of_all = f"{self.saved:,} of the {counted(learnt, 'game')} learnt" if learnt else counted(self.saved, "game")
+        if not self.saved:
+            return (
+                f"the {counted(learnt, 'game learnt is', 'games learnt are')} not saved"
+                if learnt
+                else "nothing was written"
+            )
+        try:
+            ours = self._is_ours()
+        except RunFileError:
+            return f"the last checkpoint in {shown(self.path)}, of {counted(self.saved, 'game')}, cannot be looked at"
+        if ours:
+            return f"the last checkpoint in {shown(self.path)} holds {of_all}"
+        lost = "is gone" if ours is None else "was replaced by another program"
+        return (
+            f"the last checkpoint in {shown(self.path)}, of {counted(self.saved, 'game')}, {lost}, and nothing is saved"
+        )
+
+    def _note(self, run: Run) -> None:
+        self.saved, run.file = run.games, self.path
+
+    def _is_ours(self) -> bool | None:
+        """Whether the file is ours; None if there is none."""
+        with RUN_FILE.refusing(self.path):
+            if self._stamp is not None and still_holds(self._target, self._stamp):
+                return True
+            try:
+                self._target.stat()
+            except FileNotFoundError:
+                return None
+            return False
+
+    def _write_beside(self, run: Run, data: RunData) -> None:
+        """Write the run into a new file beside the first one, and go on with that."""
+        before = self.path
+        for path in free_names(self._first):
+            if path == self._first:
+                continue  # removed just now
+            try:
+                with ExitStack() as stack:
+                    target = RUN_FILE.place(path, overwrite=False)
+                    stack.enter_context(Lock(target))
+                    self._stamp = save_run(target, data)
+                    if self._hold:
+                        self._locks.push(stack.pop_all())
+                break
+            except TakenError:
+                continue
+        self.path, self._target = path, target
+        self._note(run)
+        self._say(
+            f"another program has changed or replaced {shown(before)}, which is left as it is; "
+            f"the run is saved in {shown(path)} from now on"
+        )

@@ -1,0 +1,57 @@
+"""Training: a run moved on game by game or batch by batch, in the way that its board, batch and engine ask for."""
+
+from collections.abc import Callable
+
+from ttt_batch.game.growing_graph import MAX_ROWS
+from ttt_batch.game.transcripts import Games
+from ttt_batch.runs.config import Config
+from ttt_batch.runs.state import State
+from ttt_batch.simulation.policy import Policy
+from ttt_batch.simulation.walk import BLOCK
+from ttt_batch.training.trainers.base import Task, Trainer
+from ttt_batch.training.trainers.flow import Flowing
+from ttt_batch.training.trainers.growing import Growing
+from ttt_batch.training.trainers.growing_flow import GrowingFlow
+from ttt_batch.training.trainers.lockstep import Striding
+from ttt_batch.training.trainers.one_by_one import OneByOne
+from ttt_batch.training.trainers.ply_by_ply import PlyByPly
+from ttt_batch.training.trainers.walk import Walking
+
+__all__ = ["Trainer", "kernels_needed", "make_trainer", "way_to_learn"]
+
+WAYS: dict[str, dict[str, type[Trainer]]] = {
+    "small": {"games": OneByOne, "walk": Walking, "flow": Flowing},
+    "large": {"games": PlyByPly, "walk": Striding, "flow": Flowing},
+    "grown": {"games": PlyByPly, "walk": Growing, "flow": GrowingFlow},
+}
+"""How to learn: by the kind of board (small and large ones are enumerated), then game by game or in batches."""
+
+
+def way_to_learn(config: Config) -> type[Trainer]:
+    """The class of trainers for a configuration."""
+    board = "grown" if config.grown else "small" if config.small else "large"
+    batches = "flow" if config.engine == "flow" else "walk"
+    return WAYS[board]["games" if config.batch == 1 else batches]
+
+
+KERNELS: dict[type[Trainer], int] = {OneByOne: 10, Walking: 18, Flowing: 15}
+"""How many kernels self-play and its judgement compile where none are cached: of small boards."""
+
+
+def kernels_needed(config: Config) -> int:
+    """How many kernels a training by self-play compiles where none are cached; 0 if that is not known."""
+    return KERNELS.get(way_to_learn(config), 0) if config.small else 0
+
+
+def make_trainer(
+    config: Config,
+    *,
+    rival: Policy | None = None,
+    state: State | None = None,
+    record: Callable[[Games], None] | None = None,
+    threads: int = 1,
+    block: int = BLOCK,
+    max_rows: int = MAX_ROWS,
+) -> Trainer:
+    """What plays and learns as `config` says, from the first game on or from `state`; the parameters are `Task`'s."""
+    return way_to_learn(config)(Task(config, rival, state, record, threads, block, max_rows))

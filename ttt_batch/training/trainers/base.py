@@ -1,0 +1,169 @@
+"""What all trainings share: where a run stands, and what any way to learn needs to go on from there.
+
+Games are functions of (seed, game number) and batches of the game number, so neither threads nor the places where
+`advance` stops show in the tables.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.streams import FLOW, PLAY, stream_key
+from ttt_batch.game.graph import Graph
+from ttt_batch.game.growing_graph import MAX_ROWS
+from ttt_batch.game.transcripts import Games
+from ttt_batch.learners import learner_named
+from ttt_batch.learners.steps import Step, make_step
+from ttt_batch.runs.config import SEATS, Config
+from ttt_batch.runs.growing_table import Grown, grow
+from ttt_batch.runs.state import State
+from ttt_batch.simulation.policy import Choice, Policy
+from ttt_batch.simulation.walk import BLOCK
+from ttt_batch.training.kernels.batch import Pace, make_pace
+
+RECORDED_AT_ONCE = 1 << 16
+"""Games handed to `record` at once, at most; a quarter of that on larger boards, whose games are longer."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a training is made from.
+
+    rival: the fixed player to train against in the seat `config.seat`, None for self-play; on growing boards one
+    without moves plays at random.
+    state: where to begin, copied; None for the learner's start tables.
+    record: called with the games as they are played.
+    threads: how many play, where games are walked by courses.  block: games that each of them plays abreast.
+    max_rows: unfinished rows that a growing board may have.
+    """
+
+    config: Config
+    rival: Policy | None = None
+    state: State | None = None
+    record: Callable[[Games], None] | None = None
+    threads: int = 1
+    block: int = BLOCK
+    max_rows: int = MAX_ROWS
+
+
+@dataclass(frozen=True)
+class Enumerated:
+    """An enumerated board with the learner's tables and visits; `Grown` is the other kind."""
+
+    graph: Graph
+    tables: Any
+    visits: NDArray[np.float64]
+
+
+class Trainer(ABC):
+    """One run, from its first game on or from where it stood, moved on by `advance`.
+
+    A way to learn says in `_learn` how it goes on, and in `_played` how its games ended.
+
+    config, learner, worth, batches: of the run.  games: learnt from so far.
+    grown: the growing board; None on an enumerated one.
+    full: a batch of flow on a growing board would need more positions than there is room for.
+    """
+
+    grown: Grown | None = None
+    full = False
+
+    def __init__(self, task: Task) -> None:
+        config, state = task.config, task.state
+        self.config, self.games = config, 0 if state is None else state.games
+        self.learner = learner_named(config.learner)
+        self.worth = self.learner.worth(config.settings)
+        self.batches = config.batches
+        if config.grown:
+            self._held: Grown | Enumerated = _grown(task)
+            self.grown = self._held
+        else:
+            self._held = _enumerated(task, self.worth)
+        alpha, epsilon = config.alpha_schedule, config.epsilon_schedule
+        self._step = make_step(alpha.start, config.gamma, self.worth, alpha.power, self.visits)
+        self._pace = make_pace(alpha.over(config.horizon), epsilon.over(config.horizon))
+        self._key = stream_key(config.seed, FLOW if config.engine == "flow" else PLAY)
+        self._seats = SEATS[config.seat]
+        self._record = task.record
+        self._at_once = RECORDED_AT_ONCE if config.small else RECORDED_AT_ONCE // 4
+        self._outcomes_before = np.zeros(3, np.int64) if state is None else state.outcomes.copy()
+
+    @property
+    def graph(self) -> Graph:
+        """Positions and moves, with room for more on a growing board."""
+        return self._held.graph
+
+    @property
+    def tables(self) -> Any:
+        """The learner's tables, with room for more on a growing board."""
+        return self._held.tables
+
+    @property
+    def visits(self) -> NDArray[np.float64]:
+        """Updates so far of every entry of the table; empty unless the step size goes by visits."""
+        return self._held.visits
+
+    @property
+    def outcomes(self) -> NDArray[np.int64]:
+        """int64[3]: first wins, draws and second wins so far."""
+        return self._outcomes_before + self._played()
+
+    def state(self) -> State:
+        """A copy of where it stands."""
+        if self.grown is not None:
+            graph, tables, visits = self.grown.compact()
+            return State(self.games, tables, visits, self.outcomes, graph.code, graph.outcome)
+        tables = self.learner.tables(*(array.copy() for array in self.tables))
+        return State(self.games, tables, self.visits.copy(), self.outcomes)
+
+    def advance(self, last: int, stop: Callable[[], bool]) -> None:
+        """Learn from the games up to `last` (exclusive), or to an earlier end of a batch once `stop()` is true."""
+        while self.games < last:
+            before = self.games
+            self._learn(last, stop)
+            if self.games == before or stop():
+                return
+
+    @abstractmethod
+    def _learn(self, last: int, stop: Callable[[], bool]) -> None:
+        """Learn from games from `self.games` on, up to `last` or to an earlier end of a batch, and count them there.
+
+        None are learnt where `stop()` is true within the first batch, or there is no room for it.
+        """
+
+    @abstractmethod
+    def _played(self) -> NDArray[np.int64]:
+        """int64[3]: first wins, draws and second wins among the games of this trainer."""
+
+    @property
+    def _knowledge(self) -> tuple[Any, Graph, Choice, Step, Pace]:
+        """What every kernel that learns takes first: tables, graph, choice, step and pace."""
+        return self._held.tables, self._held.graph, self.learner.choice, self._step, self._pace
+
+
+def _grown(task: Task) -> Grown:
+    """The growing board of a training, with the positions that it begins with."""
+    grown, state = grow(task.config), task.state
+    if state is not None and state.code.size:
+        grown.restore(state.code, state.outcome, state.tables, state.visits)
+    grown.limit(task.max_rows)
+    return grown
+
+
+def _enumerated(task: Task, worth: Any) -> Enumerated:
+    """The enumerated board of a training, with what it begins with."""
+    config, state = task.config, task.state
+    learner, graph = learner_named(config.learner), config.graph
+    if state is None:
+        tables = learner.start(graph, worth, np.random.default_rng(config.seed % 2**64))
+    else:
+        tables = state.tables
+    tables = learner.tables(*(array.copy() for array in tables))
+    entries = tables[0].size if config.alpha_schedule.power else 0
+    if state is not None and state.visits.size and entries:
+        return Enumerated(graph, tables, state.visits.copy())
+    return Enumerated(graph, tables, np.zeros(entries))
