@@ -4,6 +4,8 @@ import importlib
 import io
 import json
 import pkgutil
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,8 +15,10 @@ import pytest
 from support import command
 
 import ttt_batch as ttt
+from ttt_batch.app import api
 from ttt_batch.base import hooks
 from ttt_batch.base.printable import Printable
+from ttt_batch.simulation.random_games import random_games
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +51,36 @@ def test_every_public_name_stays_what_it_is_whatever_is_imported():
     import_all()
     for name in ttt.__all__:
         assert not isinstance(getattr(ttt, name), ModuleType), name
+
+
+def test_importing_the_package_and_its_exceptions_loads_no_library():
+    code = (
+        "import sys, ttt_batch as ttt, ttt_batch.app.cli\n"
+        "assert issubclass(ttt.BoardError, ttt.TttBatchError)\n"
+        "print(sorted({'numpy', 'numba', 'h5py'} & set(sys.modules)))\n"
+        "print(set(ttt.__all__) <= set(dir(ttt)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split("\n") == ["[]", "True", ""]
+
+
+def test_the_public_list_is_in_one_place():
+    names: dict[str, Any] = {}
+    exec("from ttt_batch import *", names)  # what `__all__` names is there, and nothing else comes along
+    assert set(api.__all__) == set(names) - {"__builtins__"}
+    assert {name for name in dir(ttt) if name not in vars(ttt)} == set(api.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'available_threads'"):
+        ttt.available_threads  # noqa: B018 - `app.api` has it for itself
+
+
+def test_random_games_give_their_results_by_board_and_seed():
+    found = ttt.random_games("4x4x3", "10k", seed=3)
+    assert found.dtype == np.int64 and found.shape == (3,) and found.sum() == 10_000
+    assert found.tolist() == random_games(ttt.Board(4, 4, 3), 10_000, seed=3).tolist()
+    assert ttt.random_games(games=5_000, threads=1).tolist() == ttt.random_games(ttt.Board(), 5_000).tolist()
+    for wrong in ({"games": -1}, {"threads": 0}, {"seed": "x"}, {"board": "3"}, {"board": "5x5x4-exact"}):
+        with pytest.raises(ttt.UsageError):
+            ttt.random_games(**wrong)
 
 
 def test_a_file_is_as_good_as_a_run(run, file):

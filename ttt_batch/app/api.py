@@ -1,4 +1,4 @@
-"""What the commands do, as functions: `evaluate`, `tournament`, `show`, `play`, `export_run`, `import_run`, `plot`.
+"""The public API: all that `ttt_batch` offers is listed here, and the functions that do what commands do are here.
 
 A run, or the name of its file, goes in.  What `evaluate`, `tournament`, `show` and `play` return prints as the command
 does, with parameters for options, and has `to_dict()` (the keys of `--json`) and `to_frame()` (a table for pandas);
@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ttt_batch.analysis.matches import GrownEvaluation, evaluate_grown, scripted_evaluation
 from ttt_batch.analysis.opponents import PLAYERS
 from ttt_batch.analysis.position import Shown
@@ -18,15 +21,48 @@ from ttt_batch.analysis.tournament import Tournament
 from ttt_batch.analysis.tournament import tournament as hold_tournament
 from ttt_batch.app.terminal.faces import Score
 from ttt_batch.base.choices import Ties, choose, choose_person, find_name
-from ttt_batch.base.errors import UsageError, option, quoted
+from ttt_batch.base.errors import BoardError, RunFileError, TttBatchError, UsageError, option, quoted
 from ttt_batch.base.files import free_names
 from ttt_batch.base.outputs import check_distinct
-from ttt_batch.game.board import Position
+from ttt_batch.base.processors import available_threads
+from ttt_batch.base.quantities import Number, any_seed, whole
+from ttt_batch.game.board import Board, Position, parse_board
 from ttt_batch.game.state_space import too_large
+from ttt_batch.game.transcripts import GamesError
+from ttt_batch.learners import LEARNERS
 from ttt_batch.runs import exchange
-from ttt_batch.runs.formats import FORMATS, Player
+from ttt_batch.runs.formats import FORMATS, FormatError, Player
 from ttt_batch.runs.lookup import find_run, name_or_run
 from ttt_batch.runs.run import OPPONENTS, Evaluation, Run, load
+from ttt_batch.simulation import random_games as bulk
+from ttt_batch.training.from_games import learn_from
+from ttt_batch.training.train import Progress, train
+
+__all__ = [
+    "LEARNERS",
+    "Board",
+    "BoardError",
+    "Evaluation",
+    "FormatError",
+    "GamesError",
+    "Progress",
+    "Run",
+    "RunFileError",
+    "TttBatchError",
+    "UsageError",
+    "evaluate",
+    "export_run",
+    "import_run",
+    "learn_from",
+    "load",
+    "parse_board",
+    "play",
+    "plot",
+    "random_games",
+    "show",
+    "tournament",
+    "train",
+]
 
 RunOrPath = Run | str | Path
 """A run, or the name of its file."""
@@ -194,6 +230,21 @@ def import_run(
     if out is not None:
         run.save(out, overwrite=overwrite)
     return run
+
+
+def random_games(
+    board: Board | str = "3x3", games: Number = 1_000_000, *, seed: Number = 0, threads: Number | None = None
+) -> NDArray[np.int64]:
+    """Play games of uniformly random moves, without learning; return how they ended.
+
+    The result is int64[3]: wins of the first player, draws, wins of the second player; it sums to `games`.
+    games: up to 10**15; a processor plays about a billion a second on 3x3.
+    threads: None for all processors; the result is the same.
+    Raises UsageError, and BoardError for an `-exact` board.
+    """
+    n_threads = whole("threads", available_threads() if threads is None else threads, 1, 1024)
+    n_games = whole("games", games, 0, bulk.MAX_GAMES)
+    return bulk.random_games(parse_board(board), n_games, seed=any_seed(seed), threads=n_threads)
 
 
 def figure(run: Run, kind: str = "curves") -> Any:
