@@ -158,7 +158,7 @@ def coverage_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
     rows = -(-len(runs) // columns)
     covers = [coverage_of(run) for run in runs]
     figure = new_figure(0.95 + (3.3 if len(runs) == 1 else 2.5) * rows)
-    figure.suptitle(f"How often play meets each position: {common_title(runs)}", x=0.01, ha="left")
+    figure.suptitle(f"How often play reaches each position: {common_title(runs)}", x=0.01, ha="left")
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes in grid.flat:
         axes.set_axis_off()
