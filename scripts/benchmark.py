@@ -1,13 +1,14 @@
-"""Measure the figures that the README gives, beside other programs in the same run.
+"""Measure the package's speeds, beside other programs in the same run.
 
-    python scripts/benchmark.py [--quick] [--only NAME ...] [--peers PYTHON] [--json FILE]
+    python scripts/benchmark.py [--quick] [--only NAME ...] [--peers PYTHON] [--json FILE] [--page FILE] [--from JSON]
 
 The contestants (`contestants.py`) are measured in turn, round after round, each for a fraction of a second, and the
 median over the rounds is reported with its spread.  A machine's speed changes from one second to the next with what
 its neighbours do, so a ratio is a *duel*: of its two contestants one is measured, then the other one, then the first
 one again, and the second one's value is set against the mean of the two around it, in every round.  Contestants that
 share an opponent share its measurements: T a T b T c T.  The opponent comes twice unless it is dear to start; then its
-challenger does.  The table goes to standard output, progress to standard error; `--json -` swaps the table for JSON.
+challenger does.  The table goes to standard output, progress to standard error; `--json -` swaps the table for JSON,
+and `--page` writes `data/benchmark.md`, whose text is `scripts/pages/benchmark.md`.
 """
 
 import argparse
@@ -24,8 +25,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmark_report import page, show, table
 from contestants import BATCH, LARGE_BATCH, PEERS, Contestant, Measure, Plan, Values, contestants, run_peer
 from itemise import STAGES
+from page_writer import add_page_options, write_from, write_page
 
 from ttt_batch.analysis.bench import surroundings
 from ttt_batch.learners import LEARNERS
@@ -269,44 +272,27 @@ def results(chosen: list[Figure], found: Measurements) -> Iterator[dict[str, Any
         yield {"figure": figure.name, "unit": figure.unit, "value": value, **spread, **aim}
 
 
-def show(number: float) -> str:
-    """A number in three or four digits, thousands by commas, millions as M, thousands of millions as G."""
-    if math.isinf(number):
-        return "never"
-    for size, letter in ((1e9, " G"), (1e6, " M")):
-        if abs(number) >= size:
-            return f"{number / size:,.4g}{letter}"
-    return f"{number:,.0f}" if abs(number) >= 1000 or number == int(number) else f"{number:.3g}"
-
-
-def table(report: dict[str, Any]) -> str:
-    """The report for people."""
-    rows = [("figure", "measured", "spread", "target", "reached")]
-    for entry in report["figures"]:
-        measured = f"{show(entry['value'])} {entry['unit']}"
-        spread = f"{show(entry['min'])} .. {show(entry['max'])}"
-        reached = {None: "", True: "yes", False: "NO"}[entry["reached"]]
-        rows.append((entry["figure"], measured, spread, entry["target"] or "", reached))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    where = report["machine"]
-    used = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
-    return "\n".join([f"{where['processor']}, {where['cores']} cores; {used}; {report['date']}", "", *lines])
-
-
 def say(message: str) -> None:
     """A line of progress."""
     print(message, file=sys.stderr, flush=True)
 
 
-def main() -> None:
-    """Measure, then print."""
+def parser() -> argparse.ArgumentParser:
+    """Return the options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="less work per measurement, fewer rounds and seeds")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="figures whose name contains NAME")
     parser.add_argument("--peers", default=sys.executable, metavar="PYTHON", help="an interpreter that has the peers")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON; - for standard output")
-    options = parser.parse_args()
+    add_page_options(parser)
+    return parser
+
+
+def main() -> None:
+    """Measure, then print."""
+    options = parser().parse_args()
+    if write_from(options, page):
+        return
     with tempfile.TemporaryDirectory() as folder:
         plan = Plan(Path(folder), options.peers, **(QUICK if options.quick else FULL))
         chosen, peer_versions = without_missing(choose(options.only, plan), options.peers)
@@ -317,10 +303,13 @@ def main() -> None:
         report["versions"]["gcc"] = subprocess.check_output(["gcc", "-dumpfullversion"], text=True).strip()
     report |= {"quick": options.quick, "figures": list(results(chosen, found)), "measurements": found.values}
     # JSON has no infinity: a seed that never settles becomes null.
-    text = json.dumps(json.loads(json.dumps(report), parse_constant=lambda _: None), indent=1)
+    report = json.loads(json.dumps(report), parse_constant=lambda _: None)
+    text = json.dumps(report, indent=1)
     print(text if options.json == "-" else table(report))
     if options.json not in (None, "-"):
         Path(options.json).write_text(text + "\n", encoding="utf-8")
+    if options.page is not None:
+        write_page(options, page(report))
 
 
 if __name__ == "__main__":

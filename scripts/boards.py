@@ -1,10 +1,10 @@
 """What larger boards take: enumerating, solving, judging, proving, playing, growing - and what a table learns on 5x5.
 
-    python scripts/boards.py [--games 1000000] [--json FILE] [--picture FILE]
+    python scripts/boards.py [--games 1000000] [--json FILE] [--picture FILE] [--page FILE] [--from JSON]
 
 Every figure is measured in a process of its own with compiled kernels; repeated ones are medians.  The last part trains
 `greedy-td` on 5x5x5, what its source reports, and says what it reaches against random moves, a player that takes
-wins, and one that blocks, too.
+wins, and one that blocks, too.  `--page` writes `data/boards.md`, whose text is `scripts/pages/boards.md`.
 """
 
 import argparse
@@ -15,11 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from page_writer import add_page_options, fill, markdown_table, measured_on, write_from, write_page
 
 import ttt_batch as ttt
 from ttt_batch.analysis.bench import surroundings
@@ -50,14 +51,14 @@ def enumerating() -> dict[str, float]:
     """Seconds to enumerate and solve 4x4x4 up to symmetry, and to judge a table."""
     board = parse_board(BOARD)
 
-    def enumerate_anew() -> None:
+    def enumerate_again() -> None:
         GRAPHS.clear()
         enumerate_graph(board, False, True)
 
     trainer = make_trainer(make_config(board=BOARD))
     judged = exact_judge(trainer.graph, trainer.learner, trainer.worth)
     return {
-        "4x4x4, enumerated up to symmetry, s": timed(enumerate_anew),
+        "4x4x4, enumerated up to symmetry, s": timed(enumerate_again),
         "4x4x4, solved, s": timed(lambda: solve(trainer.graph)),
         "4x4x4, a policy judged in full, s": timed(lambda: judged(trainer.tables)),
     }
@@ -142,6 +143,9 @@ def reached(games: int) -> dict[str, Any]:
     return found
 
 
+VERDICTS = {"refuted": "can be beaten", "proved": "unbeatable", "undecided": "not decided"}
+"""What a search says of a seat, in words."""
+
 PARTS: dict[str, Callable[[int], dict[str, Any]]] = {
     "enumerating": lambda _: enumerating(),
     "proving": lambda _: proving(),
@@ -149,6 +153,69 @@ PARTS: dict[str, Callable[[int], dict[str, Any]]] = {
     "growing": growing,
     "reached": reached,
 }
+
+
+def figure_rows(report: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return the figures as they are printed: name, number, target."""
+    found: dict[str, float] = report["figures"]
+    walk = "4x4x4, td proved by walk, batches of 262,144 at epsilon 1"
+    flow = "4x4x4, td proved by flow, one batch of 10^7 at epsilon 1"
+    games = f"{report['curve'][-1]['games']:,}"
+    large, folded = f"5x5x5, greedy-td, {games} games", "4x4x4, td, walk and fold, batch"
+    seconds = "{:.2g} s".format
+    return [
+        ("4x4x4, enumerated up to symmetry", seconds(found["4x4x4, enumerated up to symmetry, s"]), "< 1"),
+        ("4x4x4, solved", seconds(found["4x4x4, solved, s"]), "< 0.1"),
+        (
+            "4x4x4, everything recorded at a point judged",
+            f"{found['4x4x4, a policy judged in full, s']:.3g} s",
+            "< 0.1",
+        ),
+        (f"{flow}, {found[f'{flow}, games']:,} games", seconds(found[f"{flow}, s"]), "< 1"),
+        (f"{walk}, {found[f'{walk}, games']:,} games", seconds(found[f"{walk}, s"]), "< 15"),
+        *(
+            (f"{folded} {batch}", f"{found[f'{folded} {batch}, games/s'] / 1e6:.2f} M games/s", f">= {least} M")
+            for batch, least in (("16,384", 0.4), ("262,144", 0.8))
+        ),
+        ("5x5x5, greedy-td, 30,000 games", seconds(found["5x5x5, greedy-td, 30,000 games, s"]), "< 1.5"),
+        (large, f"{found[f'{large}, games/s']:,.0f} games/s", ">= 50,000"),
+        (f"{large}: peak", f"{found[f'{large}, peak MB'] / 1e3:.2f} GB", "< 2"),
+    ]
+
+
+def result_rows(report: dict[str, Any]) -> Iterator[list[str]]:
+    """Yield what `greedy-td` on 5x5x5 reaches after each number of games, by seat."""
+    for games, found in report["reached"].items():
+        for seat in ("first", "second"):
+            shares = (
+                " / ".join(
+                    f"{found['matches'][against][seat][result]['share']:.3f}" for result in ("win", "draw", "loss")
+                )
+                for against in ("random", "one-ply", "two-ply")
+            )
+            yield [games, seat, *shares, VERDICTS[found["verdict"][seat]]]
+
+
+def page(report: dict[str, Any]) -> str:
+    """Return the page of a report."""
+    last = report["curve"][-1]
+    return fill(
+        "boards.md",
+        machine=measured_on(report),
+        figures=markdown_table(["figure", "measured", "target"], figure_rows(report)),
+        results=markdown_table(
+            ["games learnt", "seat", "against random", "one-ply", "two-ply", "search"], result_rows(report)
+        ),
+        curve=markdown_table(
+            ["games", "microseconds a game", "positions", "peak"],
+            (
+                (f"{p['games']:,}", f"{p['microseconds a game']:.1f}", f"{p['positions']:,}", f"{p['peak MB']:,.0f} MB")
+                for p in report["curve"]
+            ),
+        ),
+        games=f"{last['games']:,}",
+        positions=f"{last['positions'] / 1e6:.1f} million",
+    )
 
 
 def picture(curve: list[dict[str, float]], path: Path) -> None:
@@ -178,14 +245,22 @@ def picture(curve: list[dict[str, float]], path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def main() -> None:
-    """Measure each part in a process of its own, then print and keep the figures."""
+def parser() -> argparse.ArgumentParser:
+    """Return the options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--games", type=int, default=1_000_000, help="how far 5x5x5 is trained (default 1,000,000)")
     parser.add_argument("--json", metavar="FILE", help="write the figures as JSON")
     parser.add_argument("--picture", metavar="FILE", help="draw the cost of a game as the table grows")
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    add_page_options(parser)
+    return parser
+
+
+def main() -> None:
+    """Measure each part in a process of its own, then print and keep the figures."""
+    options = parser().parse_args()
+    if write_from(options, page):
+        return
     if options.part:
         print(json.dumps(PARTS[options.part](options.games)))
         return
@@ -208,6 +283,8 @@ def main() -> None:
         Path(options.json).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     if options.picture:
         picture(figures["curve"], Path(options.picture))
+    if options.page is not None:
+        write_page(options, page(figures))
 
 
 if __name__ == "__main__":

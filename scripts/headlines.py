@@ -1,11 +1,11 @@
 """Train every preset at its own published number of games and judge it exactly, beside what its source claims.
 
-    python scripts/headlines.py [--seeds 20] [--json FILE]
+    python scripts/headlines.py [--seeds 20] [--json FILE] [--page FILE] [--from JSON]
 
 Sequentially (the textbook) and in batches of 16,384.  The sources test greedy self-play or a few games against
-people; the
-columns here are exact: the result of greedy self-play, wins, draws and losses against random play in each seat, in
-how many of the seeds nobody can beat the table as first and as second, and how many positions training never saw.
+people; the columns here are exact: the result of greedy self-play, wins, draws and losses against random play in each
+seat, in how many of the seeds the table is unbeatable as first and as second, and how many positions training never
+reached.  `--page` writes `data/headlines.md`, whose text is `scripts/pages/headlines.md`.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from page_writer import add_page_options, fill, markdown_table, write_from, write_page
 
 from ttt_batch.game.transcripts import Games
 from ttt_batch.learners import LEARNERS
@@ -79,38 +80,69 @@ def judge_preset(learner: str, batch: int, seeds: int) -> dict[str, Any]:
     }
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """The results as a Markdown table."""
-    lines = [
-        "| preset | games | batch | the source's claim | self-play drawn | against random, first | second "
-        "| unbeatable first | second | never seen | seconds |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for row in rows:
-        first, second = (" / ".join(f"{number:.3f}" for number in seat) for seat in row["versus_random"])
-        seeds = row["seeds"]
-        lines.append(
-            f"| {row['learner']} | {row['games']:,} | {row['batch']:,} | {row['claim']} "
-            f"| {row['self_play_always_drawn']} of {seeds} | {first} | {second} "
-            f"| {row['unbeatable'][0]} of {seeds} | {row['unbeatable'][1]} of {seeds} "
-            f"| {row['never_seen']:,.0f} | {row['seconds']:.2f} |"
-        )
-    return "\n".join(lines)
+def verdicts(rows: list[dict[str, Any]]) -> str:
+    """Return each preset's claim and what is proved of it, in Markdown."""
+    return markdown_table(
+        ["preset", "games", "batch", "the source's claim", "self-play drawn", "unbeatable as first", "as second"],
+        (
+            (
+                *(row["learner"], f"{row['games']:,}", f"{row['batch']:,}", row["claim"]),
+                f"{row['self_play_always_drawn']} of {row['seeds']}",
+                *(f"{number} of {row['seeds']}" for number in row["unbeatable"]),
+            )
+            for row in rows
+        ),
+    )
 
 
-def main() -> None:
-    """Run everything and print the table."""
+def random_results(rows: list[dict[str, Any]]) -> str:
+    """Return each preset's results against random play, in Markdown."""
+    return markdown_table(
+        ["preset", "games", "batch", "as first", "as second", "never seen", "seconds"],
+        (
+            (
+                *(row["learner"], f"{row['games']:,}", f"{row['batch']:,}"),
+                *(" / ".join(f"{number:.3f}" for number in seat) for seat in row["versus_random"]),
+                *(f"{row['never_seen']:,.0f}", f"{row['seconds']:.2f}"),
+            )
+            for row in rows
+        ),
+    )
+
+
+def page(rows: list[dict[str, Any]]) -> str:
+    """Return the page of these rows."""
+    return fill(
+        "headlines.md",
+        seeds=f"{rows[0]['seeds']:,}",
+        seen=f"{min(rows[0]['seeds'], SEEDS_SEEN)}",
+        verdicts=verdicts(rows),
+        random=random_results(rows),
+    )
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--json", type=Path, help="write the numbers to this file, too")
-    options = parser.parse_args()
+    add_page_options(parser)
+    return parser
+
+
+def main() -> None:
+    """Run everything and print the tables."""
+    options = parser().parse_args()
+    if write_from(options, page):
+        return
     for learner in CLAIMS:
         for batch in (1, 16_384):
             train(1, learner=learner, batch=batch)  # compile or load the kernels outside the clock
     rows = [judge_preset(learner, batch, options.seeds) for learner in CLAIMS for batch in (1, 16_384)]
-    print(table(rows))
+    print(f"{verdicts(rows)}\n\n{random_results(rows)}")
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2))
+    write_page(options, page(rows))
 
 
 if __name__ == "__main__":

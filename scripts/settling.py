@@ -1,10 +1,12 @@
 """How soon each learner is proved unbeatable in both seats, and whether it stays so: learner x engine x batch x alpha.
 
     python scripts/settling.py [--seeds 100] [--timed 20] [--games 1000000] [--only NAME ...] [--json FILE]
+                               [--page FILE] [--from JSON]
 
 Every run is judged exactly at its recorded points.  The games of a first proof follow from the seed alone, so they are
 found in as many processes as there are processors; seconds (playing, learning and judging, with kernels loaded) are
-measured afterwards, by one process alone, of the first `--timed` seeds up to their first proofs.
+measured afterwards, by one process alone, of the first `--timed` seeds up to their first proofs.  `--page` writes
+`data/settling.md`, whose text is `scripts/pages/settling.md`.
 """
 
 import argparse
@@ -17,6 +19,8 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from page_writer import add_page_options, fill, markdown_table, measured_on, write_from, write_page
 
 from ttt_batch.analysis.bench import surroundings
 from ttt_batch.base.errors import UsageError
@@ -116,7 +120,7 @@ def cases(games: int, only: list[str]) -> Iterator[Case]:
 
 
 def seconds_to_proof(case: Case, courses: list[Course]) -> float:
-    """Median seconds until the first proof, infinite where most seeds get none, measured anew for these courses."""
+    """Median seconds until the first proof, infinite if most seeds get none; these courses are run again."""
     follow(case, 0, 2)  # loads the kernels
     seconds = []
     for seed, course in enumerate(courses):
@@ -152,38 +156,92 @@ def summary(case: Case, courses: list[Course], timed: int) -> dict[str, Any]:
     }
 
 
+def shown(number: float | None, form: str = ",.0f") -> str:
+    """Return the number in this form, or `-` if it never comes: infinite as measured, null in JSON."""
+    return "-" if number is None or math.isinf(number) else format(number, form)
+
+
+def milliseconds(seconds: float | None) -> float | None:
+    """Return the seconds in milliseconds."""
+    return None if seconds is None else 1e3 * seconds
+
+
+def batch_name(batch: int | str) -> str:
+    """Return a batch as it is written in the tables."""
+    return batch if isinstance(batch, str) else f"{batch:,}"
+
+
 def table(rows: list[dict[str, Any]]) -> str:
-    """The results in Markdown."""
-    lines = [
-        "| learner | epsilon | alpha | engine | batch | proved | first proof, games | ms | later points that hold "
-        "| settled by half | settled, games |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
-
-    def games(number: float | None) -> str:
-        return "-" if number is None or math.isinf(number) else f"{number:,.0f}"
-
-    for row in rows:
-        batch = row["batch"] if isinstance(row["batch"], str) else f"{row['batch']:,}"
-        seconds, later = row["first_proof_seconds"], row["later_points_that_hold"]
-        lines.append(
-            f"| {row['learner']} | {row['epsilon']} | {row['alpha']} | {row['engine']} | {batch} "
-            f"| {row['proved']:.0%} | {games(row['first_proof_games'])} "
-            f"| {'-' if math.isinf(seconds) else f'{1e3 * seconds:.3g}'} | {'-' if later is None else f'{later:.1%}'} "
-            f"| {row['settled_by_half']:.0%} | {games(row['settled_games'])} |"
-        )
-    return "\n".join(lines)
+    """Return a row for each case, in Markdown."""
+    head = ["learner", "epsilon", "alpha", "engine", "batch", "proved", "first proof", "ms", "then holds"]
+    return markdown_table(
+        [*head, "by half", "settled"],
+        (
+            (
+                *(row["learner"], row["epsilon"], row["alpha"], row["engine"], batch_name(row["batch"])),
+                f"{row['proved']:.0%}",
+                shown(row["first_proof_games"]),
+                shown(milliseconds(row["first_proof_seconds"]), ".3g"),
+                shown(row["later_points_that_hold"], ".1%"),
+                f"{row['settled_by_half']:.0%}",
+                shown(row["settled_games"]),
+            )
+            for row in rows
+        ),
+    )
 
 
-def main() -> None:
-    """Follow every case, then print the table."""
+def settled(row: dict[str, Any]) -> str:
+    """Return the share of seeds that settle by half of the games, and the median game since which they hold."""
+    if row["proved"] == 0:
+        return "never proved"
+    games = shown(row["settled_games"])
+    return f"{row['settled_by_half']:.0%}" + ("" if games == "-" else f", {games}")
+
+
+def falling_table(rows: list[dict[str, Any]]) -> str:
+    """Return the cases whose step size falls: a line for each setting, a column for each engine and batch."""
+    settings = dict.fromkeys((row["learner"], row["epsilon"], row["alpha"]) for row in rows)
+    ways = dict.fromkeys((row["engine"], row["batch"]) for row in rows)
+    found = {(*(row[key] for key in ("learner", "epsilon", "alpha", "engine", "batch")),): settled(row) for row in rows}
+    return markdown_table(
+        ["learner", "epsilon", "alpha", *(f"{engine}, {batch_name(batch)}" for engine, batch in ways)],
+        ((*setting, *(found.get((*setting, *way), "-") for way in ways)) for setting in settings),
+    )
+
+
+def page(report: dict[str, Any]) -> str:
+    """Return the page of a report: the cases with a constant step size, then those whose step size falls."""
+    rows = report["cases"]
+    falls = {row["alpha"]: not row["alpha"].replace(".", "", 1).isdigit() for row in rows}
+    return fill(
+        "settling.md",
+        machine=measured_on(report),
+        games=f"{rows[0]['games']:,}",
+        seeds=f"{rows[0]['seeds']:,}",
+        timed=f"{rows[0]['timed_seeds']:,}",
+        constant=table([row for row in rows if not falls[row["alpha"]]]),
+        falling=falling_table([row for row in rows if falls[row["alpha"]]]),
+    )
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--timed", type=int, default=20, help="seeds whose first proofs are timed; default 20")
     parser.add_argument("--games", type=int, default=1_000_000, help="games of a run; default 1,000,000")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="cases that contain NAME, e.g. auto")
     parser.add_argument("--json", metavar="FILE", help="write the numbers as JSON; - for standard output")
-    options = parser.parse_args()
+    add_page_options(parser)
+    return parser
+
+
+def main() -> None:
+    """Follow every case, then print the table."""
+    options = parser().parse_args()
+    if write_from(options, page):
+        return
     chosen = list(cases(options.games, options.only))
     if not chosen:
         raise SystemExit(f"no case contains {' or '.join(options.only)}")
@@ -205,6 +263,8 @@ def main() -> None:
     print(text if options.json == "-" else table(rows))
     if options.json not in (None, "-"):
         Path(options.json).write_text(text + "\n", encoding="utf-8")
+    if options.page is not None:
+        write_page(options, page(report))
 
 
 if __name__ == "__main__":

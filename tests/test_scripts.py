@@ -1,4 +1,4 @@
-"""The scripts that the README names, each run with as little work as it can be asked for."""
+"""The scripts that the README and the pages of data/ name, each run with as little work as it can be given."""
 
 import json
 import os
@@ -14,20 +14,24 @@ ROOT = Path(__file__).parent.parent
 SCRIPTS = ROOT / "scripts"
 
 SMALL = {
-    "benchmark.py": ["--quick", "--only", "td, batch 16,384", "--json", "out.json"],
-    "boards.py": ["--games", "30000", "--json", "out.json", "--picture", "out.png"],
+    "benchmark.py": ["--quick", "--only", "td, batch 16,384", "--json", "out.json", "--page", "out.md"],
+    "boards.py": ["--games", "30000", "--json", "out.json", "--picture", "out.png", "--page", "out.md"],
     "gallery.py": ["--out", "pictures"],
-    "headlines.py": ["--seeds", "2", "--json", "out.json"],
+    "headlines.py": ["--seeds", "2", "--json", "out.json", "--page", "out.md"],
     "itemise.py": ["--runs", "1"],
     "picture.py": [str(ROOT / "data" / "benchmark.json"), "out.png"],
-    "settling.py": ["--seeds", "2", "--timed", "1", "--games", "100000", "--only", "auto", "--json", "out.json"],
+    "settling.py": [
+        *("--seeds", "2", "--timed", "1", "--games", "100000", "--only", "auto"),
+        *("--json", "out.json", "--page", "out.md"),
+    ],
     "soak.py": ["--minutes", "0.2", "--json", "out.json"],
 }
 """Options for each script, by its name."""
 
 
-def test_every_script_of_the_readme_is_run_here():
-    named = set(re.findall(r"scripts/(\w+\.py)", (ROOT / "README.md").read_text(encoding="utf-8")))
+def test_every_script_of_the_pages_is_run_here():
+    pages = [ROOT / "README.md", *(ROOT / "data").glob("*.md")]
+    named = {name for page in pages for name in re.findall(r"scripts/(\w+\.py)", page.read_text(encoding="utf-8"))}
     assert {name for name in named if (SCRIPTS / name).exists()} == named
     assert named <= {*SMALL, *(path.name for path in (SCRIPTS / "examples").glob("*.py"))}
 
@@ -48,6 +52,8 @@ def test_a_script_does_its_work(name, tmp_path):
     assert done.returncode == 0, done.stderr
     if "out.json" in SMALL[name]:
         assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    if "out.md" in SMALL[name]:
+        assert (tmp_path / "out.md").read_text(encoding="utf-8").startswith("# ")
     if name == "gallery.py":
         made = {path.name for path in (tmp_path / "pictures").iterdir()}
         assert {"curves.png", "opening.png", "coverage.png", "terminal.svg"} <= made, done.stderr

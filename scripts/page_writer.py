@@ -1,0 +1,69 @@
+"""Write the pages of `data/`: a template of `scripts/pages/`, its tables filled in from what a script measured.
+
+A script that has a page takes two options: `--page FILE` writes the page of what was measured, and `--from JSON` takes
+what an earlier run wrote with `--json` instead of measuring.  So a page is written again in a second:
+
+    python scripts/settling.py --from data/settling.json --page data/settling.md
+"""
+
+import argparse
+import json
+import textwrap
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+TEMPLATES = Path(__file__).parent / "pages"
+
+
+def fill(template: str, **parts: str) -> str:
+    """Return the text of a template; `{{name}}` is replaced by the part of that name, and every part is used."""
+    text = (TEMPLATES / template).read_text(encoding="utf-8")
+    for name, part in parts.items():
+        if f"{{{{{name}}}}}" not in text:
+            raise LookupError(f"{template} has no place for {name}")
+        text = text.replace(f"{{{{{name}}}}}", part)
+    if "{{" in text:
+        raise LookupError(f"{template} needs more than {', '.join(parts)}")
+    return text
+
+
+def markdown_table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return a table in Markdown; a bar inside a cell is escaped."""
+    head = list(head)
+    cells = [head, *([str(cell).replace("|", r"\|") for cell in row] for row in rows)]
+    first, *others = ["| " + " | ".join(row) + " |" for row in cells]
+    return "\n".join([first, "|---" * len(head) + "|", *others])
+
+
+def measured_on(report: dict[str, Any]) -> str:
+    """Return a sentence of its own lines: the processor, the versions and the date of a report."""
+    machine = report["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
+    return textwrap.fill(
+        f"Measured on {machine['processor']}, {machine['cores']} cores; {versions}; {report['date']}.", 120
+    )
+
+
+def add_page_options(parser: argparse.ArgumentParser) -> None:
+    """Add `--page` and `--from` to a script's options."""
+    parser.add_argument("--page", type=Path, metavar="FILE", help="write a page of the figures, in Markdown")
+    parser.add_argument(
+        "--from", dest="source", type=Path, metavar="JSON", help="measure nothing; take the figures of this file"
+    )
+
+
+def write_from(options: argparse.Namespace, page: Callable[[Any], str]) -> bool:
+    """Write the page of `--from`; without that option do nothing and return False."""
+    if options.source is None:
+        return False
+    if options.page is None:
+        raise SystemExit("--from needs --page: the file to write")
+    write_page(options, page(json.loads(options.source.read_text(encoding="utf-8"))))
+    return True
+
+
+def write_page(options: argparse.Namespace, text: str) -> None:
+    """Write the text to `--page`, if that is given."""
+    if options.page is not None:
+        options.page.write_text(text, encoding="utf-8")
