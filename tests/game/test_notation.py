@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from ttt_batch.game.notation import (
     parse_any,
     parse_moves,
     position_after,
+    read_position,
     rows_text,
 )
 
@@ -150,6 +152,34 @@ def test_refusals_say_what_was_given_and_which_notations_there_are(text, board, 
     message = str(caught.value)
     assert message.startswith("position ") and message.endswith(notations(board))
     assert message.isprintable() and message.isascii() and len(message) < 320
+
+
+def test_there_is_one_reader():
+    marks = (0, 0, 2, 0, 1, 0, 1, 0, 0)
+    code = CLASSIC.encode(marks)
+    for same in ("5 3 7", "..O/.X./X..", f"code {code}", code, np.int64(code), marks, list(marks), np.array(marks)):
+        assert read_position(same, CLASSIC) == marks
+        assert all(type(mark) is int for mark in read_position(same, CLASSIC))
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ((0,) * 8, "board 3x3 has 9 cells, each 0, 1 or 2"),
+        ((3,) + (0,) * 8, "each 0, 1 or 2"),
+        ((1, 1) + (0,) * 7, "2 X and 0 O"),
+        (4, "2 X and 0 O"),
+        (3**9, "outside 0"),
+        (-1, "outside 0"),
+        (2.0, "no text, code or marks"),
+        (None, "no text, code or marks"),
+        ((0.5,) * 9, "no text, code or marks"),
+    ],
+)
+def test_codes_and_marks_are_checked_as_text_is(given, reason):
+    with pytest.raises(BoardError, match=reason) as caught:
+        read_position(given, CLASSIC)
+    assert str(caught.value).startswith("position ") and str(caught.value).endswith(notations(CLASSIC))
 
 
 def test_the_notations_named_are_read():

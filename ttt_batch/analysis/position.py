@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.base.choices import Ties, check_ties
+from ttt_batch.base.choices import SEATS, Ties, check_ties
 from ttt_batch.base.printable import Printable
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
-from ttt_batch.game.notation import check_possible, rows_text
+from ttt_batch.game.notation import rows_text
 from ttt_batch.game.solution import Truth
-from ttt_batch.runs.run import SEATS, Run
+from ttt_batch.runs.run import Run
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def show(run: Run, position: str | int | Position, *, symmetric: bool = False, t
     Raises BoardError for a position that no game reaches, and UsageError for other ties.  The run does not change.
     """
     board = run.board
-    marks = check_possible(run.position(position), board)
+    marks = run.position(position)
     ties = check_ties(ties)
     outcome, mover = board.outcome(marks), (board.cells - marks.count(EMPTY)) % 2
     value = run.value(marks) + 0.0  # which is 0 where it was -0

@@ -10,8 +10,10 @@ A number alone that names a cell is the move to it: `5` is X in the centre of 3x
 code.  Every other number is a code; on larger boards, whose cells have no digits, every number is one.
 """
 
+import operator
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from ttt_batch.base.errors import BoardError, quoted
 from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED, Board, Position
@@ -41,12 +43,24 @@ def parse_any(text: str, board: Board) -> Position:
 
 
 def read_position(position: str | int | Position, board: Board) -> Position:
-    """Read a position given as text (see `parse_any`), as a code, or as the marks of all cells.  Raises BoardError."""
+    """Read a position given as text (see `parse_any`), as a code, or as the marks of all cells (0 to 2, row by row).
+
+    This is the one reader, for every command and every function.  Raises BoardError also for a position that no game
+    reaches (`check_possible`).
+    """
     if isinstance(position, str):
         return parse_any(position, board)
-    if isinstance(position, int):
-        return board.decode(position)
-    return position
+    given: Any = position
+    try:
+        several = isinstance(given, Iterable)
+        marks = tuple(map(operator.index, given)) if several else board.decode(operator.index(given))
+        if len(marks) != board.cells or not {EMPTY, FIRST, SECOND}.issuperset(marks):
+            raise BoardError(f"board {board.name} has {board.cells} cells, each {EMPTY}, {FIRST} or {SECOND}")
+        return check_possible(marks, board)
+    except TypeError:
+        raise BoardError(f"position {quoted(given)} is no text, code or marks; {notations(board)}") from None
+    except BoardError as error:
+        raise BoardError(f"position {quoted(given)}: {error}; {notations(board)}") from None
 
 
 def notations(board: Board) -> str:
