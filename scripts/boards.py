@@ -25,11 +25,11 @@ from page_writer import add_page_options, fill, markdown_table, measured_on, wri
 import ttt_batch as ttt
 from ttt_batch.analysis.bench import surroundings
 from ttt_batch.analysis.matches import evaluate_grown
+from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.game.board import parse_board
 from ttt_batch.game.enumeration import GRAPHS, enumerate_graph
 from ttt_batch.game.solution import solve
 from ttt_batch.runs.config import make_config
-from ttt_batch.runs.recorder import exact_judge
 from ttt_batch.training.trainers import Trainer, make_trainer
 
 BOARD, GROWN = "4x4x4", "5x5x5"
@@ -76,7 +76,7 @@ def proving() -> dict[str, float]:
         trainer = make_trainer(config)
         judged = exact_judge(trainer.graph, trainer.learner, trainer.worth)
         seconds = 0.0
-        while not judged(trainer.tables)["unbeatable"].all():
+        while not judged(trainer.tables).unbeatable.all():
             if trainer.games >= 200_000_000:
                 raise SystemExit(f"{name}: not proved after {trainer.games:,} games")
             began = time.perf_counter()

@@ -25,10 +25,11 @@ from page_writer import add_page_options, fill, markdown_table, measured_on, wri
 from ttt_batch.analysis.bench import surroundings
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.processors import available_threads
+from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.batches import recorded_points
 from ttt_batch.runs.config import make_config
-from ttt_batch.runs.recorder import Recorder, exact_judge
+from ttt_batch.runs.recorder import Recorder
 from ttt_batch.training.trainers import make_trainer
 
 WAYS: tuple[tuple[str, int | str], ...] = (

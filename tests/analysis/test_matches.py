@@ -22,6 +22,7 @@ from ttt_batch.__main__ import run as run_here
 from ttt_batch.analysis import matches
 from ttt_batch.analysis.matches import PLAYERS, RESULTS, Tally, evaluate_grown, play, scripted_evaluation, wilson
 from ttt_batch.analysis.opponents import scripted_edges, scripted_policy
+from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.jit import kernel
 from ttt_batch.base.streams import stream_key
@@ -29,7 +30,7 @@ from ttt_batch.game.bitboards import make_places, n_bits, nth_cell
 from ttt_batch.game.board import UNFINISHED, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.notation import parse_any
-from ttt_batch.runs.run import SEATS, Run
+from ttt_batch.runs.run import Run
 
 BOARDS = ["3x3", "3x3-misere", "2x4x3-exact", "2x4x2"]
 

@@ -12,10 +12,11 @@ import ttt_batch as ttt
 from ttt_batch.analysis import search as searching
 from ttt_batch.analysis.agent import Agent, make_agent
 from ttt_batch.analysis.search import Verdict, search
+from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import UsageError
 from ttt_batch.game.board import FIRST_WINS, UNFINISHED, parse_board
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.run import SEATS, Run
+from ttt_batch.runs.run import Run
 
 TINY = ["2x3x2", "3x3-misere", "2x4x3-exact", "2x4x3-misere-exact", "1x6x4"]
 

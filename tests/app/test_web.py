@@ -19,12 +19,12 @@ from support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.app import web
-from ttt_batch.base.choices import Ties
+from ttt_batch.base.choices import SEATS, Ties
 from ttt_batch.base.errors import BoardError, TttBatchError
 from ttt_batch.game.board import DRAW, UNFINISHED, Position
 from ttt_batch.game.history import Game
 from ttt_batch.game.solution import QUICKEST
-from ttt_batch.runs.run import SEATS, Run
+from ttt_batch.runs.run import Run
 
 RUNS: dict[str, dict[str, Any]] = {
     "td": {},

@@ -26,14 +26,14 @@ from ttt_batch.app import terminal
 from ttt_batch.app.reports.evaluation import evaluation_text
 from ttt_batch.app.reports.layout import WIDTH
 from ttt_batch.app.watching import watch
-from ttt_batch.base.choices import TIES
+from ttt_batch.base.choices import SEATS, TIES
 from ttt_batch.base.errors import UsageError
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import EMPTY, FIRST_WINS, UNFINISHED, Board, Position
 from ttt_batch.game.notation import parse_any
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.run import SEATS, Run
+from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.training.lessons import Lessons
 
@@ -292,7 +292,7 @@ def test_the_soonest_leave_a_line_where_plain_minimax_does() -> None:
             assert run.leaves(line, number) == expected
             text = evaluation_text(evaluation, "run.h5")
             assert (f"  play leaves this line before {'XO'[number]}" in text) or expected is None
-            assert ("  to judge that: --ties soonest" in text) or expected is None
+            assert ("  to judge that: ties='soonest'" in text) or expected is None
             left.append(expected)
     assert None in left and len(set(left)) > 1
 
@@ -349,7 +349,7 @@ def test_agents_to_watch_take_the_soonest_where_they_are_told() -> None:
         for seed in range(20):
             out = io.StringIO()
             won[name] += watch(run, run, names=("one", "other"), stdout=out, seed=seed, ties=name) == FIRST_WINS
-            assert ("--ties soonest" in out.getvalue()) == (name == "soonest")
+            assert ("ties='soonest'" in out.getvalue()) == (name == "soonest")
     assert won["soonest"] == 20 > won["any"]
 
 

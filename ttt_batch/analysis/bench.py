@@ -23,10 +23,11 @@ from ttt_batch.base.kernel_cache import JIT_DISABLED, check_cache
 from ttt_batch.base.processors import available_threads, processor_name
 from ttt_batch.base.quantities import Number, real, whole
 from ttt_batch.base.version import VERSION
+from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.game.board import Board
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
-from ttt_batch.runs.recorder import Recorder, exact_judge
+from ttt_batch.runs.recorder import Recorder
 from ttt_batch.simulation.random_games import random_games
 from ttt_batch.training.trainers import Trainer, make_trainer
 

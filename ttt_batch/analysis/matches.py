@@ -17,7 +17,7 @@ import numpy as np
 from ttt_batch.analysis.agent import Agent, agent_cells, make_agent
 from ttt_batch.analysis.opponents import PLAYERS, player_number, scripted_cells, scripted_policy, seat_number
 from ttt_batch.analysis.search import BUDGET, MAX_BUDGET, Verdict, search
-from ttt_batch.base.choices import Ties, choose
+from ttt_batch.base.choices import SEATS, Ties, choose
 from ttt_batch.base.jit import kernel
 from ttt_batch.base.printable import Printable
 from ttt_batch.base.quantities import Number, any_seed, whole
@@ -26,7 +26,7 @@ from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.bitboards import n_bits, nth_cell, outcome_after
 from ttt_batch.game.board import DRAW, FIRST_WINS, UNFINISHED
 from ttt_batch.game.solution import RESULTS
-from ttt_batch.runs.run import SEATS, Evaluation, Run
+from ttt_batch.runs.run import Evaluation, Run
 
 GAMES = 10_000
 """Games of a match, unless told otherwise: shares are known to one percent."""

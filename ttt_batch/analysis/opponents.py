@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.base.choices import choose, choose_seat
+from ttt_batch.base.choices import SEATS, choose, choose_seat
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.game.bitboards import Places, completes, make_places
 from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.game.state_space import Space, check_enumerable
-from ttt_batch.runs.run import SEATS, Run
+from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy, policy_among
 
 PLAYERS = ("random", "one-ply", "two-ply")

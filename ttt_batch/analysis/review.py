@@ -5,21 +5,15 @@ position becomes a draw or a loss, or a draw a loss.  Winning later than possibl
 """
 
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import NamedTuple
 
+from ttt_batch.evaluation.ties import Knowing
 from ttt_batch.game.board import EMPTY, MARKS, Board, Position
 from ttt_batch.game.history import Game
-from ttt_batch.game.solution import WORDS, Prospect, Truth
+from ttt_batch.game.solution import WORDS, Prospect
 
-__all__ = ["Knowing", "Prospect", "Slip", "prospects", "review", "review_text"]
-
-
-class Knowing(Protocol):
-    """What knows the truth behind moves: a run, for one."""
-
-    def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
-        """By free cell the result of best play after the move there; None if unknown."""
+__all__ = ["Prospect", "Slip", "prospects", "review", "review_text"]
 
 
 class Slip(NamedTuple):

@@ -15,6 +15,12 @@ Ties = Literal["soonest", "any"]
 
 TIES: tuple[Ties, ...] = get_args(Ties)
 
+LEARNER_NAMES = ("td", "sutton-barto", "value-feed", "minimax-q", "backward-q", "greedy-td")
+"""The package's learners, for the shell's completion, too, which has no time to load them: each is the file of that
+name in `learners`."""
+
+SEATS = ("first", "second")
+
 SEAT_WORDS = {"x": "first", "1": "first", "1st": "first", "o": "second", "2": "second", "2nd": "second"}
 SWITCH_WORDS = {"yes": "on", "true": "on", "no": "off", "false": "off"}
 """Other words for a name, folded."""
@@ -97,7 +103,7 @@ def unknown_name(
 
 def choose_seat(given: object, *others: str, what: str = "seat") -> str:
     """A player by the order of moving, `first` or `second`, also as X and O; or one of the `others`."""
-    return choose(what, given, ("first", "second", *others), words=SEAT_WORDS)
+    return choose(what, given, (*SEATS, *others), words=SEAT_WORDS)
 
 
 def choose_person(given: object) -> int | None:

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import TttBatchError
 
-SEATS, RESULTS = ("first", "second"), ("win", "draw", "loss")
+RESULTS = ("win", "draw", "loss")
 SELF_PLAY = ("first_wins", "draws", "second_wins")
 
 

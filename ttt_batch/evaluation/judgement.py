@@ -3,6 +3,7 @@
 Each is one sweep up the rows, from final positions to the empty board; nothing is sampled.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +14,9 @@ from ttt_batch.evaluation.best_response import best_response_values, worst_resul
 from ttt_batch.evaluation.exact_results import expected_results
 from ttt_batch.game.board import DRAW, FIRST_WINS
 from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
-from ttt_batch.learners.base import state_value
-from ttt_batch.simulation.policy import Choice, Policy, order_rows
+from ttt_batch.game.solution import solve
+from ttt_batch.learners.base import Learner, state_value
+from ttt_batch.simulation.policy import Choice, Policy, empty_policy, order_rows, random_policy
 
 FIRST_SEAT = 0
 
@@ -120,6 +122,24 @@ def judge(tables: Any, graph: Graph, choice: Choice, bench: Bench, verdict: Judg
         verdict.best_response[seat] = bench.values[0]
         verdict.optimal_share[seat] = optimal_share(graph, policy, seat, bench.solution, bench.reached)
         verdict.value_error[seat] = value_error(tables, graph, seat, bench.solution, bench.worth)
+
+
+def exact_judge(
+    graph: Graph, learner: Learner, worth: NDArray[np.float64], solution: NDArray[np.int8] | None = None
+) -> Callable[[Any], Judgement]:
+    """Return what judges tables of a learner over an enumerated board.
+
+    worth: float64[P, 4].  solution: int8[S], see `solution.solve`; solved here if not given.
+    """
+    known = solve(graph) if solution is None else solution
+    bench = make_bench(graph, empty_policy(graph), random_policy(graph), known, worth)
+
+    def judged(tables: Any) -> Judgement:
+        verdict = make_judgement()
+        judge(tables, graph, learner.choice, bench, verdict)
+        return verdict
+
+    return judged
 
 
 def make_judgement() -> Judgement:

@@ -1,38 +1,29 @@
-"""Recorded points: the tables judged during training, and the columns that come of it."""
+"""Recorded points: the tables judged during training, as columns of the run file."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.evaluation.judgement import judge, make_bench, make_judgement
-from ttt_batch.game.graph import Graph
-from ttt_batch.game.solution import solve
-from ttt_batch.learners.base import Learner
+from ttt_batch.evaluation.judgement import Judgement, exact_judge
 from ttt_batch.runs.growing_table import Grown
 from ttt_batch.runs.run import Run
-from ttt_batch.simulation.policy import empty_policy, random_policy
-
-Verdict = Mapping[str, NDArray[Any]]
-"""What is recorded of the tables at one point, by the names of the run file's columns."""
 
 
-def exact_judge(graph: Graph, learner: Learner, worth: NDArray[np.float64]) -> Callable[[Any], Verdict]:
-    """Judges tables over an enumerated board: a `Judgement`, as a mapping."""
-    bench = make_bench(graph, empty_policy(graph), random_policy(graph), solve(graph), worth)
+class Size(NamedTuple):
+    """What is recorded of a growing board, about whose tables nothing is known for certain: its positions so far."""
 
-    def judged(tables: Any) -> Verdict:
-        verdict = make_judgement()
-        judge(tables, graph, learner.choice, bench, verdict)
-        return verdict._asdict()
-
-    return judged
+    positions: Any
 
 
-def counting_judge(grown: Grown) -> Callable[[Any], Verdict]:
-    """Counts the positions of a growing board, about whose tables nothing is known for certain."""
-    return lambda _: {"positions": np.array(grown.positions, np.int64)}
+Judge = Callable[[Any], Judgement | Size]
+"""Given the tables, what is recorded of them; its fields are columns of the run file."""
+
+
+def counting_judge(grown: Grown) -> Judge:
+    """Return what counts the positions of a growing board."""
+    return lambda _: Size(np.array(grown.positions, np.int64))
 
 
 def unbeatable_since(games: NDArray[np.int64], unbeatable: NDArray[np.bool_]) -> int | None:
@@ -43,14 +34,11 @@ def unbeatable_since(games: NDArray[np.int64], unbeatable: NDArray[np.bool_]) ->
 
 
 class Recorder:
-    """The recorded points of a run, judged as they come.
+    """The recorded points of a run, judged as they come."""
 
-    judged: given the tables, what is recorded of them; `exact_judge` where positions are enumerated.
-    """
-
-    def __init__(self, judged: Callable[[Any], Verdict]) -> None:
-        self._judged = judged
-        self._points: list[tuple[int, float, NDArray[np.int64], Verdict]] = []
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._points: list[tuple[int, float, NDArray[np.int64], dict[str, Any]]] = []
         self._since: int | None = None
 
     def restore(self, statistics: Mapping[str, NDArray[Any]]) -> None:
@@ -65,7 +53,7 @@ class Recorder:
 
     def record(self, tables: Any, games: int, seconds: float, outcomes: NDArray[np.int64]) -> None:
         """Judge `tables` after `games` games."""
-        verdict = self._judged(tables)
+        verdict = self._judge(tables)._asdict()
         self._points.append((games, seconds, outcomes, verdict))
         if "unbeatable" not in verdict or not verdict["unbeatable"].all():
             self._since = None
@@ -75,10 +63,10 @@ class Recorder:
     def statistics_now(
         self, tables: Any, games: int, seconds: float, outcomes: NDArray[np.int64]
     ) -> dict[str, NDArray[Any]]:
-        """The points so far and behind them, unless it is one, the one at hand, which is not kept."""
+        """The recorded points, plus the current state as a provisional last point unless it is recorded already."""
         if games == self.last:
             return self.statistics()
-        self._points.append((games, seconds, outcomes, self._judged(tables)))
+        self._points.append((games, seconds, outcomes, self._judge(tables)._asdict()))
         try:
             return self.statistics()
         finally:
@@ -114,8 +102,8 @@ def record_once(run: Run, seconds: float = 0.0, outcomes: NDArray[np.int64] | No
     return recorder.statistics()
 
 
-def judge_of(run: Run) -> Callable[[Any], Verdict]:
-    """Judges tables of the board and learner of `run`."""
+def judge_of(run: Run) -> Judge:
+    """Return what judges tables of the board and learner of `run`."""
     if run.grown is not None:
         return counting_judge(run.grown)
-    return exact_judge(run.graph, run.learner, run.worth)
+    return exact_judge(run.graph, run.learner, run.worth, run.solution)

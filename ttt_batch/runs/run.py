@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base import hooks
-from ttt_batch.base.choices import OPPONENT_HINTS, Ties, check_ties, choose
+from ttt_batch.base.choices import OPPONENT_HINTS, SEATS, Ties, check_ties, choose
 from ttt_batch.base.errors import BoardError, RunFileError, UsageError
 from ttt_batch.base.files import shown
 from ttt_batch.base.frames import make_frame, point_records
@@ -18,7 +18,7 @@ from ttt_batch.base.printable import Printable
 from ttt_batch.base.wording import counted
 from ttt_batch.evaluation.best_response import losing_line
 from ttt_batch.evaluation.exact_results import match
-from ttt_batch.evaluation.judgement import Judgement, judge, make_bench, make_judgement
+from ttt_batch.evaluation.judgement import Judgement, exact_judge
 from ttt_batch.evaluation.ties import soonest_cells, soonest_policy
 from ttt_batch.game.board import EMPTY, MAX_CELLS, UNFINISHED, Board, Position
 from ttt_batch.game.enumeration import enumerate_graph
@@ -46,8 +46,6 @@ from ttt_batch.simulation.policy import (
     row_choices,
     row_scores,
 )
-
-SEATS = ("first", "second")
 
 MOST_TEXT = 10_000
 """Characters that are kept of a command and the like: a training of hours must not end at how it was called."""
@@ -418,16 +416,7 @@ class Run:
         Raises BoardError on a growing board.
         """
         self._needs_all("an exact judgement")
-        bench = make_bench(
-            self.graph,
-            empty_policy(self.graph),
-            random_policy(self.graph),
-            self.solution,
-            self.worth,
-        )
-        verdict = make_judgement()
-        judge(self.tables, self.graph, self.learner.choice, bench, verdict)
-        return verdict
+        return exact_judge(self.graph, self.learner, self.worth, self.solution)(self.tables)
 
     def evaluation(self, against: "str | Run" = "random", ties: Ties = "any") -> Evaluation:
         """Exact results against `random` moves, `optimal` ones (uniform among the best), `self`, or another run.

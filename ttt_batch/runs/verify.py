@@ -45,7 +45,7 @@ def _verdict_findings(run: Run) -> list[str]:
     games = run.statistics["games"]
     if not games.size or games[-1] != run.games:
         return []
-    verdict = judge_of(run)(run.tables)
+    verdict = judge_of(run)(run.tables)._asdict()
     return [
         f"the last row of statistics/{name} is not what the tables give"
         for name, found in run.statistics.items()

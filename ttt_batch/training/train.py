@@ -20,6 +20,7 @@ from ttt_batch.base.memory import parse_memory
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.processors import available_threads
 from ttt_batch.base.quantities import Number, whole
+from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.game.board import Board
 from ttt_batch.game.transcript_writer import GamesWriter
 from ttt_batch.game.transcripts import GamesError
@@ -28,7 +29,7 @@ from ttt_batch.runs.config import OPPONENTS
 from ttt_batch.runs.lookup import find_run, name_or_run
 from ttt_batch.runs.memory_needs import check_space, rows_within
 from ttt_batch.runs.provenance import Clock
-from ttt_batch.runs.recorder import Recorder, counting_judge, exact_judge
+from ttt_batch.runs.recorder import Recorder, counting_judge
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import State
 from ttt_batch.simulation.walk import BLOCK

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.app.plots.series import Line, Panel
-from ttt_batch.runs.run import SEATS
+from ttt_batch.base.choices import SEATS
 
 BEATEN = "#E2E2E2"
 """Fills what can be beaten: pale, whatever the colour of what cannot."""

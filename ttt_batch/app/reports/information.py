@@ -4,11 +4,12 @@ from typing import Any
 
 from ttt_batch.app.reports.layout import hanging
 from ttt_batch.app.reports.training import verdict_text
+from ttt_batch.base.choices import SEATS
 from ttt_batch.base.escapes import one_line
 from ttt_batch.base.wording import counted
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.runs.recorder import unbeatable_since
-from ttt_batch.runs.run import SEATS, Run
+from ttt_batch.runs.run import Run
 
 
 def run_information(run: Run, path: str) -> dict[str, Any]:

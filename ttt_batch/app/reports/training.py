@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Any
 
 from ttt_batch.app.reports.layout import hanging, row
+from ttt_batch.base.choices import SEATS
 from ttt_batch.base.escapes import one_line
 from ttt_batch.base.files import command_text
 from ttt_batch.base.wording import counted
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.solution import RESULTS
 from ttt_batch.runs.recorder import unbeatable_since
-from ttt_batch.runs.run import SEATS, Run
+from ttt_batch.runs.run import Run
 
 
 def verdict_text(run: Run) -> str:

@@ -8,11 +8,11 @@ from typing import Any
 
 from ttt_batch.app.reports.learners import choice_text
 from ttt_batch.app.reports.training import proof_text
-from ttt_batch.base.choices import Ties
+from ttt_batch.base.choices import SEATS, Ties
 from ttt_batch.base.escapes import one_line
 from ttt_batch.base.wording import counted
 from ttt_batch.game.board import Board
-from ttt_batch.runs.run import SEATS, Run
+from ttt_batch.runs.run import Run
 
 AGAINST = {"": "itself", "random": "random moves", "optimal": "best play"}
 """What an agent learnt against, by the configuration's opponent; others are digests of a run's table."""
