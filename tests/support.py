@@ -16,7 +16,7 @@ from ttt_batch.game.transcript_reader import GameReader
 from ttt_batch.game.transcript_source import GameLines
 from ttt_batch.game.transcripts import CellGames, Games, on_graph
 from ttt_batch.learners import LEARNERS
-from ttt_batch.learners.base import Learner, Settings, fold, make_game
+from ttt_batch.learners.base import Learner, Settings, fold, make_trajectory
 from ttt_batch.learners.steps import make_step
 from ttt_batch.runs.provenance import Clock
 from ttt_batch.runs.run import Run
@@ -87,7 +87,7 @@ class Subject:
         return games_of(lines, self.graph, self.board)
 
     def learn(self, lines: list[str]) -> None:
-        game = make_game(int(self.graph.ply.max()))
+        game = make_trajectory(int(self.graph.ply.max()))
         learn_games(self.tables, self.graph, self.step, self.parse(lines), game, self.ended)
 
     def counts(self, lines: list[str]) -> Counts:

@@ -19,12 +19,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ttt_batch as ttt
-from ttt_batch.game.graph import Graph, edges_of
-from ttt_batch.learners import register
-from ttt_batch.learners.base import Game, Learner, Settings, fold, learn, mark_parents, state_value
-from ttt_batch.learners.steps import Step, share_of, step_size
-from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.simulation.policy import UNIFORM, Choice, score
+from ttt_batch.learners import (
+    EXPLORING,
+    GREEDY,
+    UNIFORM,
+    Choice,
+    Counts,
+    Graph,
+    Learner,
+    Settings,
+    Step,
+    Trajectory,
+    edges_of,
+    fold,
+    learn,
+    mark_parents,
+    register,
+    score,
+    share_of,
+    state_value,
+    step_size,
+)
 
 
 class MonteCarloTables(NamedTuple):
@@ -45,7 +60,7 @@ def _state_value(tables: MonteCarloTables, graph: Graph, row: int, player: int) 
 
 
 @learn.register(MonteCarloTables)
-def _learn(tables: MonteCarloTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
+def _learn(tables: MonteCarloTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
     result = step.worth[0, graph.outcome[game.row[plies]]]
     for ply in range(plies):
         row = game.row[ply]

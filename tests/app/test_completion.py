@@ -11,20 +11,17 @@ from ttt_batch.analysis.boards import known_boards
 from ttt_batch.analysis.opponents import PLAYERS
 from ttt_batch.app.commands import completion
 from ttt_batch.app.plots import KINDS
-from ttt_batch.base.choices import TIES
+from ttt_batch.base.choices import LEARNER_NAMES
 from ttt_batch.game.board import parse_board
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import ENGINES
 from ttt_batch.runs.formats import FORMATS
-from ttt_batch.runs.run import SEATS
 
 
 def test_what_is_offered_is_what_there_is():
-    assert sorted(completion.LEARNERS) == sorted(LEARNERS)
+    assert LEARNER_NAMES == tuple(LEARNERS) == tuple(learner.name for learner in LEARNERS.values())
     assert set(completion.FORMATS) >= set(FORMATS)
     assert set(completion.ENGINES) == set(ENGINES) - {"given"}
-    assert completion.SEATS == SEATS
-    assert completion.TIES == TIES
     assert tuple(KINDS) == completion.PLOTS
     assert set(completion.OPPONENTS) == {*PLAYERS, "optimal", "self"}
     assert list(completion.BOARDS) == [entry.board.name for entry in known_boards()]

@@ -1,5 +1,6 @@
 """A learner from outside the package: what is refused, what it learns, and that an edit of its kernels is seen."""
 
+import ast
 import json
 import os
 import re
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from ttt_batch import learners
 from ttt_batch.base.errors import UsageError
 from ttt_batch.learners import LEARNERS, learner_named, register
 from ttt_batch.learners.base import Learner, fold, learn, state_value
@@ -17,7 +19,17 @@ from ttt_batch.learners.td import TdTables
 from ttt_batch.runs.config import Config
 from ttt_batch.simulation.policy import score
 
+REGISTRY = {"LEARNERS", "learner_named"}
 EXAMPLE = Path(__file__).parents[2] / "scripts" / "examples" / "own_learner.py"
+
+
+def test_an_author_needs_no_other_module():
+    tree = ast.parse(EXAMPLE.read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    modules = {node.module if isinstance(node, ast.ImportFrom) else node.names[0].name for node in imports}
+    assert {name for name in modules if str(name).startswith("ttt_batch")} == {"ttt_batch", "ttt_batch.learners"}
+    assert set(learners.__all__) <= vars(learners).keys()
+    assert not [name for name in learners.__all__ if name not in str(learners.__doc__) and name not in REGISTRY]
 
 
 class NoTables(NamedTuple):

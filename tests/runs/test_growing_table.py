@@ -17,7 +17,7 @@ from ttt_batch.base.errors import RunFileError
 from ttt_batch.game import growing_graph, state_space, transcript_source
 from ttt_batch.game.board import EMPTY, Position, parse_board
 from ttt_batch.learners import LEARNERS
-from ttt_batch.learners.base import make_game
+from ttt_batch.learners.base import make_trajectory
 from ttt_batch.learners.steps import make_step
 from ttt_batch.runs import config, growing_table
 from ttt_batch.runs.config import make_config
@@ -451,7 +451,7 @@ def taught_within(max_rows: int, lines: list[str], **options: Any) -> ttt.Run:
     board = growing_table.grow(settings)
     board.max_rows = max_rows
     games = cells_of(lines, settings.shape, occupied=board.learner.occupied)
-    learnt, game, outcomes = 0, make_game(settings.shape.cells), np.zeros(4, np.int64)
+    learnt, game, outcomes = 0, make_trajectory(settings.shape.cells), np.zeros(4, np.int64)
     while True:
         step = make_step(settings.alpha_schedule.start, settings.gamma, board.worth)
         at = board.tables, board.graph, step, board.growth

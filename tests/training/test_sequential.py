@@ -14,7 +14,7 @@ from ttt_batch.base.simd import _exceeding, _highest, exceeding, highest
 from ttt_batch.base.streams import stream_key
 from ttt_batch.game.transcripts import Games
 from ttt_batch.learners import LEARNERS
-from ttt_batch.learners.base import make_game
+from ttt_batch.learners.base import make_trajectory
 from ttt_batch.learners.steps import make_step
 from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.exploration import SET_DRAW, make_explorations
@@ -73,7 +73,7 @@ class Plain:
         self.step = make_step(alpha.start, self.config.gamma, worth, alpha.power, visits)
         self.columns = make_explorations(self.config.epsilon_schedule.start).column.tolist()
         self.key = int(stream_key(self.config.seed))
-        self.game = make_game(int(self.graph.ply.max()))
+        self.game = make_trajectory(int(self.graph.ply.max()))
         self.ended = np.zeros(self.graph.code.size - self.graph.first_edge.size + 1, np.int64)
 
     def candidates(self, row: int) -> list[int]:

@@ -1,17 +1,83 @@
-"""The registry: every learner by name.  A new one is a file beside this one and a line here, or `register`ed from
-outside."""
+"""Every learner by name, and all that the author of another one needs.
 
+A learner of your own is a NamedTuple of arrays (its tables), a body for each of four kernels, and a `Learner`, which
+`register` adds; `scripts/examples/own_learner.py` is a whole one.  A new learner of the package is a file in this
+folder and its name in `base.choices.LEARNER_NAMES`.
+
+What it is:     Learner, Settings (its numbers), Choice (UNIFORM, FIRST_BEST or LAST_BEST among its best moves)
+Its kernels:    score, fold, learn, state_value; and begin, if it is to play on boards too large to enumerate
+The board:      Graph, edges_of, mover_of, n_unfinished; UNFINISHED, FIRST_WINS, SECOND_WINS, DRAW in `Graph.outcome`
+What is learnt: Trajectory and explored (of one game, for `learn`); Counts, GREEDY, EXPLORING (of a batch, for `fold`)
+Step sizes:     Step, step_size (one visit), share_of (a batch of visits), visit_weight
+Helpers:        mark_parents, start_row, is_settled; inlined compiles a function of yours into the kernels that call it
+"""
+
+import importlib
 import re
 
-from ttt_batch.base.choices import choose
+from ttt_batch.base.choices import LEARNER_NAMES, choose
 from ttt_batch.base.errors import UsageError
-from ttt_batch.learners import backward_q, greedy_td, minimax_q, sutton_barto, td, value_feed
-from ttt_batch.learners.base import Learner, fold, learn, state_value
-from ttt_batch.simulation.policy import score
+from ttt_batch.base.jit import inlined
+from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
+from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
+from ttt_batch.learners.base import (
+    Learner,
+    Settings,
+    Trajectory,
+    begin,
+    explored,
+    fold,
+    is_settled,
+    learn,
+    mark_parents,
+    start_row,
+    state_value,
+)
+from ttt_batch.learners.steps import Step, share_of, step_size, visit_weight
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
+from ttt_batch.simulation.policy import FIRST_BEST, LAST_BEST, UNIFORM, Choice, score
 
-_FILES = (td, sutton_barto, value_feed, minimax_q, backward_q, greedy_td)
+__all__ = [
+    "DRAW",
+    "EXPLORING",
+    "FIRST_BEST",
+    "FIRST_WINS",
+    "GREEDY",
+    "LAST_BEST",
+    "LEARNERS",
+    "SECOND_WINS",
+    "UNFINISHED",
+    "UNIFORM",
+    "Choice",
+    "Counts",
+    "Graph",
+    "Learner",
+    "Settings",
+    "Step",
+    "Trajectory",
+    "begin",
+    "edges_of",
+    "explored",
+    "fold",
+    "inlined",
+    "is_settled",
+    "learn",
+    "learner_named",
+    "mark_parents",
+    "mover_of",
+    "n_unfinished",
+    "register",
+    "score",
+    "share_of",
+    "start_row",
+    "state_value",
+    "step_size",
+    "visit_weight",
+]
 
-LEARNERS: dict[str, Learner] = {file.LEARNER.name: file.LEARNER for file in _FILES}
+LEARNERS: dict[str, Learner] = {
+    name: importlib.import_module(f"{__name__}.{name.replace('-', '_')}").LEARNER for name in LEARNER_NAMES
+}
 
 
 def register(learner: Learner) -> Learner:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, state_value
+from ttt_batch.learners.base import Learner, Settings, Trajectory, begin, fold, learn, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size, visit_weight
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.simulation.policy import UNIFORM, Choice, score
@@ -103,7 +103,7 @@ def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, sta
 
 
 @learn.register(BackwardQTables)
-def _learn(tables: BackwardQTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
+def _learn(tables: BackwardQTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
     q = tables.q
     # What the moves ahead are worth, those of the same player and of the other by turns.
     ahead = q[game.edge[plies - 1]]

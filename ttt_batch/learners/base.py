@@ -20,7 +20,7 @@ from ttt_batch.simulation.exploration import explores_at
 from ttt_batch.simulation.policy import Choice
 
 
-class Game(NamedTuple):
+class Trajectory(NamedTuple):
     """One played game.
 
     row: uint32[plies + 1], the positions from the empty board to the final one.
@@ -38,9 +38,9 @@ class Game(NamedTuple):
     settled: Any
 
 
-def make_game(plies: int, settling: int = 0) -> Game:
+def make_trajectory(plies: int, settling: int = 0) -> Trajectory:
     """Space for a game of up to so many `plies`, and to keep in mind which of `settling` rows are settled, if any."""
-    return Game(
+    return Trajectory(
         np.zeros(plies + 1, np.uint32),
         np.zeros(plies, np.uint32),
         np.uint64(0),
@@ -49,20 +49,20 @@ def make_game(plies: int, settling: int = 0) -> Game:
 
 
 @inlined
-def with_exploring(game: Game, exploring: Any) -> Any:
+def with_exploring(game: Trajectory, exploring: Any) -> Any:
     """The same game with another set of exploratory moves."""
-    return Game(game.row, game.edge, exploring, game.settled)
+    return Trajectory(game.row, game.edge, exploring, game.settled)
 
 
 @inlined
-def explored(game: Game, ply: Any) -> Any:
+def explored(game: Trajectory, ply: Any) -> Any:
     """Whether the move of `ply` was exploratory."""
     return explores_at(game.exploring, ply)
 
 
 @inlined
 def is_settled(settled: Any, row: Any) -> Any:
-    """Whether neither the lesson of `row` nor its best moves need to be looked at; settled: see `Game`."""
+    """Whether neither the lesson of `row` nor its best moves need to be looked at; settled: see `Trajectory`."""
     if settled is None:
         return False
     return settled[row]
@@ -138,7 +138,7 @@ class Learner:
     prefers_symmetry: on boards too large to enumerate it does better with a row for all images of a position.
     tables: the NamedTuple of its arrays; fields: for each, its axes and meaning.
     start: makes the start tables for a graph, the worths and a seeded generator.
-    settles: its `learn` keeps `Game.settled`.
+    settles: its `learn` keeps `Trajectory.settled`.
     edge_scores: the table (float64[E]) whose entry for an edge is what `score` makes of it, if there is one, and whose
     entries no lesson makes NaN or larger than the largest of them and the worths.
     repeats: at its defaults it explores so seldom, and in steps so small, that most of its games are the one before.

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import (
-    Game,
     Learner,
     Settings,
+    Trajectory,
     begin,
     explored,
     fold,
@@ -114,7 +114,7 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stal
 
 
 @learn.register(GreedyTdTables)
-def _learn(tables: GreedyTdTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
+def _learn(tables: GreedyTdTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
     value = tables.value
     for ply in range(1, plies):
         row, player = game.row[ply], (ply - 1) & 1

@@ -20,7 +20,7 @@ from ttt_batch.base.jit import inlined
 from ttt_batch.base.streams import GOLDEN, draw, mix, unit
 from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
-from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, state_value
+from ttt_batch.learners.base import Learner, Settings, Trajectory, begin, fold, learn, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.simulation.policy import FIRST_BEST, Choice, score
@@ -91,7 +91,7 @@ def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, stal
 
 
 @learn.register(MinimaxQTables)
-def _learn(tables: MinimaxQTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
+def _learn(tables: MinimaxQTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
     for ply in range(plies):
         edge, after = game.edge[ply], game.row[ply + 1]
         outcome = graph.outcome[after]

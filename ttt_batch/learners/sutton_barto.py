@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import (
-    Game,
     Learner,
     Settings,
+    Trajectory,
     begin,
     explored,
     fold,
@@ -87,7 +87,7 @@ def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, s
 
 
 @learn.register(SuttonBartoTables)
-def _learn(tables: SuttonBartoTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
+def _learn(tables: SuttonBartoTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
     value, n_rows = tables.value, graph.code.shape[0]
     end = game.row[plies]
     first, second = value[0, end], value[1, end]  # of the position ahead; read anew each time, 0.87 times as fast

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ttt_batch.base.jit import inlined
 from ttt_batch.game.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import (
-    Game,
     Learner,
     Settings,
+    Trajectory,
     begin,
     explored,
     fold,
@@ -94,7 +94,7 @@ def _fold(tables: TdTables, graph: Graph, counts: Counts, step: Step, stale: Any
 
 @inlined
 def _note(graph: Graph, settled: Any, row: Any, steady: bool, changed: bool, doubtful: bool) -> None:
-    """Keep `settled` (see `Game`) after a lesson that `changed` the row or not; steady: its step size is constant."""
+    """Keep `settled` (see `Trajectory`) after an update that `changed` the row or not.  steady: constant step size."""
     if settled is None:
         return
     if steady:  # where visits count, every lesson does
@@ -104,9 +104,9 @@ def _note(graph: Graph, settled: Any, row: Any, steady: bool, changed: bool, dou
 
 
 @learn.register(TdTables)
-def _learn(tables: TdTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
+def _learn(tables: TdTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
     # With a constant step size a row whose lesson changed nothing needs none until a child changes; in the end nearly
-    # all rows are so (1.4 times).  `settled` asks a little more, see `Game`.
+    # all rows are so (1.4 times).  `settled` asks a little more, see `Trajectory`.
     value = tables.value
     moved = False  # the child, just now
     for ply in range(plies - 1, -1, -1):

@@ -19,7 +19,17 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.jit import inlined
 from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
-from ttt_batch.learners.base import Game, Learner, Settings, begin, fold, learn, mark_parents, start_row, state_value
+from ttt_batch.learners.base import (
+    Learner,
+    Settings,
+    Trajectory,
+    begin,
+    fold,
+    learn,
+    mark_parents,
+    start_row,
+    state_value,
+)
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.simulation.policy import LAST_BEST, Choice, score
@@ -96,7 +106,7 @@ def _fold(tables: ValueFeedTables, graph: Graph, counts: Counts, step: Step, sta
 
 
 @learn.register(ValueFeedTables)
-def _learn(tables: ValueFeedTables, graph: Graph, game: Game, plies: int, step: Step) -> None:
+def _learn(tables: ValueFeedTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
     value, outcome = tables.value, graph.outcome[game.row[plies]]
     reward, other = step.worth[(plies - 1) & 1, outcome], step.worth[plies & 1, outcome]
     for ply in range(plies, 0, -1):  # the two players by turns, each with a reward of its own

@@ -17,7 +17,7 @@ from ttt_batch.game.transcript_reader import GameReader, Skipped
 from ttt_batch.game.transcript_source import GameFile, GameLines
 from ttt_batch.game.transcripts import CellGames, GamesError, on_graph
 from ttt_batch.learners import learner_named
-from ttt_batch.learners.base import make_game
+from ttt_batch.learners.base import make_trajectory
 from ttt_batch.learners.steps import make_step
 from ttt_batch.runs.config import Config, make_config
 from ttt_batch.runs.growing_table import grow
@@ -176,7 +176,7 @@ class EnumeratedPupil:
             self._visits = origin.visits_or_zeros().copy()
         self._ended = np.zeros(self._graph.code.size - self._graph.first_edge.size + 1, np.int64)
         self._step = make_step(alpha.start, config.gamma, worth, alpha.power, self._visits)
-        self._game = make_game(int(self._graph.ply.max()))
+        self._game = make_trajectory(int(self._graph.ply.max()))
 
     def learn(self, games: CellGames) -> None:
         """Learn from games one after the other."""
@@ -201,7 +201,7 @@ class GrowingPupil:
             visits = origin.visits_or_zeros() if self._alpha.power else np.zeros(0)
             self._grown.restore(*origin.positions, origin.tables, visits)
         self._grown.limit(rows_within(config, parse_memory(None)))
-        self._game, self._outcomes = make_game(config.shape.cells), np.zeros(4, np.int64)
+        self._game, self._outcomes = make_trajectory(config.shape.cells), np.zeros(4, np.int64)
 
     def learn(self, games: CellGames) -> None:
         """Learn from games one after the other."""

@@ -5,13 +5,15 @@ from typing import Annotated
 
 import typer
 
-from ttt_batch.app.commands.completion import BOARDS, LEARNERS, SWITCH, offering
+from ttt_batch.app.commands.completion import BOARDS, SWITCH, offering
 from ttt_batch.app.commands.shared import Json, Overwrite, Quiet, answer, working
+from ttt_batch.base.choices import LEARNER_NAMES
 
 
 def learners(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One learner, in full.", autocompletion=offering(*LEARNERS))
+        str | None,
+        typer.Argument(metavar="[NAME]", help="One learner, in full.", autocompletion=offering(*LEARNER_NAMES)),
     ] = None,
     json: Json = False,
 ) -> None:

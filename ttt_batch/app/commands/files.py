@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ttt_batch.app.commands import completion
-from ttt_batch.app.commands.completion import BOARDS, LEARNERS, SEATS, offering
+from ttt_batch.app.commands.completion import BOARDS, offering
 from ttt_batch.app.commands.shared import (
     DrawWorth,
     Json,
@@ -24,6 +24,7 @@ from ttt_batch.app.commands.shared import (
     say,
     working,
 )
+from ttt_batch.base.choices import LEARNER_NAMES, SEATS, TIES
 
 
 def info(
@@ -96,7 +97,7 @@ def export_(
         typer.Option(
             metavar="soonest|any",
             help="How the agent plays on a page, as for play.  [default: soonest]",
-            autocompletion=offering(*completion.TIES),
+            autocompletion=offering(*TIES),
         ),
     ] = None,
     overwrite: Overwrite = False,
@@ -136,7 +137,7 @@ def import_(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The table; one or two files, a player each.")],
     learner: Annotated[
         str,
-        typer.Option(metavar="NAME", help="The learner whose table it is.", autocompletion=offering(*LEARNERS)),
+        typer.Option(metavar="NAME", help="The learner whose table it is.", autocompletion=offering(*LEARNER_NAMES)),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Run file to write.")],
     form: Annotated[

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ttt_batch.app.commands.completion import SEATS, offering
+from ttt_batch.app.commands.completion import offering
 from ttt_batch.app.commands.shared import (
     Json,
     Quiet,
@@ -23,6 +23,7 @@ from ttt_batch.app.commands.shared import (
     said_later,
     working,
 )
+from ttt_batch.base.choices import SEATS
 
 if TYPE_CHECKING:
     from ttt_batch.app.progress import Reporter

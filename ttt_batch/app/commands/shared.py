@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from ttt_batch.app.commands.completion import TIES, offering
+from ttt_batch.app.commands.completion import offering
+from ttt_batch.base.choices import TIES
 
 if TYPE_CHECKING:
     from ttt_batch.app.progress import Reporter

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ttt_batch.app.commands.completion import BOARDS, ENGINES, LEARNERS, SEATS, SWITCH, offering
+from ttt_batch.app.commands.completion import BOARDS, ENGINES, SWITCH, offering
 from ttt_batch.app.commands.shared import (
     DrawWorth,
     Json,
@@ -22,6 +22,7 @@ from ttt_batch.app.commands.shared import (
     run_name,
     working,
 )
+from ttt_batch.base.choices import LEARNER_NAMES, SEATS
 from ttt_batch.base.wording import counted
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def train(
         typer.Option(
             metavar="NAME",
             help="Which learner; see ttt-batch learners.  [default: td]",
-            autocompletion=offering(*LEARNERS),
+            autocompletion=offering(*LEARNER_NAMES),
         ),
     ] = None,
     board: Annotated[
@@ -242,7 +243,9 @@ def learn_from(
     games: Annotated[Path, typer.Argument(metavar="GAMES", help="A text file, a game a line; - for standard input.")],
     learner: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Which learner, unless --run is given.", autocompletion=offering(*LEARNERS)),
+        typer.Option(
+            metavar="NAME", help="Which learner, unless --run is given.", autocompletion=offering(*LEARNER_NAMES)
+        ),
     ] = None,
     run: Annotated[
         Path | None, typer.Option(metavar="RUN", help="A run to go on from, with its options.", callback=found)

@@ -17,7 +17,7 @@ from ttt_batch.base.jit import inlined
 from ttt_batch.base.simd import LANES, exceeding, highest
 from ttt_batch.base.streams import below
 from ttt_batch.game.graph import Graph
-from ttt_batch.learners.base import Game, is_settled
+from ttt_batch.learners.base import Trajectory, is_settled
 from ttt_batch.simulation.policy import UNIFORM, Choice, best_set, leads
 
 CELLS = 9
@@ -150,7 +150,7 @@ def move(
     choice: Choice,
     scores: Any,
     favourites: Favourites,
-    game: Game,
+    game: Trajectory,
     row: Any,
     ply: int,
     explores: Any,

@@ -25,7 +25,7 @@ from ttt_batch.game.growing_graph import (
     mark,
 )
 from ttt_batch.game.transcripts import Games
-from ttt_batch.learners.base import Game, explored, fold, learn, with_exploring
+from ttt_batch.learners.base import Trajectory, explored, fold, learn, with_exploring
 from ttt_batch.learners.growing_rows import add_final, add_row, forget_borrowed
 from ttt_batch.learners.steps import Step
 from ttt_batch.runs.schedules import value_at
@@ -81,7 +81,7 @@ def follow(tables: Any, graph: Graph, growth: Growth, image: Any, edge: Any, chi
 
 
 @inlined
-def count_game(graph: Graph, game: Game, plies: int, counts: Counts) -> None:
+def count_game(graph: Graph, game: Trajectory, plies: int, counts: Counts) -> None:
     """Add a played game to the counts of a batch, in place; `counts.visited` is in no order."""
     for ply in range(plies):
         row, edge = game.row[ply], game.edge[ply]
@@ -106,7 +106,7 @@ def play_wide(
     pace: Pace,
     seats: Seats,
     growth: Any,
-    game: Game,
+    game: Trajectory,
     counts: Any,
     outcomes: Any,
     may_grow: bool,
@@ -221,7 +221,7 @@ def learn_wide(
     start: Any,
     cells: Any,
     exploring: Any,
-    game: Game,
+    game: Trajectory,
     outcomes: Any,
     first_game: int,
     may_grow: bool,

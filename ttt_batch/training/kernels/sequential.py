@@ -35,7 +35,7 @@ from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.streams import GOLDEN, below, draw, game_base, mix
 from ttt_batch.game.graph import Graph, edges_of, n_unfinished
 from ttt_batch.game.transcripts import Games
-from ttt_batch.learners.base import Game, learn, with_exploring
+from ttt_batch.learners.base import Trajectory, learn, with_exploring
 from ttt_batch.learners.steps import Step
 from ttt_batch.simulation.exploration import SET_DRAW, Explorations, explores_at, exploring_set
 from ttt_batch.simulation.policy import Choice, Policy, best_but, score
@@ -90,7 +90,7 @@ def exploring_in(explorations: Explorations, key: Any, game: int, first_game: in
 
 
 @inlined
-def find_runners_up(tables: Any, graph: Graph, game: Game, plies: int, runner_up: Any) -> None:
+def find_runners_up(tables: Any, graph: Graph, game: Trajectory, plies: int, runner_up: Any) -> None:
     """Write the best score of the moves not taken into `runner_up` (float64[plies]), in place."""
     for ply in range(plies):
         lo, hi = edges_of(graph, game.row[ply])
@@ -98,7 +98,7 @@ def find_runners_up(tables: Any, graph: Graph, game: Game, plies: int, runner_up
 
 
 @inlined
-def repeats(tables: Any, graph: Graph, choice: Choice, game: Game, plies: int, runner_up: Any) -> Any:
+def repeats(tables: Any, graph: Graph, choice: Choice, game: Trajectory, plies: int, runner_up: Any) -> Any:
     """Whether each move of `game` still is the only one that may be picked."""
     for ply in range(plies):
         s, other = score(tables, graph, game.edge[ply], ply & 1), runner_up[ply]
@@ -114,7 +114,7 @@ def advance(
     choice: Choice,
     scores: Any,
     favourites: Favourites,
-    game: Game,
+    game: Trajectory,
     exploring: Any,
     turn: Turn,
     ply: Any,
@@ -139,7 +139,7 @@ def repeat(
     choice: Choice,
     step: Step,
     explorations: Explorations,
-    game: Game,
+    game: Trajectory,
     plies: int,
     ahead: Any,
     runner_up: Any,
@@ -178,7 +178,7 @@ def play_self(
     step: Step,
     explorations: Explorations,
     favourites: Favourites,
-    game: Game,
+    game: Trajectory,
     scratch: Scratch,
     ended: Any,
     key: Any,
@@ -187,7 +187,7 @@ def play_self(
 ) -> None:
     """Self-play at a constant pace: play games `first_game` to `last_game - 1` and learn from each.
 
-    scores: see `greedy_cache.move`.  game: scratch but for `Game.settled`.  ended: int64[S - U], see `batch.Workspace`.
+    scores: see `greedy_cache.move`.  game: scratch but for its `settled`.  ended: int64[S - U], see `batch.Workspace`.
     Everything but `graph`, `choice` and `explorations` is modified in place.
     """
     n_open = np.uint64(n_unfinished(graph))
@@ -260,7 +260,7 @@ def play_under(
     step: Step,
     circumstances: Circumstances,
     favourites: Favourites,
-    game: Game,
+    game: Trajectory,
     ended: Any,
     key: Any,
     first_game: int,
@@ -302,7 +302,7 @@ def play_under(
 
 
 @kernel
-def learn_games(tables: Any, graph: Graph, step: Step, games: Games, game: Game, ended: Any) -> None:
+def learn_games(tables: Any, graph: Graph, step: Step, games: Games, game: Trajectory, ended: Any) -> None:
     """Learn from given games one after the other.
 
     `tables`, `ended` (int64[S - U], see `batch.Workspace`) and `game` (scratch) are modified in place.

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.learners.base import make_game
+from ttt_batch.learners.base import make_trajectory
 from ttt_batch.simulation.counts import outcomes_of
 from ttt_batch.simulation.exploration import make_explorations
 from ttt_batch.simulation.policy import empty_policy
@@ -33,7 +33,7 @@ class OneByOne(Trainer):
         by_games = config.alpha_schedule.by_games or config.epsilon_schedule.by_games
         self._plain = (like_3x3 or self.learner.occupied) and not (task.rival or task.record or by_games)
         rows = graph.first_edge.size - 1
-        self._game = make_game(int(graph.ply.max()), rows if self._plain and self.learner.settles else 0)
+        self._game = make_trajectory(int(graph.ply.max()), rows if self._plain and self.learner.settles else 0)
         self._rival = task.rival or empty_policy(graph)
         self._scratch = make_scratch(self.learner.repeats)
         self._scored_by: str | None = None

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.game.transcripts import Games
-from ttt_batch.learners.base import make_game
+from ttt_batch.learners.base import make_trajectory
 from ttt_batch.runs.growing_table import Grown
 from ttt_batch.simulation.counts import Counts
 from ttt_batch.simulation.policy import UNLISTED
@@ -29,7 +29,7 @@ class PlyByPly(Trainer):
         super().__init__(task)
         # Self-play with a signature of `play_wide` of its own is 0 to 3 % faster, and a second more to compile.
         self._players = Seats(task.rival or UNLISTED, *self._seats)
-        self._game = make_game(self.config.shape.cells)
+        self._game = make_trajectory(self.config.shape.cells)
         self._by_outcome = np.zeros(4, np.int64)
 
     def _played(self) -> NDArray[np.int64]:
