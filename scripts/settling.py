@@ -140,8 +140,8 @@ def summary(case: Case, courses: list[Course], timed: int) -> dict[str, Any]:
     config = make_config(learner=case.learner, epsilon=case.epsilon, alpha=case.alpha, horizon=case.games)
     return {
         "learner": case.learner,
-        "epsilon": config.epsilon,
-        "alpha": config.alpha,
+        "epsilon": config.epsilon.text,
+        "alpha": config.alpha.text,
         "engine": case.engine,
         "batch": case.batch,
         "games": case.games,

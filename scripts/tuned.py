@@ -49,9 +49,9 @@ def build(folder: Path) -> Path:
 def write_input(path: Path, trainer: Trainer) -> None:
     """Write what the program reads: settings, alias table, weights, tables and graph of a trainer at its start."""
     config, graph = trainer.config, trainer.graph
-    if config.board.partition("x")[0] != "3" or graph.code.size != 5478 or config.learner not in LEARNERS:
-        raise SystemExit(f"tuned.c knows {' and '.join(LEARNERS)} on 3x3, not {config.learner} on {config.board}")
-    alpha = config.alpha_schedule.start
+    if config.board.rows != 3 or graph.code.size != 5478 or config.learner not in LEARNERS:
+        raise SystemExit(f"tuned.c knows {' and '.join(LEARNERS)} on 3x3, not {config.learner} on {config.board.name}")
+    alpha = config.alpha.start
     weights = np.zeros(math.ceil(40 / alpha) + 2)  # the last one, and all behind it, are 1
     fill_weights(alpha, weights)
     key = stream_key(config.seed)
@@ -59,7 +59,7 @@ def write_input(path: Path, trainer: Trainer) -> None:
     parts: list[Any] = [
         np.array(sizes, np.int64),
         np.array([key], np.uint64),
-        make_explorations(config.epsilon_schedule.start).column,
+        make_explorations(config.epsilon.start).column,
         weights,
         np.array([config.gamma]),
         trainer.tables.value,

@@ -294,7 +294,7 @@ def test_the_text_is_plain_and_fits_a_terminal(options):
         lines = text.splitlines()
         assert text.isascii() and "\x1b" not in text and max(map(len, lines)) <= 80
         assert all(line == line.rstrip() for line in lines) and not re.search(r"-0\.0+(?![0-9])", text)
-        assert lines[0] == f"run.h5: {run.config.learner} on {run.config.board}"
+        assert lines[0] == f"run.h5: {run.config.learner} on {run.config.board.name}"
 
 
 def test_the_text_of_a_known_position():

@@ -106,7 +106,7 @@ def test_options_reach_the_run(tmp_path: Path) -> None:
     done = command(*words.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     config = ttt.load(tmp_path / "my.h5").config
-    assert (config.learner, config.board, config.batch, config.seed) == ("minimax-q", "2x2x2", 20, -5)
+    assert (config.learner, config.board.name, config.batch, config.seed) == ("minimax-q", "2x2x2", 20, -5)
     assert config.settings == Settings(0.25, 0.125, 0.5, (0.25, 0.75))
     words = "train --games 1000 --board 2x2 --engine flow --batch auto -o flow.h5"
     assert command(*words.split(), cwd=tmp_path).returncode == 0

@@ -435,7 +435,7 @@ def test_recording_learning_and_opponents(here: Path, capsys: pytest.CaptureFixt
     assert "games.txt" in refused(capsys, "train --games 10 --record games.txt -o x.h5")
     ok(capsys, "train --games 100 --batch 10 --alpha 1/n^0.8 --epsilon 0.3->0.01:exp -o visits.h5")
     config = ttt.load("visits.h5").config
-    assert (config.alpha, config.epsilon, config.horizon) == ("1/n^0.8", "0.3->0.01:exp", 100)
+    assert (config.alpha.text, config.epsilon.text, config.horizon) == ("1/n^0.8", "0.3->0.01:exp", 100)
 
 
 def test_learners_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -> None:

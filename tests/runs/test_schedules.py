@@ -123,7 +123,7 @@ def test_values_at_the_ends_and_between() -> None:
 def test_a_horizon_belongs_to_schedules_by_games_only() -> None:
     assert ttt.train(64, batch=32, alpha="1/n").config.horizon == 0
     run = ttt.train(64, batch=32, epsilon="0.30->0.1:linear")
-    assert (run.config.horizon, run.config.epsilon) == (64, "0.3->0.1:linear")
+    assert (run.config.horizon, run.config.epsilon.text) == (64, "0.3->0.1:linear")
 
 
 # --- runs by games ---------------------------------------------------------------------------------------

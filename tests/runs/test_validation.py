@@ -83,7 +83,7 @@ def refused(path, *words, trust=False):
 def test_a_file_of_every_released_version_opens_for_ever(stored):
     run = ttt.load(stored)
     assert check_run(stored) == ([], ())
-    assert (run.config.learner, run.config.board, run.games) == ("td", "3x3", 100_000)
+    assert (run.config.learner, run.config.board.name, run.games) == ("td", "3x3", 100_000)
     assert run.statistics["unbeatable"][-1].all()
     verdict = run.judgement()
     for name, value in verdict._asdict().items():

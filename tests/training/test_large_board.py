@@ -138,7 +138,7 @@ def test_how_many_games_go_abreast_does_not_show(block: int) -> None:
     graph, learner = config.graph, LEARNERS["td"]
     work = make_workspace(graph)
     step = make_step(0.5, 1.0, trainer.worth)
-    pace = make_pace(config.alpha_schedule.over(0), config.epsilon_schedule.over(0))
+    pace = make_pace(config.alpha.over(0), config.epsilon.over(0))
     tables = learner.start(graph, trainer.worth, np.random.default_rng(0))
     strides = make_strides(graph, work.policy, block)
     settings = tables, graph, learner.choice, step, pace, work, strides, stream_key(3), make_batches(100)

@@ -67,11 +67,11 @@ class Plain:
         self.config = make_config(batch=1, **options)
         self.graph, self.learner = self.config.graph, LEARNERS[self.config.learner]
         worth = self.learner.worth(self.config.settings)
-        alpha = self.config.alpha_schedule
+        alpha = self.config.alpha
         self.tables = self.learner.start(self.graph, worth, np.random.default_rng(self.config.seed))
         visits = np.zeros(self.tables[0].size if alpha.power else 0)
         self.step = make_step(alpha.start, self.config.gamma, worth, alpha.power, visits)
-        self.columns = make_explorations(self.config.epsilon_schedule.start).column.tolist()
+        self.columns = make_explorations(self.config.epsilon.start).column.tolist()
         self.key = int(stream_key(self.config.seed))
         self.game = make_trajectory(int(self.graph.ply.max()))
         self.ended = np.zeros(self.graph.code.size - self.graph.first_edge.size + 1, np.int64)

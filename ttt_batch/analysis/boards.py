@@ -77,7 +77,7 @@ def measure(board: Board | str, symmetry: str = "auto") -> Entry:
     Raises UsageError for a symmetry that is none, and BoardError for a board that does not fit into memory.
     """
     config = make_config(board=board, symmetry=symmetry)
-    board = config.shape
+    board = config.board
     if config.grown:
         known = KNOWN.get(board.name, (None, None, None))
         return _entry(board, *known, space=Space(True, config.symmetry))
@@ -102,7 +102,7 @@ def write_solution(board: Board | str, path: Path, symmetry: str = "auto", *, ov
     Raises BoardError where the board cannot be enumerated, UsageError and TttBatchError as `check_solution` does.
     """
     config = make_config(board=board, symmetry=symmetry)
-    board = config.shape
+    board = config.board
     check_enumerable(board, Space(config.grown, config.symmetry), "a solution")
     check_space(config, free_memory())
     check_solution(path, overwrite=overwrite)

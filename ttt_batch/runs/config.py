@@ -2,13 +2,13 @@
 
 import functools
 import re
-from collections.abc import Iterator
-from dataclasses import MISSING, asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, TypedDict, Unpack
 
 from ttt_batch.base.choices import choose, choose_seat
-from ttt_batch.base.errors import RunFileError, UsageError, option, quoted
+from ttt_batch.base.errors import UsageError, option, quoted
 from ttt_batch.base.quantities import Number, any_seed, number_text, real, whole
+from ttt_batch.base.signatures import given_options, with_options
 from ttt_batch.game.board import Board, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph
@@ -44,16 +44,37 @@ _DIGEST = "[0-9a-f]{16}"
 _START = rf"({_DIGEST}(@[0-9]{{1,16}})?)?"
 _OPPONENT = rf"({'|'.join(OPPONENTS)}|{_DIGEST})?"
 
-_MAX_FINDING = 300
-"""Characters of a message about a configuration, which may hold anything."""
+
+class LearnerOptions(TypedDict, total=False):
+    """What a person may choose about a learner, as given; text stands for what it says, None for the default."""
+
+    board: str | Board | None
+    epsilon: Number | Schedule | None
+    alpha: Number | Schedule | None
+    gamma: Number | None
+    draw_worth: tuple[Number, Number] | str | None
+    seed: Number | None
+    symmetry: bool | str | None
+
+
+class Options(LearnerOptions, total=False):
+    """What a person may choose about a training; `Config` is what becomes of it."""
+
+    learner: str | None
+    batch: Number | None
+    engine: str | None
+
+
+DEFAULTS: Options = {"learner": "td", "board": "3x3", "engine": "walk", "seed": 0, "symmetry": "auto"}
+"""What holds unless a person or the learner chooses otherwise; the default of `batch` depends on board and engine."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """The configuration of a run.  The same configuration gives the same bytes on any number of threads.
+    """The configuration of a run, read and checked.  The same one gives the same bytes on any number of threads.
 
-    board: `3x3` and so on.  learner: a registered name.
-    epsilon, alpha: schedules in their canonical text (`schedules`).  gamma, draw_worth: see `Settings`.
+    board: the board itself.  learner: a registered name.
+    epsilon, alpha: schedules (`schedules`).  gamma, draw_worth: see `Settings`.
     batch: games played with the same tables, or `auto` (`batches`).
     engine: `walk` plays every game, `flow` draws how many games take each move; `given` games were not played here.
     seed: any integer of 64 bits.
@@ -65,10 +86,10 @@ class Config:
     seat: the learner's seat against an opponent, `first`, `second` or `both` (batches in turn); empty in self-play.
     """
 
-    board: str
+    board: Board
     learner: str
-    epsilon: str
-    alpha: str
+    epsilon: Schedule
+    alpha: Schedule
     gamma: float
     draw_worth: tuple[float, float]
     batch: int | str
@@ -81,19 +102,14 @@ class Config:
     symmetry: bool = False
 
     @functools.cached_property
-    def shape(self) -> Board:
-        """The board itself."""
-        return parse_board(self.board)
-
-    @functools.cached_property
     def grown(self) -> bool:
         """Whether rows are added as play reaches them, since there are too many positions to enumerate."""
-        return space_of(self.shape, self.symmetry).grown
+        return space_of(self.board, self.symmetry).grown
 
     @property
     def small(self) -> bool:
         """Whether the board is small enough for play by whole courses."""
-        return self.shape.cells <= SMALL_CELLS
+        return self.board.cells <= SMALL_CELLS
 
     @property
     def graph(self) -> Graph:
@@ -102,23 +118,13 @@ class Config:
 
     def graph_of(self, counts: tuple[int, ...] | None) -> Graph:
         """The enumerated board, if it has as many positions of each ply as `counts` (see `enumerate_graph`)."""
-        check_enumerable(self.shape, space_of(self.shape, self.symmetry), "this")
-        return enumerate_graph(self.shape, learner_named(self.learner).occupied, self.symmetry, counts)
+        check_enumerable(self.board, space_of(self.board, self.symmetry), "this")
+        return enumerate_graph(self.board, learner_named(self.learner).occupied, self.symmetry, counts)
 
     @property
     def inherited(self) -> int:
         """Games learnt by the tables that a fork began from; 0 for any other run."""
         return int(self.start.partition("@")[2] or 0)
-
-    @functools.cached_property
-    def epsilon_schedule(self) -> Schedule:
-        """How exploration changes."""
-        return parse_schedule("epsilon", self.epsilon, positive=False)
-
-    @functools.cached_property
-    def alpha_schedule(self) -> Schedule:
-        """How the step size changes."""
-        return parse_schedule("alpha", self.alpha, positive=True)
 
     @functools.cached_property
     def batches(self) -> Batches:
@@ -128,51 +134,64 @@ class Config:
     @property
     def settings(self) -> Settings:
         """The learner's numbers, those of the first game where they change."""
-        return Settings(self.epsilon_schedule.start, self.alpha_schedule.start, self.gamma, self.draw_worth)
+        return Settings(self.epsilon.start, self.alpha.start, self.gamma, self.draw_worth)
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """Every field with its value, as a person writes it: the board and the schedules as text."""
+        return {field.name: _written(getattr(self, field.name)) for field in fields(self)}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as the run file keeps them."""
-        return {**asdict(self), "draw_worth": list(self.draw_worth)}
+        return {**self.written, "draw_worth": list(self.draw_worth)}
 
     def to_report(self) -> dict[str, Any]:
         """Plain values, as `--json` prints them: epsilon and alpha are numbers unless they change."""
-        return {**self.to_dict(), "epsilon": self.epsilon_schedule.plain, "alpha": self.alpha_schedule.plain}
+        return {**self.to_dict(), "epsilon": self.epsilon.plain, "alpha": self.alpha.plain}
 
 
+def _written(value: Any) -> Any:
+    return value.name if isinstance(value, Board) else value.text if isinstance(value, Schedule) else value
+
+
+@with_options(Options)
 def make_config(
-    *,
-    learner: str = "td",
-    board: str | Board = "3x3",
-    epsilon: Number | None = None,
-    alpha: Number | None = None,
-    gamma: Number | None = None,
-    draw_worth: tuple[Number, Number] | str | None = None,
-    batch: Number | None = None,
-    engine: str = "walk",
-    seed: Number = 0,
-    symmetry: bool | str = "auto",
-    horizon: int = 0,
-    start: str = "",
-    opponent: str = "",
-    seat: str = "",
+    *, horizon: int = 0, start: str = "", opponent: str = "", seat: str = "", **options: Unpack[Options]
 ) -> Config:
     """Check every value, read what is text, spell names as they are spelled here, and fill in the learner's defaults.
 
     Raises UsageError.
     """
-    chosen = learner_named(learner)
-    defaults = chosen.defaults
-    if engine != GIVEN:
-        engine = choose("engine", engine, ENGINES)
-    shape = parse_board(board)
-    space = choose_space(shape, symmetry, prefers=chosen.prefers_symmetry)
-    if batch is None:
-        batch = 1 if space.grown and engine == "walk" else DEFAULT_BATCH
+    given: dict[str, Any] = {**DEFAULTS, **given_options(make_config, options)}
+    learner = learner_named(given["learner"])
+    given = {**vars(learner.defaults), **given}
+    engine = given["engine"] if given["engine"] == GIVEN else choose("engine", given["engine"], ENGINES)
+    board = parse_board(given["board"])
+    space = choose_space(board, given["symmetry"], prefers=learner.prefers_symmetry)
     seat = choose_seat(seat, "both") if seat else ""
-    schedules = (
-        parse_schedule("epsilon", defaults.epsilon if epsilon is None else epsilon, positive=False),
-        parse_schedule("alpha", defaults.alpha if alpha is None else alpha, positive=True),
+    epsilon = _schedule("epsilon", given["epsilon"], positive=False)
+    alpha = _schedule("alpha", given["alpha"], positive=True)
+    _check_opponent(start, opponent, seat)
+    return Config(
+        board=board,
+        learner=learner.name,
+        epsilon=epsilon,
+        alpha=alpha,
+        gamma=_fraction("gamma", given["gamma"]),
+        draw_worth=_worths(given["draw_worth"]),
+        batch=_batch(given.get("batch", 1 if space.grown and engine == "walk" else DEFAULT_BATCH), engine),
+        engine=engine,
+        seed=any_seed(given["seed"]),
+        horizon=whole("horizon", horizon, 0, MAX_GAMES) if epsilon.by_games or alpha.by_games else 0,
+        start=start,
+        opponent=opponent,
+        seat=seat,
+        symmetry=space.symmetry,
     )
+
+
+def _check_opponent(start: str, opponent: str, seat: str) -> None:
+    """Raise UsageError where what begins the table or plays against it has no name here, or a seat no opponent."""
     if re.fullmatch(_START, start) is None:
         raise UsageError(f"start {quoted(start)} is no digest of a table; give a run to start from")
     if re.fullmatch(_OPPONENT, opponent) is None:
@@ -183,61 +202,11 @@ def make_config(
         raise UsageError(f"seat {seat!r} goes with an opponent; name one, or leave the seat out for self-play")
     if opponent and not seat:
         raise UsageError(f"opponent {opponent} needs the learner's seat; choose first, second or both")
-    return Config(
-        board=shape.name,
-        learner=chosen.name,
-        epsilon=schedules[0].text,
-        alpha=schedules[1].text,
-        gamma=_fraction("gamma", defaults.gamma if gamma is None else gamma),
-        draw_worth=_worths(defaults.draw_worth if draw_worth is None else draw_worth),
-        batch=_batch(batch, engine),
-        engine=engine,
-        seed=any_seed(seed),
-        horizon=whole("horizon", horizon, 0, MAX_GAMES) if any(s.by_games for s in schedules) else 0,
-        start=start,
-        opponent=opponent,
-        seat=seat,
-        symmetry=space.symmetry,
-    )
 
 
-def config_from_dict(values: dict[str, Any]) -> Config:
-    """The configuration of a run file.  Raises RunFileError where it is not one of ours."""
-    for finding in _type_findings(values):
-        raise _not_usable(finding)
-    given = {**values, "draw_worth": tuple(values["draw_worth"])}
-    try:
-        config = make_config(**given)
-    except UsageError as error:
-        raise _not_usable(str(error)) from None
-    if config != Config(**given):
-        raise RunFileError("the run's configuration is not written as this version writes it; train it again")
-    return config
-
-
-def _type_findings(values: dict[str, Any]) -> Iterator[str]:
-    """Keys of a run file's configuration that are missing, unknown, or hold something of another type."""
-    declared = {field.name: field for field in fields(Config)}
-    for name in sorted(values.keys() - declared.keys()):
-        yield f"unknown key {name!r:.60}"
-    for name, field in declared.items():
-        if name not in values:
-            if field.default is MISSING:
-                yield f"{name} is missing"
-            continue
-        value = values[name]
-        if name == "draw_worth":
-            if not isinstance(value, list) or [type(number) for number in value] != [float, float]:
-                yield f"{name} is {value!r:.60}, it must be two numbers such as [0.5, 0.5]"
-        # Exactly: True counts as 1 in Python, and 1.0 equals it, but neither is written for a whole number.
-        elif not any(type(value) is kind for kind in getattr(field.type, "__args__", (field.type,))):
-            yield f"{name} is {value!r:.60}, of the wrong type"
-
-
-def _not_usable(finding: str) -> RunFileError:
-    return RunFileError(
-        f"the run's configuration is not usable ({finding[:_MAX_FINDING]}); was it made by another version?"
-    )
+def _schedule(name: str, value: Number | Schedule, *, positive: bool) -> Schedule:
+    """The schedule that `value` is or stands for.  Raises UsageError."""
+    return parse_schedule(name, value.text if isinstance(value, Schedule) else value, positive=positive)
 
 
 def _batch(batch: Number, engine: str) -> int | str:

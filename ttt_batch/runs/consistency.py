@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.errors import BoardError, RunFileError
 from ttt_batch.base.wording import counted
-from ttt_batch.game.board import parse_board
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.growing_graph import plies_of
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.batches import MAX_GAMES, batch_bounds
-from ttt_batch.runs.config import Config, config_from_dict
+from ttt_batch.runs.config import Config
 from ttt_batch.runs.growing_table import Grown, grow
 from ttt_batch.runs.runfile import EXACT_COLUMNS, FORMAT, RunData
 from ttt_batch.runs.runfile.declaration import RESUME_SINCE
+from ttt_batch.runs.stored_config import config_from_dict
 
 _FOREIGN = "the file is damaged or foreign"
 
@@ -32,16 +32,16 @@ def _graph_of(config: Config, data: RunData) -> Graph:
     Raises RunFileError where the board has other positions.
     """
     code = data.states["code"]
-    plies = plies_of(code[code >= 0], config.shape.cells)
+    plies = plies_of(code[code >= 0], config.board.cells)
     try:
-        return config.graph_of(tuple(np.bincount(plies, minlength=config.shape.cells + 1).tolist()))
+        return config.graph_of(tuple(np.bincount(plies, minlength=config.board.cells + 1).tolist()))
     except BoardError:
-        raise RunFileError(f"its states/code is not that of board {config.board}; {_FOREIGN}") from None
+        raise RunFileError(f"its states/code is not that of board {config.board.name}; {_FOREIGN}") from None
 
 
 def grown_of(config: Config, data: RunData) -> Grown:
     """The growing board of a file, with its tables.  Raises RunFileError where it is none that play can have made."""
-    learner, grown, counted = learner_named(config.learner), grow(config), config.alpha_schedule.power > 0
+    learner, grown, counted = learner_named(config.learner), grow(config), config.alpha.power > 0
     code, outcome = data.states["code"], data.states["outcome"]
     try:
         tables = learner.tables(**{name: data.tables[name] for name in learner.tables._fields})
@@ -70,7 +70,7 @@ def misfits(data: RunData) -> Iterator[str]:
     wanted = {"code": graph.code, "outcome": graph.outcome, "cell": graph.cell, "first_edge": graph.first_edge}
     for name, found in data.states.items():
         if not np.array_equal(found, wanted[name]):
-            yield f"its states/{name} is not that of board {config.board}; {_FOREIGN}"
+            yield f"its states/{name} is not that of board {config.board.name}; {_FOREIGN}"
     for prefix, tables in (("", data.tables), ("resume/", data.resume)):
         if tables or not prefix:
             start = (
@@ -93,7 +93,7 @@ def _course_misfits(config: Config, data: RunData) -> Iterator[str]:
     """Where games, recorded points and batches contradict the configuration or each other."""
     exact = set(EXACT_COLUMNS) & set(data.statistics)
     if exact != (set() if config.grown else set(EXACT_COLUMNS)) or config.grown != ("positions" in data.statistics):
-        yield f"its statistics are not those that board {config.board} has; {_FOREIGN}"
+        yield f"its statistics are not those that board {config.board.name} has; {_FOREIGN}"
     games, points, before = data.games, data.statistics["games"], data.progress.get("batch_games")
     if not points.size:
         yield f"it has no recorded points, and training always leaves one; {_FOREIGN}"
@@ -150,13 +150,13 @@ def _table_misfits(
         # Not always whole: some learners share a batch's visits out among moves.
         elif not (visits >= 0).all():
             yield f"table '{prefix}visits' holds a number below 0 or NaN; {_FOREIGN}"
-    elif config.alpha_schedule.power:
+    elif config.alpha.power:
         yield f"its step size depends on visits, but {prefix or 'tables/'}visits is missing; the file is damaged"
     # A newer minor version may have added tables.
     for name in sorted(set(tables) - known) if data.version <= FORMAT else ():
         yield f"table {prefix + name!r} belongs to no run of {config.learner}; {_FOREIGN}"
     background = tables.get("background")
-    n_cells = parse_board(config.board).cells
+    n_cells = config.board.cells
     if background is not None and (background.shape != (3**n_cells, n_cells) or background.dtype != np.float64):
         yield f"table 'background' is not float64{[3**n_cells, n_cells]}; {_FOREIGN}"
     elif background is not None and np.isnan(background).any():

@@ -98,13 +98,13 @@ def import_tables(
     actions = "q" in learner_named(config.learner).fields
     form_used = format_named(form or _told_from(files[0], actions))
     kind: Any = Listing if Listing in form_used.forms else ActionTable if actions else ValueTable
-    if kind is not Listing and config.shape.cells > DENSE_CELLS:
+    if kind is not Listing and config.board.cells > DENSE_CELLS:
         raise BoardError(
-            f"format {form_used.name} is read up to {DENSE_CELLS} cells, and {config.board} has more; "
+            f"format {form_used.name} is read up to {DENSE_CELLS} cells, and {config.board.name} has more; "
             f"choose {_joined_lists()}"
         )
-    table = read(form_used.name, files, config.shape, kind, player=player)
-    if isinstance(table, Listing) and of_classes(table, config.shape):
+    table = read(form_used.name, files, config.board, kind, player=player)
+    if isinstance(table, Listing) and of_classes(table, config.board):
         config = make_config(symmetry="on", **settings)
     run = Run(config, None, 0, {})
     run.tables = run.learner.start(run.graph, run.worth, np.random.default_rng(config.seed % 2**64))

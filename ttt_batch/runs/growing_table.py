@@ -292,12 +292,12 @@ def grow(config: Config) -> Grown:
     """The empty board of a configuration."""
     learner = learner_named(config.learner)
     return Grown(
-        config.shape,
+        config.board,
         learner,
         learner.worth(config.settings),
         symmetry=config.symmetry,
         key=stream_key(config.seed, NEW_ROWS),
-        counted=config.alpha_schedule.power > 0,
+        counted=config.alpha.power > 0,
     )
 
 

@@ -10,11 +10,11 @@ from ttt_batch.runs.config import Config
 
 def bytes_a_row(config: Config) -> float:
     """Bytes that a row of a board takes in training with its edges, about."""
-    learner, cells = learner_named(config.learner), config.shape.cells
+    learner, cells = learner_named(config.learner), config.board.cells
     edges = cells if learner.occupied else cells * 0.75  # rows late in a game have few moves, and they are the most
     by_row = sum(8 * (2 if axes.startswith("P") else 1) for axes, _ in learner.fields.values() if axes.endswith("S"))
     by_edge = sum(8 for axes, _ in learner.fields.values() if axes == "E")
-    entries = (by_row or by_edge * edges) if config.alpha_schedule.power else 0
+    entries = (by_row or by_edge * edges) if config.alpha.power else 0
     # Rows: code, outcome, ply, first edge, hash table.  Edges: child, cell.
     taken = 14 + 32 + by_row + entries + edges * (5 + by_edge)
     if config.grown and learner.final_rows:  # as many final rows, without edges
@@ -26,7 +26,7 @@ def bytes_a_row(config: Config) -> float:
 
 def bytes_needed(config: Config) -> int:
     """Bytes that training on an enumerated board takes, at most."""
-    rows = most_positions(config.shape) / (len(config.shape.symmetries) if config.symmetry else 1)
+    rows = most_positions(config.board) / (len(config.board.symmetries) if config.symmetry else 1)
     return math.ceil(rows * bytes_a_row(config))
 
 
@@ -35,7 +35,7 @@ def rows_within(config: Config, max_bytes: int) -> int:
     rows = int(max_bytes / bytes_a_row(config))
     if rows < 10_000:
         raise BoardError(
-            f"{max_bytes:,} bytes hold {rows:,} positions of board {config.board}, fewer than 10,000; "
+            f"{max_bytes:,} bytes hold {rows:,} positions of board {config.board.name}, fewer than 10,000; "
             f"raise {option('max_memory')}, or choose a smaller board"
         )
     return rows
@@ -47,13 +47,13 @@ def check_space(config: Config, max_bytes: int) -> None:
         return
     needed = bytes_needed(config)
     if needed > max_bytes:
-        images = len(config.shape.symmetries)
-        rows = most_positions(config.shape) // (images if config.symmetry else 1)
+        images = len(config.board.symmetries)
+        rows = most_positions(config.board) // (images if config.symmetry else 1)
         edges = sum(
-            positions_of_ply(config.shape, ply) * (config.shape.cells - ply) for ply in range(config.shape.cells)
+            positions_of_ply(config.board, ply) * (config.board.cells - ply) for ply in range(config.board.cells)
         ) // (images if config.symmetry else 1)
         remedy = "" if config.symmetry or images == 1 else f"{option('symmetry', 'on')} takes a {images}th, or "
         raise BoardError(
-            f"board {config.board} has up to {rows:,} rows with {edges:,} edges, which take up to "
+            f"board {config.board.name} has up to {rows:,} rows with {edges:,} edges, which take up to "
             f"{needed / 1e9:.1f} GB; {max_bytes / 1e9:.1f} GB may be used: {remedy}raise {option('max_memory')}"
         )

@@ -148,7 +148,7 @@ class Run:
     def __repr__(self) -> str:
         """In a line, without its arrays."""
         config, games = self.config, counted(self.games, "game")
-        return f"<Run: {config.learner} on {config.board}, {games}, seed {config.seed}>"
+        return f"<Run: {config.learner} on {config.board.name}, {games}, seed {config.seed}>"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Run):
@@ -184,7 +184,7 @@ class Run:
     @functools.cached_property
     def board(self) -> Board:
         """The board."""
-        return self.config.shape
+        return self.config.board
 
     @functools.cached_property
     def learner(self) -> Learner:
@@ -524,7 +524,7 @@ def load(path: str | Path, *, trust: bool = False) -> Run:
     learner = learner_named(config.learner)
     run = Run(config, None, data.games, data.statistics, data.provenance, notes=data.notes, version=data.version)
     run.size = data.size
-    if config.alpha_schedule.power:
+    if config.alpha.power:
         run.visits = data.tables["visits"].ravel()
     run.background = data.tables.get("background")
     run.tables = learner.tables(**{name: data.tables[name] for name in learner.tables._fields})

@@ -94,7 +94,7 @@ def learn_from(
         name = name or source.name
         pupil = make_pupil(config, origin)
         reader = GameReader(
-            config.shape,
+            config.board,
             occupied=learner_named(config.learner).occupied,
             cells_from=0 if cells_from is None else cells_from,
             name=name,
@@ -106,7 +106,7 @@ def learn_from(
                 progress(Learnt(reader.games, source.read, source.size, clock.seconds))
         if reader.games == 0:
             raise GamesError(_no_games(name, reader.skipped))
-        if warn is not None and cells_from is None and 0 < reader.lowest < config.shape.cells:
+        if warn is not None and cells_from is None and 0 < reader.lowest < config.board.cells:
             warn(
                 f"no game in {name} uses cell 0: cells count from 0 in game files; choose {from_one()} if these do not"
             )
@@ -148,10 +148,10 @@ def given_config(learner: str | None, origin: Run | None, **options: Any) -> Con
         **given,
     )
     if origin is not None:
-        check_origin(origin, config.learner, config.board, config.symmetry)
-    if config.alpha_schedule.by_games:
+        check_origin(origin, config)
+    if config.alpha.by_games:
         raise UsageError(
-            f"alpha {config.alpha} depends on the number of games of a run; give a number or 1/n for given games"
+            f"alpha {config.alpha.text} depends on the number of games of a run; give a number or 1/n for given games"
         )
     return config
 
@@ -167,7 +167,7 @@ class EnumeratedPupil:
     def __init__(self, config: Config, origin: Run | None) -> None:
         self.config, self._games = config, 0 if origin is None else origin.games
         self._graph, learner = config.graph, learner_named(config.learner)
-        worth, alpha = learner.worth(config.settings), config.alpha_schedule
+        worth, alpha = learner.worth(config.settings), config.alpha
         rng = np.random.default_rng(config.seed % 2**64)
         begin = learner.start(self._graph, worth, rng) if origin is None else origin.tables
         self._tables = learner.tables(*(array.copy() for array in begin))
@@ -180,7 +180,7 @@ class EnumeratedPupil:
 
     def learn(self, games: CellGames) -> None:
         """Learn from games one after the other."""
-        found = on_graph(games, self._graph, self.config.shape, self.config.symmetry)
+        found = on_graph(games, self._graph, self.config.board, self.config.symmetry)
         learn_games(self._tables, self._graph, self._step, found, self._game, self._ended)
         self._games += games.start.size - 1
 
@@ -196,12 +196,12 @@ class GrowingPupil:
 
     def __init__(self, config: Config, origin: Run | None) -> None:
         self.config, self._games = config, 0 if origin is None else origin.games
-        self._grown, self._alpha = grow(config), config.alpha_schedule
+        self._grown, self._alpha = grow(config), config.alpha
         if origin is not None:
             visits = origin.visits_or_zeros() if self._alpha.power else np.zeros(0)
             self._grown.restore(*origin.positions, origin.tables, visits)
         self._grown.limit(rows_within(config, parse_memory(None)))
-        self._game, self._outcomes = make_trajectory(config.shape.cells), np.zeros(4, np.int64)
+        self._game, self._outcomes = make_trajectory(config.board.cells), np.zeros(4, np.int64)
 
     def learn(self, games: CellGames) -> None:
         """Learn from games one after the other."""

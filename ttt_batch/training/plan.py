@@ -66,7 +66,7 @@ def fresh_plan(
     _check_engine(config)
     state = None
     if origin is not None:
-        check_origin(origin, config.learner, config.board, config.symmetry)
+        check_origin(origin, config)
         state = State(0, origin.tables, origin.visits_or_zeros(), np.zeros(3, np.int64), *origin.positions)
     return Plan(config, total, rival, state, None, {})
 
@@ -118,7 +118,7 @@ def resumed_plan(
     if changes:
         # Equal configurations make equal bytes, so a fork's says where it began.
         config = replace(config, start=f"{table_digest(state.tables)}@{state.games}")
-        check_origin(run, config.learner, config.board, config.symmetry)
+        check_origin(run, config)
     return Plan(config, total, rival, state, kept_points(run, state.games), past, run)
 
 
@@ -144,22 +144,25 @@ def _check_engine(config: Config) -> None:
         raise UsageError(f"engine 'given' belongs to {command_name('learn-from')}; choose walk or flow")
 
 
-def check_origin(origin: Run, learner: str, board: str, symmetry: bool) -> None:
-    """Raise UsageError where a run's tables are not those of this learner, board and symmetry."""
-    if (origin.config.learner, origin.config.board, origin.config.symmetry) != (learner, board, symmetry):
+def check_origin(origin: Run, config: Config) -> None:
+    """Raise UsageError where a run's tables are not those of the learner, board and symmetry of `config`."""
+    before = origin.config
+    if (before.learner, before.board, before.symmetry) != (config.learner, config.board, config.symmetry):
         raise UsageError(
-            f"cannot start {learner} on {board} from a run of {origin.config.learner} on {origin.config.board}; "
-            "choose a run of the same learner, board and symmetry"
+            f"cannot start {config.learner} on {config.board.name} from a run of {before.learner} on "
+            f"{before.board.name}; choose a run of the same learner, board and symmetry"
         )
 
 
 def rival_policy(rival: Run | str, config: Config) -> Policy:
     """What a fixed opponent plays on the board of `config`; without moves, for random ones, on a growing board."""
     if isinstance(rival, Run) and rival.config.board != config.board:
-        raise UsageError(f"the opponent plays {rival.config.board}, not {config.board}; choose a run of the same board")
+        raise UsageError(
+            f"the opponent plays {rival.config.board.name}, not {config.board.name}; choose a run of the same board"
+        )
     if rival == "random" and config.grown:
         return UNLISTED
-    check_enumerable(config.shape, space_of(config.shape, config.symmetry), "an opponent that is not random")
+    check_enumerable(config.board, space_of(config.board, config.symmetry), "an opponent that is not random")
     graph = config.graph
     if isinstance(rival, Run):
         if rival.config.symmetry != config.symmetry:

@@ -71,9 +71,9 @@ def differing_settings(before: Config, given: dict[str, Any], *, horizon: int) -
     values["horizon"] = before.horizon or horizon
     config = make_config(**{**values, **given})
     changes = [
-        f"{name} {_said(old)}, not {_said(getattr(config, name))}"
-        for name, old in ((field.name, getattr(before, field.name)) for field in fields(before))
-        if getattr(config, name) != old
+        f"{name} {_said(old)}, not {_said(new)}"
+        for (name, old), new in zip(before.written.items(), config.written.values(), strict=True)
+        if new != old
     ]
     return config, "; ".join(changes)
 

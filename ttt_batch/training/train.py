@@ -181,7 +181,7 @@ def train(
         if files is None and out is not None:
             files = stack.enter_context(Checkpoints(Path(out), overwrite=overwrite, every=every, warn=say))
         clock = Clock(float(plan.provenance.get("seconds", 0.0)))
-        pictured = config.shape if config.symmetry else None
+        pictured = config.board if config.symmetry else None
         record_games = writer = None
         if record is not None:
             writer = stack.enter_context(GamesWriter(Path(record), pictured, overwrite=overwrite, say=say))

@@ -189,7 +189,7 @@ def import_(
     answer(
         json,
         lambda: training_summary(run, str(out)),
-        lambda: f"saved {run_name(out)}: {run.config.learner} on {run.config.board}, {verdict_text(run)}{judged}",
+        lambda: f"saved {run_name(out)}: {run.config.learner} on {run.config.board.name}, {verdict_text(run)}{judged}",
         saved=out,
     )
 

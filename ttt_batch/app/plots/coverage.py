@@ -75,7 +75,7 @@ def reach_probabilities(run: Run) -> NDArray[np.float64]:
 
 def end_epsilon(run: Run) -> float:
     """The probability of an exploratory move in a game after the run's last."""
-    return float(value_at(run.config.epsilon_schedule.over(run.config.horizon), run.games))
+    return float(value_at(run.config.epsilon.over(run.config.horizon), run.games))
 
 
 def coverage_of(run: Run) -> Coverage:

@@ -81,10 +81,10 @@ def _told_apart(texts: list[str], more: list[str]) -> list[str]:
 def _values(run: Run, *, plain: bool) -> dict[str, Any]:
     """The run's settings as the configuration has them; unless `plain`, None for those that nobody had to give."""
     config = run.config
-    values = {key: getattr(config, key) for key in SETTINGS}
+    values = {key: config.written[key] for key in SETTINGS}
     if not plain:
-        default = make_config(learner=config.learner, board=config.board, engine=config.engine)
-        values |= {key: None for key in SETTINGS if key != "board" and values[key] == getattr(default, key)}
+        default = make_config(learner=config.learner, board=config.board, engine=config.engine).written
+        values |= {key: None for key in SETTINGS if key != "board" and values[key] == default[key]}
         if config.engine == "walk":
             values["engine"] = None
     return values
@@ -169,7 +169,7 @@ def common_title(runs: Sequence[Run]) -> str:
     learners, boards = {run.config.learner for run in runs}, {run.config.board for run in runs}
     seeds = {run.config.seed for run in runs}
     what = learners.pop() if len(learners) == 1 else f"{len(learners)} learners"
-    where = boards.pop() if len(boards) == 1 else f"{len(boards)} boards"
+    where = boards.pop().name if len(boards) == 1 else f"{len(boards)} boards"
     return f"{what} on {where}" + (f", seed {seeds.pop()}" if len(seeds) == 1 else "")
 
 

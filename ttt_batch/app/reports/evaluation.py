@@ -70,7 +70,7 @@ def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
 
 def _title(run: Run, name: str) -> str:
     """Which run is judged."""
-    return f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board}, {counted(run.games, 'game')}"
+    return f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board.name}, {counted(run.games, 'game')}"
 
 
 def _beaten(run: Run, seat: str, line: list[int], ties: Ties) -> list[str]:

@@ -44,7 +44,7 @@ def training_summary(run: Run, path: str | None) -> dict[str, Any]:
     outcomes = ("first_wins", "draws", "second_wins")
     summary: dict[str, Any] = {
         "learner": run.config.learner,
-        "board": run.config.board,
+        "board": run.config.board.name,
         "games": run.games,
         "interrupted": run.interrupted,
         "seconds": seconds,
@@ -90,8 +90,9 @@ def training_text(run: Run, path: Path, *, compiled: bool = False) -> str:
         ]
     )
     took = f"{seconds:.2f} s{' (compiling included)' if compiled else ''}"
+    config = run.config
     lines = [
-        f"{run.config.learner} on {run.config.board}: {counted(run.games, 'game')} in {took}, seed {run.config.seed}",
+        f"{config.learner} on {config.board.name}: {counted(run.games, 'game')} in {took}, seed {config.seed}",
         "",
         row("", "win", "draw", "loss"),
         *exact,

@@ -83,7 +83,7 @@ class Trainer(ABC):
             self.grown = self._held
         else:
             self._held = _enumerated(task, self.worth)
-        alpha, epsilon = config.alpha_schedule, config.epsilon_schedule
+        alpha, epsilon = config.alpha, config.epsilon
         self._step = make_step(alpha.start, config.gamma, self.worth, alpha.power, self.visits)
         self._pace = make_pace(alpha.over(config.horizon), epsilon.over(config.horizon))
         self._key = stream_key(config.seed, FLOW if config.engine == "flow" else PLAY)
@@ -163,7 +163,7 @@ def _enumerated(task: Task, worth: Any) -> Enumerated:
     else:
         tables = state.tables
     tables = learner.tables(*(array.copy() for array in tables))
-    entries = tables[0].size if config.alpha_schedule.power else 0
+    entries = tables[0].size if config.alpha.power else 0
     if state is not None and state.visits.size and entries:
         return Enumerated(graph, tables, state.visits.copy())
     return Enumerated(graph, tables, np.zeros(entries))

@@ -34,6 +34,6 @@ class Striding(Batched):
         epsilon = value_at(self._pace.epsilon, self.games)
         for start in range(self.games, last, self._at_once):
             end = min(last, start + self._at_once)
-            space = wide_space(end - start, self.config.shape.cells)
+            space = wide_space(end - start, self.config.board.cells)
             restride(self.graph, work.policy, epsilon, work.seat, self._key, start, end, space)
             record(trimmed(space))

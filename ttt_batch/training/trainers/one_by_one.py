@@ -25,12 +25,12 @@ class OneByOne(Trainer):
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         config, graph = self.config, self.graph
-        made = {seat: make_explorations(config.epsilon_schedule.start, seat) for seat in self._seats}
+        made = {seat: make_explorations(config.epsilon.start, seat) for seat in self._seats}
         self._explorations = [made[seat] for seat in self._seats]
         self._favourites = make_favourites(graph)
         self._ended = np.zeros(graph.code.size - graph.first_edge.size + 1, np.int64)
         like_3x3 = is_like_3x3(graph)
-        by_games = config.alpha_schedule.by_games or config.epsilon_schedule.by_games
+        by_games = config.alpha.by_games or config.epsilon.by_games
         self._plain = (like_3x3 or self.learner.occupied) and not (task.rival or task.record or by_games)
         rows = graph.first_edge.size - 1
         self._game = make_trajectory(int(graph.ply.max()), rows if self._plain and self.learner.settles else 0)

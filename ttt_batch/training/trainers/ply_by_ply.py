@@ -29,7 +29,7 @@ class PlyByPly(Trainer):
         super().__init__(task)
         # Self-play with a signature of `play_wide` of its own is 0 to 3 % faster, and a second more to compile.
         self._players = Seats(task.rival or UNLISTED, *self._seats)
-        self._game = make_trajectory(self.config.shape.cells)
+        self._game = make_trajectory(self.config.board.cells)
         self._by_outcome = np.zeros(4, np.int64)
 
     def _played(self) -> NDArray[np.int64]:
@@ -43,11 +43,11 @@ class PlyByPly(Trainer):
     def _play(self, last: int, players: Seats) -> None:
         """Games `self.games` to `last - 1`, recorded in pieces; counted, or learnt from where there are no counts."""
         if self._record is None:
-            self._play_piece(self.games, last, players, wide_space(0, self.config.shape.cells))
+            self._play_piece(self.games, last, players, wide_space(0, self.config.board.cells))
             return
         for start in range(self.games, last, self._at_once):
             end = min(last, start + self._at_once)
-            space = wide_space(end - start, self.config.shape.cells)
+            space = wide_space(end - start, self.config.board.cells)
             self._play_piece(start, end, players, space)
             self._record(trimmed(space))
 

@@ -36,7 +36,7 @@ class Walking(Batched):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        epsilon = self.config.epsilon_schedule.start
+        epsilon = self.config.epsilon.start
         self._walkers = [
             make_walker(self.graph, work, make_explorations(epsilon, seat), task.block)
             for work, seat in zip(self._works, self._work_seats, strict=True)

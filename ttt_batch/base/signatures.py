@@ -1,0 +1,42 @@
+"""Options that several functions take by name and pass on: declared once as a TypedDict, shown in every signature."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, get_type_hints
+
+from ttt_batch.base.choices import suggested_name
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def with_options(options: type) -> Callable[[F], F]:
+    """Show the options of a function with `**options` by name, in `help` and to completion; None is their default.
+
+    options: the TypedDict that `**options` unpacks.  The function reads them with `given_options`.
+    """
+
+    def spelled_out(function: F) -> F:
+        signature = inspect.signature(function)
+        own = [given for given in signature.parameters.values() if given.kind is not given.VAR_KEYWORD]
+        added = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)
+            for name, hint in get_type_hints(options).items()
+        ]
+        function.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+        return function
+
+    return spelled_out
+
+
+def given_options(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the `**options` of `function` that are not None.
+
+    Raises TypeError for names that `function` does not have, which says what was probably meant.
+    """
+    names = inspect.signature(function).parameters
+    for name in options:
+        if name not in names:
+            meant = suggested_name(name, list(names))
+            hint = "" if meant is None else f"; did you mean {meant!r}?"
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
+    return {name: value for name, value in options.items() if value is not None}
