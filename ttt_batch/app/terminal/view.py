@@ -50,6 +50,7 @@ class View:
         self._cursor = board.rows // 2 * board.cols + board.cols // 2
         self._typed = self._slip = ""
         self._clock, self._rests, self._until = clock, list[list[str]](), 0.0  # of a word, after its first letter
+        self._swallowed = ""
         self._scroll = 0
         self._help: list[str] = []
         self._replayed: Game | None = None
@@ -119,11 +120,19 @@ class View:
         return None
 
     def _ends_word(self, key: str) -> bool:
-        """Whether a key belongs to the rest of a word whose first letter was a command already, as in `undo`."""
-        if self._clock() > self._until:
-            self._rests = []
-        self._rests = [rest[1:] for rest in self._rests if rest[:1] == [key.lower()]]
+        """Whether a key belongs to the rest of a word whose first letter was a command already, as in `undo`.
+
+        Letters that began so and ended otherwise, as `exit` may after `r` for `replay`, are typed after all.
+        """
+        in_time = self._clock() <= self._until
+        before, self._rests = self._rests, [rest[1:] for rest in self._rests if in_time and rest[:1] == [key.lower()]]
         self._until = self._clock() + NEXT_KEY
+        if self._rests:
+            self._swallowed += key
+        else:
+            if in_time and len(key) == 1 and any(len(rest) > 1 for rest in before):
+                self._typed = self._swallowed
+            self._swallowed = ""
         return bool(self._rests)
 
     def _step(self, game: Game, key: str) -> bool:
@@ -159,7 +168,8 @@ class View:
         if answer not in LOOKS:
             self.news = []
         if isinstance(answer, Command):
-            words = [key for key in answer.keys if key.startswith(text.lower()) and key != text.lower()]
+            words = [key for command in Command for key in command.keys]
+            words = [word for word in words if word.startswith(text.lower()) and word != text.lower()]
             self._rests = [[*word[len(text) :], "enter"] for word in words]
         if isinstance(answer, int):
             self._cursor = answer  # so that an Enter after a typed cell, where none was needed, takes no other
