@@ -1,5 +1,6 @@
 """The package from Python: functions for what the commands do, results as plain values and tables, runs compared."""
 
+import dataclasses
 import importlib
 import io
 import json
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -240,3 +242,29 @@ def test_every_kind_of_finding_has_a_text():
     for name, kind in kinds.items():
         if "__str__" not in kind.__dict__:
             assert callable(pkgutil.resolve_name(hooks._homes[name])), name
+
+
+def test_a_run_says_what_it_is(run):
+    last = run.statistics["unbeatable"][-1].tolist()
+    assert repr(run).startswith("<Run: td on 3x3, 20,000 games, seed 1; ")
+    assert ("unbeatable in both seats" in repr(run)) == all(last)
+    for pair, words in {
+        (True, True): "unbeatable in both seats",
+        (False, False): "can be beaten in both seats",
+        (True, False): "unbeatable as first, can be beaten as second",
+    }.items():
+        said = dataclasses.replace(run, statistics={**run.statistics, "unbeatable": np.array([pair])})
+        assert said.verdict() == words and repr(said).endswith(f"; {words}>") and words in said._repr_html_()
+    unjudged = dataclasses.replace(run, games=run.games + 1)
+    assert unjudged.verdict() == "" and repr(unjudged) == "<Run: td on 3x3, 20,001 games, seed 1>"
+    assert "verdict" not in unjudged._repr_html_() and "against random" not in unjudged._repr_html_()
+
+
+def test_a_run_is_a_table_in_a_notebook(run):
+    named = dataclasses.replace(run, file=Path("<b>&.h5"))
+    root = ElementTree.fromstring(named._repr_html_())
+    rows = {row[0].text: row[1].text for row in root}
+    assert root.tag == "table" and rows["file"] == "<b>&.h5"
+    assert rows["learner"] == "td" and rows["board"] == "3x3" and rows["games"] == "20,000"
+    win, draw, loss = run.evaluation("random").first
+    assert rows["as first, against random"] == f"win {win:.4f}, draw {draw:.4f}, loss {loss:.4f}"

@@ -230,4 +230,4 @@ def test_help_has_a_short_name(capsys):
 
 
 def test_a_run_says_in_a_line_what_it_is(here):
-    assert repr(ttt.load("good.h5")) == "<Run: td on 3x3, 100,000 games, seed 0>"
+    assert repr(ttt.load("good.h5")) == "<Run: td on 3x3, 100,000 games, seed 0; unbeatable in both seats>"

@@ -26,7 +26,8 @@ from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.bitboards import n_bits, nth_cell, outcome_after
 from ttt_batch.game.board import DRAW, FIRST_WINS, UNFINISHED
 from ttt_batch.game.solution import RESULTS
-from ttt_batch.runs.run import Evaluation, Run
+from ttt_batch.runs.evaluation import Evaluation
+from ttt_batch.runs.run import Run
 
 GAMES = 10_000
 """Games of a match, unless told otherwise: shares are known to one percent."""

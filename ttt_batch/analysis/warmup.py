@@ -28,7 +28,8 @@ from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.board import Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.run import Run, load
+from ttt_batch.runs.loading import load
+from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import random_policy
 from ttt_batch.simulation.random_games import random_games
 from ttt_batch.training.from_games import learn_from

@@ -31,9 +31,11 @@ from ttt_batch.game.state_space import too_large
 from ttt_batch.game.transcripts import GamesError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs import exchange
+from ttt_batch.runs.evaluation import EXACT_OPPONENTS, Evaluation
 from ttt_batch.runs.formats import FORMATS, FormatError, Player
+from ttt_batch.runs.loading import load
 from ttt_batch.runs.lookup import find_run, name_or_run
-from ttt_batch.runs.run import OPPONENTS, Evaluation, Run, load
+from ttt_batch.runs.run import Run
 from ttt_batch.simulation import random_games as bulk
 from ttt_batch.training.from_games import learn_from
 from ttt_batch.training.train import Progress, train
@@ -97,11 +99,13 @@ def evaluate(
         )
     if isinstance(against, Run):
         return agent.evaluation(against, ties)
-    names = tuple(dict.fromkeys((*PLAYERS, *OPPONENTS)))
+    names = tuple(dict.fromkeys((*PLAYERS, *EXACT_OPPONENTS)))
     opponent = name_or_run("opponent", "random" if against is None else against, names)
     if isinstance(opponent, Path):
         return agent.evaluation(load(opponent), ties)
-    return agent.evaluation(opponent, ties) if opponent in OPPONENTS else scripted_evaluation(agent, opponent, ties)
+    if opponent in EXACT_OPPONENTS:
+        return agent.evaluation(opponent, ties)
+    return scripted_evaluation(agent, opponent, ties)
 
 
 def tournament(
@@ -268,7 +272,7 @@ def _player(against: RunOrPath, agent: Run) -> str:
     """The scripted player that is meant.  Raises UsageError and RunFileError for other opponents."""
     what = "another run"
     if not isinstance(against, Run):
-        if (known := find_name(against, OPPONENTS)) is not None and known not in PLAYERS:
+        if (known := find_name(against, EXACT_OPPONENTS)) is not None and known not in PLAYERS:
             what = option("against", known)
         elif isinstance(found := name_or_run("opponent", against, PLAYERS, others=""), str):
             return found

@@ -8,8 +8,9 @@ from ttt_batch.base.errors import RunFileError
 from ttt_batch.base.escapes import one_line
 from ttt_batch.base.files import shown
 from ttt_batch.runs.consistency import misfits
+from ttt_batch.runs.loading import load
 from ttt_batch.runs.recorder import judge_of
-from ttt_batch.runs.run import Run, load
+from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile import examine_run
 from ttt_batch.runs.runfile.header import Damaged
 

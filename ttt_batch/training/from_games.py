@@ -21,10 +21,11 @@ from ttt_batch.learners.base import make_trajectory
 from ttt_batch.learners.steps import make_step
 from ttt_batch.runs.config import Config, make_config
 from ttt_batch.runs.growing_table import grow
+from ttt_batch.runs.loading import load
 from ttt_batch.runs.memory_needs import rows_within
 from ttt_batch.runs.provenance import Clock
 from ttt_batch.runs.recorder import record_once
-from ttt_batch.runs.run import Run, load
+from ttt_batch.runs.run import Run
 from ttt_batch.simulation.counts import outcomes_of
 from ttt_batch.training.kernels.large_board import learn_wide
 from ttt_batch.training.kernels.sequential import learn_games

@@ -15,8 +15,9 @@ from ttt_batch.game.state_space import check_enumerable, space_of
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.batches import MAX_GAMES
 from ttt_batch.runs.config import OPPONENTS, Config, make_config
+from ttt_batch.runs.loading import load
 from ttt_batch.runs.lookup import name_or_run
-from ttt_batch.runs.run import Run, load
+from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import State
 from ttt_batch.simulation.policy import UNLISTED, Policy, optimal_policy, random_policy
 from ttt_batch.training.resume import differing_settings, goal_of, kept_points, resumable_state, table_digest

@@ -59,7 +59,7 @@ TiesRule = Annotated[
 
 def load_run(path: Path, trust: bool, report: "Reporter | None" = None) -> "Run":
     """Read a run file, with notes about it on standard error, where a notice of `report` may stand."""
-    from ttt_batch.runs.run import load
+    from ttt_batch.runs.loading import load
 
     run = load(path, trust=trust)
     if report is not None and run.notes:

@@ -10,7 +10,7 @@ from ttt_batch.base.wording import counted
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.notation import moves_text
 from ttt_batch.game.solution import RESULTS
-from ttt_batch.runs.run import Evaluation, Run
+from ttt_batch.runs.evaluation import Evaluation, Judged
 
 if TYPE_CHECKING:
     from ttt_batch.analysis.matches import GrownEvaluation
@@ -68,12 +68,12 @@ def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
     return "\n".join(lines)
 
 
-def _title(run: Run, name: str) -> str:
+def _title(run: Judged, name: str) -> str:
     """Which run is judged."""
     return f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board.name}, {counted(run.games, 'game')}"
 
 
-def _beaten(run: Run, seat: str, line: list[int], ties: Ties) -> list[str]:
+def _beaten(run: Judged, seat: str, line: list[int], ties: Ties) -> list[str]:
     """That an agent can be beaten in a seat, how, and where `play`, whose ties are `soonest`, leaves that line."""
     lines = [f"can be beaten as {seat}:", *line_of_play(run.board, line)]
     followed = run.leaves(line, SEATS.index(seat)) if ties == "any" else None

@@ -1,0 +1,191 @@
+"""A run against opponents: its policy, exact results, and whether it can be beaten."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ttt_batch.base.choices import OPPONENT_HINTS, SEATS, Ties, check_ties, choose
+from ttt_batch.base.errors import BoardError, UsageError
+from ttt_batch.base.printable import Printable
+from ttt_batch.evaluation.best_response import losing_line
+from ttt_batch.evaluation.exact_results import match
+from ttt_batch.evaluation.judgement import Judgement, exact_judge
+from ttt_batch.evaluation.ties import soonest_cells
+from ttt_batch.game.board import EMPTY, MAX_CELLS, Position
+from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.graph import Graph, rows_of_edges
+from ttt_batch.game.solution import RESULTS
+from ttt_batch.runs.knowledge import Knowledge
+from ttt_batch.simulation.policy import Policy, chosen_edges, optimal_policy, policy_among, random_policy
+
+EXACT_OPPONENTS = ("random", "optimal", "self")
+"""Opponents on enumerated boards besides other runs."""
+
+
+@dataclass(frozen=True)
+class Evaluation(Printable):
+    """Exact results of an agent against an opponent.
+
+    first, second: probabilities (win, draw, loss) of the agent in that seat.
+    unbeatable: whether no opponent and no tie-break beats the agent in a seat, whoever `against` is.
+    losing_line: a shortest game that the agent can lose in a seat, as cells; None where it cannot.
+    ties: which of the moves that their rules may pick runs play, see `ties`.
+    run: the agent itself.
+    """
+
+    against: str
+    first: tuple[float, float, float]
+    second: tuple[float, float, float]
+    unbeatable: dict[str, bool]
+    losing_line: dict[str, list[int] | None]
+    ties: Ties = "any"
+    run: "Judged | None" = field(default=None, repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values with stable keys, as `--json` prints them."""
+        return {
+            "against": self.against,
+            "ties": self.ties,
+            "first": dict(zip(RESULTS, self.first, strict=True)),
+            "second": dict(zip(RESULTS, self.second, strict=True)),
+            "unbeatable": self.unbeatable,
+            "losing_line": self.losing_line,
+        }
+
+    def records(self) -> tuple[list[dict[str, Any]], str]:
+        """Return a row for each seat."""
+        rows = [
+            {
+                "seat": seat,
+                "against": self.against,
+                **dict(zip(RESULTS, shares, strict=True)),
+                "unbeatable": self.unbeatable[seat],
+                "losing_line": self.losing_line[seat],
+            }
+            for seat, shares in zip(SEATS, (self.first, self.second), strict=True)
+        ]
+        return rows, "seat"
+
+
+class Judged(Knowledge):
+    """Tables that are judged.  games: how many they have learnt from."""
+
+    games: int
+
+    def leaves(self, line: list[int], seat: int) -> int | None:
+        """How many moves of `line` an agent in `seat` (0 or 1) follows with ties `soonest`; None if all.
+
+        line: the cells of a game that the agent may play by its rule.
+        """
+        marks: Position = (EMPTY,) * self.board.cells
+        for ply, cell in enumerate(line):
+            if ply % 2 == seat:
+                cells = self._cells_of_policy(marks) if self.grown is None else self.candidates(marks)
+                if cell not in soonest_cells(self, marks, cells):
+                    return ply
+            marks = self.board.after(marks, cell)  # the last one may be occupied
+        return None
+
+    def _cells_of_policy(self, marks: Position) -> list[int]:
+        """What `candidates` gives, by the whole policy: for those who have it, and no kernel for a single row."""
+        row, image = self._located(marks)
+        first, n = int(self.graph.first_edge[row]), int(self.policy.best[row])
+        return [image[int(self.graph.cell[edge])] for edge in self.policy.ordered[first : first + n]]
+
+    def _real(self, line: list[int] | None) -> list[int] | None:
+        """A game given as cells of the images that rows stand for, as cells of one board."""
+        if line is None or not self.config.symmetry:
+            return line
+        marks: Position = (EMPTY,) * self.board.cells
+        cells = []
+        for cell in line:
+            _, image = self.board.representative(marks)
+            cells.append(image[cell])
+            marks = self.board.after(marks, image[cell])
+        return cells
+
+    def common_graph(self, other: "Judged") -> Graph:
+        """Positions and moves as both runs see them.
+
+        Raises BoardError where they play different boards, one of them grows, or only one of them takes all images of a
+        position for one.
+        """
+        if other.board != self.board:
+            raise BoardError(
+                f"one run plays {self.board.name}, the other {other.board.name}; compare runs of one board"
+            )
+        self._needs_all("a comparison")
+        if other.config.symmetry != self.config.symmetry:
+            raise BoardError(
+                "one run takes all images of a position for one, the other does not; compare runs of one symmetry"
+            )
+        return enumerate_graph(self.board, self.learner.occupied or other.learner.occupied, self.config.symmetry)
+
+    def policy_on(self, graph: Graph, ties: Ties = "any") -> Policy:
+        """The agent's policy over the edges of this or another graph of the same board; ties: as for `candidates`.
+
+        Raises UsageError where it may choose an occupied cell and `graph` has no such moves, and for other ties.
+        """
+        ties = check_ties(ties)
+        policy = self.policy if ties == "any" else self.soonest
+        if graph is self.graph:
+            return policy
+        own = self.graph
+        picked = chosen_edges(own, policy)
+        # Edges go by row, and by cell within a row.
+        sought = rows_of_edges(own)[picked] * MAX_CELLS + own.cell[picked]
+        known = rows_of_edges(graph) * MAX_CELLS + graph.cell
+        edge = np.minimum(np.searchsorted(known, sought), known.size - 1)
+        lacking = np.flatnonzero(known[edge] != sought)
+        if lacking.size:
+            code = int(graph.code[sought[lacking[0]] // MAX_CELLS])
+            raise UsageError(
+                f"this run of {self.config.learner} still chooses occupied cells, e.g. in position "
+                f"{self.board.format_position(self.board.decode(code))!r}, which only minimax-q's "
+                "rules allow; train it for more games, or choose another opponent"
+            )
+        allowed = np.zeros(graph.child.size, dtype=np.bool_)
+        allowed[edge] = True
+        return policy_among(graph, allowed)
+
+    def judgement(self) -> Judgement:
+        """Everything that is recorded at a point of training, for the tables as they are.
+
+        Raises BoardError on a growing board.
+        """
+        self._needs_all("an exact judgement")
+        return exact_judge(self.graph, self.learner, self.worth, self.solution)(self.tables)
+
+    def evaluation(self, against: "str | Judged" = "random", ties: Ties = "any") -> Evaluation:
+        """Exact results against `random` moves, `optimal` ones (uniform among the best), `self`, or another run.
+
+        ties: as for `candidates`, for both where the opponent is a run, too.
+        Raises UsageError for any other opponent or ties and BoardError for a run of another board, or on a growing
+        board.
+        """
+        self._needs_all("an exact evaluation")
+        graph = self.graph
+        if isinstance(against, Judged):
+            graph = self.common_graph(against)
+            name, opponent = against.config.learner, against.policy_on(graph, ties)
+        else:
+            name = choose("opponent", against, EXACT_OPPONENTS, hints=OPPONENT_HINTS, others="a run")
+            if name == "random":
+                opponent = random_policy(graph)
+            elif name == "optimal":
+                opponent = optimal_policy(graph, self.solution)
+            else:
+                opponent = self.policy_on(graph, ties)
+        own, agent = self.policy_on(self.graph, ties), self.policy_on(graph, ties)
+        lines = {seat: self._real(losing_line(self.graph, own, number)) for number, seat in enumerate(SEATS)}
+        second = match(graph, opponent, agent)
+        return Evaluation(
+            against=name,
+            first=match(graph, agent, opponent),
+            second=(second[2], second[1], second[0]),
+            unbeatable={seat: line is None for seat, line in lines.items()},
+            losing_line=lines,
+            ties=ties,
+            run=self,
+        )

@@ -1,0 +1,188 @@
+"""What tables know: bound to their board and learner, they are asked about positions and moves."""
+
+import functools
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.choices import Ties, check_ties
+from ttt_batch.base.errors import BoardError
+from ttt_batch.evaluation.ties import soonest_cells, soonest_policy
+from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Position
+from ttt_batch.game.graph import Graph, row_of
+from ttt_batch.game.notation import read_position
+from ttt_batch.game.solution import Truth, solve_in_plies, truth_of
+from ttt_batch.game.state_space import Space, check_enumerable
+from ttt_batch.learners import learner_named
+from ttt_batch.learners.base import Learner
+from ttt_batch.learners.growing_rows import row_at
+from ttt_batch.simulation.policy import Policy, empty_policy, order_rows, row_choices, row_scores
+
+if TYPE_CHECKING:
+    from ttt_batch.runs.config import Config
+    from ttt_batch.runs.growing_table import Grown
+
+
+class _Asked(NamedTuple):
+    """A row that a person asks about, with the cells of the position asked for that its edges mark."""
+
+    graph: Graph
+    tables: Any
+    row: int
+    edges: range
+    cells: list[int]
+
+
+class Knowledge:
+    """Tables that can be asked.
+
+    config: what they were trained with.  tables: the learner's NamedTuple of arrays.
+    grown: the positions that play has reached, on a board too large to enumerate.
+    """
+
+    config: "Config"
+    tables: Any
+    grown: "Grown | None"
+
+    @functools.cached_property
+    def board(self) -> Board:
+        """The board."""
+        return self.config.board
+
+    @functools.cached_property
+    def learner(self) -> Learner:
+        """The learner's description."""
+        return learner_named(self.config.learner)
+
+    @functools.cached_property
+    def graph(self) -> Graph:
+        """Positions and moves of the board, as this learner sees them; on a growing board those it has come to."""
+        return self.config.graph if self.grown is None else self.grown.compact()[0]
+
+    @functools.cached_property
+    def worth(self) -> NDArray[np.float64]:
+        """float64[P, 4]: what each outcome is worth to each player."""
+        return self.learner.worth(self.config.settings)
+
+    @functools.cached_property
+    def solution(self) -> NDArray[np.int8]:
+        """int8[S]: the true result of every position, 1 first wins, 0 draw, -1 second wins.  Raises BoardError."""
+        return np.sign(self.solution_in_plies)
+
+    @functools.cached_property
+    def solution_in_plies(self) -> NDArray[np.int8]:
+        """int8[S]: the true result of every position with its distance, as `solution.solve_in_plies` gives it.
+
+        Raises BoardError.
+        """
+        self._needs_all("a solution")
+        return solve_in_plies(self.graph)
+
+    @functools.cached_property
+    def policy(self) -> Policy:
+        """What the agent may play, by its learner's choice rule.  Raises BoardError on a growing board."""
+        self._needs_all("a policy over all positions")
+        policy = empty_policy(self.graph)
+        order_rows(self.tables, self.graph, self.learner.choice, policy)
+        return policy
+
+    @functools.cached_property
+    def soonest(self) -> Policy:
+        """The policy with ties `soonest`, see `ties`.  Raises BoardError on a growing board."""
+        return soonest_policy(self.graph, self.policy, self.solution_in_plies)
+
+    def position(self, position: str | int | Position) -> Position:
+        """Read a position given as text (rows, moves or a code, see `notation`), code or marks.  Raises BoardError."""
+        return read_position(position, self.board)
+
+    def _needs_all(self, what: str) -> None:
+        check_enumerable(self.board, Space(self.grown is not None, self.config.symmetry), what)
+
+    def _located(self, marks: Position) -> tuple[int, tuple[int, ...]]:
+        """The row of a position on an enumerated board, and which cell stands on each cell of its image."""
+        representative, image = self.board.representative(marks, self.config.symmetry)
+        return row_of(self.graph, self.board.encode(representative)), image
+
+    def _asked(self, position: str | int | Position) -> "_Asked":
+        """An unfinished position: its row among tables and graph, and its cells.  Raises BoardError."""
+        marks = self.position(position)
+        if self.grown is None:
+            row, image = self._located(marks)  # refuses what no game reaches
+        if self.board.outcome(marks) != UNFINISHED:
+            raise BoardError(f"position {self.board.format_position(marks)!r} is final: there is nothing to choose")
+        if self.grown is None:
+            graph, tables = self.graph, self.tables
+        else:
+            grown, ply = self.grown, self.board.cells - marks.count(EMPTY)
+            graph, tables = grown.graph, grown.tables
+            row, number = row_at(tables, graph, grown.growth, self.board.encode(marks), ply, self.worth)
+            image = self.board.images(self.config.symmetry)[number]
+        edges = range(int(graph.first_edge[row]), int(graph.first_edge[row + 1]))
+        return _Asked(graph, tables, row, edges, [image[int(graph.cell[edge])] for edge in edges])
+
+    def move_values(self, position: str | int | Position) -> dict[int, float]:
+        """The agent's value of each free cell for the player to move, on its learner's scale; nan where never seen."""
+        asked, marks = self._asked(position), self.position(position)
+        scores = np.empty(len(asked.edges))
+        row_scores(asked.tables, asked.graph, asked.row, scores)
+        values = dict(zip(asked.cells, scores.tolist(), strict=True))
+        return {cell: values[cell] for cell in sorted(values) if marks[cell] == EMPTY}
+
+    def value(self, position: str | int | Position) -> float:
+        """What a position is worth to the player to move, on its learner's scale: the value of the best move,
+        nan where none was seen.
+
+        Of a final position: its worth to the player who would move next.
+        """
+        marks = self.position(position)
+        outcome = self.board.outcome(marks)
+        if self.grown is None:
+            self._located(marks)  # refuses what no game reaches
+        if outcome != UNFINISHED:
+            return float(self.worth[(self.board.cells - marks.count(EMPTY)) & 1, outcome])
+        values = [value for value in self.move_values(marks).values() if value == value]
+        return max(values) if values else float("nan")
+
+    def candidates(self, position: str | int | Position, ties: Ties = "any") -> list[int]:
+        """Cells that the agent may pick, each equally likely; `minimax-q` may name occupied ones.
+
+        ties: `any` of the moves that its rule may pick, or `soonest`, of them the quickest wins and longest losses.
+        Raises BoardError, and UsageError for other ties.
+        """
+        ties = check_ties(ties)
+        asked = self._asked(position)
+        chosen = np.zeros(len(asked.edges), np.bool_)
+        row_choices(asked.tables, asked.graph, self.learner.choice, asked.row, chosen)
+        cells = sorted(cell for cell, good in zip(asked.cells, chosen, strict=True) if good)
+        return cells if ties == "any" else soonest_cells(self, self.position(position), cells)
+
+    def truth(self, position: str | int | Position) -> Truth | None:
+        """Who wins with best play from a position, and after how many plies; None on a growing board, where nobody
+        knows.
+
+        Raises BoardError for a position that no game reaches.
+        """
+        if self.grown is not None:
+            return None
+        marks = self.position(position)
+        return truth_of(int(self.solution_in_plies[self._located(marks)[0]]), marks.count(EMPTY))
+
+    def true_moves(self, position: str | int | Position) -> dict[int, Truth] | None:
+        """The truth behind each move: by free cell the result of best play after it, plies counted from there.
+
+        Empty for a final position, None on a growing board.  Raises BoardError for a position that no game reaches.
+        """
+        marks = self.position(position)
+        if self.grown is not None:
+            return None
+        if self.board.outcome(marks) != UNFINISHED:
+            return {}
+        free = [cell for cell, here in enumerate(marks) if here == EMPTY]
+        found = {cell: self.truth(self.board.after(marks, cell)) for cell in free}
+        return {cell: truth for cell, truth in found.items() if truth is not None}
+
+    def true_value(self, position: str | int | Position) -> int | None:
+        """The result of best play from a position: 1 first wins, 0 draw, -1 second wins; None where it is not known."""
+        truth = self.truth(position)
+        return None if truth is None else truth.result
