@@ -10,7 +10,7 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch.analysis import boards as catalogue
-from ttt_batch.analysis.boards import DRAWN, FIRST_WINS, KNOWN, known_boards, measure, write_solution
+from ttt_batch.analysis.boards import DRAWN, KNOWN, WON, known_boards, measure, write_solution
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.memory import parse_memory
 from ttt_batch.game.board import parse_board
@@ -73,7 +73,7 @@ def test_memory_is_read_as_people_write_it() -> None:
     assert parse_memory("4096") == 4096
     assert parse_memory(None) > 0
     for text in ("", "GB", "-1GB", "2XB", "0"):
-        with pytest.raises(UsageError, match="max-memory"):
+        with pytest.raises(UsageError, match="max_memory"):
             parse_memory(text)
 
 
@@ -122,7 +122,7 @@ def test_a_solution_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     with np.load(path) as found:
         graph = enumerate_graph(parse_board("3x4x3"), False, True)
         assert found["symmetry"] and np.array_equal(found["code"], graph.code)
-        assert np.array_equal(found["value"], solve(graph)) and found["value"][0] == FIRST_WINS != DRAWN
+        assert np.array_equal(found["value"], solve(graph)) and found["value"][0] == WON != DRAWN
     status, _, err = command(capsys, *words)
     assert status == 1 and "--overwrite" in err
     assert command(capsys, *words, "--overwrite")[0] == 0

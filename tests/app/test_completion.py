@@ -23,7 +23,7 @@ def test_what_is_offered_is_what_there_is():
     assert set(completion.FORMATS) >= set(FORMATS)
     assert set(completion.ENGINES) == set(ENGINES) - {"given"}
     assert tuple(KINDS) == completion.PLOTS
-    assert set(completion.OPPONENTS) == {*PLAYERS, "optimal", "self"}
+    assert set(completion.AGAINST) == {*PLAYERS, "optimal", "self"}
     assert list(completion.BOARDS) == [entry.board.name for entry in known_boards()]
     assert all(parse_board(name).name == name for name in completion.BOARDS)
 

@@ -16,7 +16,7 @@ from runfiles import changed
 
 import ttt_batch as ttt
 from ttt_batch.app.plots.live import Snapshot, can_show, curve_of, picture, watch_curve
-from ttt_batch.app.plots.text_chart import Series, make_chart
+from ttt_batch.app.plots.text_chart import Curve, make_chart
 from ttt_batch.base.errors import RunFileError, TttBatchError
 from ttt_batch.runs.run import Run
 
@@ -61,7 +61,7 @@ def snapshot(run: Run, folder: Path) -> Snapshot:
 
 
 def test_points_stand_where_their_numbers_say() -> None:
-    falling = Series("falling", np.array([1, 10, 100, 1000]), np.array([100.0, 50.0, np.nan, 0.0]))
+    falling = Curve("falling", np.array([1, 10, 100, 1000]), np.array([100.0, 50.0, np.nan, 0.0]))
     lines = make_chart([falling], 37, 12, ascii=True).lines  # 31 columns and 9 rows for the chart
     chart = [line[6:].ljust(31) for line in lines[:9]]
     found = {(row, col) for row, line in enumerate(chart) for col, sign in enumerate(line) if sign == "o"}
@@ -73,7 +73,7 @@ def test_points_stand_where_their_numbers_say() -> None:
 
 
 def test_lines_between_points_are_unbroken() -> None:
-    series = Series("up", np.array([1, 1000]), np.array([0.0, 1.0]))
+    series = Curve("up", np.array([1, 1000]), np.array([0.0, 1.0]))
     for ascii in (True, False):
         rows = [line[6:] for line in make_chart([series], 46, 13, ascii=ascii).lines[:10]]
         assert all(any(row[col : col + 1].strip() for row in rows) for col in range(40))
@@ -82,8 +82,8 @@ def test_lines_between_points_are_unbroken() -> None:
 def test_curves_are_told_apart_without_colours() -> None:
     games = np.array([1, 10, 100])
     series = [
-        Series("as first", games, np.array([1.0, 0.5, 0.0])),
-        Series("as second", games, np.array([0.0, 0.2, 0.0])),
+        Curve("as first", games, np.array([1.0, 0.5, 0.0])),
+        Curve("as second", games, np.array([0.0, 0.2, 0.0])),
     ]
     for ascii, (one, two, both) in ((True, "ox*"), (False, "●○◎")):
         lines = make_chart(series, 60, 14, ascii=ascii).lines
@@ -107,7 +107,7 @@ def test_a_picture_fits(width: int, height: int, ascii: bool, run: Run, tmp_path
 @pytest.mark.parametrize("width", [16, 37, 80])
 def test_charts_are_as_high_as_asked_for(width: int) -> None:
     for games in ([5], [1, 2], [7, 10**15], []):
-        series = [Series("a", np.array(games, np.int64), np.linspace(0.0, 3.0, len(games)))]
+        series = [Curve("a", np.array(games, np.int64), np.linspace(0.0, 3.0, len(games)))]
         for ascii in (True, False):
             chart = make_chart(series, width, 12, ascii=ascii)
             assert len(chart.lines) == 12 and all(len(line) <= width for line in chart.lines)

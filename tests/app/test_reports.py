@@ -10,7 +10,7 @@ from support import command
 import ttt_batch as ttt
 from ttt_batch.analysis.matches import GrownEvaluation, Tally
 from ttt_batch.app.reports.evaluation import grown_evaluation_text
-from ttt_batch.app.reports.layout import WIDTH, hanging, to_json
+from ttt_batch.app.reports.layout import REPORT_WIDTH, hanging, to_json
 from ttt_batch.app.reports.learners import learner_text, learners_text
 from ttt_batch.base.wording import counted
 from ttt_batch.learners import LEARNERS
@@ -90,7 +90,7 @@ def test_no_line_passes_80_columns(tmp_path, monkeypatch, capsys):
     sampled = GrownEvaluation({}, {"optimal": {"first": thousands, "second": thousands}}, 0, 50_000, 0, run=run)
     texts.append(grown_evaluation_text(sampled, "run.h5"))
     for text in texts:
-        assert max(map(len, text.splitlines())) <= WIDTH
+        assert max(map(len, text.splitlines())) <= REPORT_WIDTH
     assert hanging("games", "1,000,000 of 2,000,000 " * 5, 8)[1].startswith("        ")
 
 

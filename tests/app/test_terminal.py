@@ -9,6 +9,7 @@ import pytest
 from players import FakeAgent, KnowingAgent, Terminal
 
 import ttt_batch as ttt
+from ttt_batch.analysis.handicap import Playing
 from ttt_batch.app import terminal
 from ttt_batch.app.terminal import Command, Result, Score
 from ttt_batch.base.console import wants_colour
@@ -31,7 +32,7 @@ class Interrupted(io.StringIO):
 
 
 def session(
-    typed: str, agent: terminal.Agent | None = None, person: int | None = 0, wide: bool = False, **keepers: Any
+    typed: str, agent: Playing | None = None, person: int | None = 0, wide: bool = False, **keepers: Any
 ) -> tuple[Score, str]:
     """Play with the answers in `typed`, separated by `;`, then the end of input.  wide: more than a telephone shows."""
     answers = "".join(f"{answer}\n" for answer in typed.split(";")) if typed else ""

@@ -24,7 +24,7 @@ from ttt_batch.analysis.search import search
 from ttt_batch.analysis.tournament import series, tournament
 from ttt_batch.app import terminal
 from ttt_batch.app.reports.evaluation import evaluation_text
-from ttt_batch.app.reports.layout import WIDTH
+from ttt_batch.app.reports.layout import REPORT_WIDTH
 from ttt_batch.app.watching import watch
 from ttt_batch.base.choices import SEATS, TIES
 from ttt_batch.base.errors import UsageError
@@ -298,7 +298,7 @@ def test_the_soonest_leave_a_line_where_plain_minimax_does() -> None:
 
 
 def test_what_is_said_of_ties_fits_on_a_line() -> None:
-    assert max(len(f"ties:    {text}") for text in map(meaning, TIES)) <= WIDTH
+    assert max(len(f"ties:    {text}") for text in map(meaning, TIES)) <= REPORT_WIDTH
 
 
 # --- what plays by it -------------------------------------------------------------------------------------------------

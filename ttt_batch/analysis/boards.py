@@ -21,7 +21,8 @@ from ttt_batch.game.state_space import Space, check_enumerable, choose_space, mo
 from ttt_batch.runs.config import Config, make_config
 from ttt_batch.runs.memory_needs import bytes_needed, check_space
 
-FIRST_WINS, DRAWN, SECOND_WINS = 1, 0, -1
+WON, DRAWN, LOST = 1, 0, -1
+"""Values of boards: what best play brings the first player."""
 
 _SOLUTION = Kind(TttBatchError, "solution")
 """A solution's file, as `outputs` speaks of it."""
@@ -33,7 +34,7 @@ class Entry:
 
     space: how `td` keeps it.  positions: rows of an enumerated board (classes where `space.symmetry`), None where only
     play tells.  most: positions at most, before symmetry.  moves: edges of all unfinished rows.
-    value: with best play FIRST_WINS, DRAWN or SECOND_WINS; None where it is not known.
+    value: with best play WON, DRAWN or LOST for the first player; None where it is not known.
     bytes: what training `td` takes at most; None where that is what it is given.
     """
 
@@ -49,12 +50,12 @@ class Entry:
 KNOWN: dict[str, tuple[int | None, int | None, int | None]] = {
     "3x3": (5_478, 16_167, DRAWN),
     "3x3-misere": (5_478, 16_167, DRAWN),
-    "3x4x3": (111_973, 391_062, FIRST_WINS),
+    "3x4x3": (111_973, 391_062, WON),
     "3x4x4": (142_231, 588_732, DRAWN),
-    "3x5x3": (573_900, 2_212_810, FIRST_WINS),
+    "3x5x3": (573_900, 2_212_810, WON),
     "3x5x4": (857_514, 4_353_759, DRAWN),
-    "4x4x3": (756_387, 2_940_818, FIRST_WINS),
-    "4x4x3-exact": (801_875, 3_173_855, FIRST_WINS),
+    "4x4x3": (756_387, 2_940_818, WON),
+    "4x4x3-exact": (801_875, 3_173_855, WON),
     "4x4x4": (1_217_977, 6_460_008, DRAWN),
     "4x4x4-misere": (1_217_977, 6_460_008, DRAWN),
     "4x5x4": (None, None, None),

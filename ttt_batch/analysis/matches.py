@@ -32,7 +32,7 @@ from ttt_batch.runs.run import Run
 GAMES = 10_000
 """Games of a match, unless told otherwise: shares are known to one percent."""
 
-MAX_GAMES = 10**9
+MAX_MATCH_GAMES = 10**9
 
 AT_ONCE = 1 << 12
 """Games between two chances to interrupt."""
@@ -131,7 +131,7 @@ def play(
 
 def _checked(games: Number, seed: Number) -> tuple[int, int]:
     """The numbers of a match where they are possible.  Raises UsageError."""
-    return whole("games", games, 1, MAX_GAMES), any_seed(seed)
+    return whole("games", games, 1, MAX_MATCH_GAMES), any_seed(seed)
 
 
 @dataclass(frozen=True)

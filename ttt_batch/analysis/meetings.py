@@ -204,7 +204,7 @@ def deviation(share: float, exact: float, games: int) -> float:
     return (share - exact) / spread if spread > 1e-9 else math.copysign(math.inf, share - exact)
 
 
-class Field:
+class Participants:
     """Who takes part, ready to meet each other.
 
     exact: whether exact results can be had: all keep one enumerated board in the same way.
@@ -244,7 +244,7 @@ class Field:
         return Meeting(first, second, tally, exact)
 
 
-def make_field(runs: Sequence[Run], names: Sequence[str], ties: Ties = "any") -> Field:
+def make_participants(runs: Sequence[Run], names: Sequence[str], ties: Ties = "any") -> Participants:
     """Who takes part; ties: as for `Run.candidates`.  Raises UsageError and BoardError."""
     ties = check_ties(ties)
     if len(runs) != len(names):
@@ -253,4 +253,4 @@ def make_field(runs: Sequence[Run], names: Sequence[str], ties: Ties = "any") ->
         if run.board != runs[0].board:
             one, other = runs[0].board.name, run.board.name
             raise BoardError(f"{names[0]} plays {one}, {name} plays {other}; choose runs of one board")
-    return Field(runs, ties)
+    return Participants(runs, ties)

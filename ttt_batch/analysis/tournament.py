@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ttt_batch.analysis.matches import CONFIDENCE, DEVIATIONS, MAX_GAMES, Tally
-from ttt_batch.analysis.meetings import Meeting, Shares, make_field
+from ttt_batch.analysis.matches import CONFIDENCE, DEVIATIONS, MAX_MATCH_GAMES, Tally
+from ttt_batch.analysis.meetings import Meeting, Shares, make_participants
 from ttt_batch.base.choices import Ties
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.printable import Printable
@@ -20,7 +20,7 @@ GAMES = 1_000
 
 def _games(games: Number) -> int:
     """A number of games.  Raises UsageError."""
-    return whole("games", games, 1, MAX_GAMES)
+    return whole("games", games, 1, MAX_MATCH_GAMES)
 
 
 @dataclass(frozen=True)
@@ -106,10 +106,10 @@ def tournament(
     """
     if len(runs) < 2:
         raise UsageError("a tournament takes two runs or more; evaluate judges one alone")
-    field, seed = make_field(runs, names, ties), any_seed(seed)
+    participants, seed = make_participants(runs, names, ties), any_seed(seed)
     if games is not None:
         games = _games(games)
-    elif not field.exact:
+    elif not participants.exact:
         if runs[0].grown is None:
             other = [run.config.symmetry == runs[0].config.symmetry for run in runs].index(False)
             raise BoardError(
@@ -118,7 +118,7 @@ def tournament(
             )
         games = GAMES
     n = len(runs)
-    meetings = tuple(tuple(field.meet(i, j, games, seed) for j in range(n)) for i in range(n))
+    meetings = tuple(tuple(participants.meet(i, j, games, seed) for j in range(n)) for i in range(n))
     return Tournament(
         runs[0].board.name, tuple(names), meetings, games is None, games, seed, _standings(meetings), ties
     )
@@ -218,8 +218,8 @@ def series(
     games: 1 to 10**9.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.
     Raises UsageError, and BoardError for runs of different boards.
     """
-    field, games, seed = make_field([first_run, second_run], names, ties), _games(games), any_seed(seed)
+    participants, games, seed = make_participants([first_run, second_run], names, ties), _games(games), any_seed(seed)
     itself = first_run is second_run
     seats = [(0, 0, games)] if itself else [(0, 1, (games + 1) // 2), (1, 0, games // 2)]
-    meetings = tuple(field.meet(one, other, number, seed) for one, other, number in seats if number)
+    meetings = tuple(participants.meet(one, other, number, seed) for one, other, number in seats if number)
     return Series(first_run.board.name, (names[0], names[1]), games, seed, meetings, ties)

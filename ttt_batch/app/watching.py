@@ -12,7 +12,7 @@ from typing import NamedTuple, TextIO
 from ttt_batch.analysis.handicap import Playing, Weakened
 from ttt_batch.analysis.review import review, review_text
 from ttt_batch.app.keyboard import Keyboard
-from ttt_batch.app.terminal.drawing import WIDTH, draw_board, move_name
+from ttt_batch.app.terminal.drawing import NARROW, draw_board, move_name
 from ttt_batch.app.terminal.faces import rule
 from ttt_batch.app.terminal.hints import Hints, draw_legend, draw_values, hints_of, prepare, shown_value
 from ttt_batch.base.choices import Ties
@@ -137,7 +137,7 @@ def _ended(game: Game, names: tuple[str, str]) -> str:
 def _reviewed(agent: Playing, game: Game, names: tuple[str, str]) -> list[str]:
     """Who gave what away, where anybody knows."""
     slips = review(agent, game)
-    return [] if slips is None else review_text(slips, game.board, names, WIDTH)
+    return [] if slips is None else review_text(slips, game.board, names, NARROW)
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ BOARDS = (
 )
 ENGINES = ("walk", "flow")
 FORMATS = ("html", "csv", "raw", "pickle", "pickle-text", "npz", "json", "parquet")
-OPPONENTS = ("random", "one-ply", "two-ply", "optimal", "self")
+AGAINST = ("random", "one-ply", "two-ply", "optimal", "self")
 PLOTS = ("curves", "opening", "coverage")
 SWITCH = ("on", "off", "auto")
 

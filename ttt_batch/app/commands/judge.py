@@ -37,7 +37,7 @@ def evaluate(
             metavar="random|one-ply|two-ply|optimal|self|RUN2",
             help="The opponent; a run file for another agent.  On boards too large to enumerate one of the first "
             "three.  [default: random; all three on such boards]",
-            autocompletion=offering(*completion.OPPONENTS),
+            autocompletion=offering(*completion.AGAINST),
         ),
     ] = None,
     games: Annotated[
@@ -67,7 +67,7 @@ def evaluate(
     rule, run = check_ties(ties), load_run(path, trust)
     opponent: str | Run | None = against
     if against is not None and run.grown is None:
-        found = name_or_run("opponent", against, completion.OPPONENTS)
+        found = name_or_run("opponent", against, completion.AGAINST)
         opponent = load_run(found, trust) if isinstance(found, Path) else found
     with working(quiet=quiet):
         result = api.evaluate(run, opponent, games=games, seed=seed, budget=budget, ties=rule)

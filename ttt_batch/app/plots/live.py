@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from ttt_batch.app.keyboard import Keyboard
 from ttt_batch.app.plots.labels import since_text
 from ttt_batch.app.plots.series import PLAYED, after_games, shares_in_play
-from ttt_batch.app.plots.text_chart import Chart, Series, make_chart
+from ttt_batch.app.plots.text_chart import Chart, Curve, make_chart
 from ttt_batch.base.console import is_live, put
 from ttt_batch.base.errors import RunFileError, TttBatchError, command_with
 from ttt_batch.base.escapes import one_line
@@ -84,7 +84,7 @@ class Snapshot:
         return self.data is not None and self.data.games >= int(self.data.progress.get("goal", 0))
 
 
-def curve_of(data: RunData) -> tuple[str, list[Series]]:
+def curve_of(data: RunData) -> tuple[str, list[Curve]]:
     """Title and curves that are drawn of a run: losses against random play, exactly; where positions are not enumerated
     results in play.  In % of games.
     """
@@ -93,11 +93,11 @@ def curve_of(data: RunData) -> tuple[str, list[Series]]:
     if all(name in statistics for name in EXACT_COLUMNS):
         lost = 100 * statistics["versus_random"][:, :, 2]
         return "Lost against random play, %", [
-            Series("as first", games, lost[:, 0]),
-            Series("as second", games, lost[:, 1]),
+            Curve("as first", games, lost[:, 0]),
+            Curve("as second", games, lost[:, 1]),
         ]
     shares = shares_in_play(statistics)
-    return "Play, latest half, %", [Series(name, games, shares[:, i]) for i, name in enumerate(PLAYED)]
+    return "Play, latest half, %", [Curve(name, games, shares[:, i]) for i, name in enumerate(PLAYED)]
 
 
 def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:

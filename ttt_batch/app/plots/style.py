@@ -18,7 +18,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 WIN, DRAW, LOSS = "#0072B2", "#7F7F7F", "#D55E00"
 
-WIDTH, DPI = 8.0, 150
+FIGURE_WIDTH, DPI = 8.0, 150
 """Inches and dots an inch; letters are sized for a picture that is shown 800 pixels wide."""
 
 RC: Any = {
@@ -59,7 +59,7 @@ def styled() -> Iterator[None]:
         yield
 
 
-def new_figure(height: float, width: float = WIDTH) -> Any:
+def new_figure(height: float, width: float = FIGURE_WIDTH) -> Any:
     """An empty figure of so many inches."""
     from matplotlib.figure import Figure
 

@@ -28,8 +28,8 @@ LABEL = 5
 LEAST_WIDTH, LEAST_HEIGHT = 16, 4
 
 
-class Series(NamedTuple):
-    """A curve.  name: for the legend.  games: increasing, above 0.  value: in the chart's unit; nan is left out."""
+class Curve(NamedTuple):
+    """A curve to draw.  name: in the legend.  games: increasing, above 0.  value: in its unit; nan is left out."""
 
     name: str
     games: NDArray[np.int64]
@@ -43,7 +43,7 @@ class Chart(NamedTuple):
     owner: list[list[int]]
 
 
-def make_chart(series: Sequence[Series], width: int, height: int, *, ascii: bool = False) -> Chart:
+def make_chart(series: Sequence[Curve], width: int, height: int, *, ascii: bool = False) -> Chart:
     """The curves as `height` lines of `width` characters at most, axes and legend among them.  Values run from 0 up."""
     width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
     columns, rows = width - LABEL - 1, height - 3

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ttt_batch.analysis.boards import DRAWN, FIRST_WINS, Entry, memory_to_use
+from ttt_batch.analysis.boards import DRAWN, WON, Entry, memory_to_use
 
 KINDS = {True: "grown in play", False: "enumerated"}
 
@@ -11,7 +11,7 @@ def value_text(value: int | None) -> str:
     """Who wins with best play."""
     if value is None:
         return "unknown"
-    return "draw" if value == DRAWN else "first wins" if value == FIRST_WINS else "second wins"
+    return "draw" if value == DRAWN else "first wins" if value == WON else "second wins"
 
 
 def _size(size: int | None) -> str:

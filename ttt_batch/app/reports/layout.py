@@ -10,7 +10,7 @@ from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, Board, Position
 from ttt_batch.game.history import Game
 from ttt_batch.game.notation import moves_text
 
-WIDTH = 80
+REPORT_WIDTH = 80
 """Columns of a report."""
 
 GAP = "   "
@@ -41,7 +41,7 @@ def hanging(label: str, text: str, indent: int) -> list[str]:
     """A label and its text in lines of the report, those after the first below the text; no word or number is cut."""
     return textwrap.wrap(
         text,
-        WIDTH,
+        REPORT_WIDTH,
         initial_indent=f"{label:<{indent}}",
         subsequent_indent=" " * indent,
         break_long_words=False,
@@ -95,7 +95,7 @@ def pictures(board: Board, position: Position, cells: Iterable[int]) -> list[lis
     return found
 
 
-def side_by_side(blocks: Sequence[Sequence[str]], width: int = WIDTH, gap: str = GAP) -> list[str]:
+def side_by_side(blocks: Sequence[Sequence[str]], width: int = REPORT_WIDTH, gap: str = GAP) -> list[str]:
     """Blocks of lines beside each other, as many as fit into `width` columns, the others below them."""
     bands: list[list[Sequence[str]]] = []
     used = width
@@ -123,5 +123,5 @@ def line_of_play(board: Board, cells: Sequence[int]) -> list[str]:
     if game.forfeited:
         who = MARKS[FIRST + SECOND - game.mover]
         lines.append(f"{who} forfeits by choosing {board.cell_name(cells[-1])}, taken already")
-    lines += ["", *side_by_side(pictures(board, Game(board).position, cells), WIDTH - 6, "  "), ""]
+    lines += ["", *side_by_side(pictures(board, Game(board).position, cells), REPORT_WIDTH - 6, "  "), ""]
     return [f"  {line}".rstrip() for line in lines]

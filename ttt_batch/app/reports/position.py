@@ -8,7 +8,7 @@ import math
 import textwrap
 
 from ttt_batch.analysis.position import Move, Shown
-from ttt_batch.app.reports.layout import WIDTH, draw, pictures, plain, side_by_side
+from ttt_batch.app.reports.layout import REPORT_WIDTH, draw, pictures, plain, side_by_side
 from ttt_batch.base.errors import option
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
@@ -36,7 +36,7 @@ def _folded(text: str, indent: str = "") -> list[str]:
     """A line in as many as it takes."""
     return textwrap.wrap(
         text,
-        WIDTH,
+        REPORT_WIDTH,
         initial_indent=indent,
         subsequent_indent=indent or "  ",
         break_long_words=False,
@@ -69,7 +69,7 @@ def _boards(shown: Shown) -> list[list[str]]:
         truths = {cell: move.truth.seen_by(player).short for cell, move in free.items() if move.truth is not None}
         if truths:
             found.append(drawn("truth, in plies", truths))
-    return [block for block in found if max(map(len, block)) <= WIDTH]
+    return [block for block in found if max(map(len, block)) <= REPORT_WIDTH]
 
 
 def value_text(value: float) -> str:
@@ -101,7 +101,7 @@ def _summary(shown: Shown) -> list[str]:
 
 def _parts(text: str) -> list[str]:
     """A text in lines that leave room for a key."""
-    return textwrap.wrap(text, WIDTH - 8)
+    return textwrap.wrap(text, REPORT_WIDTH - 8)
 
 
 def _result(shown: Shown) -> str:
@@ -168,7 +168,7 @@ def _line(shown: Shown) -> list[str]:
 
 def _fitting(blocks: list[list[str]]) -> list[str]:
     """Boards side by side below an empty line, where they fit."""
-    return ["", *side_by_side(blocks)] if max(map(len, blocks[0])) <= WIDTH else []
+    return ["", *side_by_side(blocks)] if max(map(len, blocks[0])) <= REPORT_WIDTH else []
 
 
 def _images(shown: Shown) -> list[str]:
@@ -185,6 +185,6 @@ def _images(shown: Shown) -> list[str]:
         value = "never" if math.isnan(image.value) else f"{image.value:z.4f}"
         text = rows_text(shown.board, image.position)
         line = f"  {number}  {text}  code {image.code}  value {value}{own}"
-        lines += textwrap.wrap(line, WIDTH, subsequent_indent=" " * 5, break_long_words=False)
+        lines += textwrap.wrap(line, REPORT_WIDTH, subsequent_indent=" " * 5, break_long_words=False)
         boards.append([f" {number}", *plain(shown.board, image.position)])
     return ["", head, *lines, *_fitting(boards)]

@@ -11,18 +11,17 @@ Cells and lines go by the board alone, so an agent may know as few positions as 
 """
 
 from ttt_batch.app.keyboard import Command
-from ttt_batch.app.terminal.drawing import WIDEST, WIDTH, draw_board, draw_grid, draw_replay
+from ttt_batch.app.terminal.drawing import NARROW, WIDEST, draw_board, draw_grid, draw_replay
 from ttt_batch.app.terminal.faces import Face, Question, Result, Score
 from ttt_batch.app.terminal.hints import Hints, draw_hints, hints_of
 from ttt_batch.app.terminal.keys import MAX_DIGIT_CELLS, draw_help, read_again, read_entry
-from ttt_batch.app.terminal.loop import Agent, Pupil, play_game, play_games
+from ttt_batch.app.terminal.loop import Pupil, play_game, play_games
 from ttt_batch.app.terminal.playing import play
 
 __all__ = [
     "MAX_DIGIT_CELLS",
+    "NARROW",
     "WIDEST",
-    "WIDTH",
-    "Agent",
     "Command",
     "Face",
     "Hints",

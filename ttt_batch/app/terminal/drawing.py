@@ -1,6 +1,6 @@
 """The drawing: a board as lines of text, plain or coloured, without side effects.
 
-Everything is plain ASCII and at most WIDTH columns wide on boards of up to six columns, WIDEST on any.  Colour only
+Everything is plain ASCII and at most NARROW columns wide on boards of up to six columns, WIDEST on any.  Colour only
 adds to what brackets and letters say, and is told apart by every kind of colour vision.
 """
 
@@ -10,7 +10,7 @@ from ttt_batch.app.terminal.keys import MAX_DIGIT_CELLS, column_name
 from ttt_batch.game.board import EMPTY, MARKS, Board
 from ttt_batch.game.history import Game
 
-WIDTH = 40
+NARROW = 40
 """Columns that everything should fit into: a telephone held upright."""
 
 WIDEST = 80
@@ -63,9 +63,9 @@ def draw_grid(
 
 
 def _draw_ruled(board: Board, texts: list[tuple[str, ...]], signs: dict[int, str], styles: Styles) -> list[str]:
-    """Between rules; roomy where WIDTH allows it and tighter where not.  Signs fill the room around a label."""
+    """Between rules; roomy where NARROW allows it and tighter where not.  Signs fill the room around a label."""
     width = max(len(line) for text in texts for line in text) + 2
-    roomy = board.cols * (width + 1) - 1 <= WIDTH
+    roomy = board.cols * (width + 1) - 1 <= NARROW
     if not roomy:
         width -= 0 if signs else 2
     rule = "+".join(["-" * width] * board.cols)
@@ -86,9 +86,9 @@ def _draw_ruled(board: Board, texts: list[tuple[str, ...]], signs: dict[int, str
 
 
 def _draw_lettered(board: Board, texts: list[tuple[str, ...]], signs: dict[int, str], styles: Styles) -> list[str]:
-    """Under column letters and beside row numbers, as roomy as WIDTH allows; what passes WIDEST goes on below."""
+    """Under column letters and beside row numbers, as roomy as NARROW allows; what passes WIDEST goes on below."""
     width, edge = max(len(line) for text in texts for line in text), len(str(board.rows))
-    gap = next((gap for gap in (3, 2) if edge + 3 + board.cols * (width + gap) - gap <= WIDTH), 1)
+    gap = next((gap for gap in (3, 2) if edge + 3 + board.cols * (width + gap) - gap <= NARROW), 1)
     at_once = (WIDEST - edge - 3 + gap) // (width + gap)
     lines: list[str] = []
     for first in range(0, board.cols, at_once):
@@ -147,14 +147,14 @@ def draw_board(game: Game, colour: bool = False, cursor: int | None = None) -> l
 
 
 def draw_replay(game: Game) -> list[str]:
-    """Draw every position of a game in order, the last move of each in brackets, as many side by side as WIDTH holds.
+    """Draw every position of a game in order, the last move of each in brackets, as many side by side as NARROW holds.
 
     Free cells are dots on every board, and the move stands above each position.
     """
     board = game.board
     pictures = [_picture(Game(board, game.moves[:ply])) for ply in range(len(game.moves) + 1)]
     width = max(2 * board.cols + 1, *(len(line) for picture in pictures for line in picture))
-    at_once = max(1, (WIDTH + 2) // (width + 2))
+    at_once = max(1, (NARROW + 2) // (width + 2))
     lines: list[str] = []
     for first in range(0, len(pictures), at_once):
         group = pictures[first : first + at_once]

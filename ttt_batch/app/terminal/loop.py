@@ -13,7 +13,7 @@ from typing import Protocol
 from ttt_batch.analysis.handicap import Playing
 from ttt_batch.analysis.review import review, review_text
 from ttt_batch.app.keyboard import Command, Place, after_game, commands_in
-from ttt_batch.app.terminal.drawing import WIDTH
+from ttt_batch.app.terminal.drawing import NARROW
 from ttt_batch.app.terminal.faces import Answer, Face, Question, Result, Score, Session, result_of, rule
 from ttt_batch.app.terminal.hints import hints_of
 from ttt_batch.app.terminal.keys import draw_again_help, draw_help, read_again, read_entry
@@ -21,9 +21,6 @@ from ttt_batch.base.errors import BoardError, TttBatchError
 from ttt_batch.base.wording import counted
 from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED
 from ttt_batch.game.history import Game
-
-Agent = Playing
-"""What a game needs of an agent."""
 
 
 class Pupil(Protocol):
@@ -40,7 +37,7 @@ class Pupil(Protocol):
 
 
 def play_games(
-    agent: Agent,
+    agent: Playing,
     face: Face,
     *,
     person: int | None,
@@ -90,7 +87,7 @@ def play_games(
 
 
 def play_game(
-    agent: Agent, face: Face, *, person: int, rng: random.Random
+    agent: Playing, face: Face, *, person: int, rng: random.Random
 ) -> Generator[Question, Answer, tuple[Result, Game]]:
     """Play one game of a person in seat `person` (0 moves first, 1 second) against an agent; return how it ended."""
     board, player = agent.board, (FIRST, SECOND)[person]
@@ -180,12 +177,12 @@ def _ask_again(face: Face, game: Game, usual: int, pupil: Pupil | None) -> Gener
                 return Command.LEAVE
 
 
-def _review(agent: Agent, game: Game, face: Face, person: int) -> None:
+def _review(agent: Playing, game: Game, face: Face, person: int) -> None:
     """Say who gave what away in a finished game, if that is known."""
     slips = review(agent, game)
     if slips is not None:
         names = ("you", "agent") if person == 0 else ("agent", "you")
-        face.tell(*review_text(slips, game.board, names, WIDTH))
+        face.tell(*review_text(slips, game.board, names, NARROW))
 
 
 @contextlib.contextmanager

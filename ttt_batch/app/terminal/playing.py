@@ -4,10 +4,10 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from ttt_batch.analysis.handicap import Weakened
+from ttt_batch.analysis.handicap import Playing, Weakened
 from ttt_batch.app.terminal.faces import Face, Score, Session
 from ttt_batch.app.terminal.hints import prepare
-from ttt_batch.app.terminal.loop import Agent, Pupil, play_games
+from ttt_batch.app.terminal.loop import Pupil, play_games
 from ttt_batch.app.terminal.plain import Plain
 from ttt_batch.app.terminal.screen import has_screen, play_on_screen
 from ttt_batch.app.terminal.view import View
@@ -18,7 +18,7 @@ from ttt_batch.base.quantities import Number
 
 
 def play(
-    agent: Agent,
+    agent: Playing,
     *,
     person: int | None,
     stdin: TextIO,
