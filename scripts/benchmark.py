@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmark_report import page, show, table
-from contestants import BATCH, LARGE_BATCH, PEERS, Contestant, Measure, Plan, Values, contestants, run_peer
+from contestants import BATCH, GIVEN_GAMES, LARGE_BATCH, PEERS, Contestant, Measure, Plan, Values, contestants, run_peer
 from itemise import STAGES
 from page_writer import add_page_options, write_from, write_page
 
@@ -154,6 +154,10 @@ def figures(plan: Plan) -> Iterator[Figure]:
     yield Figure(
         f"{classic}, later points that hold", "settling sutton-barto 0.1", "later", "", summary=statistics.mean
     )
+
+    for name, quantity, target in (("read", "read", 2e6), ("read and learnt from, td", "learnt", None)):
+        bound: Target = None if target is None else (">=", target)
+        yield Figure(f"{GIVEN_GAMES:,} given games {name}", "given games", quantity, "games/s", target=bound)
 
     yield Figure("ttt-batch --help", "help", "seconds", "s", target=("<", 0.3))
     yield Figure("train --games 100000", "train 100k", "seconds", "s", target=("<", 1.0))

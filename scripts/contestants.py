@@ -21,10 +21,13 @@ import tuned
 from itemise import itemise
 from settling import Case, follow
 
+import ttt_batch as ttt
 from ttt_batch.base.processors import available_threads
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.board import Board
 from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.transcript_reader import GameReader
+from ttt_batch.game.transcript_source import GameFile
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.policy import random_policy
@@ -37,6 +40,7 @@ BATCH, LARGE_BATCH = 16_384, 1_000_000
 WARM_GAMES, SETTLE_GAMES, SLICES = 100 * BATCH, 1_000_000, 8
 FLOW_SIZES, FLOWS = (10**6, 10**9, 10**12, 10**15), 10
 TWO_CORES = 1.6
+GIVEN_GAMES = 200_000
 EARLY, LATE = 10**7 // BATCH * BATCH, 10**9 // BATCH * BATCH
 PEERS = ("openspiel-learning", "openspiel-playouts", "openspiel-bots", "pgx-random", "pgx-tuned")
 """The names that `peers.py` knows and that are reported."""
@@ -338,6 +342,27 @@ def in_process(games: int) -> Contestant:
     return Contestant(prepare)
 
 
+def given_games(games: int) -> Contestant:
+    """A file of games: reading it, and reading and learning from it."""
+
+    def prepare(plan: Plan) -> Measure:
+        path = Path(plan.folder, "games.txt")
+        ttt.train(games, epsilon=1.0, batch=BATCH, record=path)  # random play: games of all lengths
+
+        def measure() -> Values:
+            began = time.perf_counter()
+            for _ in GameReader(Board(), occupied=False).read(GameFile(path)):
+                pass
+            read = time.perf_counter()
+            ttt.learn_from(path, learner="td")
+            return {"read": games / (read - began), "learnt": games / (time.perf_counter() - read)}
+
+        measure()
+        return measure
+
+    return Contestant(prepare)
+
+
 def environment() -> dict[str, str]:
     """That of the commands: Python may keep its bytecode, or every start would compile the sources of a checkout."""
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -419,6 +444,7 @@ def contestants() -> dict[str, Contestant]:
         "settling td": settling("td"),
         "settling sutton-barto 0.1": settling("sutton-barto", 0.1),
         "in process": in_process(100_000),
+        "given games": given_games(GIVEN_GAMES),
         "help": command("--help"),
         "train 100k": command("train", "--games", "100000"),
         "stages": Contestant(stages),
