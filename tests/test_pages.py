@@ -9,10 +9,20 @@ from types import ModuleType
 
 import pytest
 
+from ttt_batch.__main__ import run
+from ttt_batch.app.cli import COMMANDS
+
 ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 DATA, SCRIPTS = ROOT / "data", ROOT / "scripts"
 MEASURED = ("benchmark", "boards", "headlines", "settling")
 """Scripts that write data/NAME.md from data/NAME.json."""
+
+
+def data_page(name: str) -> Path:
+    """The page that a script writes."""
+    return Path("data") / f"{name.replace('_', '-')}.md"
+
 
 PAGES = [ROOT / "README.md", *sorted(DATA.glob("*.md"))]
 MEASURING = re.compile(r"python (scripts/[a-z_]+\.py[^`\n#]*)")
@@ -37,6 +47,19 @@ def test_a_page_is_what_its_script_writes(name, script, tmp_path, monkeypatch):
     assert (tmp_path / "page.md").read_text(encoding="utf-8") == (DATA / f"{name}.md").read_text(encoding="utf-8"), (
         f"write it again: python scripts/{name}.py --from data/{name}.json --page data/{name}.md"
     )
+
+
+def test_json_has_the_keys_of_the_page(script, tmp_path):
+    """Commands that take long are run by test_scripts.py, with the whole script."""
+    keys, text = script("json_keys"), (DATA / "json-keys.md").read_text(encoding="utf-8")
+    for section in keys.sections(keys.collect(tmp_path, [each for each in keys.COMMANDS if each.quick])):
+        assert f"\n{section}\n" in text, (
+            f"{section}\n\nwrite it again: python scripts/json_keys.py --page data/json-keys.md"
+        )
+    headings = re.findall("^## (.*)$", text, re.MULTILINE)
+    assert headings == [command.label for command in keys.COMMANDS]
+    shown = {re.split("[ ,]", heading)[0] for heading in headings}
+    assert shown == {*COMMANDS} - {"play"}
 
 
 def test_from_without_a_page_is_refused(script, monkeypatch):
@@ -71,17 +94,42 @@ def test_what_the_pages_run_has_the_options_that_they_give(script):
         for line in MEASURING.findall(page.read_text(encoding="utf-8")):
             path, *words = shlex.split(line)
             assert (ROOT / path).exists(), line
-            if Path(path).stem in MEASURED and words:
+            if Path(path).stem in (*MEASURED, "json_keys"):
                 found.setdefault(Path(path).stem, []).append(script(Path(path).stem).parser().parse_args(words))
-    for name in MEASURED:
-        assert {options.page for options in found[name]} == {Path(f"data/{name}.md")}, name
+    for name in (*MEASURED, "json_keys"):
+        assert {options.page for options in found[name] if options.page} == {data_page(name)}, name
+
+
+def test_the_readme_keeps_its_length_and_order():
+    assert len(README.splitlines()) <= 320
+    assert re.findall("^## (.*)$", README, re.MULTILINE) == [
+        *("Two commands", "A tour", "Learners", "From Python", "Play", "Commands", "Boards"),
+        *("Engines, and what a batch means", "The run file", "Reliability", "Speed", "Development"),
+    ]
+
+
+def test_figures_of_the_readme_are_those_of_the_pages():
+    """Rows of the table of commands begin with a name in code; the others are measured."""
+    measured = {line for page in PAGES[1:] for line in page.read_text(encoding="utf-8").splitlines()}
+    rows = [line for line in README.splitlines() if re.match(r"\| [^`c]", line)]
+    assert len(rows) > 20 and not set(rows) - measured
+
+
+def test_commands_within_a_line_exist(capsys):
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    named = [shlex.split(line) for line in re.findall(r"`ttt-batch ([a-z][^`]*)`", text)]
+    for name, *words in named:
+        assert run([name, "--help"]) == 0, name
+        known = re.findall(r"--[a-z-]+", capsys.readouterr().out)
+        assert {word for word in words if word.startswith("--")} <= set(known), name
+    assert {name for name, *_ in named} >= {*COMMANDS} - {"play", "compare"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_lines_fit_and_links_lead_somewhere(page):
     text = page.read_text(encoding="utf-8")
     long = [line for line in text.splitlines() if len(line) > 120 and not (page.parent == DATA and line[0] == "|")]
-    assert not long or page.stem == "README"
+    assert not long
     headings = {re.sub(r"[^a-z0-9 -]", "", h.lower()).replace(" ", "-") for h in re.findall(r"^#+ (.*)$", text, re.M)}
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         assert target[1:] in headings if target.startswith("#") else (page.parent / target).exists(), target

@@ -1,9 +1,8 @@
-"""The README, run: every command in it in order, in one folder, and what it shows beside what they print.
+"""The README and its longer tour, run: every command in order, in a folder for each, and what is shown is printed.
 
 Speeds and seconds differ from machine to machine and are left out of the comparison; everything else is exact.
 """
 
-import json
 import os
 import re
 import shlex
@@ -15,12 +14,11 @@ from typing import NamedTuple
 
 import pytest
 
-import ttt_batch as ttt
-from ttt_batch.__main__ import run as run_here
 from ttt_batch.app.cli import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+TOUR = (ROOT / "data" / "tour.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(sh|console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROMPT = re.compile(r"^(Your move \([XO]\): |Another game\? \[[^]]*\] )(.*)$")
 SPEED = re.compile(r" \(compiling included\)|  \d[\d.]* [kMG]?/s|in \d[\d.]* s\b|, \d[\d.]* s\b|\(?\d[\d.]* s\)?")
@@ -38,9 +36,9 @@ class Step(NamedTuple):
     shown: list[str] | None
 
 
-def steps() -> list[Step]:
+def steps_of(page: str) -> list[Step]:
     found = []
-    for kind, body in BLOCK.findall(README):
+    for kind, body in BLOCK.findall(page):
         if kind == "python":
             found.append(Step(kind, body, None))
         elif kind == "sh":
@@ -52,7 +50,7 @@ def steps() -> list[Step]:
     return found
 
 
-STEPS = steps()
+STEPS = steps_of(README)
 
 
 def run_step(step: Step, folder: Path) -> None:
@@ -110,52 +108,14 @@ def test_the_two_commands_are_those_that_ci_runs():
 
 def test_every_command_of_the_package_is_shown():
     used = {shlex.split(step.text)[1] for step in STEPS if step.text.startswith("ttt-batch ")}
-    listed = set(re.findall(r"`([a-z-]+)[^`]*`", README.partition("### Commands")[2].partition("\n## ")[0]))
+    listed = set(re.findall(r"`([a-z-]+)[^`]*`", README.partition("## Commands")[2].partition("\n## ")[0]))
     assert set(COMMANDS) <= listed | used
     assert {"train", "evaluate", "play"} <= used
 
 
-KEY_COMMANDS = {
-    "train": "train --games 1000 -o new.h5",
-    "import": "import table.raw --learner backward-q -o imported.h5",
-    "learn-from": "learn-from games.txt --learner td -o given.h5",
-    "evaluate": "evaluate run.h5",
-    "watch --games N": "watch run.h5 --games 10",
-    "tournament": "tournament run.h5 other.h5",
-    "show": "show run.h5",
-    "plot": "plot run.h5 -o plot.svg",
-    "boards BOARD": "boards 3x3",
-    "info": "info run.h5",
-    "info --format": "info --format",
-    "check": "check run.h5",
-    "learners NAME": "learners td",
-    "compare": "compare run.h5 other.h5",
-    "export": "export run.h5 --to csv -o table.csv",
-}
-"""A command for each row of the table of keys; `warmup` and `bench`, which take long, have tests of their own."""
-
-
-def test_json_has_the_keys_that_the_readme_names(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    ttt.train(1000, out="run.h5")
-    ttt.train(1000, learner="backward-q", out="other.h5")
-    assert run_here(["export", "other.h5", "--to", "raw", "-o", "table.raw"]) == 0
-    (tmp_path / "games.txt").write_text("0 4 1 5 2\n")
-    capsys.readouterr()
-    table = README.partition("### From scripts")[2].partition("\n## ")[0]
-    named = {}
-    for commands, keys in re.findall(r"^\| (`.*?) \| (.*?) \|$", table, re.MULTILINE):
-        inherited = named["train"] if keys.startswith("the same") else []
-        for command in re.findall(r"`([^`]+)`", commands):
-            named[command] = [*inherited, *re.findall(r"`([a-z_]+)`", keys.partition(";")[0])]
-    assert named.keys() == {*KEY_COMMANDS, "warmup", "bench"}
-    for label, command in KEY_COMMANDS.items():
-        assert run_here([*command.split(), "--json"]) == 0, command
-        assert sorted(json.loads(capsys.readouterr().out)) == sorted(named[label]), label
-
-
 @pytest.mark.slow  # a billion games, and two boards beyond 3x3
-def test_every_command_does_what_the_readme_shows(tmp_path):
-    for step in STEPS:
+@pytest.mark.parametrize("page", [README, TOUR], ids=["README", "tour"])
+def test_every_command_does_what_is_shown(page, tmp_path):
+    for step in steps_of(page):
         if INSTALLING not in step.text:
             run_step(step, tmp_path)

@@ -19,6 +19,7 @@ SMALL = {
     "gallery.py": ["--out", "pictures"],
     "headlines.py": ["--seeds", "2", "--json", "out.json", "--page", "out.md"],
     "itemise.py": ["--runs", "1"],
+    "json_keys.py": ["--page", "out.md"],
     "picture.py": [str(ROOT / "data" / "benchmark.json"), "out.png"],
     "settling.py": [
         *("--seeds", "2", "--timed", "1", "--games", "100000", "--only", "auto"),
