@@ -38,7 +38,8 @@ from ttt_batch.runs.lookup import find_run, name_or_run
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation import random_games as bulk
 from ttt_batch.training.from_games import learn_from
-from ttt_batch.training.train import Progress, train
+from ttt_batch.training.session import Progress
+from ttt_batch.training.train import train
 
 __all__ = [
     "LEARNERS",

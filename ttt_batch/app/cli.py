@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ttt_batch.app.commands import catalogues, files, judge, machine, pictures, play, train
+from ttt_batch.app.commands import catalogues, files, judge, learn_from, machine, pictures, play, train
 from ttt_batch.app.commands.usage import Command, Program
 
 app = typer.Typer(
@@ -49,7 +49,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "learners": (catalogues.learners, "List the learners, or describe one."),
     "boards": (catalogues.boards, "List boards, or count and solve one."),
     "compare": (judge.compare, "Say where the tables of two runs differ."),
-    "learn-from": (train.learn_from, "Learn from games written down."),
+    "learn-from": (learn_from.learn_from, "Learn from games written down."),
     "export": (files.export_, "Write a run's table in another program's format."),
     "import": (files.import_, "Read another program's table into a run file."),
     "info": (files.info, "Say what a run file holds."),

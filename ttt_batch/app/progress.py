@@ -17,7 +17,7 @@ from ttt_batch.base.console import Notice, is_live, tell
 from ttt_batch.base.kernel_cache import cached_kernels, kernels_to_compile, on_compile
 from ttt_batch.base.wording import counted
 from ttt_batch.training.from_games import Learnt
-from ttt_batch.training.train import Progress
+from ttt_batch.training.session import Progress
 
 RECENT_SECONDS, LEAST_SECONDS = 10.0, 0.5
 """The time left is estimated from the speed of the last seconds, as soon as that many have passed."""

@@ -22,7 +22,9 @@ def with_options(options: type) -> Callable[[F], F]:
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)
             for name, hint in get_type_hints(options).items()
         ]
-        function.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+        after = [given for given in own if given.kind is given.KEYWORD_ONLY]
+        first = own[: len(own) - len(after)]
+        function.__signature__ = signature.replace(parameters=[*first, *added, *after])  # type: ignore[attr-defined]
         return function
 
     return spelled_out

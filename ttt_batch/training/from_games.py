@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.memory import parse_memory
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.quantities import Number
+from ttt_batch.base.signatures import given_options, with_options
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.game.transcript_notation import from_one
 from ttt_batch.game.transcript_reader import GameReader, Skipped
@@ -19,7 +20,7 @@ from ttt_batch.game.transcripts import CellGames, GamesError, on_graph
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import make_trajectory
 from ttt_batch.learners.steps import make_step
-from ttt_batch.runs.config import Config, make_config
+from ttt_batch.runs.config import Config, LearnerOptions, make_config
 from ttt_batch.runs.growing_table import grow
 from ttt_batch.runs.loading import load
 from ttt_batch.runs.memory_needs import rows_within
@@ -46,6 +47,7 @@ class Learnt(NamedTuple):
     seconds: float
 
 
+@with_options(LearnerOptions)
 def learn_from(
     games: str | Path | Iterable[str],
     *,
@@ -59,7 +61,7 @@ def learn_from(
     progress: Callable[[Learnt], None] | None = None,
     warn: Callable[[str], None] | None = None,
     command: str = "",
-    **options: Any,
+    **options: Unpack[LearnerOptions],
 ) -> tuple[Run, Skipped]:
     """Learn from given games one after the other, a line each; return the run and the bad lines.
 
@@ -74,12 +76,13 @@ def learn_from(
     warn: called with a line if the numbers in a file seem to count from 1 although `cells_from` is not given, or if
     another program replaces the run's file all the same, and the run goes into a new one beside it.  Without it these
     are Python warnings.
-    options: those of `Config`, over the learner's defaults or the run's.
+    board, epsilon, alpha, gamma, draw_worth, seed, symmetry: see `Config`; over the learner's defaults or the run's.
 
     What is read is never more than a piece at a time.  Nothing is kept of what was learnt before an error.
 
     Raises GamesError, also if there is no game at all, UsageError, BoardError and RunFileError.
     """
+    given_options(learn_from, options)  # refuses names that are none before anything is read
     if warn is None and isinstance(games, str | Path):  # lines in memory are Python's own, whose cells count from 0
         warn = warn_python
     source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
@@ -124,21 +127,19 @@ def _no_games(name: str, skipped: Skipped) -> str:
     return f"{name}: no games, only bad lines ({skipped.total:,}); the first: {skipped[0]}"
 
 
-def given_config(learner: str | None, origin: Run | None, **options: Any) -> Config:
+@with_options(LearnerOptions)
+def given_config(learner: str | None, origin: Run | None, **options: Unpack[LearnerOptions]) -> Config:
     """The configuration of a run of given games, begun by `learner` or going on from `origin`; see `learn_from`.
 
     Raises UsageError and BoardError.
     """
     if origin is None and learner is None:
         raise UsageError("name a learner, or a run to go on from")
-    given = {key: value for key, value in options.items() if value is not None}
+    given = given_options(given_config, options)
     if origin is not None:
         if learner is not None and learner_named(learner).name != origin.config.learner:
             raise UsageError(f"the run was made by {origin.config.learner}, not {learner}; leave the learner out")
-        before = {
-            key: getattr(origin.config, key)
-            for key in ("board", "epsilon", "alpha", "gamma", "draw_worth", "seed", "symmetry")
-        }
+        before = {name: getattr(origin.config, name) for name in LearnerOptions.__annotations__}
         given = before | given
         learner = origin.config.learner
     config = make_config(

@@ -14,7 +14,7 @@ from ttt_batch.game.solution import solve
 from ttt_batch.game.state_space import check_enumerable, space_of
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.batches import MAX_GAMES
-from ttt_batch.runs.config import OPPONENTS, Config, make_config
+from ttt_batch.runs.config import DEFAULTS, OPPONENTS, Config, make_config
 from ttt_batch.runs.loading import load
 from ttt_batch.runs.lookup import name_or_run
 from ttt_batch.runs.run import Run
@@ -46,15 +46,43 @@ class Plan:
         return 0 if self.state is None else self.state.games
 
 
-def fresh_plan(
-    games: Number | None,
-    options: dict[str, Any],
-    start: Run | str | Path | None,
-    rival: Run | str | None,
-    seat: str,
-) -> Plan:
+@dataclass(frozen=True)
+class Request:
+    """What `train` is asked for beside the learning options, see there; `rival` is the opponent, read.
+
+    in_place: whether the run goes on in the file that it is resumed from.
+    """
+
+    games: Number | None
+    start: Run | str | Path | None
+    rival: Run | str | None
+    seat: str
+    resume: Run | str | Path | None
+    more: Number | None
+    until: Number | None
+    fork: bool
+    trust: bool
+    in_place: bool
+
+
+def make_plan(request: Request, options: dict[str, Any]) -> Plan:
+    """The training that is asked for, with the learning options that were given.
+
+    Raises UsageError, BoardError and RunFileError.
+    """
+    if request.resume is None:
+        return _fresh_plan(request, options)
+    if request.games is not None:
+        resumed = f"with {option('resume')}, say {option('until')} or {option('more')}"
+        raise UsageError(f"games {request.games} belong to a new run; {resumed}")
+    return _resumed_plan(request, request.resume, options)
+
+
+def _fresh_plan(request: Request, options: dict[str, Any]) -> Plan:
     """A training from the first game on."""
-    total = whole("games", learner_named(options.get("learner", "td")).games if games is None else games, 1, MAX_GAMES)
+    rival, start, seat = request.rival, request.start, request.seat
+    learner = learner_named({**DEFAULTS, **options}["learner"])
+    total = whole("games", learner.games if request.games is None else request.games, 1, MAX_GAMES)
     origin = load(start) if isinstance(start, str | Path) else start
     _check_seat(seat, against=rival is not None)
     config = make_config(
@@ -72,30 +100,15 @@ def fresh_plan(
     return Plan(config, total, rival, state, None, {})
 
 
-def resumed_plan(
-    resume: Run | str | Path,
-    options: dict[str, Any],
-    start: Run | str | Path | None,
-    rival: Run | str | None,
-    seat: str,
-    more: Number | None,
-    until: Number | None,
-    *,
-    fork: bool,
-    elsewhere: bool,
-    trust: bool,
-) -> Plan:
-    """A training that goes on from where `resume` stands.
-
-    fork: with another configuration.  elsewhere: whether it is written to another file.
-    """
-    run = resume if isinstance(resume, Run) else load(resume, trust=trust)
+def _resumed_plan(request: Request, resume: Run | str | Path, options: dict[str, Any]) -> Plan:
+    """A training that goes on from where `resume` stands; a fork may have another configuration."""
+    run = resume if isinstance(resume, Run) else load(resume, trust=request.trust)
     name = "the run" if isinstance(resume, Run) else shown(Path(resume))
-    if fork and not elsewhere:
+    if request.fork and request.in_place:
         raise UsageError(f"a fork is a run of its own; name its file{with_option('out')}")
     state = resumable_state(run, name)
-    total = goal_of(run, name, more, until)
-    before = run.config
+    total = goal_of(run, name, request.more, request.until)
+    before, rival, start = run.config, request.rival, request.start
     given = dict(options)
     if start is not None:
         given["start"] = table_digest((start if isinstance(start, Run) else load(start)).tables)
@@ -105,16 +118,16 @@ def resumed_plan(
         rival = before.opponent
     elif before.opponent:
         raise UsageError(f"{name} was trained against a run; name its file again with {option('opponent')}")
-    if seat:
-        given["seat"] = seat
+    if request.seat:
+        given["seat"] = request.seat
     config, changes = differing_settings(before, given, horizon=total)
-    if changes and not fork:
+    if changes and not request.fork:
         remedy = f"leave that out, or add {option('fork', True)} and {option('out')} for a new run"
         raise UsageError(f"{name} was trained with {changes}; {remedy}")
     _check_seat(config.seat, against=bool(config.opponent))
     _check_engine(config)
     past = dict(run.provenance)
-    if fork:
+    if request.fork:
         past |= {"parent": table_digest(run.tables), "parent_games": run.games}
     if changes:
         # Equal configurations make equal bytes, so a fork's says where it began.

@@ -1,9 +1,9 @@
-"""Learning: `train` by play, `learn-from` from given games."""
+"""`train`: learning by play."""
 
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,14 +20,16 @@ from ttt_batch.app.commands.shared import (
     in_new_file,
     load_run,
     run_name,
-    working,
 )
 from ttt_batch.base.choices import LEARNER_NAMES, SEATS
 from ttt_batch.base.wording import counted
 
 if TYPE_CHECKING:
-    from ttt_batch.game.transcript_reader import Skipped
+    from ttt_batch.app.interrupt import Interrupt
+    from ttt_batch.app.progress import Reporter
+    from ttt_batch.runs.config import Config
     from ttt_batch.runs.run import Run
+    from ttt_batch.training.session import Progress
 
 
 def train(
@@ -146,74 +148,64 @@ def train(
     json: Json = False,
 ) -> None:
     """Train a learner by self-play, prove how good it is, and save the run."""
+    _train(**locals())
+
+
+def _train(*, out: Path | None, quiet: bool, json: bool, **options: Any) -> None:
+    """Train with the options of `train` as they were given, and say what became of it."""
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
-    from ttt_batch.app.reports.training import training_summary, training_text
-    from ttt_batch.base.console import tell
-    from ttt_batch.base.errors import InterruptedTraining, RunFileError
-    from ttt_batch.base.files import command_text
-    from ttt_batch.game.board import parse_board
-    from ttt_batch.learners import learner_named
-    from ttt_batch.training import train as training
+    from ttt_batch.runs.config import make_config
+    from ttt_batch.training.targets import check_files
+    from ttt_batch.training.train import train as train_run
 
-    named = (learner_named(learner or "td").name, parse_board(board or "3x3").name)
+    config = make_config(learner=options["learner"], board=options["board"])
+    resume = options["resume"]
     nothing = "interrupted; nothing was written" if resume is None else "interrupted; nothing more was written"
     with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report:
-
-        def progress(now: training.Progress) -> None:
-            interrupt.gently = True
-            if now.saved:
-                interrupt.message = lambda: f"interrupted; {now.saved_in()}"
-            with suppress(OSError):  # the terminal may be gone, and what was learnt is still to be saved
-                report(now)
-
-        def warn(line: str) -> None:
-            report.clear()
-            tell(f"ttt-batch: {line}")
-
-        def elsewhere(failure: RunFileError) -> Path | None:
-            report.clear()
-            return _ask_for_file(failure)
-
-        training.check_files(out, record, resume, start, opponent)
-        origin = _origin(start, *named, trust)
+        check_files(out, *(options[name] for name in ("record", "resume", "start", "opponent")))
+        options["start"] = _origin(options["start"], config, options["trust"])
 
         def work(target: Path) -> "Run":
-            return training.train(
-                games,
-                learner=learner,
-                board=board,
-                epsilon=epsilon,
-                alpha=alpha,
-                gamma=gamma,
-                draw_worth=draw_worth,
-                batch=batch,
-                engine=engine,
-                symmetry=symmetry,
-                max_memory=max_memory,
-                threads=threads,
-                seed=seed,
-                start=origin,
-                opponent=opponent,
-                seat=seat,
-                resume=resume,
-                more=more,
-                until=until,
-                fork=fork,
-                trust=trust,
-                record=record,
+            return train_run(
+                **options,
+                **_followers(interrupt, report),
                 out=target if resume is None else out,
-                overwrite=overwrite,
-                checkpoint_every=checkpoint_every,
-                progress=progress,
-                stop=interrupt.requested,
-                warn=warn,
-                elsewhere=elsewhere,
                 command=command_line(),
             )
 
-        run = in_new_file(out or resume, "-".join(named), work)
-    target = run.file or (resume if out is None else None)
+        run = in_new_file(out or resume, f"{config.learner}-{config.board.name}", work)
+    _say_end(run, run.file or (resume if out is None else None), json=json, compiled=report.compiled)
+
+
+def _followers(interrupt: "Interrupt", report: "Reporter") -> dict[str, Any]:
+    """What a training calls meanwhile: to show how far it is, to be interrupted, to warn and to ask."""
+    from ttt_batch.base.console import tell
+
+    def progress(now: "Progress") -> None:
+        interrupt.gently = True
+        if now.saved:
+            interrupt.message = lambda: f"interrupted; {now.saved_in()}"
+        with suppress(OSError):  # the terminal may be gone, and what was learnt is still to be saved
+            report(now)
+
+    def warn(line: str) -> None:
+        report.clear()
+        tell(f"ttt-batch: {line}")
+
+    def elsewhere(failure: Exception) -> Path | None:
+        report.clear()
+        return _ask_for_file(failure)
+
+    return {"progress": progress, "stop": interrupt.requested, "warn": warn, "elsewhere": elsewhere}
+
+
+def _say_end(run: "Run", target: Path | None, *, json: bool, compiled: bool) -> None:
+    """Print what was learnt.  Raises RunFileError if the table was full, and InterruptedTraining after Ctrl-C."""
+    from ttt_batch.app.reports.training import training_summary, training_text
+    from ttt_batch.base.errors import InterruptedTraining, RunFileError
+    from ttt_batch.base.files import command_text
+
     if run.full:
         kept = (
             f"the {counted(run.games, 'game learnt so far is', 'games learnt so far are')} saved in {run_name(target)}"
@@ -227,7 +219,7 @@ def train(
         answer(
             json,
             lambda: training_summary(run, str(target)),
-            lambda: training_text(run, target, compiled=report.compiled),
+            lambda: training_text(run, target, compiled=compiled),
             saved=target,
         )
     finally:
@@ -239,88 +231,7 @@ def train(
             )
 
 
-def learn_from(
-    games: Annotated[Path, typer.Argument(metavar="GAMES", help="A text file, a game a line; - for standard input.")],
-    learner: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Which learner, unless --run is given.", autocompletion=offering(*LEARNER_NAMES)
-        ),
-    ] = None,
-    run: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="A run to go on from, with its options.", callback=found)
-    ] = None,
-    alpha: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="Step size, above 0 up to 1, or 1/n, n the visits.")
-    ] = None,
-    gamma: Annotated[str | None, typer.Option(metavar="NUMBER", help="Discount, 0 to 1.")] = None,
-    draw_worth: DrawWorth = None,
-    board: Annotated[
-        str | None,
-        typer.Option(metavar="BOARD", help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.", autocompletion=offering(*BOARDS)),
-    ] = None,
-    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of the start table.")] = None,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that are no legal game.")] = False,
-    cells_from: Annotated[
-        str | None, typer.Option(metavar="0|1", help="The number of the first cell in GAMES.  [default: 0]")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Run file to write; a new name if not given.")
-    ] = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    json: Json = False,
-) -> None:
-    """Learn from given games: cells from 0 or names such as b2, ! after an exploratory move, # before a comment."""
-    from ttt_batch.app.reports.training import training_summary, training_text
-    from ttt_batch.base.console import tell
-    from ttt_batch.base.wording import counted
-    from ttt_batch.game.transcript_source import GameFile
-    from ttt_batch.training import from_games
-
-    notes: list[str] = []
-    with working("interrupted; nothing was written", quiet=quiet) as report:
-        if (source := GameFile(games)).waits():
-            report.note(f"waiting for games from {source.name} ...")
-
-        def work(target: Path) -> "tuple[Run, Skipped]":
-            return from_games.learn_from(
-                games,
-                learner=learner,
-                run=run,
-                skip_bad=skip_bad,
-                cells_from=cells_from,
-                out=target,
-                overwrite=overwrite,
-                progress=None if source.typed() else report.reading,
-                warn=notes.append,
-                command=command_line(),
-                alpha=alpha,
-                gamma=gamma,
-                draw_worth=draw_worth,
-                board=board,
-                seed=seed,
-            )
-
-        result, skipped = in_new_file(out, "given-games", work)
-    target = result.file
-    assert target is not None  # it was given one
-    for line in notes:
-        tell(f"ttt-batch: {line}")
-    for line in skipped:
-        tell(f"skipped {line}")
-    if skipped.total > len(skipped):
-        tell(f"skipped {counted(skipped.total - len(skipped), 'more line')}")
-    left_out = f"\nskipped: {counted(skipped.total, 'bad line')}" if skipped else ""
-    answer(
-        json,
-        lambda: {**training_summary(result, str(target)), "skipped": skipped.total},
-        lambda: training_text(result, target) + left_out,
-        saved=target,
-    )
-
-
-def _origin(path: Path | None, learner: str, board: str, trust: bool) -> "Run | None":
+def _origin(path: Path | None, config: "Config", trust: bool) -> "Run | None":
     """The run whose tables to begin with: a run file, or another program's table."""
     from ttt_batch.base.files import is_there
     from ttt_batch.runs.lookup import find_run
@@ -332,7 +243,7 @@ def _origin(path: Path | None, learner: str, board: str, trust: bool) -> "Run | 
         return load_run(path, trust)
     from ttt_batch.runs.exchange import import_tables
 
-    return import_tables([path], learner, board=board)
+    return import_tables([path], config.learner, board=config.board)
 
 
 def _ask_for_file(failure: Exception) -> Path | None:
