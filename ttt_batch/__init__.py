@@ -17,16 +17,21 @@ from ttt_batch.base.version import VERSION
 __version__ = VERSION
 
 if TYPE_CHECKING:
+    from ttt_batch import learners as learners
     from ttt_batch.app.api import *  # noqa: F403 - the list is there
     from ttt_batch.app.api import __all__ as __all__
 else:
 
     def __getattr__(name: str) -> object:
         """Load a public name on first use: most exceptions alone, anything else with the whole package."""
+        import importlib
+
         from ttt_batch.base import errors
 
         if name.endswith("Error") and hasattr(errors, name):
             return getattr(errors, name)
+        if name == "learners":
+            return importlib.import_module("ttt_batch.learners")
         if name == "__all__" or not name.startswith("_"):
             from ttt_batch.app import api
 

@@ -248,7 +248,7 @@ def random_games(
     Raises UsageError, and BoardError for an `-exact` board.
     """
     n_threads = whole("threads", available_threads() if threads is None else threads, 1, 1024)
-    n_games = whole("games", games, 0, bulk.MAX_GAMES)
+    n_games = whole("games", games, 0, bulk.MAX_RANDOM_GAMES)
     return bulk.random_games(parse_board(board), n_games, seed=any_seed(seed), threads=n_threads)
 
 

@@ -102,7 +102,7 @@ class Bench(NamedTuple):
 
 @kernel
 def judge(tables: Any, graph: Graph, choice: Choice, bench: Bench, verdict: Judgement) -> None:
-    """Judge `tables`: fill `verdict` (and the working space of `bench`) in place.  0.4 ms on 3x3."""
+    """Judge `tables`: fill `verdict` (and the working space of `bench`) in place."""
     policy = bench.policy
     order_rows(tables, graph, choice, policy)
     expected_results(graph, policy, policy, bench.results)

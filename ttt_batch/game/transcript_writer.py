@@ -1,4 +1,4 @@
-"""Recording games: a file of games, in the text of `games`, that appears whole in the end."""
+"""Recording games: a file of games, in the notation of `transcript_notation`, that appears whole in the end."""
 
 import os
 from collections.abc import Callable

@@ -79,7 +79,7 @@ def on_graph(games: CellGames, graph: Graph, board: Board, symmetry: bool) -> Ga
     return Games(games.start, edge, games.exploring)
 
 
-class Shown:
+class GameImage:
     """How the image that a row stands for shows a game's cells; without a board every row stands for itself."""
 
     def __init__(self, board: Board | None) -> None:
@@ -118,10 +118,10 @@ def joined(cells: Any, games: Games) -> list[str]:
 
 def _format_game(games: Games, game: int, graph: Graph, board: Board) -> str:
     """One game whose rows are images of its positions."""
-    shown, words = Shown(board), []
+    image, words = GameImage(board), []
     for move in range(int(games.start[game]), int(games.start[game + 1])):
-        cell = shown.in_game(int(graph.cell[games.edge[move]]))
+        cell = image.in_game(int(graph.cell[games.edge[move]]))
         words.append(f"{cell}!" if games.exploring[move] else str(cell))
         if cell < board.cells:
-            shown.mark(cell)
+            image.mark(cell)
     return " ".join(words)

@@ -39,7 +39,7 @@ from ttt_batch.base.processors import startable_threads
 from ttt_batch.base.streams import GOLDEN, MASK_64, MIX_1, MIX_2, RANDOM_PLAY, S32, mix, stream_key
 from ttt_batch.game.board import EMPTY, FIRST, SECOND, UNFINISHED, Board
 
-MAX_GAMES = 10**15
+MAX_RANDOM_GAMES = 10**15
 MAX_PRODUCT = 1024
 """Largest number of outcomes that are drawn with one 32-bit fraction; see `radices`."""
 
@@ -302,8 +302,8 @@ def random_games(board: Board, games: int, *, seed: int = 0, threads: int = 1, b
     """
     if board.exact:
         raise BoardError(f"random games on {board.name} cannot be played in bulk; choose a board without -exact")
-    if not 0 <= games <= MAX_GAMES:
-        raise UsageError(f"{games} random games: the number must be from 0 to {MAX_GAMES:,}")
+    if not 0 <= games <= MAX_RANDOM_GAMES:
+        raise UsageError(f"{games} random games: the number must be from 0 to {MAX_RANDOM_GAMES:,}")
     if threads < 1 or block < 1:
         raise UsageError(f"{threads} threads and {block} games abreast: both must be at least 1")
     rules, key = make_rules(board), stream_key(seed, RANDOM_PLAY)
