@@ -18,7 +18,8 @@ import ttt_batch as ttt
 
 def settled_after(run: ttt.Run) -> int | None:
     """Games at the first recorded point since which nobody beats the agent in either seat; None where there is none."""
-    good = run.statistics["unbeatable"].all(axis=1)
+    as_first, as_second = run.statistics["unbeatable"].T
+    good = as_first & as_second
     if not good[-1]:
         return None
     first = 1 + int(np.flatnonzero(~good)[-1]) if not good.all() else 0
