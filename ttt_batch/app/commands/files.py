@@ -159,7 +159,11 @@ def import_(
     ] = None,
     board: Annotated[
         str,
-        typer.Option(metavar="BOARD", help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.", autocompletion=offering(*BOARDS)),
+        typer.Option(
+            metavar="BOARD",
+            help="ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere or -exact.",
+            autocompletion=offering(*BOARDS),
+        ),
     ] = "3x3",
     draw_worth: DrawWorth = None,
     overwrite: Overwrite = False,

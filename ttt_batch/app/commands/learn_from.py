@@ -43,7 +43,11 @@ def learn_from(
     draw_worth: DrawWorth = None,
     board: Annotated[
         str | None,
-        typer.Option(metavar="BOARD", help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.", autocompletion=offering(*BOARDS)),
+        typer.Option(
+            metavar="BOARD",
+            help="ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere or -exact.",
+            autocompletion=offering(*BOARDS),
+        ),
     ] = None,
     seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of the start table.")] = None,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that are no legal game.")] = False,

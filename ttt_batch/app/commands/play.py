@@ -43,7 +43,11 @@ Epsilon = Annotated[str | None, typer.Option(metavar="5%", help="Share of moves 
 def play(
     path: Annotated[
         Path | None,
-        typer.Argument(metavar="[RUN]", help="A run file; the newest in this folder if not given.", callback=found),
+        typer.Argument(
+            metavar="[RUN]",
+            help="A run file; if not given, the newest in this folder, or td, trained for a moment.",
+            callback=found,
+        ),
     ] = None,
     seat: Annotated[
         str,
@@ -62,7 +66,10 @@ def play(
     ] = False,
     seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of the agent's choices.")] = None,
     learn: Annotated[
-        bool, typer.Option("--learn", help="The run learns from every finished game, and is saved after each.")
+        bool,
+        typer.Option(
+            "--learn", help="The run learns from every finished game, and is saved after each, as a run of given games."
+        ),
     ] = False,
     out: Annotated[
         Path | None,

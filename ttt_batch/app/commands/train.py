@@ -51,7 +51,9 @@ def train(
     board: Annotated[
         str | None,
         typer.Option(
-            metavar="BOARD", help="ROWSxCOLUMNS or ROWSxCOLUMNSxK.  [default: 3x3]", autocompletion=offering(*BOARDS)
+            metavar="BOARD",
+            help="ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere or -exact.  [default: 3x3]",
+            autocompletion=offering(*BOARDS),
         ),
     ] = None,
     epsilon: Annotated[
