@@ -23,7 +23,7 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.counts import empty_counts
 from ttt_batch.simulation.flow import flow, make_rows
 from ttt_batch.simulation.policy import random_policy
-from ttt_batch.training.kernels.batch import make_pace, run_strides
+from ttt_batch.training.kernels.batch import Learning, make_pace, run_batches
 from ttt_batch.training.trainers import make_trainer
 
 BOARD = "2x5x3"
@@ -141,8 +141,8 @@ def test_how_many_games_go_abreast_does_not_show(block: int) -> None:
     pace = make_pace(config.alpha.over(0), config.epsilon.over(0))
     tables = learner.start(graph, trainer.worth, np.random.default_rng(0))
     strides = make_strides(graph, work.policy, block)
-    settings = tables, graph, learner.choice, step, pace, work, strides, stream_key(3), make_batches(100)
-    run_strides(*settings, 0, 350)
+    learning = Learning(tables, graph, learner.choice, step, pace)
+    run_batches(strides, learning, work, stream_key(3), make_batches(100), 0, 350)
     assert tables.value.tobytes() == trainer.tables.value.tobytes()
 
 

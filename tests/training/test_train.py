@@ -16,7 +16,7 @@ from ttt_batch.runs.batches import batch_bounds, make_batches, recorded_points
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.run import Run
-from ttt_batch.training.kernels.batch import run_walks
+from ttt_batch.training.kernels.batch import run_batches
 from ttt_batch.training.trainers import Trainer, make_trainer, way_to_learn
 from ttt_batch.training.trainers import walk as walking
 
@@ -108,23 +108,12 @@ def test_the_number_of_games_abreast_changes_no_byte(name: str) -> None:
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_sequential_games_are_batches_of_one(name: str) -> None:
-    """`run_games`, which `batch=1` uses, and `run_walks` are two programs for one algorithm."""
+    """`play_self`, which `batch=1` uses, and `run_batches` are two programs for one algorithm."""
     for epsilon, games in ((None, 2_500), (0.0, 500), (1.0, 500)):
         sequential = learnt(name, games, batch=1, epsilon=epsilon)
         in_batches = make_trainer(make_config(learner=name, batch=2, seed=7, epsilon=epsilon))
-        run_walks(
-            in_batches.tables,
-            in_batches.graph,
-            in_batches.learner.choice,
-            in_batches._step,
-            in_batches._pace,
-            in_batches._works[0],
-            in_batches._walkers[0],
-            in_batches._key,
-            make_batches(1),
-            0,
-            games,
-        )
+        way, work = in_batches._walkers[0], in_batches._works[0]
+        run_batches(way, in_batches._learning, work, in_batches._key, make_batches(1), 0, games)
         assert bytes_of(sequential.tables) == bytes_of(in_batches.tables)
         assert sequential.outcomes.tolist() == in_batches.outcomes.tolist()
         untouched = make_trainer(make_config(learner=name, batch=1, seed=7))

@@ -125,6 +125,14 @@ def _send(graph: Graph, policy: Policy, counts: Counts, kind: Any, slot: Any, ga
     counts.arrived[graph.child[edge]] += games
 
 
+class Left(NamedTuple):
+    """`games` of one row that have yet to choose among the `moves` from `slot` on."""
+
+    slot: Any
+    moves: Any
+    games: Any
+
+
 @inlined
 def _choose(
     graph: Graph,
@@ -133,17 +141,16 @@ def _choose(
     rows: Rows,
     kind: Any,
     place: Any,
-    slot: Any,
-    moves: Any,
-    games: Any,
+    left: Left,
     counter: Any,
     n: Any,
 ) -> Any:
-    """Let `games` of one row choose among the `moves` from `slot` on, as far as no number of many trials is wanted.
+    """Let games of one row choose their moves, as far as no number of many trials is wanted.
 
     place: the row's among those drawn together.  counter: where its random numbers have got to.
     Where one is, it becomes number `n` of the round; returns how many are wanted then.
     """
+    slot, moves, games = left
     while moves > PACKED_EDGES and 0 < games <= FEW_TRIALS:
         share, counter = binomial(games, 1.0 / np.float64(moves), counter)
         _send(graph, policy, counts, kind, slot, share)
@@ -181,7 +188,7 @@ def _spread(graph: Graph, policy: Policy, counts: Counts, rows: Rows, start: Any
         exploring = rows.exploring[i]
         games = exploring if kind == EXPLORING else counts.arrived[row] - exploring
         moves = hi - lo if kind == EXPLORING else np.int64(policy.best[row])
-        n = _choose(graph, policy, counts, rows, kind, i, lo, moves, games, rows.counter[i], n)
+        n = _choose(graph, policy, counts, rows, kind, i, Left(lo, moves, games), rows.counter[i], n)
     while n > 0:
         for i in range(n):
             numbers.chance[i] = 1.0 / np.float64(rows.moves[i])
@@ -191,7 +198,7 @@ def _spread(graph: Graph, policy: Policy, counts: Counts, rows: Rows, start: Any
             share, counter = settle(numbers, i)
             place, slot, moves, games = rows.place[i], rows.slot[i], rows.moves[i], numbers.trials[i]
             _send(graph, policy, counts, kind, slot, share)
-            n = _choose(graph, policy, counts, rows, kind, place, slot + 1, moves - 1, games - share, counter, n)
+            n = _choose(graph, policy, counts, rows, kind, place, Left(slot + 1, moves - 1, games - share), counter, n)
 
 
 @kernel

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ttt_batch.base.dispatch import generic
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.game.graph import Graph, n_unfinished
 from ttt_batch.learners.base import fold
@@ -32,6 +33,18 @@ class Pace(NamedTuple):
     epsilon: Decay
     weight: Any
     stack: Any
+
+
+class Learning(NamedTuple):
+    """What every kernel that plays and learns takes: the learner's tables, the board, how it picks among moves, its
+    step, and how step and exploration change.  The tables are modified in place.
+    """
+
+    tables: Any
+    graph: Graph
+    choice: Choice
+    step: Step
+    pace: Pace
 
 
 class Workspace(NamedTuple):
@@ -137,113 +150,87 @@ def order_stale(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> A
     return n_changed
 
 
-@kernel
-def begin_walk(
-    tables: Any, graph: Graph, choice: Choice, step: Step, pace: Pace, work: Workspace, walker: Walker, game: int
-) -> Any:
-    """Get ready to walk a batch that begins with `game`: step size, exploration, best moves, courses.
+@generic
+def play_batch(way: Any, graph: Graph, pace: Pace, work: Workspace, n_changed: int, key: Any, bounds: Any) -> Any:
+    """Fill `work.counts` with a batch of games, given the policy of `work`; `way` is modified in place.
 
-    Returns the batch's `Step`.  `work`, `walker` and `step.weights` are modified in place.
+    n_changed: so many of the rows listed first in `work.rows` have other best moves than in the batch before.
+    key: uint64, `stream_key(seed)`, or `stream_key(seed, FLOW)` if games are drawn.  bounds: (int, int), the first game
+    and the first one after the last.
     """
+
+
+@inlined
+def lay_out(walker: Walker, graph: Graph, pace: Pace, work: Workspace, n_changed: int, game: int) -> None:
+    """Get a walker ready for a batch that begins with `game`; it is modified in place."""
     set_explorations(pace, work.seat, walker.explorations, game)
-    n_changed = order_stale(tables, graph, choice, work)
     for i in range(n_changed):
         pack_row(graph, work.policy, walker.courses, work.rows[i])
     if n_changed:
         lay_courses(graph, work.policy, walker.courses)
+
+
+@play_batch.register(Walker)
+def _walk(way: Walker, graph: Graph, pace: Pace, work: Workspace, n_changed: int, key: Any, bounds: Any) -> None:
+    game, end = bounds
+    lay_out(way, graph, pace, work, n_changed, game)
+    walk(graph, way.courses, way.explorations, key, game, end, way.lane)
+    complete(graph, work.policy, way.lane.drawn, work.counts, end - game)
+
+
+@play_batch.register(Strides)
+def _stride(way: Strides, graph: Graph, pace: Pace, work: Workspace, n_changed: int, key: Any, bounds: Any) -> None:
+    game, end = bounds
+    for i in range(n_changed):
+        pack_stride(graph, work.policy, way, work.rows[i])
+    stride(graph, way, value_at(pace.epsilon, game), work.seat, key, game, end)
+    complete(graph, work.policy, way.drawn, work.counts, end - game)
+
+
+@play_batch.register(Rows)
+def _flow(way: Rows, graph: Graph, pace: Pace, work: Workspace, _n_changed: int, key: Any, bounds: Any) -> None:
+    game, end = bounds  # a batch's random numbers depend on its first game
+    flow(graph, work.policy, value_at(pace.epsilon, game), work.seat, key, game, end - game, work.counts, way)
+
+
+@kernel
+def run_batches(
+    way: Any, learning: Learning, work: Workspace, key: Any, batches: Batches, first_game: int, last_game: int
+) -> None:
+    """Play games `first_game` to `last_game - 1` and learn from them batch by batch, on one thread.
+
+    way: a `Walker`, `Strides`, or `Rows`, the scratch of a flow.  key: see `play_batch`.
+    `way`, `learning` and `work` are modified in place.
+    """
+    tables, graph, choice, step, pace = learning
+    game = first_game
+    while game < last_game:
+        end = min(last_game, bounds_in_kernels(batches, game)[1])
+        now = batch_step(pace, step, game)
+        n_changed = order_stale(tables, graph, choice, work)
+        play_batch(way, graph, pace, work, n_changed, key, (game, end))
+        fold(tables, graph, work.counts, now, work.stale)
+        clear(graph, work.counts, work.ended)
+        game = end
+
+
+@kernel
+def begin_walk(walker: Walker, learning: Learning, work: Workspace, game: int) -> Any:
+    """Get ready for a batch that begins with `game`, for threads to walk piece by piece; return its `Step`.
+
+    `walker`, `work` and `learning.step.weights` are modified in place.
+    """
+    tables, graph, choice, step, pace = learning
+    lay_out(walker, graph, pace, work, order_stale(tables, graph, choice, work), game)
     return batch_step(pace, step, game)
 
 
 @kernel
-def end_batch(tables: Any, graph: Graph, step: Step, work: Workspace, drawn: Any, games: int) -> None:
-    """Complete the counts of a batch of `games` from what was `drawn` (see `complete`), fold and clear them.
+def end_walk(tables: Any, graph: Graph, step: Step, work: Workspace, drawn: Any, games: int) -> None:
+    """Learn from a batch of `games` that was walked piece by piece, from what was `drawn` (see `complete`).
 
     `tables`, `work` and `drawn` are modified in place.
     """
     complete(graph, work.policy, drawn, work.counts, games)
     fold(tables, graph, work.counts, step, work.stale)
     clear(graph, work.counts, work.ended)
-
-
-@kernel
-def run_walks(
-    tables: Any,
-    graph: Graph,
-    choice: Choice,
-    step: Step,
-    pace: Pace,
-    work: Workspace,
-    walker: Walker,
-    key: Any,
-    batches: Batches,
-    first_game: int,
-    last_game: int,
-) -> None:
-    """Walk games `first_game` to `last_game - 1` and learn from them batch by batch, on one thread.
-
-    key: uint64, `stream_key(seed)`.  `tables`, `step`, `work` and `walker` are modified in place.
-    """
-    game = first_game
-    while game < last_game:
-        end = min(last_game, bounds_in_kernels(batches, game)[1])
-        now = begin_walk(tables, graph, choice, step, pace, work, walker, game)
-        walk(graph, walker.courses, walker.explorations, key, game, end, walker.lane)
-        end_batch(tables, graph, now, work, walker.lane.drawn, end - game)
-        game = end
-
-
-@kernel
-def run_strides(
-    tables: Any,
-    graph: Graph,
-    choice: Choice,
-    step: Step,
-    pace: Pace,
-    work: Workspace,
-    strides: Strides,
-    key: Any,
-    batches: Batches,
-    first_game: int,
-    last_game: int,
-) -> None:
-    """`run_walks` for boards too large for courses."""
-    game = first_game
-    while game < last_game:
-        end = min(last_game, bounds_in_kernels(batches, game)[1])
-        n_changed = order_stale(tables, graph, choice, work)
-        for i in range(n_changed):
-            pack_stride(graph, work.policy, strides, work.rows[i])
-        now = batch_step(pace, step, game)
-        stride(graph, strides, value_at(pace.epsilon, game), work.seat, key, game, end)
-        end_batch(tables, graph, now, work, strides.drawn, end - game)
-        game = end
-
-
-@kernel
-def run_flows(
-    tables: Any,
-    graph: Graph,
-    choice: Choice,
-    step: Step,
-    pace: Pace,
-    work: Workspace,
-    room: Rows,
-    key: Any,
-    batches: Batches,
-    first_game: int,
-    last_game: int,
-) -> None:
-    """Draw the counts of games `first_game` to `last_game - 1` and learn from them batch by batch.
-
-    A batch's random numbers go by its first game.  key: uint64, `stream_key(seed, FLOW)`.
-    `tables`, `step` and `work` are modified in place; room: scratch, see `flow`.
-    """
-    game = first_game
-    while game < last_game:
-        end = min(last_game, bounds_in_kernels(batches, game)[1])
-        now = batch_step(pace, step, game)
-        order_stale(tables, graph, choice, work)
-        flow(graph, work.policy, value_at(pace.epsilon, game), work.seat, key, game, end - game, work.counts, room)
-        fold(tables, graph, work.counts, now, work.stale)
-        clear(graph, work.counts, work.ended)
-        game = end

@@ -12,9 +12,11 @@ from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.game.graph import Graph, edges_of, n_unfinished
 from ttt_batch.game.growing_graph import FORFEIT, UNSEEN, Growth, graph_cells, has_room, is_legal, mark, show_code
 from ttt_batch.learners.growing_rows import add_final, add_row
+from ttt_batch.runs.schedules import value_at
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.simulation.flow import Rows, batch_base, flow_rows
-from ttt_batch.simulation.policy import Choice, Policy, list_best
+from ttt_batch.simulation.policy import Policy, list_best
+from ttt_batch.training.kernels.batch import Learning
 
 
 @inlined
@@ -30,11 +32,8 @@ def order_legal(graph: Graph, policy: Policy, row: Any) -> None:
 
 @kernel
 def draw_ply(
-    tables: Any,
-    graph: Graph,
-    choice: Choice,
+    learning: Learning,
     policy: Policy,
-    epsilon: float,
     random: bool,
     key: Any,
     batch: int,
@@ -48,12 +47,14 @@ def draw_ply(
     random: the mover plays at random, without exploring.  key, batch: see `flow`.  policy, room: scratch.
     `counts.taken` of these rows is written, in place.
     """
+    tables, graph, choice, _, pace = learning
+    epsilon = 0.0 if random else value_at(pace.epsilon, batch)
     for i in range(first, last):
         if random:
             order_legal(graph, policy, counts.visited[i])
         else:
             list_best(tables, graph, choice, policy, counts.visited[i])
-    flow_rows(graph, policy, 0.0 if random else epsilon, batch_base(key, batch), counts, room, first, last)
+    flow_rows(graph, policy, epsilon, batch_base(key, batch), counts, room, first, last)
     for i in range(first, last):  # `arrive` adds it up anew, once every row is there
         lo, hi = edges_of(graph, counts.visited[i])
         for edge in range(lo, hi):

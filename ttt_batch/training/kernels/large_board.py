@@ -30,8 +30,8 @@ from ttt_batch.learners.growing_rows import add_final, add_row, forget_borrowed
 from ttt_batch.learners.steps import Step
 from ttt_batch.runs.schedules import value_at
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.simulation.policy import Choice, Policy, pick
-from ttt_batch.training.kernels.batch import Pace, batch_step, step_at
+from ttt_batch.simulation.policy import Policy, pick
+from ttt_batch.training.kernels.batch import Learning, batch_step, step_at
 
 
 class Seats(NamedTuple):
@@ -43,6 +43,17 @@ class Seats(NamedTuple):
     rival: Policy
     even: int
     odd: int
+
+
+class Span(NamedTuple):
+    """Which games are played: `first` to `last - 1` of the stream of `key` (uint64), of a batch that begins with game
+    `batch` where they are counted.
+    """
+
+    key: Any
+    batch: int
+    first: int
+    last: int
 
 
 @inlined
@@ -99,49 +110,42 @@ def count_game(graph: Graph, game: Trajectory, plies: int, counts: Counts) -> No
 
 @kernel
 def play_wide(
-    tables: Any,
-    graph: Graph,
-    choice: Choice,
-    step: Step,
-    pace: Pace,
+    learning: Learning,
     seats: Seats,
     growth: Any,
     game: Trajectory,
     counts: Any,
     outcomes: Any,
     may_grow: bool,
-    key: Any,
-    batch_game: int,
-    first_game: int,
-    last_game: int,
+    span: Span,
     record: Games,
 ) -> Any:
-    """Play games `first_game` to `last_game - 1`; return the first one not played, for lack of room.
+    """Play the games of `span`; return the first one not played, for lack of room.
 
     growth: `Growth`, or None on an enumerated board.
     counts: where the games are counted (`Counts`, played with the tables as they are), or None to learn from each
     before the next.
     may_grow: whether to return where a game might need more room than there is; it plays on without otherwise.
-    batch_game: the first game of the batch that is counted.
     game: scratch.  outcomes: int64[4], games by outcome, added to.
     record: the games are written there, behind what `start[0]` says is there, unless it is empty.
 
-    Everything but `choice`, `pace` and `seats` is modified in place.
+    Everything but `seats` is modified in place.
     """
+    tables, graph, choice, step, pace = learning
     n_open = n_unfinished(graph)
     recorded = np.int64(0)
     if record.start.shape[0] > 1:
         recorded = record.start[0]
-    for number in range(first_game, last_game):
+    for number in range(span.first, span.last):
         if growth is not None:
             if may_grow and not has_room(graph, growth, graph_cells(growth) + 1):
                 return number
             clear_board(growth)
-        at = number if counts is None else batch_game
+        at = number if counts is None else span.batch
         epsilon = value_at(pace.epsilon, at)
         now = step_at(pace, step, at) if counts is None else step
         seat = seats.odd if number & 1 else seats.even
-        base = game_base(key, number)
+        base = game_base(span.key, number)
         row, ply, image, explored_at = np.int64(0), 0, np.int64(0), np.uint64(0)
         lost, complete = np.int64(0), True
         if growth is not None:
@@ -181,18 +185,17 @@ def play_wide(
             count_game(graph, with_exploring(game, explored_at), ply, counts)
         if record.start.shape[0] > 1:
             recorded += ply
-            record.start[number - first_game + 1] = recorded
-    return last_game
+            record.start[number - span.first + 1] = recorded
+    return span.last
 
 
 @kernel
-def fold_wide(
-    tables: Any, graph: Graph, step: Step, pace: Pace, counts: Counts, stale: Any, rows: Any, game: int
-) -> None:
-    """Fold the counts of a batch that began with `game` into `tables` and clear them; all in place.
+def fold_wide(learning: Learning, counts: Counts, stale: Any, rows: Any, game: int) -> None:
+    """Fold the counts of a batch that began with `game` into the tables and clear them; all in place.
 
     rows: uint32[U], scratch.  stale: bool[U], written to.
     """
+    tables, graph, _, step, pace = learning
     now = batch_step(pace, step, game)
     n_visited, visited = counts.n_visited[0], counts.visited
     start, ply = 0, 0

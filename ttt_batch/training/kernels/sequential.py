@@ -39,7 +39,7 @@ from ttt_batch.learners.base import Trajectory, learn, with_exploring
 from ttt_batch.learners.steps import Step
 from ttt_batch.simulation.exploration import SET_DRAW, Explorations, explores_at, exploring_set
 from ttt_batch.simulation.policy import Choice, Policy, best_but, score
-from ttt_batch.training.kernels.batch import Pace, set_explorations, step_at
+from ttt_batch.training.kernels.batch import Learning, set_explorations, step_at
 from ttt_batch.training.kernels.greedy_cache import CELLS, ONE, Favourites, may_be_over, move
 
 AHEAD = 64
@@ -51,7 +51,7 @@ class Scratch(NamedTuple):
 
     exploring: uint64[AHEAD], the sets of plies that explore in the games to come, see `exploring_set`.
     runner_up: float64[9], the best score of the moves not taken, by ply, in a game that may repeat itself.  None where
-    no game is expected to (`Learner.repeats`), and `repeat` is not compiled.
+    no game is expected to (`Learner.repeats`), and nothing for it is compiled.
     """
 
     exploring: Any
@@ -91,7 +91,9 @@ def exploring_in(explorations: Explorations, key: Any, game: int, first_game: in
 
 @inlined
 def find_runners_up(tables: Any, graph: Graph, game: Trajectory, plies: int, runner_up: Any) -> None:
-    """Write the best score of the moves not taken into `runner_up` (float64[plies]), in place."""
+    """Write the best score of the moves not taken into `runner_up` (float64[plies]), in place, unless it is None."""
+    if runner_up is None:
+        return
     for ply in range(plies):
         lo, hi = edges_of(graph, game.row[ply])
         runner_up[ply] = best_but(tables, graph, lo, hi, game.edge[ply], ply & 1)
@@ -99,7 +101,9 @@ def find_runners_up(tables: Any, graph: Graph, game: Trajectory, plies: int, run
 
 @inlined
 def repeats(tables: Any, graph: Graph, choice: Choice, game: Trajectory, plies: int, runner_up: Any) -> Any:
-    """Whether each move of `game` still is the only one that may be picked."""
+    """Whether each move of `game` still is the only one that may be picked; False if there is no `runner_up`."""
+    if runner_up is None:
+        return False
     for ply in range(plies):
         s, other = score(tables, graph, game.edge[ply], ply & 1), runner_up[ply]
         if not s > other or other > s - choice.window:
@@ -132,50 +136,10 @@ def advance(
     return Turn(row, plies, counter, bits)
 
 
-@inlined
-def repeat(
-    tables: Any,
-    graph: Graph,
-    choice: Choice,
-    step: Step,
-    explorations: Explorations,
-    game: Trajectory,
-    plies: int,
-    ahead: Any,
-    runner_up: Any,
-    ended: Any,
-    key: Any,
-    first_game: int,
-    next_game: int,
-    last_game: int,
-) -> Any:
-    """Learn from `game` again as long as the games from `next_game` on are the same; the first that may not be.
-
-    ahead, runner_up: see `Scratch`.  A loop of its own: what it needs to know stays out of the way of play (1.01 to
-    1.05 times as fast).
-    """
-    if runner_up is None:
-        return next_game
-    find_runners_up(tables, graph, game, plies, runner_up)
-    end = np.uint64(game.row[plies]) - np.uint64(n_unfinished(graph))
-    early = (ONE << np.uint64(plies)) - ONE
-    while next_game < last_game:
-        exploring = exploring_in(explorations, key, next_game, first_game, ahead)
-        if exploring & early != np.uint64(0) or not repeats(tables, graph, choice, game, plies, runner_up):
-            break
-        ended[end] += 1
-        learn(tables, graph, game, plies, step)
-        next_game += 1
-    return next_game
-
-
 @kernel
 def play_self(
-    tables: Any,
-    graph: Graph,
-    choice: Choice,
+    learning: Learning,
     scores: Any,
-    step: Step,
     explorations: Explorations,
     favourites: Favourites,
     game: Trajectory,
@@ -188,62 +152,44 @@ def play_self(
     """Self-play at a constant pace: play games `first_game` to `last_game - 1` and learn from each.
 
     scores: see `greedy_cache.move`.  game: scratch but for its `settled`.  ended: int64[S - U], see `batch.Workspace`.
-    Everything but `graph`, `choice` and `explorations` is modified in place.
+    Everything but `explorations` is modified in place.
     """
+    tables, graph, choice, step, _ = learning
     n_open = np.uint64(n_unfinished(graph))
-    number, plies = first_game, 0  # the next game, and how long the last one was
-    by_chance = True  # whether chance had a part in it
-    while number < last_game:
-        if not by_chance:
-            number = repeat(
-                tables,
-                graph,
-                choice,
-                step,
-                explorations,
-                game,
-                plies,
-                scratch.exploring,
-                scratch.runner_up,
-                ended,
-                key,
-                first_game,
-                number,
-                last_game,
-            )
-            if number == last_game:
-                break
+    plies, by_chance = 0, True  # how long the last game was, and whether chance had a part in it
+    for number in range(first_game, last_game):
         exploring = exploring_in(explorations, key, number, first_game, scratch.exploring)
-        first = game_base(key, number) + GOLDEN
-        turn = Turn(np.uint64(0), 0, first, mix(first))
-        # An integer literal would be a type of its own: nine signatures to compile instead of one.
-        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(0))
-        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(1))
-        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(2))
-        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(3))
-        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(4))
-        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(5))
-        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(6))
-        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(7))
-        turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(8))
-        plies = turn.plies
-        game.row[plies] = turn.row
-        ended[turn.row - n_open] += 1
+        early = exploring & ((ONE << np.uint64(plies)) - ONE)
+        if by_chance or early != np.uint64(0) or not repeats(tables, graph, choice, game, plies, scratch.runner_up):
+            first = game_base(key, number) + GOLDEN
+            turn = Turn(np.uint64(0), 0, first, mix(first))
+            # An integer literal would be a type of its own: nine signatures to compile instead of one.
+            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(0))
+            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(1))
+            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(2))
+            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(3))
+            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(4))
+            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(5))
+            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(6))
+            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(7))
+            turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(8))
+            plies = turn.plies
+            game.row[plies] = turn.row
+            by_chance = turn.counter != first
+            if not by_chance:
+                find_runners_up(tables, graph, game, plies, scratch.runner_up)
+        ended[np.uint64(game.row[plies]) - n_open] += 1
         learn(tables, graph, with_exploring(game, exploring), plies, step)
-        number += 1
-        by_chance = turn.counter != first
 
 
 class Circumstances(NamedTuple):
     """What most runs do without.
 
-    pace: how step size and exploration go by games.
     rival: the fixed opponent's policy; even_seat, odd_seat: the learner's seat (0 or 1) in games of even and odd
     numbers, -1 in self-play; explore_even, explore_odd: what explores there.
     record: the games are written there unless it is empty.
     """
 
-    pace: Pace
     rival: Policy
     even_seat: int
     odd_seat: int
@@ -254,10 +200,7 @@ class Circumstances(NamedTuple):
 
 @kernel
 def play_under(
-    tables: Any,
-    graph: Graph,
-    choice: Choice,
-    step: Step,
+    learning: Learning,
     circumstances: Circumstances,
     favourites: Favourites,
     game: Trajectory,
@@ -267,14 +210,15 @@ def play_under(
     last_game: int,
 ) -> None:
     """Play games `first_game` to `last_game - 1` under any circumstances and learn from each; else as `play_self`."""
+    tables, graph, choice, step, pace = learning
     recorded, n_open = 0, np.uint64(n_unfinished(graph))
     record, rival = circumstances.record, circumstances.rival
     for number in range(first_game, last_game):
         odd, base = number & 1, game_base(key, number)
         seat = circumstances.odd_seat if odd else circumstances.even_seat
         explorations = circumstances.explore_odd if odd else circumstances.explore_even
-        now = step_at(circumstances.pace, step, number)  # one visit each: the tabulated weights are not needed
-        set_explorations(circumstances.pace, seat, explorations, number)
+        now = step_at(pace, step, number)  # one visit each: the tabulated weights are not needed
+        set_explorations(pace, seat, explorations, number)
         exploring = exploring_set(explorations, draw(base, SET_DRAW))
         row, ply, counter = np.uint64(0), 0, base + GOLDEN
         while row < n_open:

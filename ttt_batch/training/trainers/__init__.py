@@ -34,7 +34,7 @@ def way_to_learn(config: Config) -> type[Trainer]:
     return WAYS[board]["games" if config.batch == 1 else batches]
 
 
-KERNELS: dict[type[Trainer], int] = {OneByOne: 10, Walking: 18, Flowing: 15}
+KERNELS: dict[type[Trainer], int] = {OneByOne: 10, Walking: 16, Flowing: 15}
 """How many kernels self-play and its judgement compile where none are cached: of small boards."""
 
 

@@ -17,13 +17,13 @@ from ttt_batch.game.graph import Graph
 from ttt_batch.game.growing_graph import MAX_ROWS
 from ttt_batch.game.transcripts import Games
 from ttt_batch.learners import learner_named
-from ttt_batch.learners.steps import Step, make_step
+from ttt_batch.learners.steps import make_step
 from ttt_batch.runs.config import SEATS, Config
 from ttt_batch.runs.growing_table import Grown, grow
 from ttt_batch.runs.state import State
-from ttt_batch.simulation.policy import Choice, Policy
+from ttt_batch.simulation.policy import Policy
 from ttt_batch.simulation.walk import BLOCK
-from ttt_batch.training.kernels.batch import Pace, make_pace
+from ttt_batch.training.kernels.batch import Learning, make_pace
 
 RECORDED_AT_ONCE = 1 << 16
 """Games handed to `record` at once, at most; a quarter of that on larger boards, whose games are longer."""
@@ -140,9 +140,9 @@ class Trainer(ABC):
         """int64[3]: first wins, draws and second wins among the games of this trainer."""
 
     @property
-    def _knowledge(self) -> tuple[Any, Graph, Choice, Step, Pace]:
-        """What every kernel that learns takes first: tables, graph, choice, step and pace."""
-        return self._held.tables, self._held.graph, self.learner.choice, self._step, self._pace
+    def _learning(self) -> Learning:
+        """What the kernels that play and learn take."""
+        return Learning(self._held.tables, self._held.graph, self.learner.choice, self._step, self._pace)
 
 
 def _grown(task: Task) -> Grown:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ttt_batch.simulation.flow import make_rows
-from ttt_batch.training.kernels.batch import run_flows
+from ttt_batch.training.kernels.batch import run_batches
 from ttt_batch.training.trainers.batched import Batched
 
 
@@ -11,5 +11,5 @@ class Flowing(Batched):
     """Batches in one kernel, whatever their size."""
 
     def _batches(self, turn: int, last: int, _stop: Callable[[], bool]) -> None:
-        run_flows(*self._knowledge, self._works[turn], make_rows(), self._key, self.batches, self.games, last)
+        run_batches(make_rows(), self._learning, self._works[turn], self._key, self.batches, self.games, last)
         self.games = last

@@ -39,7 +39,7 @@ class Growing(PlyByPly):
         """Learn from a counted batch that began with `self.games`."""
         n_open = self.graph.first_edge.size - 1
         stale, rows = np.zeros(n_open, np.bool_), np.zeros(n_open, np.uint32)
-        fold_wide(self.tables, self.graph, self._step, self._pace, counts, stale, rows, self.games)
+        fold_wide(self._learning, counts, stale, rows, self.games)
 
     def _make_room(self, grown: Grown) -> None:
         super()._make_room(grown)

@@ -8,7 +8,6 @@ import numpy as np
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.game.graph import Graph
 from ttt_batch.runs.growing_table import Grown
-from ttt_batch.runs.schedules import value_at
 from ttt_batch.simulation.flow import make_rows
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.training.kernels.growing_flow import arrive, draw_ply
@@ -22,14 +21,12 @@ class GrowingFlow(Growing):
         """As in `Growing`; all positions of a batch without room are forgotten."""
         counts = self._counts_at_hand()
         policy, room = _scratch_policy(grown.graph), make_rows()
-        epsilon = value_at(self._pace.epsilon, self.games)
         counts.visited[0], counts.arrived[0], counts.n_visited[0] = 0, last - self.games, 1
         before, first, ply = grown.used, 0, 0
         while first < counts.n_visited[0]:
             until = int(counts.n_visited[0])
             rival = seat >= 0 and ply & 1 != seat
-            known = self._knowledge[:3]
-            draw_ply(*known, policy, epsilon, rival, self._key, self.games, counts, room, first, until)
+            draw_ply(self._learning, policy, rival, self._key, self.games, counts, room, first, until)
             while (first := arrive(grown.tables, grown.graph, grown.growth, counts, first, until, self.worth)) < until:
                 if not grown.may_grow:
                     self._counts = None

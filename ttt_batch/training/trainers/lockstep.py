@@ -6,7 +6,7 @@ from ttt_batch.runs.batches import batch_bounds
 from ttt_batch.runs.schedules import value_at
 from ttt_batch.simulation.lockstep import make_strides, restride
 from ttt_batch.simulation.replay import trimmed
-from ttt_batch.training.kernels.batch import run_strides
+from ttt_batch.training.kernels.batch import run_batches
 from ttt_batch.training.trainers.base import Task
 from ttt_batch.training.trainers.batched import Batched
 from ttt_batch.training.trainers.ply_by_ply import wide_space
@@ -23,7 +23,7 @@ class Striding(Batched):
         while self.games < last:
             end = last if self._record is None else min(last, batch_bounds(self.batches, self.games)[1])
             work, strides = self._works[turn], self._strides[turn]
-            run_strides(*self._knowledge, work, strides, self._key, self.batches, self.games, end)
+            run_batches(strides, self._learning, work, self._key, self.batches, self.games, end)
             if self._record is not None:
                 self._record_batch(turn, end, self._record)
             self.games = end

@@ -53,13 +53,9 @@ class OneByOne(Trainer):
             self._play_under(last)
 
     def _play_self(self, last: int) -> None:
-        tables, graph, choice, step, _ = self._knowledge
         play_self(
-            tables,
-            graph,
-            choice,
-            getattr(tables, self._scored_by) if self._scored_by else None,
-            step,
+            self._learning,
+            getattr(self.tables, self._scored_by) if self._scored_by else None,
             self._explorations[0],
             self._favourites,
             self._game,
@@ -72,24 +68,12 @@ class OneByOne(Trainer):
         self.games = last
 
     def _play_under(self, last: int) -> None:
-        tables, graph, choice, step, _ = self._knowledge
         end = last if self._record is None else min(last, self.games + self._at_once)
-        record = games_space(graph, 0 if self._record is None else end - self.games)
+        record = games_space(self.graph, 0 if self._record is None else end - self.games)
         (even, odd), (explore_even, explore_odd) = self._seats, self._explorations
-        circumstances = Circumstances(self._pace, self._rival, even, odd, explore_even, explore_odd, record)
-        play_under(
-            tables,
-            graph,
-            choice,
-            step,
-            circumstances,
-            self._favourites,
-            self._game,
-            self._ended,
-            self._key,
-            self.games,
-            end,
-        )
+        circumstances = Circumstances(self._rival, even, odd, explore_even, explore_odd, record)
+        at = self._favourites, self._game, self._ended, self._key
+        play_under(self._learning, circumstances, *at, self.games, end)
         self.games = end
         if self._record is not None:
             self._record(trimmed(record))

@@ -12,7 +12,7 @@ from ttt_batch.runs.growing_table import Grown
 from ttt_batch.simulation.counts import Counts
 from ttt_batch.simulation.policy import UNLISTED
 from ttt_batch.simulation.replay import trimmed
-from ttt_batch.training.kernels.large_board import Seats, play_wide
+from ttt_batch.training.kernels.large_board import Seats, Span, play_wide
 from ttt_batch.training.trainers.base import Task, Trainer
 
 PIECE = 1 << 12
@@ -56,17 +56,14 @@ class PlyByPly(Trainer):
         grown, game = self.grown, first
         while True:
             game = play_wide(
-                *self._knowledge,
+                self._learning,
                 players,
                 None if grown is None else grown.growth,
                 self._game,
                 self._counts,
                 self._by_outcome,
                 grown is not None and grown.may_grow,
-                self._key,
-                self.games,
-                game,
-                last,
+                Span(self._key, self.games, game, last),
                 Games(space.start[game - first :], space.edge, space.exploring),
             )
             if game == last or grown is None:

@@ -11,7 +11,7 @@ from ttt_batch.runs.batches import MAX_GAMES, batch_bounds, first_game_of_size
 from ttt_batch.simulation.exploration import make_explorations
 from ttt_batch.simulation.replay import games_space, replay, trimmed
 from ttt_batch.simulation.walk import make_lane, walk_claimed
-from ttt_batch.training.kernels.batch import Walker, Workspace, begin_walk, end_batch, make_walker, run_walks
+from ttt_batch.training.kernels.batch import Walker, Workspace, begin_walk, end_walk, make_walker, run_batches
 from ttt_batch.training.trainers.base import Task
 from ttt_batch.training.trainers.batched import Batched
 
@@ -51,15 +51,15 @@ class Walking(Batched):
         work, walker = self._works[turn], self._walkers[turn]
         small = min(last, self._piecewise_from)
         if self.games < small:
-            run_walks(*self._knowledge, work, walker, self._key, self.batches, self.games, small)
+            run_batches(walker, self._learning, work, self._key, self.batches, self.games, small)
             self.games = small
         while self.games < last:
             end = min(last, batch_bounds(self.batches, self.games)[1])
-            step = begin_walk(*self._knowledge, work, walker, self.games)
+            step = begin_walk(walker, self._learning, work, self.games)
             if not self._walk_pieces(walker, self.games, end, stop):
                 return  # stopped within the batch: it was not played
             self._record_batch(work, walker, self.games, end)
-            end_batch(self.tables, self.graph, step, work, walker.lane.drawn, end - self.games)
+            end_walk(self.tables, self.graph, step, work, walker.lane.drawn, end - self.games)
             self.games = end
 
     def _start_pool(self) -> None:
