@@ -21,8 +21,8 @@ from ttt_batch.learners.steps import make_step
 from ttt_batch.runs.provenance import Clock
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, empty_counts
-from ttt_batch.training.from_games import given_config, make_pupil
-from ttt_batch.training.kernels.sequential import learn_games
+from ttt_batch.training.from_games import given_config, make_pupil, run_of
+from ttt_batch.training.kernels.given import learn_given
 
 BOARD = Board()
 
@@ -60,7 +60,7 @@ def games_of(lines: Iterable[str], graph: Graph, board: Board = BOARD) -> Games:
 
 def untaught(learner: str | None = None, run: Run | None = None, **options: Any) -> Run:
     """What `ttt.learn_from` would begin with."""
-    return make_pupil(given_config(learner, run, **options), run).result(Clock())
+    return run_of(make_pupil(given_config(learner, run, **options), run), Clock())
 
 
 @kernel
@@ -79,7 +79,7 @@ class Subject:
         self.board = board
         self.graph = enumerate_graph(board, self.learner.occupied)
         self.worth = self.learner.worth(self.settings)
-        self.ended = np.zeros(self.graph.code.size - self.graph.first_edge.size + 1, np.int64)
+        self.outcomes = np.zeros(4, np.int64)
         self.step = make_step(self.settings.alpha, self.settings.gamma, self.worth)
         self.tables = self.learner.start(self.graph, self.worth, np.random.default_rng(seed))
 
@@ -88,7 +88,7 @@ class Subject:
 
     def learn(self, lines: list[str]) -> None:
         game = make_trajectory(int(self.graph.ply.max()))
-        learn_games(self.tables, self.graph, self.step, self.parse(lines), game, self.ended)
+        learn_given(self.tables, self.graph, self.step, None, self.parse(lines), game, self.outcomes, 0, False)
 
     def counts(self, lines: list[str]) -> Counts:
         games = self.parse(lines)

@@ -23,7 +23,7 @@ from ttt_batch.runs import config, growing_table
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.verify import check_run
 from ttt_batch.training import train
-from ttt_batch.training.kernels.large_board import learn_wide
+from ttt_batch.training.kernels.given import learn_given
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 LARGE = "5x5x5"
@@ -450,12 +450,12 @@ def taught_within(max_rows: int, lines: list[str], **options: Any) -> ttt.Run:
     settings = make_config(batch=1, engine="given", **options)
     board = growing_table.grow(settings)
     board.max_rows = max_rows
-    games = cells_of(lines, settings.shape, occupied=board.learner.occupied)
-    learnt, game, outcomes = 0, make_trajectory(settings.shape.cells), np.zeros(4, np.int64)
+    games = cells_of(lines, settings.board, occupied=board.learner.occupied)
+    learnt, game, outcomes = 0, make_trajectory(settings.board.cells), np.zeros(4, np.int64)
     while True:
         step = make_step(settings.alpha_schedule.start, settings.gamma, board.worth)
         at = board.tables, board.graph, step, board.growth
-        learnt = learn_wide(*at, *games, game, outcomes, learnt, board.may_grow)
+        learnt = learn_given(*at, games, game, outcomes, learnt, board.may_grow)
         if learnt == len(lines):
             return ttt.Run(settings, board.compact()[1], learnt, {}, grown=board)
         board.enlarge()

@@ -19,8 +19,8 @@ from ttt_batch.learners.steps import make_step
 from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.exploration import SET_DRAW, make_explorations
 from ttt_batch.simulation.policy import FIRST_BEST, LAST_BEST, row_choices, row_scores
+from ttt_batch.training.kernels.given import learn_given
 from ttt_batch.training.kernels.greedy_cache import is_like_3x3, make_favourites, window_decides
-from ttt_batch.training.kernels.sequential import learn_games
 from ttt_batch.training.plan import rival_policy
 from ttt_batch.training.trainers import make_trainer
 
@@ -74,7 +74,7 @@ class Plain:
         self.columns = make_explorations(self.config.epsilon.start).column.tolist()
         self.key = int(stream_key(self.config.seed))
         self.game = make_trajectory(int(self.graph.ply.max()))
-        self.ended = np.zeros(self.graph.code.size - self.graph.first_edge.size + 1, np.int64)
+        self.outcomes = np.zeros(4, np.int64)
 
     def candidates(self, row: int) -> list[int]:
         lo, hi = self.graph.first_edge[row : row + 2].tolist()
@@ -98,7 +98,7 @@ class Plain:
     def learn(self, number: int) -> None:
         edges, exploring = self.play(number)
         games = Games(np.array([0, len(edges)]), np.array(edges, np.uint32), np.array(exploring, np.bool_))
-        learn_games(self.tables, self.graph, self.step, games, self.game, self.ended)
+        learn_given(self.tables, self.graph, self.step, None, games, self.game, self.outcomes, 0, False)
 
 
 @pytest.mark.parametrize("options", CASES, ids=str)

@@ -5,34 +5,27 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
-import numpy as np
-
 from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.memory import parse_memory
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.quantities import Number
 from ttt_batch.base.signatures import given_options, with_options
-from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.game.transcript_notation import from_one
 from ttt_batch.game.transcript_reader import GameReader, Skipped
 from ttt_batch.game.transcript_source import GameFile, GameLines
-from ttt_batch.game.transcripts import CellGames, GamesError, on_graph
+from ttt_batch.game.transcripts import GamesError
 from ttt_batch.learners import learner_named
-from ttt_batch.learners.base import make_trajectory
-from ttt_batch.learners.steps import make_step
 from ttt_batch.runs.config import Config, LearnerOptions, make_config
-from ttt_batch.runs.growing_table import grow
 from ttt_batch.runs.loading import load
 from ttt_batch.runs.memory_needs import rows_within
 from ttt_batch.runs.provenance import Clock
 from ttt_batch.runs.recorder import record_once
 from ttt_batch.runs.run import Run
-from ttt_batch.simulation.counts import outcomes_of
-from ttt_batch.training.kernels.large_board import learn_wide
-from ttt_batch.training.kernels.sequential import learn_games
-from ttt_batch.training.plan import check_origin
+from ttt_batch.training.plan import check_origin, state_of
 from ttt_batch.training.resume import table_digest
 from ttt_batch.training.rewriting import RewrittenRun, warn_python
+from ttt_batch.training.trainers.base import Task
+from ttt_batch.training.trainers.given import Given
 
 
 class Learnt(NamedTuple):
@@ -114,7 +107,7 @@ def learn_from(
             warn(
                 f"no game in {name} uses cell 0: cells count from 0 in game files; choose {from_one()} if these do not"
             )
-        result = pupil.result(clock)
+        result = run_of(pupil, clock)
         result.provenance = clock.provenance(command)
         if held is not None:
             held.write(result)
@@ -158,71 +151,16 @@ def given_config(learner: str | None, origin: Run | None, **options: Unpack[Lear
     return config
 
 
-def make_pupil(config: Config, origin: Run | None) -> "Pupil":
+def make_pupil(config: Config, origin: Run | None) -> Given:
     """Who learns from given games: from the tables of `origin`, or from the start."""
-    return GrowingPupil(config, origin) if config.grown else EnumeratedPupil(config, origin)
+    state = None if origin is None else state_of(origin, origin.games)
+    max_rows = rows_within(config, parse_memory(None)) if config.grown else 0
+    return Given(Task(config, state=state, max_rows=max_rows))
 
 
-class EnumeratedPupil:
-    """Learns on an enumerated board, from the tables of `origin` or new ones."""
-
-    def __init__(self, config: Config, origin: Run | None) -> None:
-        self.config, self._games = config, 0 if origin is None else origin.games
-        self._graph, learner = config.graph, learner_named(config.learner)
-        worth, alpha = learner.worth(config.settings), config.alpha
-        rng = np.random.default_rng(config.seed % 2**64)
-        begin = learner.start(self._graph, worth, rng) if origin is None else origin.tables
-        self._tables = learner.tables(*(array.copy() for array in begin))
-        self._visits = np.zeros(self._tables[0].size if alpha.power else 0)
-        if origin is not None and alpha.power:
-            self._visits = origin.visits_or_zeros().copy()
-        self._ended = np.zeros(self._graph.code.size - self._graph.first_edge.size + 1, np.int64)
-        self._step = make_step(alpha.start, config.gamma, worth, alpha.power, self._visits)
-        self._game = make_trajectory(int(self._graph.ply.max()))
-
-    def learn(self, games: CellGames) -> None:
-        """Learn from games one after the other."""
-        found = on_graph(games, self._graph, self.config.board, self.config.symmetry)
-        learn_games(self._tables, self._graph, self._step, found, self._game, self._ended)
-        self._games += games.start.size - 1
-
-    def result(self, clock: Clock) -> Run:
-        """The run that it has become."""
-        run = Run(self.config, self._tables, self._games, {}, visits=self._visits)
-        run.statistics = record_once(run, clock.seconds, outcomes_of(self._graph, self._ended))
-        return run
-
-
-class GrowingPupil:
-    """Learns on a board that grows by the positions of the games, from the tables of `origin` or new ones."""
-
-    def __init__(self, config: Config, origin: Run | None) -> None:
-        self.config, self._games = config, 0 if origin is None else origin.games
-        self._grown, self._alpha = grow(config), config.alpha
-        if origin is not None:
-            visits = origin.visits_or_zeros() if self._alpha.power else np.zeros(0)
-            self._grown.restore(*origin.positions, origin.tables, visits)
-        self._grown.limit(rows_within(config, parse_memory(None)))
-        self._game, self._outcomes = make_trajectory(config.board.cells), np.zeros(4, np.int64)
-
-    def learn(self, games: CellGames) -> None:
-        """Learn from games one after the other."""
-        grown, alpha, learnt = self._grown, self._alpha, 0
-        while True:
-            step = make_step(alpha.start, self.config.gamma, grown.worth, alpha.power, grown.visits)
-            at = grown.tables, grown.graph, step, grown.growth
-            learnt = learn_wide(*at, *games, self._game, self._outcomes, learnt, grown.may_grow)
-            if learnt == games.start.size - 1:
-                break
-            grown.enlarge()
-        self._games += learnt
-
-    def result(self, clock: Clock) -> Run:
-        """The run that it has become."""
-        _, tables, visits = self._grown.compact()
-        run = Run(self.config, tables, self._games, {}, visits=visits, grown=self._grown)
-        run.statistics = record_once(run, clock.seconds, self._outcomes[[FIRST_WINS, DRAW, SECOND_WINS]])
-        return run
-
-
-Pupil = EnumeratedPupil | GrowingPupil
+def run_of(pupil: Given, clock: Clock) -> Run:
+    """The run that a pupil has become."""
+    state = pupil.state()
+    run = Run(pupil.config, state.tables, state.games, {}, visits=state.visits, grown=pupil.grown)
+    run.statistics = record_once(run, clock.seconds, state.outcomes)
+    return run

@@ -96,8 +96,13 @@ def _fresh_plan(request: Request, options: dict[str, Any]) -> Plan:
     state = None
     if origin is not None:
         check_origin(origin, config)
-        state = State(0, origin.tables, origin.visits_or_zeros(), np.zeros(3, np.int64), *origin.positions)
+        state = state_of(origin, 0)
     return Plan(config, total, rival, state, None, {})
+
+
+def state_of(origin: Run, games: int) -> State:
+    """Where a training begins that takes over a run's tables, with so many `games` learnt from."""
+    return State(games, origin.tables, origin.visits_or_zeros(), np.zeros(3, np.int64), *origin.positions)
 
 
 def _resumed_plan(request: Request, resume: Run | str | Path, options: dict[str, Any]) -> Plan:

@@ -27,7 +27,6 @@ from ttt_batch.game.growing_graph import (
 from ttt_batch.game.transcripts import Games
 from ttt_batch.learners.base import Trajectory, explored, fold, learn, with_exploring
 from ttt_batch.learners.growing_rows import add_final, add_row, forget_borrowed
-from ttt_batch.learners.steps import Step
 from ttt_batch.runs.schedules import value_at
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.simulation.policy import Policy, pick
@@ -213,43 +212,3 @@ def fold_wide(learning: Learning, counts: Counts, stale: Any, rows: Any, game: i
     counts.n_visited[0] = 0
     for row in range(n_unfinished(graph), graph.code.shape[0]):
         counts.arrived[row] = 0
-
-
-@kernel
-def learn_wide(
-    tables: Any,
-    graph: Graph,
-    step: Step,
-    growth: Growth,
-    start: Any,
-    cells: Any,
-    exploring: Any,
-    game: Trajectory,
-    outcomes: Any,
-    first_game: int,
-    may_grow: bool,
-) -> Any:
-    """Learn from given games on a growing board one after the other; return the first one not learnt, for lack of room.
-
-    start, cells, exploring: the games, see `transcripts.CellGames`.
-    game: scratch.  Everything else is modified in place, `outcomes` (int64[4]) by outcome.
-    """
-    for number in range(first_game, start.shape[0] - 1):
-        if may_grow and not has_room(graph, growth, graph_cells(growth) + 1):
-            return number
-        clear_board(growth)
-        row, ply, image, explored_at = np.int64(0), 0, np.int64(0), np.uint64(0)
-        for move in range(start[number], start[number + 1]):
-            lo, hi = edges_of(graph, row)
-            edge = lo
-            for other in range(lo, hi):
-                if growth.origin[image, graph.cell[other]] == cells[move]:
-                    edge = other
-            game.row[ply], game.edge[ply] = row, edge
-            explored_at |= np.uint64(exploring[move]) << np.uint64(ply)
-            row, image = follow(tables, graph, growth, image, edge, np.int64(graph.child[edge]), ply, step.worth)
-            ply += 1
-        game.row[ply] = row
-        outcomes[graph.outcome[row]] += 1
-        learn(tables, graph, with_exploring(game, explored_at), ply, step)
-    return start.shape[0] - 1
