@@ -5,9 +5,8 @@ the random number of the next decision is ready before it is needed (1.03 to 1.0
 
 Self-play at a constant pace is a kernel of its own with every ply written out: each has its own number of moves, its
 mover and its branches, which the processor then guesses better (1.08 to 1.25 times as fast for half a kilobyte of
-machine code a ply and two seconds more to compile).  What explores in the next 64 games is drawn long before, so that a
-wrong guess about exploring is noticed at once (1.02 to 1.09 times at epsilon 0.3, 0.98 times at 0.1 and below), and
-stays a set in one word from there to the lesson (1.06 times).
+machine code a ply and two seconds more to compile).  What explores stays a set in one word from the draw to the lesson
+(1.06 times).
 
 Greedy play may repeat itself: of a game in which chance had no part, only the values on its path change, so the next
 such game takes the same path as long as each of its moves still beats the runner-up of its row.  It needs no playing
@@ -22,9 +21,10 @@ lesson before); storing eight at a time what is looked at eight at a time (0.97 
 stored in parts, but storing costs more); exploring without a branch (0.9 times, 0.95 at the first ply alone: the
 look-ups of a move nobody makes delay the one that is made); playing a whole game ahead of the table and verifying it
 behind (0.7 times), or 16 of them without branches (0.6 to 1.1 times); nine plies in every game, with ends of games that
-lead to themselves, so that no loop ends early (0.8 times); a lesson for each length of game (1.0).  What remains of
-backward-q is mostly wrong guesses: 2.3 explorations a game that nobody can foresee at some 24 cycles each, and 0.3
-favourites that fail at some 100.
+lead to themselves, so that no loop ends early (0.8 times); a lesson for each length of game (1.0); drawing what
+explores 64 games ahead (0.95 to 1.0 times); a loop of its own for games that repeat themselves (1.0 to 1.03).  What
+remains of backward-q is mostly wrong guesses: 2.3 explorations a game that nobody can foresee at some 24 cycles each,
+and 0.3 favourites that fail at some 100.
 """
 
 from typing import Any, NamedTuple
@@ -36,31 +36,10 @@ from ttt_batch.base.streams import GOLDEN, below, draw, game_base, mix
 from ttt_batch.game.graph import Graph, edges_of, n_unfinished
 from ttt_batch.game.transcripts import Games
 from ttt_batch.learners.base import Trajectory, learn, with_exploring
-from ttt_batch.learners.steps import Step
 from ttt_batch.simulation.exploration import SET_DRAW, Explorations, explores_at, exploring_set
 from ttt_batch.simulation.policy import Choice, Policy, best_but, score
 from ttt_batch.training.kernels.batch import Learning, set_explorations, step_at
-from ttt_batch.training.kernels.greedy_cache import CELLS, ONE, Favourites, may_be_over, move
-
-AHEAD = 64
-"""Games whose exploring plies are drawn at once, a power of two; 16 to 1,024 are within 2 % of each other."""
-
-
-class Scratch(NamedTuple):
-    """Space that self-play needs, of no meaning between two calls.
-
-    exploring: uint64[AHEAD], the sets of plies that explore in the games to come, see `exploring_set`.
-    runner_up: float64[9], the best score of the moves not taken, by ply, in a game that may repeat itself.  None where
-    no game is expected to (`Learner.repeats`), and nothing for it is compiled.
-    """
-
-    exploring: Any
-    runner_up: Any
-
-
-def make_scratch(repeating: bool) -> Scratch:
-    """Fresh space, for games that repeat themselves or not."""
-    return Scratch(np.zeros(AHEAD, np.uint64), np.zeros(CELLS) if repeating else None)
+from ttt_batch.training.kernels.greedy_cache import ONE, Favourites, may_be_over, move
 
 
 class Turn(NamedTuple):
@@ -77,21 +56,11 @@ class Turn(NamedTuple):
 
 
 @inlined
-def exploring_in(explorations: Explorations, key: Any, game: int, first_game: int, exploring: Any) -> Any:
-    """The set of plies that explore in `game` (uint64), one of those from `first_game` on, asked for one by one.
-
-    They are drawn AHEAD at a time into `exploring` (uint64[AHEAD]), in place.
-    """
-    since = np.uint64(game - first_game) % np.uint64(AHEAD)
-    if since == np.uint64(0):
-        for i in range(AHEAD):
-            exploring[np.uint64(i)] = exploring_set(explorations, draw(game_base(key, game + i), SET_DRAW))
-    return exploring[since]
-
-
-@inlined
 def find_runners_up(tables: Any, graph: Graph, game: Trajectory, plies: int, runner_up: Any) -> None:
-    """Write the best score of the moves not taken into `runner_up` (float64[plies]), in place, unless it is None."""
+    """Write the best score of the moves not taken, by ply, into `runner_up` (float64[plies]), in place.
+
+    None where no game is expected to repeat itself (`Learner.repeats`): nothing is compiled for it then.
+    """
     if runner_up is None:
         return
     for ply in range(plies):
@@ -143,7 +112,7 @@ def play_self(
     explorations: Explorations,
     favourites: Favourites,
     game: Trajectory,
-    scratch: Scratch,
+    runner_up: Any,
     ended: Any,
     key: Any,
     first_game: int,
@@ -158,10 +127,11 @@ def play_self(
     n_open = np.uint64(n_unfinished(graph))
     plies, by_chance = 0, True  # how long the last game was, and whether chance had a part in it
     for number in range(first_game, last_game):
-        exploring = exploring_in(explorations, key, number, first_game, scratch.exploring)
+        base = game_base(key, number)
+        exploring = exploring_set(explorations, draw(base, SET_DRAW))
         early = exploring & ((ONE << np.uint64(plies)) - ONE)
-        if by_chance or early != np.uint64(0) or not repeats(tables, graph, choice, game, plies, scratch.runner_up):
-            first = game_base(key, number) + GOLDEN
+        if by_chance or early != np.uint64(0) or not repeats(tables, graph, choice, game, plies, runner_up):
+            first = base + GOLDEN
             turn = Turn(np.uint64(0), 0, first, mix(first))
             # An integer literal would be a type of its own: nine signatures to compile instead of one.
             turn = advance(tables, graph, choice, scores, favourites, game, exploring, turn, np.int64(0))
@@ -177,7 +147,7 @@ def play_self(
             game.row[plies] = turn.row
             by_chance = turn.counter != first
             if not by_chance:
-                find_runners_up(tables, graph, game, plies, scratch.runner_up)
+                find_runners_up(tables, graph, game, plies, runner_up)
         ended[np.uint64(game.row[plies]) - n_open] += 1
         learn(tables, graph, with_exploring(game, exploring), plies, step)
 
@@ -243,22 +213,3 @@ def play_under(
                 record.exploring[recorded] = explores_at(exploring, made)
                 recorded += 1
             record.start[number - first_game + 1] = recorded
-
-
-@kernel
-def learn_games(tables: Any, graph: Graph, step: Step, games: Games, game: Trajectory, ended: Any) -> None:
-    """Learn from given games one after the other.
-
-    `tables`, `ended` (int64[S - U], see `batch.Workspace`) and `game` (scratch) are modified in place.
-    """
-    for number in range(games.start.shape[0] - 1):
-        plies, row, exploring = 0, 0, np.uint64(0)
-        for made in range(games.start[number], games.start[number + 1]):
-            edge = games.edge[made]
-            game.row[plies], game.edge[plies] = row, edge
-            exploring |= np.uint64(games.exploring[made]) << np.uint64(plies)
-            row = graph.child[edge]
-            plies += 1
-        game.row[plies] = row
-        ended[row - n_unfinished(graph)] += 1
-        learn(tables, graph, with_exploring(game, exploring), plies, step)

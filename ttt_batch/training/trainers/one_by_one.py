@@ -10,8 +10,8 @@ from ttt_batch.simulation.counts import outcomes_of
 from ttt_batch.simulation.exploration import make_explorations
 from ttt_batch.simulation.policy import empty_policy
 from ttt_batch.simulation.replay import games_space, trimmed
-from ttt_batch.training.kernels.greedy_cache import is_like_3x3, make_favourites, window_decides
-from ttt_batch.training.kernels.sequential import Circumstances, make_scratch, play_self, play_under
+from ttt_batch.training.kernels.greedy_cache import CELLS, is_like_3x3, make_favourites, window_decides
+from ttt_batch.training.kernels.sequential import Circumstances, play_self, play_under
 from ttt_batch.training.trainers.base import Task, Trainer
 
 
@@ -35,7 +35,7 @@ class OneByOne(Trainer):
         rows = graph.first_edge.size - 1
         self._game = make_trajectory(int(graph.ply.max()), rows if self._plain and self.learner.settles else 0)
         self._rival = task.rival or empty_policy(graph)
-        self._scratch = make_scratch(self.learner.repeats)
+        self._runner_up = np.zeros(CELLS) if self.learner.repeats else None
         self._scored_by: str | None = None
         if self._plain and like_3x3:
             self._favourites = self._favourites._replace(count=None)
@@ -59,7 +59,7 @@ class OneByOne(Trainer):
             self._explorations[0],
             self._favourites,
             self._game,
-            self._scratch,
+            self._runner_up,
             self._ended,
             self._key,
             self.games,
