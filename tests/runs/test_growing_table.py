@@ -453,7 +453,7 @@ def taught_within(max_rows: int, lines: list[str], **options: Any) -> ttt.Run:
     games = cells_of(lines, settings.board, occupied=board.learner.occupied)
     learnt, game, outcomes = 0, make_trajectory(settings.board.cells), np.zeros(4, np.int64)
     while True:
-        step = make_step(settings.alpha_schedule.start, settings.gamma, board.worth)
+        step = make_step(settings.alpha.start, settings.gamma, board.worth)
         at = board.tables, board.graph, step, board.growth
         learnt = learn_given(*at, games, game, outcomes, learnt, board.may_grow)
         if learnt == len(lines):
