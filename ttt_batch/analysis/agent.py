@@ -12,7 +12,7 @@ from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of
 from ttt_batch.game.growing_graph import N_SHARED, SHARED_CODES, SHARED_OUTCOMES, Growth
 from ttt_batch.learners.growing_rows import row_at
-from ttt_batch.runs.growing_table import Grown
+from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Choice, row_choices
 
@@ -20,7 +20,7 @@ from ttt_batch.simulation.policy import Choice, row_choices
 class Agent(NamedTuple):
     """A learner's tables with what it takes to ask them for moves, in any position.
 
-    tables, graph, growth: of a `Grown`; its borrowed rows are written to, and nothing that it holds.
+    tables, graph, growth: of a `GrowingTable`; its borrowed rows are written to, and nothing that it holds.
     choice: the learner's rule.  worth: float64[P, 4].  chosen: bool[cells], scratch.
     solution: int8[S], by which the soonest of its moves are kept (see `ties`); empty where all are.
     """
@@ -66,12 +66,12 @@ def make_agent(run: Run, ties: Ties = "any") -> Agent:
     return Agent(grown.tables, grown.graph, grown.growth, run.learner.choice, run.worth, chosen, solution)
 
 
-def _as_grown(run: Run) -> Grown:
+def _as_grown(run: Run) -> GrowingTable:
     """An enumerated run as a growing board to which play has come everywhere."""
     graph, learner = run.graph, run.learner
     n_open = graph.first_edge.size - 1
     kept = np.flatnonzero((graph.outcome != UNFINISHED) & (graph.code >= 0) & learner.final_rows)
-    grown = Grown(run.board, learner, run.worth, symmetry=run.config.symmetry)
+    grown = GrowingTable(run.board, learner, run.worth, symmetry=run.config.symmetry)
 
     def rows(of_graph: NDArray[Any], shared: Any) -> NDArray[Any]:
         """An array whose last axis is rows, with those that stand for positions without one of their own."""

@@ -31,7 +31,7 @@ ENGINES = ("walk", "flow")
 GIVEN = "given"
 """The engine of a run whose games were not played here."""
 
-SEATS = {"first": (0, 0), "second": (1, 1), "both": (0, 1), "": (-1, -1)}
+SEATS_IN_TURN = {"first": (0, 0), "second": (1, 1), "both": (0, 1), "": (-1, -1)}
 """The learner's seat in batches of even and odd numbers; -1 in self-play."""
 
 

@@ -13,7 +13,7 @@ from ttt_batch.game.growing_graph import plies_of
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.batches import MAX_GAMES, batch_bounds
 from ttt_batch.runs.config import Config
-from ttt_batch.runs.growing_table import Grown, grow
+from ttt_batch.runs.growing_table import GrowingTable, grow
 from ttt_batch.runs.runfile import EXACT_COLUMNS, FORMAT, RunData
 from ttt_batch.runs.runfile.declaration import RESUME_SINCE
 from ttt_batch.runs.stored_config import config_from_dict
@@ -39,7 +39,7 @@ def _graph_of(config: Config, data: RunData) -> Graph:
         raise RunFileError(f"its states/code is not that of board {config.board.name}; {_FOREIGN}") from None
 
 
-def grown_of(config: Config, data: RunData) -> Grown:
+def grown_of(config: Config, data: RunData) -> GrowingTable:
     """The growing board of a file, with its tables.  Raises RunFileError where it is none that play can have made."""
     learner, grown, counted = learner_named(config.learner), grow(config), config.alpha.power > 0
     code, outcome = data.states["code"], data.states["outcome"]

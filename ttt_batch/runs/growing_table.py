@@ -45,7 +45,7 @@ class Shape(NamedTuple):
     edges: int
 
 
-class Grown:
+class GrowingTable:
     """A board's graph as far as play has come, the tables over it, and how both grow.
 
     graph, tables, visits, growth: with more room than they use; replaced when they grow, so take them anew after that.
@@ -288,10 +288,10 @@ def positions_in(state: State) -> tuple[int, int]:
     return rows, state.code.size - rows - N_SHARED
 
 
-def grow(config: Config) -> Grown:
+def grow(config: Config) -> GrowingTable:
     """The empty board of a configuration."""
     learner = learner_named(config.learner)
-    return Grown(
+    return GrowingTable(
         config.board,
         learner,
         learner.worth(config.settings),

@@ -21,7 +21,7 @@ from ttt_batch.simulation.policy import Policy, empty_policy, order_rows, row_ch
 
 if TYPE_CHECKING:
     from ttt_batch.runs.config import Config
-    from ttt_batch.runs.growing_table import Grown
+    from ttt_batch.runs.growing_table import GrowingTable
 
 
 class _Asked(NamedTuple):
@@ -43,7 +43,7 @@ class Knowledge:
 
     config: "Config"
     tables: Any
-    grown: "Grown | None"
+    grown: "GrowingTable | None"
 
     @functools.cached_property
     def board(self) -> Board:

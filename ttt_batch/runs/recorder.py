@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.evaluation.judgement import Judgement, exact_judge
-from ttt_batch.runs.growing_table import Grown
+from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.runs.run import Run
 
 
@@ -21,7 +21,7 @@ Judge = Callable[[Any], Judgement | Size]
 """Given the tables, what is recorded of them; its fields are columns of the run file."""
 
 
-def counting_judge(grown: Grown) -> Judge:
+def counting_judge(grown: GrowingTable) -> Judge:
     """Return what counts the positions of a growing board."""
     return lambda _: Size(np.array(grown.positions, np.int64))
 

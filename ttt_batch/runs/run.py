@@ -13,7 +13,7 @@ from ttt_batch.base.lock import Lock
 from ttt_batch.base.wording import counted
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.evaluation import Judged
-from ttt_batch.runs.growing_table import Grown, positions_in
+from ttt_batch.runs.growing_table import GrowingTable, positions_in
 from ttt_batch.runs.runfile import FORMAT, RUN_FILE, RunData, save_run
 from ttt_batch.runs.state import State
 
@@ -50,7 +50,7 @@ class Run(Judged):
     visits: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     background: NDArray[np.float64] | None = None
     goal: int = 0
-    grown: Grown | None = None
+    grown: GrowingTable | None = None
     full: bool = False
     batch_start: State | None = None
     notes: tuple[str, ...] = ()

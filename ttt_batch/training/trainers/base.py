@@ -18,8 +18,8 @@ from ttt_batch.game.growing_graph import MAX_ROWS
 from ttt_batch.game.transcripts import Games
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.steps import make_step
-from ttt_batch.runs.config import SEATS, Config
-from ttt_batch.runs.growing_table import Grown, grow
+from ttt_batch.runs.config import SEATS_IN_TURN, Config
+from ttt_batch.runs.growing_table import GrowingTable, grow
 from ttt_batch.runs.state import State
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.simulation.walk import BLOCK
@@ -52,7 +52,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Enumerated:
-    """An enumerated board with the learner's tables and visits; `Grown` is the other kind."""
+    """An enumerated board with the learner's tables and visits; `GrowingTable` is the other kind."""
 
     graph: Graph
     tables: Any
@@ -69,7 +69,7 @@ class Trainer(ABC):
     full: a batch of flow on a growing board would need more positions than there is room for.
     """
 
-    grown: Grown | None = None
+    grown: GrowingTable | None = None
     full = False
 
     def __init__(self, task: Task) -> None:
@@ -79,7 +79,7 @@ class Trainer(ABC):
         self.worth = self.learner.worth(config.settings)
         self.batches = config.batches
         if config.grown:
-            self._held: Grown | Enumerated = _grown(task)
+            self._held: GrowingTable | Enumerated = _grown(task)
             self.grown = self._held
         else:
             self._held = _enumerated(task, self.worth)
@@ -87,7 +87,7 @@ class Trainer(ABC):
         self._step = make_step(alpha.start, config.gamma, self.worth, alpha.power, self.visits)
         self._pace = make_pace(alpha.over(config.horizon), epsilon.over(config.horizon))
         self._key = stream_key(config.seed, FLOW if config.engine == "flow" else PLAY)
-        self._seats = SEATS[config.seat]
+        self._seats = SEATS_IN_TURN[config.seat]
         self._record = task.record
         self._at_once = RECORDED_AT_ONCE if config.small else RECORDED_AT_ONCE // 4
         self._outcomes_before = np.zeros(3, np.int64) if state is None else state.outcomes.copy()
@@ -145,7 +145,7 @@ class Trainer(ABC):
         return Learning(self._held.tables, self._held.graph, self.learner.choice, self._step, self._pace)
 
 
-def _grown(task: Task) -> Grown:
+def _grown(task: Task) -> GrowingTable:
     """The growing board of a training, with the positions that it begins with."""
     grown, state = grow(task.config), task.state
     if state is not None and state.code.size:

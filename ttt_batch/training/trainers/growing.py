@@ -6,7 +6,7 @@ import numpy as np
 
 from ttt_batch.game.graph import Graph
 from ttt_batch.runs.batches import batch_bounds, batch_parity
-from ttt_batch.runs.growing_table import Grown
+from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.simulation.counts import Counts, empty_counts
 from ttt_batch.training.kernels.large_board import fold_wide
 from ttt_batch.training.trainers.ply_by_ply import PlyByPly
@@ -24,7 +24,7 @@ class Growing(PlyByPly):
         self._fold(self._counts_at_hand())
         self.games = end
 
-    def _count(self, last: int, seat: int, _grown: Grown) -> bool:
+    def _count(self, last: int, seat: int, _grown: GrowingTable) -> bool:
         """Count the batch of games `self.games` to `last - 1`, the learner in `seat`; False where there is no room."""
         self._counts_at_hand()
         self._play(last, self._players._replace(even=seat, odd=seat))
@@ -41,7 +41,7 @@ class Growing(PlyByPly):
         stale, rows = np.zeros(n_open, np.bool_), np.zeros(n_open, np.uint32)
         fold_wide(self._learning, counts, stale, rows, self.games)
 
-    def _make_room(self, grown: Grown) -> None:
+    def _make_room(self, grown: GrowingTable) -> None:
         super()._make_room(grown)
         if self._counts is not None:
             self._counts = _moved(self._counts, grown.graph)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.game.graph import Graph
-from ttt_batch.runs.growing_table import Grown
+from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.simulation.flow import make_rows
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.training.kernels.growing_flow import arrive, draw_ply
@@ -17,7 +17,7 @@ from ttt_batch.training.trainers.growing import Growing
 class GrowingFlow(Growing):
     """As `Growing`, with counts that are drawn."""
 
-    def _count(self, last: int, seat: int, grown: Grown) -> bool:
+    def _count(self, last: int, seat: int, grown: GrowingTable) -> bool:
         """As in `Growing`; all positions of a batch without room are forgotten."""
         counts = self._counts_at_hand()
         policy, room = _scratch_policy(grown.graph), make_rows()

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.game.transcripts import Games
 from ttt_batch.learners.base import make_trajectory
-from ttt_batch.runs.growing_table import Grown
+from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.simulation.counts import Counts
 from ttt_batch.simulation.policy import UNLISTED
 from ttt_batch.simulation.replay import trimmed
@@ -70,7 +70,7 @@ class PlyByPly(Trainer):
                 return
             self._make_room(grown)
 
-    def _make_room(self, grown: Grown) -> None:
+    def _make_room(self, grown: GrowingTable) -> None:
         """Let the board grow."""
         grown.enlarge()
         self._step = self._step._replace(visits=grown.visits)
