@@ -79,7 +79,7 @@ def strips(figure: Any) -> list[list[tuple[float, float, str]]]:
     """The strips of a picture, from the top: beginning, end and colour of each stretch."""
     from matplotlib.colors import to_hex
 
-    axes = next(axes for axes in figure.axes if axes.get_title(loc="left") == "Against the best opponent")
+    axes = next(axes for axes in figure.axes if axes.get_title(loc="left") == "Against the best opponent (ties any)")
     found: dict[float, list[tuple[float, float, str]]] = {}
     for collection in axes.collections:
         (box,) = [path.get_extents() for path in collection.get_paths()]
@@ -156,7 +156,7 @@ def test_the_proof_is_marked_where_it_holds_from_on(td: Run) -> None:
         one, several = make_figure([td], ["a"]), make_figure([td, other], ["a", "b"])
     for number in (0, 2, 3, 4):  # the strips show it themselves
         assert one.axes[number].get_lines()[-1].get_xdata() == [since, since]
-    best = next(ax for ax in several.axes if ax.get_title(loc="left") == "Against the best opponent")
+    best = next(ax for ax in several.axes if ax.get_title(loc="left") == "Against the best opponent (ties any)")
     stars = [line.get_xdata()[0] for line in best.get_lines() if line.get_marker() == "*"]
     proofs = [unbeatable_since(run.statistics["games"], run.statistics["unbeatable"]) for run in (td, other)]
     assert stars == [proof for proof in proofs if proof is not None]
@@ -180,7 +180,7 @@ def test_a_point_before_the_first_game_does_not_move_the_proof(td: Run, tmp_path
     with styled():
         one, several = make_figure([taught], ["a"]), make_figure([taught, late], ["a", "b"])
     assert one.axes[2].get_lines()[-1].get_xdata() == [1, 1]
-    best = next(ax for ax in several.axes if ax.get_title(loc="left") == "Against the best opponent")
+    best = next(ax for ax in several.axes if ax.get_title(loc="left") == "Against the best opponent (ties any)")
     stars = [line.get_xdata().tolist() for line in best.get_lines() if line.get_marker() == "*"]
     assert stars == [[1], [since]]
 

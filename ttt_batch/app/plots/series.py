@@ -117,7 +117,7 @@ def _exact_panels(points: Sequence[Mapping[str, NDArray[Any]]]) -> list[Panel]:
             "% of games",
             against,
         ),
-        Panel("unbeatable", "Against the best opponent", "", lines("unbeatable", 1)),
+        Panel("unbeatable", "Against the best opponent (ties any)", "", lines("unbeatable", 1)),
         Panel("optimal_share", "Positions played optimally", "% of those reachable", lines("optimal_share", 100)),
         Panel("value_error", "Values: distance from the truth", "mean, on its own scale", lines("value_error", 1)),
     ]
