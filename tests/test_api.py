@@ -268,3 +268,30 @@ def test_a_run_is_a_table_in_a_notebook(run):
     assert rows["learner"] == "td" and rows["board"] == "3x3" and rows["games"] == "20,000"
     win, draw, loss = run.evaluation("random").first
     assert rows["as first, against random"] == f"win {win:.4f}, draw {draw:.4f}, loss {loss:.4f}"
+
+
+def test_names_and_numbers_are_read_as_in_commands():
+    """What a function accepts, its result can print."""
+    run = ttt.train(100)
+    assert "--ties soonest" not in str(ttt.evaluate(run, ties="Soonest"))  # type: ignore[arg-type]
+    assert ttt.evaluate(run, ties="Soonest").ties == "soonest"  # type: ignore[arg-type]
+    assert "quickest" in str(ttt.tournament([run, run], ["a", "b"], ties="SOONEST"))  # type: ignore[arg-type]
+    assert ttt.train(10, draw_worth=0.5).config.draw_worth == (0.5, 0.5)  # type: ignore[arg-type]
+    for alone in (run, "td-3x3"):
+        with pytest.raises(ttt.UsageError, match="two runs or more"):
+            ttt.tournament(alone)  # type: ignore[arg-type]
+    for seat in ("-1", "-2"):
+        with pytest.raises(ttt.UsageError, match=f"unknown seat '{seat}'"):
+            ttt.train(10, opponent="random", seat=seat)
+    with pytest.raises(ttt.UsageError, match=r"alpha '1/n\^2': its exponent 2 is outside \(0, 1\]"):
+        ttt.train(10, alpha="1/n^2")
+
+
+def test_a_run_is_one_whatever_its_name(tmp_path, capsys):
+    ttt.train(100, out=tmp_path / "noext")
+    status, _, err = command(
+        capsys, "train", "--games", "10", "--start", str(tmp_path / "noext"), "-q", "-o", str(tmp_path / "a.h5")
+    )
+    assert (status, err) == (0, "")
+    with pytest.raises(ttt.FormatError, match="is a run already"):
+        ttt.import_run(tmp_path / "noext", "td")

@@ -248,7 +248,21 @@ def test_enter_behind_a_cell_takes_no_other(board, typed):
     agent = FakeAgent(board)
     once, twice = Seated(agent).press(*typed, "enter"), Seated(agent).press(*typed, "enter", "enter")
     assert len(once.view.game.moves) == 2 and once.view.game == twice.view.game
-    assert "is taken by X" in twice.text
+    assert "is taken by X" in once.text + twice.text
+
+
+def test_an_enter_that_a_typed_cell_did_not_need_belongs_to_it():
+    """In a game it is no answer of its own, and at a game's end it begins no other game."""
+    seated = Seated().press("5", pause=0.5).press("enter", pause=0.5)
+    assert len(seated.view.game.moves) == 2 and "is taken" not in seated.text
+    seated.press("3", pause=0.5).press("enter", "7", "enter", pause=0.5)
+    assert "You win." in seated.text and "You are X and move first." in seated.press("enter").text
+
+
+def test_the_enter_after_a_word_that_is_none_plays_nothing():
+    seated = Seated().press(*"foo", "enter", pause=0.1)
+    assert seated.view.game.moves == ()
+    assert len(seated.press("enter").view.game.moves) == 2
 
 
 def test_a_replay_goes_step_by_step_and_back():
@@ -358,7 +372,7 @@ def test_a_word_is_one_command(word):
     """Its first letter is the command; the others, and the Enter after them, are no commands or moves."""
     seated, other = Seated().press("5", "1"), Seated().press("5", "1")
     seated.press(*word, "enter", pause=0.1)
-    assert seated.text == other.press(word[0]).text
+    assert seated.text == other.press(*("h?" if word == "help" else word[0])).text
     seated.press("9")
     assert seated.text == other.press("9").text
 

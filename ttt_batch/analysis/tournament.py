@@ -7,7 +7,7 @@ from typing import Any
 
 from ttt_batch.analysis.matches import CONFIDENCE, DEVIATIONS, MAX_MATCH_GAMES, Tally
 from ttt_batch.analysis.meetings import Meeting, Shares, make_participants
-from ttt_batch.base.choices import Ties
+from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.printable import Printable
 from ttt_batch.base.quantities import Number, any_seed, whole
@@ -106,7 +106,8 @@ def tournament(
     """
     if len(runs) < 2:
         raise UsageError("a tournament takes two runs or more; evaluate judges one alone")
-    participants, seed = make_participants(runs, names, ties), any_seed(seed)
+    ties, seed = check_ties(ties), any_seed(seed)
+    participants = make_participants(runs, names, ties)
     if games is not None:
         games = _games(games)
     elif not participants.exact:
@@ -218,7 +219,8 @@ def series(
     games: 1 to 10**9.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.
     Raises UsageError, and BoardError for runs of different boards.
     """
-    participants, games, seed = make_participants([first_run, second_run], names, ties), _games(games), any_seed(seed)
+    ties, games, seed = check_ties(ties), _games(games), any_seed(seed)
+    participants = make_participants([first_run, second_run], names, ties)
     itself = first_run is second_run
     seats = [(0, 0, games)] if itself else [(0, 1, (games + 1) // 2), (1, 0, games // 2)]
     meetings = tuple(participants.meet(one, other, number, seed) for one, other, number in seats if number)

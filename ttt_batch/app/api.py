@@ -20,7 +20,7 @@ from ttt_batch.analysis.position import show as show_position
 from ttt_batch.analysis.tournament import Tournament
 from ttt_batch.analysis.tournament import tournament as hold_tournament
 from ttt_batch.app.terminal.faces import Score
-from ttt_batch.base.choices import Ties, choose, choose_person, find_name
+from ttt_batch.base.choices import Ties, check_ties, choose, choose_person, find_name
 from ttt_batch.base.errors import BoardError, RunFileError, TttBatchError, UsageError, option, quoted
 from ttt_batch.base.files import free_names
 from ttt_batch.base.outputs import check_distinct
@@ -89,7 +89,7 @@ def evaluate(
     ties: as for `Run.candidates`.
     Raises UsageError, BoardError and RunFileError.
     """
-    agent = _run(run)
+    agent, ties = _run(run), check_ties(ties)
     given = {name: value for name, value in (("games", games), ("seed", seed), ("budget", budget)) if value is not None}
     if agent.grown is not None:
         return evaluate_grown(agent, PLAYERS if against is None else [_player(against, agent)], ties=ties, **given)
@@ -121,6 +121,8 @@ def tournament(
 
     names: what to call them; if not given, their files' names, or learners.  Raises UsageError and BoardError.
     """
+    if isinstance(runs, Run | str | Path):
+        raise UsageError("a tournament takes two runs or more; evaluate judges one alone")
     called = names if names is not None else [_name(run) for run in runs]
     return hold_tournament([_run(run) for run in runs], called, games=games, seed=seed, ties=ties)
 

@@ -46,7 +46,7 @@ def find_name(given: object, names: Collection[str], words: Mapping[str, str] | 
     alike = [name for name in names if fold(name) == fold(given)]
     if len(alike) == 1:
         return alike[0]
-    meant = (words or {}).get(fold(given))
+    meant = None if given.lstrip().startswith("-") else (words or {}).get(fold(given))  # -2 is not 2
     return meant if meant in names and not alike else None
 
 

@@ -234,7 +234,7 @@ def _fraction(name: str, value: Number) -> float:
 
 def _worths(given: tuple[Number, Number] | str) -> tuple[float, float]:
     """What a draw is worth to either player, from a pair or from `A,B` (or `A` for both).  Raises UsageError."""
-    parts = given.split(",") if isinstance(given, str) else list(given)
+    parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int | float) else list(given)
     expected = "two numbers such as 0.5,0.5"
     if len(parts) not in (1, 2):
         raise UsageError(f"draw worth {quoted(given)} is not one or two numbers; give {expected}")

@@ -38,6 +38,7 @@ from ttt_batch.runs.formats.tables import (
 from ttt_batch.runs.provenance import Clock
 from ttt_batch.runs.recorder import record_once
 from ttt_batch.runs.run import Run
+from ttt_batch.runs.runfile import is_run_file
 from ttt_batch.simulation.policy import chosen_edges
 
 ILLEGAL = -1.0
@@ -93,6 +94,9 @@ def import_tables(
     keep the learner's start values.  Raises UsageError and FormatError.
     """
     files = [Path(path) for path in paths]
+    for file in files:
+        if is_run_file(file):
+            raise FormatError(f"{shown(file)} is a run already; use it as it is, or export it first")
     settings: dict[str, Any] = {"learner": learner, "board": board, "batch": 1, "engine": "given", **options}
     config = make_config(symmetry="off", **settings)
     actions = "q" in learner_named(config.learner).fields

@@ -142,7 +142,7 @@ class Knowledge:
         if outcome != UNFINISHED:
             return float(self.worth[(self.board.cells - marks.count(EMPTY)) & 1, outcome])
         values = [value for value in self.move_values(marks).values() if value == value]
-        return max(values) if values else float("nan")
+        return max(values) + 0.0 if values else float("nan")  # of the two zeros only the one without a sign
 
     def candidates(self, position: str | int | Position, ties: Ties = "any") -> list[int]:
         """Cells that the agent may pick, each equally likely; `minimax-q` may name occupied ones.

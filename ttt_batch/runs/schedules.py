@@ -93,7 +93,7 @@ def parse_schedule(name: str, value: float | str, *, positive: bool) -> Schedule
             raise UsageError(
                 f"{name} {quoted(value)}: only alpha can depend on visits; give a number or 0.3->0.01:linear"
             )
-        power = _number(name, match[1] or "1", True)
+        power = _number(f"{name} {quoted(text)}: its exponent", match[1] or "1", True)
         return Schedule(VISITS, 1.0, 1.0, power)
     if match := re.fullmatch(r"(.+)->(.+):(\w+)", text):
         kind = _SHAPES[choose(f"shape of {name}", match[3], _SHAPES, words=_SHAPE_WORDS)]

@@ -237,11 +237,12 @@ def _origin(path: Path | None, config: "Config", trust: bool) -> "Run | None":
     """The run whose tables to begin with: a run file, or another program's table."""
     from ttt_batch.base.files import is_there
     from ttt_batch.runs.lookup import find_run
+    from ttt_batch.runs.runfile import is_run_file
 
     if path is None:
         return None
     path = find_run(path)
-    if path.suffix.lower() in (".h5", ".hdf5") or not is_there(path):
+    if path.suffix.lower() in (".h5", ".hdf5") or not is_there(path) or is_run_file(path):
         return load_run(path, trust)
     from ttt_batch.runs.exchange import import_tables
 

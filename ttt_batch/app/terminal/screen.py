@@ -89,6 +89,7 @@ def _run(view: View, session: Session, source: Any, target: Any) -> tuple[Score,
 
     for name in KEYS:
         bindings.add(name)(lambda event, name=name: press(name))
+    bindings.add("c-j")(lambda event: press("enter"))  # Enter typed before the screen was there
     bindings.add(Keys.Any)(lambda event: press(event.data) if event.data.isprintable() else None)
     for name in ("c-c", "c-d", "<sigint>"):
         bindings.add(name)(lambda event: leave())

@@ -26,6 +26,9 @@ LONGEST = 16
 LOOKS = (Command.HINTS, Command.REPLAY, Command.HELP)
 """Answers that only look at something else; the news stay."""
 
+ENTER_AFTER_CELL = 0.9
+"""Seconds within which an Enter after a typed cell belongs to it, though none was needed."""
+
 MARGIN = "  "
 """Left of the board, where there is room for it."""
 
@@ -49,8 +52,8 @@ class View:
         self._question: Question | None = None
         self._cursor = board.rows // 2 * board.cols + board.cols // 2
         self._typed = self._slip = ""
-        self._clock, self._rests, self._until = clock, list[list[str]](), 0.0  # of a word, after its first letter
-        self._swallowed = ""
+        self._clock, self._until = clock, 0.0
+        self._rests, self._swallowed = list[tuple[list[str], str]](), ""  # of words, after the letters that did it
         self._scroll = 0
         self._help: list[str] = []
         self._replayed: Game | None = None
@@ -99,20 +102,28 @@ class View:
 
         key: a character, or up, down, left, right, home, end, pageup, pagedown, enter, escape, backspace.
         """
-        if self._question is None or self._ends_word(key):
+        if self._question is None:
             return None
+        if self._ends_word(key):
+            done = [word for rest, word in self._rests if rest == ["enter"]]
+            same = [command.keys for command in Command if self.entry.lower() in command.keys]
+            other = [word for word in done if not any(word in keys for keys in same)]  # `help` begins as hints do
+            return self._read(self._question, other[0]) if key != "enter" and other else None
         if self._replayed is not None and self._step(self._replayed, key):
             return None
         if key in ("pageup", "pagedown") or (key in ("up", "down") and self._question.game is None):
             self._scroll += {"pageup": -5, "pagedown": 5, "up": -1, "down": 1}[key]
         elif key in STEPS:
+            self._slip = ""
             self._move_cursor(*STEPS[key])
         elif key == "escape":
             self._typed, self._slip, self._help = "", "", []
         elif key == "backspace":
             self._typed = self._typed[:-1]
+        elif key == "enter" and self._slip and not self._typed and self._question.game is not None:
+            self._slip = ""  # it ends what could not be read, and chooses nothing
         elif key == "enter":
-            return self._read(self._question, self._typed or self._chosen(self._question))
+            return self._read(self._question, self._typed or self._chosen(self._question), entered=True)
         elif len(key) == 1 and (key != " " or self._typed):  # a space belongs to `3 2`, and chooses nothing
             self._typed = (self._typed + key)[:LONGEST]
             if is_complete(self._typed, self._board if self._question.game is not None else None):
@@ -120,17 +131,19 @@ class View:
         return None
 
     def _ends_word(self, key: str) -> bool:
-        """Whether a key belongs to the rest of a word whose first letter was a command already, as in `undo`.
+        """Whether a key belongs to the rest of a word whose first letter was a command already, as in `undo`, or is
+        the Enter after what needed none.
 
         Letters that began so and ended otherwise, as `exit` may after `r` for `replay`, are typed after all.
         """
         in_time = self._clock() <= self._until
-        before, self._rests = self._rests, [rest[1:] for rest in self._rests if in_time and rest[:1] == [key.lower()]]
+        before = self._rests if in_time else []
+        self._rests = [(rest[1:], word) for rest, word in before if rest[:1] == [key.lower()]]
         self._until = self._clock() + NEXT_KEY
         if self._rests:
             self._swallowed += key
         else:
-            if in_time and len(key) == 1 and any(len(rest) > 1 for rest in before):
+            if len(key) == 1 and any(len(rest) > 1 for rest, _ in before):
                 self._typed = self._swallowed
             self._swallowed = ""
         return bool(self._rests)
@@ -156,7 +169,8 @@ class View:
         """What Enter alone stands for: the cell at the cursor where one is asked for."""
         return "" if question.game is None else self._board.cell_name(self._cursor)
 
-    def _read(self, question: Question, text: str) -> Answer | None:
+    def _read(self, question: Question, text: str, *, entered: bool = False) -> Answer | None:
+        """Read an entry; return the answer if it is one.  entered: whether Enter has ended it."""
         self._typed, self._slip, self._scroll, self.entry = "", "", 0, text
         try:
             answer = question.read(text)
@@ -167,12 +181,13 @@ class View:
             self._help = []
         if answer not in LOOKS:
             self.news = []
-        if isinstance(answer, Command):
-            words = [key for command in Command for key in command.keys]
+        if not entered:
+            words = [key for command in Command for key in command.keys if isinstance(answer, Command)]
             words = [word for word in words if word.startswith(text.lower()) and word != text.lower()]
-            self._rests = [[*word[len(text) :], "enter"] for word in words]
+            self._rests = [(["enter"], text), *(([*word[len(text) :], "enter"], word) for word in words)]
+            self._until = self._clock() + (ENTER_AFTER_CELL if isinstance(answer, int) else NEXT_KEY)
         if isinstance(answer, int):
-            self._cursor = answer  # so that an Enter after a typed cell, where none was needed, takes no other
+            self._cursor = answer  # so that an Enter after all takes no other cell
         return answer
 
     # --- what there is to see --------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from ttt_batch.runs.runfile.declaration import (
     format_documentation,
     format_information,
 )
-from ttt_batch.runs.runfile.reading import examine_run, find_newest_run, load_run
+from ttt_batch.runs.runfile.reading import examine_run, find_newest_run, is_run_file, load_run
 from ttt_batch.runs.runfile.stamp import Stamp, stamp_of, still_holds
 from ttt_batch.runs.runfile.writing import RUN_FILE, check_target, save_run
 
@@ -46,6 +46,7 @@ __all__ = [
     "find_newest_run",
     "format_documentation",
     "format_information",
+    "is_run_file",
     "load_run",
     "save_run",
     "stamp_of",

@@ -7,6 +7,7 @@ from pathlib import Path
 from ttt_batch.base.errors import RunFileError, option
 from ttt_batch.base.escapes import one_line
 from ttt_batch.base.files import reason, shown
+from ttt_batch.base.ordinary_files import NotOrdinaryError, open_ordinary
 from ttt_batch.runs.lookup import no_such_file
 from ttt_batch.runs.runfile.checks import RunData, value_findings
 from ttt_batch.runs.runfile.header import MAGIC, Damaged, holds_hdf5, read_bytes, verify
@@ -28,6 +29,13 @@ def load_run(path: Path, *, trust: bool = False) -> RunData:
         name = shown(Path(path))
         raise RunFileError(f"{name} is not a valid run: {one_line(findings[0])}; {_REMEDY}")
     return data
+
+
+def is_run_file(path: Path) -> bool:
+    """Whether an ordinary file begins as a run file does, whatever its name."""
+    with suppress(OSError, ValueError, NotOrdinaryError), open_ordinary(path) as file:
+        return file.read(len(MAGIC)) == MAGIC
+    return False
 
 
 def examine_run(path: Path, *, trust: bool = False) -> tuple[RunData | None, list[str]]:
