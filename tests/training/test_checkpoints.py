@@ -78,13 +78,14 @@ def test_only_our_leftovers_are_cleaned_up(tmp_path: Path) -> None:
     }
     for name, content in kept.items():
         (tmp_path / name).write_bytes(content)
-    (tmp_path / ".run.h5.00000000000d.tmp").mkdir()
-    (tmp_path / ".run.h5.00000000000e.tmp").symlink_to(tmp_path / ".run.h5.tmp")
-    (tmp_path / ".run.h5.00000000000b.tmp").write_bytes(b"ttt-batch run, format 1.0\nsha")
-    (tmp_path / ".run.h5.00000000000c.tmp").write_bytes(b"")
+    (tmp_path / ".run.h5.ttt-batch.00000000000d.tmp").mkdir()
+    (tmp_path / ".run.h5.ttt-batch.00000000000e.tmp").symlink_to(tmp_path / ".run.h5.tmp")
+    (tmp_path / ".run.h5.ttt-batch.00000000000c.tmp").write_bytes(b"")
     (tmp_path / ".run.h5.ttt-batch.00000000000b.tmp").write_bytes(b"of any kind")
     ttt.train(1_000, batch=500, out=tmp_path / "run.h5")
-    assert names(tmp_path) == sorted([*kept, ".run.h5.00000000000d.tmp", ".run.h5.00000000000e.tmp", "run.h5"])
+    assert names(tmp_path) == sorted(
+        [*kept, ".run.h5.ttt-batch.00000000000d.tmp", ".run.h5.ttt-batch.00000000000e.tmp", "run.h5"]
+    )
 
 
 # --- kill -9 ----------------------------------------------------------------------------------------------

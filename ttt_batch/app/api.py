@@ -20,7 +20,7 @@ from ttt_batch.analysis.position import show as show_position
 from ttt_batch.analysis.tournament import Tournament
 from ttt_batch.analysis.tournament import tournament as hold_tournament
 from ttt_batch.app.terminal.faces import Score
-from ttt_batch.base.choices import Ties, check_ties, choose, choose_person, find_name
+from ttt_batch.base.choices import Ties, check_ties, choose, choose_person, either, find_name
 from ttt_batch.base.errors import BoardError, RunFileError, TttBatchError, UsageError, option, quoted
 from ttt_batch.base.files import free_names
 from ttt_batch.base.outputs import check_distinct
@@ -279,4 +279,4 @@ def _player(against: RunOrPath, agent: Run) -> str:
             what = option("against", known)
         elif isinstance(found := name_or_run("opponent", against, PLAYERS, others=""), str):
             return found
-    raise too_large(what, agent.board, f"choose {', '.join(PLAYERS[:-1])} or {PLAYERS[-1]}")
+    raise too_large(what, agent.board, f"choose {either(PLAYERS)}")

@@ -1,7 +1,7 @@
 """Memory that the system still gives this process: `ulimit -v` and the like end there.
 
-LLVM aborts the whole process where it gets none.  So its caller looks first, by asking the system for
-that much and giving it back.
+LLVM aborts the whole process if it gets none.  So its caller looks first: it asks the system for that much and gives
+it back.
 """
 
 import math
@@ -31,31 +31,28 @@ def address_limit() -> int | None:
 def has_room(size: int) -> bool:
     """Whether the system would give `size` bytes more."""
     try:
-        if hasattr(mmap, "MAP_PRIVATE"):  # shared memory would escape some limits
-            mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
-        else:
-            mmap.mmap(-1, size).close()
+        mmap.mmap(-1, size, access=mmap.ACCESS_COPY).close()  # private: shared memory would escape some limits
     except (OSError, MemoryError):
         return False
     return True
 
 
 def check_room(size: int, work: str) -> None:
-    """Raise TttBatchError where the system would not give `size` bytes more, which `work` needs."""
+    """Raise TttBatchError unless the system would give `size` bytes more, which `work` needs."""
     if has_room(size):
         return
     limit, held = address_limit(), _held()
     allowed = "" if limit is None else f", and {limit / 1e6:,.0f} MB are allowed (ulimit -v)"
-    at_least = "free some" if limit is None else "allow more"
+    remedy = "free some" if limit is None else "allow more"
     if limit is not None and held:
-        at_least = f"allow {math.ceil((held + size) / 1e6) + 1:,} MB at least"
+        remedy = f"allow {math.ceil((held + size) / 1e6) + 1:,} MB at least"
     raise TttBatchError(
-        f"not enough memory: {work} needs {size / 1e6:,.0f} MB beside {held / 1e6:,.0f} MB in use{allowed}; {at_least}"
+        f"not enough memory: {work} needs {size / 1e6:,.0f} MB beside {held / 1e6:,.0f} MB in use{allowed}; {remedy}"
     )
 
 
 def _held() -> int:
-    """Bytes of address space that this process has; 0 where the system does not say."""
+    """Bytes of address space that this process has; 0 if the system does not say."""
     try:
         return int(PAGES.read_text().split()[0]) * mmap.PAGESIZE
     except (OSError, ValueError):

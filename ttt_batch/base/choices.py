@@ -1,23 +1,22 @@
 """Choosing among names as people write them: `TD` is td, `sutton_barto` is sutton-barto, and `X` is the first player.
 
-What has one meaning is taken as that; everything else is refused with the names there are and the one that was
-probably meant.  Every name that a person gives goes through here, in a command or in Python.
+A word with one meaning is accepted.  Any other is refused with the names there are, and the one probably meant.  Every
+name that a command or a Python function takes is read here.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, get_args
 
 from ttt_batch.base.errors import UsageError, quoted
 
 Ties = Literal["soonest", "any"]
-"""Rules of play among moves that an agent's rule may pick, see `ties`; they stand here for those who only name them."""
+"""Rules of play among moves that an agent's rule may pick, see `ties`."""
 
 TIES: tuple[Ties, ...] = get_args(Ties)
 
 LEARNER_NAMES = ("td", "sutton-barto", "value-feed", "minimax-q", "backward-q", "greedy-td")
-"""The package's learners, for the shell's completion, too, which has no time to load them: each is the file of that
-name in `learners`."""
+"""The package's learners, each a file of that name in `learners`; here because completion has no time to load them."""
 
 SEATS = ("first", "second")
 
@@ -51,7 +50,7 @@ def find_name(given: object, names: Collection[str], words: Mapping[str, str] | 
 
 
 def suggested_name(given: object, names: Collection[str], hints: Mapping[str, str] | None = None) -> str | None:
-    """The one of `names` that was probably meant, if there is one.  hints: as `OPPONENT_HINTS`."""
+    """The one of `names` that was probably meant, if any.  hints: as `OPPONENT_HINTS`."""
     import difflib
 
     if not isinstance(given, str) or not fold(given):
@@ -80,8 +79,7 @@ def choose(
     what: what the names are names of.  words, hints: see `find_name` and `suggested_name`.
     others: what else may be given, for the message.  Raises UsageError.
     """
-    found = find_name(given, names, words)
-    if found is None:
+    if (found := find_name(given, names, words)) is None:
         raise unknown_name(what, given, names, hints=hints, others=others)
     return found
 
@@ -93,12 +91,13 @@ def unknown_name(
     meant = suggested_name(given, names, hints)
     asked = f" (did you mean {meant}?)" if meant is not None else ""
     there = [*names, *([others] if others else [])]
-    listed = (
-        f"one of: {', '.join(there)}"
-        if len(there) > 4
-        else " or ".join(filter(None, (", ".join(there[:-1]), there[-1])))
-    )
+    listed = f"one of: {', '.join(there)}" if len(there) > 4 else either(there)
     return UsageError(f"unknown {what} {quoted(given)}{asked}; choose {listed}")
+
+
+def either(names: Sequence[str]) -> str:
+    """Names as alternatives: `a, b or c`."""
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def choose_seat(given: object, *others: str, what: str = "seat") -> str:

@@ -1,6 +1,6 @@
-"""What a text stream can show, and the one way by which text reaches it.
+"""What a text stream can show, and how text is written to it.
 
-Results go through `put`, messages through `tell`: both leave nothing in them that a terminal would obey.
+Results go through `put`, messages through `tell`: both escape what a terminal would obey.
 """
 
 import os
@@ -51,7 +51,7 @@ def tell(message: str, *, end: str = "\n") -> None:
 
 
 def escape_what_it_lacks(stream: TextIO) -> None:
-    """Have a stream write as escapes what its encoding lacks (`LANG=C`, PYTHONIOENCODING), rather than fail."""
+    """Let a stream write characters that its encoding lacks (`LANG=C`) as escapes, rather than fail."""
     with suppress(AttributeError, OSError, ValueError):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]
 
@@ -66,15 +66,15 @@ def refuses(stream: TextIO) -> bool:
 
 
 def silence(stream: TextIO) -> None:
-    """Let everything that is still written to a stream go nowhere, also what Python writes when it ends."""
+    """Discard everything that is still written to a stream, also what Python writes when it ends."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class Notice:
-    """A line on a terminal that says what is being done, until it is wiped; elsewhere nothing.
+    """A line on a terminal that shows what is being done, until it is wiped; elsewhere nothing.
 
-    It takes nothing that would have to be imported, so it is there at once.  The cursor stays at its beginning.
+    It needs no import, so it appears at once.  The cursor stays at its beginning.
     """
 
     def __init__(self, text: str, stream: TextIO) -> None:

@@ -18,10 +18,7 @@ _OTHER_NAMES = {"seat": "as", "form": "format"}
 
 
 class TttBatchError(Exception):
-    """Something could not be done; the message names the value, the limit and the remedy.
-
-    Whatever the value holds, the message is one printable line.
-    """
+    """Something could not be done; the message, one printable line, names the value, the limit and the remedy."""
 
     exit_status = 1
 
@@ -101,7 +98,7 @@ def with_option(name: str) -> str:
 
 
 def quoted(given: object) -> str:
-    """What was given, for a message: on one line, safe for any terminal, and not longer than a line can be."""
+    """What was given, for a message: one line, safe for any terminal, of `LONGEST` characters at most."""
     try:
         text = ascii(given)
     except ValueError:  # Python writes no number of more than 4,300 digits

@@ -1,4 +1,4 @@
-"""Text that others wrote (names of files, what stands in files, arguments), made safe to show.
+"""Text that others wrote (names of files, their content, arguments), made safe to show.
 
 A terminal obeys control characters, and Unicode has characters that turn the direction of a line or take no room: with
 them a name could clear the screen, recolour what follows, or forge a line of its own.  What cannot be printed is shown
@@ -7,7 +7,6 @@ as Python writes it, such as `\\x1b`, `\\n` or `\\u202e`; bytes of a name that a
 
 import re
 import shlex
-from collections.abc import Iterator
 
 _COLOUR = re.compile(r"(\x1b\[[0-9;]{0,20}m)")
 
@@ -17,7 +16,9 @@ def one_line(text: str) -> str:
 
     A second time changes nothing more.
     """
-    return text if text.isprintable() else "".join(_escaped(text))
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def all_lines(text: str, *, colour: bool = False) -> str:
@@ -43,8 +44,3 @@ def for_shell(name: str) -> str:
         else:  # octal digits end after three, so what follows is never taken for one more
             found += [f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape")]
     return f"$'{''.join(found)}'"
-
-
-def _escaped(text: str) -> Iterator[str]:
-    for character in text:
-        yield character if character.isprintable() else repr(character)[1:-1]

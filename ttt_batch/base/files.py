@@ -1,6 +1,6 @@
-"""What all written files rest on: hidden names beside a target, locks of the system, renames that replace nothing.
+"""What written files need: hidden names beside a target, locks of the system, renames that replace nothing.
 
-Everything here raises what the system raises; `outputs` puts it into words.
+Everything here raises what the system raises; `outputs` words it.
 """
 
 import errno
@@ -23,13 +23,10 @@ except ImportError:  # Windows
 
 HAS_LOCKS = fcntl is not None
 
-_OLD_BEGINNINGS = (b"ttt-batch run, format ", b"pid ")
-"""How temporary files of earlier versions begin, whose names another program might have chosen, too."""
-
 Content = bytes | bytearray | memoryview
 
 _LONGEST = 200
-"""Bytes of a name that a hidden one repeats; systems take 255, and its beginning and ending need room."""
+"""Bytes of a name that a hidden one repeats; systems allow 255, beginning and ending included."""
 
 
 def shown(path: Path) -> str:
@@ -37,14 +34,20 @@ def shown(path: Path) -> str:
     return str(path) if str(path).isprintable() else repr(str(path))
 
 
+def remove(path: Path) -> None:
+    """Remove a file if that is possible."""
+    with suppress(OSError):
+        path.unlink()
+
+
 def is_there(path: Path) -> bool:
-    """Whether something has that name; a name that the system refuses, such as one of 300 characters, nothing has."""
+    """Whether something has that name; False for a name that the system refuses, such as one of 300 characters."""
     return os.path.exists(path)  # noqa: PTH110 - Path's own raises before Python 3.12
 
 
 def command_text(*words: str | Path) -> str:
     """A command of this program as a person may paste it."""
-    # A path that begins with a dash would be taken for an option.
+    # A path that begins with a dash would be read as an option.
     written = [f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word) for word in words]
     return " ".join(["ttt-batch", *map(for_shell, written)])
 
@@ -68,7 +71,7 @@ def temporary_name(target: Path) -> Path:
 
 
 def free_names(path: Path) -> Iterator[Path]:
-    """`run.h5`, `run-2.h5`, `run-3.h5` ..., those that nothing has; another process may take one at any time."""
+    """`run.h5`, `run-2.h5`, `run-3.h5` ... that are free; another process may take one at any time."""
     for number in itertools.count(1):
         name = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
         if not os.path.lexists(name):
@@ -76,15 +79,12 @@ def free_names(path: Path) -> Iterator[Path]:
 
 
 def create(path: Path) -> int:
-    """The descriptor of a new, empty file, with the permissions that any new file gets.
-
-    Raises FileExistsError where something has the name.
-    """
+    """The descriptor of a new, empty file with the usual permissions.  Raises FileExistsError if the name is taken."""
     return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
 
 
 def create_locked(target: Path) -> tuple[Path, int]:
-    """A new, empty temporary file beside `target` and its descriptor, which holds the file's lock while it is open."""
+    """A new, empty temporary file beside `target`, and its descriptor, which holds the file's lock while open."""
     for _ in range(20):
         path = temporary_name(target)
         descriptor = create(path)
@@ -101,8 +101,7 @@ def create_locked(target: Path) -> tuple[Path, int]:
 def discard(path: Path, descriptor: int) -> None:
     """Close a temporary file and remove it, if it still has this name."""
     os.close(descriptor)
-    with suppress(OSError):
-        path.unlink()
+    remove(path)
 
 
 def write_all(descriptor: int, content: Content) -> None:
@@ -137,9 +136,9 @@ def is_same(descriptor: int, path: Path) -> bool:
 
 
 def rename_new(temporary: Path, target: Path) -> None:
-    """Give the file its name unless something has it already: FileExistsError, whoever is first.
+    """Give the file its name.  Raises FileExistsError if the name is taken, FileNotFoundError if the file is gone.
 
-    `temporary` may remain as a second name; the caller removes it.  FileNotFoundError if it is gone.
+    `temporary` may remain as a second name; the caller removes it.
     """
     try:
         target.hardlink_to(temporary)
@@ -179,36 +178,28 @@ def remove_left(target: Path) -> None:
 
     A process holds its file by the system's lock on it; without such locks everything stays.
     """
-    start = re.escape(hidden(target, "").name)
-    form = re.compile(start + r"(ttt-batch\.)?[0-9a-f]{12}\.tmp")
+    form = re.compile(re.escape(hidden(target, "ttt-batch.").name) + r"[0-9a-f]{12}\.tmp")
     with suppress(OSError):
-        with os.scandir(target.parent) as entries:
-            found = [match for entry in entries if (match := form.fullmatch(entry.name))]
-        for match in found:
+        for name in filter(form.fullmatch, os.listdir(target.parent)):  # noqa: PTH208 - names are enough
             with suppress(OSError):
-                _remove_dead(target.with_name(match[0]), certain=match[1] is not None)
+                _remove_dead(target.with_name(name))
 
 
-def _remove_dead(path: Path, *, certain: bool) -> None:
-    """Remove an ordinary file that no process has locked.  certain: its name is enough to know that it is ours."""
+def _remove_dead(path: Path) -> None:
+    """Remove an ordinary file that no process has locked."""
     if not stat.S_ISREG(path.lstat().st_mode):
         return
     # Network file systems lock only what is open for writing.
     descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     try:
-        if locked(descriptor) and is_same(descriptor, path) and (certain or _begins_as_before(descriptor)):
+        if locked(descriptor) and is_same(descriptor, path):
             path.unlink()
     finally:
         os.close(descriptor)
 
 
-def _begins_as_before(descriptor: int) -> bool:
-    start = os.read(descriptor, max(map(len, _OLD_BEGINNINGS)))
-    return any(start.startswith(beginning) or beginning.startswith(start) for beginning in _OLD_BEGINNINGS)
-
-
 def identity(path: Path) -> tuple[int, ...] | None:
-    """What changes whenever a file is replaced or written to; None where there is none."""
+    """What changes whenever a file is replaced or written to; None if there is none."""
     try:
         return identity_in(path.stat())
     except FileNotFoundError:

@@ -24,9 +24,7 @@ def make_frame(records: Iterable[Mapping[str, Any]], index: str) -> Any:
     except ImportError:
         raise TttBatchError("a table needs pandas; install it with: pip install 'ttt-batch[pandas]'") from None
     rows = [_flat(record) for record in records]
-    if not rows:  # which columns there would be only a record says
-        return pd.DataFrame(index=pd.Index([], name=index))
-    return pd.DataFrame.from_records(rows).set_index(index)
+    return pd.DataFrame(rows).set_index(index) if rows else pd.DataFrame(index=pd.Index([], name=index))
 
 
 def point_records(statistics: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
@@ -39,14 +37,12 @@ def point_records(statistics: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]
 
 
 def _nested(value: Any) -> Any:
+    plain = value.tolist()
     if np.ndim(value) == 0:
-        return value.item()
+        return plain
     if np.ndim(value) == 2:
-        return {
-            seat: dict(zip(RESULTS, shares.tolist(), strict=True)) for seat, shares in zip(SEATS, value, strict=True)
-        }
-    names = SEATS if len(value) == len(SEATS) else SELF_PLAY
-    return dict(zip(names, value.tolist(), strict=True))
+        plain = [dict(zip(RESULTS, shares, strict=True)) for shares in plain]
+    return dict(zip(SEATS if len(value) == len(SEATS) else SELF_PLAY, plain, strict=True))
 
 
 def _flat(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""What an object of a lower floor offers and a higher floor does, such as `run.plot()`.
+"""Methods of lower folders that a higher folder carries out, such as `run.plot()`.
 
-The package's door registers who does it; the module is loaded when the hook is first called.
+The package's `__init__` registers the functions; a module is loaded when its hook is first called.
 """
 
 import importlib
@@ -10,7 +10,7 @@ _homes: dict[str, str] = {}
 
 
 def register(name: str, home: str) -> None:
-    """Let the function at `home`, written `package.module:function`, do what is called `name`."""
+    """Let the hook `name` call the function at `home`, written `package.module:function`."""
     _homes[name] = home
 
 

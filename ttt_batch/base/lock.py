@@ -1,7 +1,7 @@
-"""One writer at a time: a lock file beside the run file that says who writes it.
+"""One writer at a time: a lock file beside the run file names the process that writes it.
 
-The system's own lock on that file decides, and it ends with its process however that ends.  Where the file system has
-no such locks (some network folders), the process that the lock file names is asked for: if it lives, it holds.
+The system's own lock on that file decides, and it ends with its process however that ends.  If the file system has no
+such locks (some network folders), the process that the lock file names holds it while it lives.
 """
 
 import os
@@ -16,11 +16,11 @@ from ttt_batch.base.errors import RunFileError, TakenError
 from ttt_batch.base.files import is_same, locked, reason, shown
 
 _TRIES = 20
-"""How often to look again, 10 ms apart, where a lock is in the way whose process is gone: another removes it too."""
+"""How often to try again, 10 ms apart, if the holder of a lock is gone: another process may remove the file, too."""
 
 
 class Lock:
-    """Held from `acquire` to `release`; to be entered by a `with`, which releases it."""
+    """Held from `acquire` to `release`, or within a `with` block."""
 
     def __init__(self, target: Path) -> None:
         """target: the run file, links followed; nothing happens yet."""
@@ -40,7 +40,7 @@ class Lock:
             raise
 
     def acquire(self) -> None:
-        """Take the lock.  Raises TakenError at once where another process has it, with its number and since when."""
+        """Take the lock.  Raises TakenError at once if another process has it, with its number and since when."""
         try:
             for again in range(_TRIES):
                 if self._take() or self._remove_left(last=again == _TRIES - 1):
@@ -50,17 +50,16 @@ class Lock:
             raise RunFileError(f"cannot lock {shown(self._target)}: {reason(exc)}; name a file elsewhere") from exc
 
     def release(self) -> None:
-        """Give it back and remove the lock file; a lock file that is not ours stays."""
-        if self._descriptor is None:
-            return
-        with suppress(OSError):
-            if is_same(self._descriptor, self.path):
-                self.path.unlink()
-        descriptor, self._descriptor = self._descriptor, None
-        os.close(descriptor)
+        """Give it back and remove the lock file, unless another process has made that."""
+        if self._descriptor is not None:
+            with suppress(OSError):
+                if is_same(self._descriptor, self.path):
+                    self.path.unlink()
+            descriptor, self._descriptor = self._descriptor, None
+            os.close(descriptor)
 
     def _take(self) -> bool:
-        """Make the lock file, whole and locked from the start; False where there is one."""
+        """Make the lock file, whole and locked from the start; False if there is one."""
         text = f"pid {os.getpid()}\nbirth {_birth(os.getpid())}\nsince {time.strftime('%Y-%m-%d %H:%M:%S')}\n"
         temporary = files.temporary_name(self._target)
         descriptor = files.create(temporary)
@@ -68,24 +67,21 @@ class Lock:
             os.write(descriptor, text.encode())
             locked(descriptor)
             files.rename_new(temporary, self.path)
-        except (FileExistsError, FileNotFoundError) as exc:  # its holder may clear our temporary file away
+        except BaseException as exc:
             os.close(descriptor)
-            if isinstance(exc, FileNotFoundError) and not self._target.parent.is_dir():
-                raise
-            return False
-        except BaseException:
-            os.close(descriptor)
+            removed = isinstance(exc, FileNotFoundError) and self._target.parent.is_dir()  # by the lock's holder
+            if removed or isinstance(exc, FileExistsError):
+                return False
             raise
         finally:
-            with suppress(OSError):
-                temporary.unlink()
+            files.remove(temporary)
         self._descriptor = descriptor
         return True
 
     def _remove_left(self, *, last: bool) -> bool:
         """Remove a lock file whose process is gone; return False, to try again.
 
-        Raises RunFileError where a process has it.  last: also where it only seems that one has.
+        Raises TakenError if a process has it.  last: also if it only seems that one has.
         """
         try:
             descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
@@ -105,10 +101,10 @@ class Lock:
         return False
 
     def _remove(self, content: str) -> None:
-        """Remove the lock file that says `content`, without locks of the system.
+        """Remove the lock file with this content, without locks of the system.
 
-        One process at a time looks and removes: between two that both saw a dead lock, the slower one would remove what
-        the faster one has put there since.
+        One process at a time looks and removes: of two that both saw a dead lock, the slower one would remove what the
+        faster one has put there since.
         """
         with suppress(RunFileError, FileNotFoundError), Lock(self.path):
             if self.path.read_text(errors="replace") == content:
@@ -137,7 +133,7 @@ def _lives(content: str) -> bool:
 
 
 def _birth(number: int) -> str:
-    """When a process began, in ticks of the system's clock; empty where the system does not say."""
+    """When a process began, in ticks of the system's clock; empty if the system does not say."""
     try:
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):

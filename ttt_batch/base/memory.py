@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 from ttt_batch.base.errors import UsageError, option, quoted
+from ttt_batch.base.quantities import Number, exact_number
 
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 MEMINFO = Path("/proc/meminfo")
 UNKNOWN = 2 * 10**9
-"""Bytes taken for free where the system does not say."""
+"""Bytes taken for free if the system does not say."""
 
 
 def free_memory() -> int:
@@ -20,13 +20,13 @@ def free_memory() -> int:
     return int(found[1]) * 1024 if found else UNKNOWN
 
 
-def parse_memory(text: str | None) -> int:
-    """Read a number of bytes such as `2GB` or `500MB`; half of what is free for None.  Raises UsageError."""
-    if text is None:
+def parse_memory(given: Number | None) -> int:
+    """Read a number of bytes such as `2GB`, `1,000MB` or `1e9`; None is half of what is free.  Raises UsageError."""
+    if given is None:
         return free_memory() // 2
-    found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,3})?)\s*([kmgt]?)i?b?\s*", text, re.IGNORECASE)
-    if found is None or not float(found[1]) > 0:
+    number = exact_number(re.sub(r"(?<=[\dkmgt.\s])i?b\s*$", "", str(given), flags=re.IGNORECASE))
+    if number is None or not 1 <= number < 10**27:
         raise UsageError(
-            f"{option('max_memory')} {quoted(text)} is not a number of bytes; give one, such as 2GB or 500MB"
+            f"{option('max_memory')} {quoted(given)} is not a number of bytes; give one, such as 2GB or 500MB"
         )
-    return int(float(found[1]) * UNITS[found[2].lower()])
+    return int(number)

@@ -1,6 +1,6 @@
-"""Ordinary files opened for reading: what has an end, does not wait for anybody, and takes the memory of what it holds.
+"""Ordinary files opened for reading: they have an end, never wait for a writer, and need as much memory as they hold.
 
-Everything here raises what the system raises; the callers say it in their own words.
+Everything here raises what the system raises; the callers word it.
 """
 
 import os
@@ -22,10 +22,10 @@ class NotOrdinaryError(Exception):
 
 def open_ordinary(path: Path) -> BufferedReader:
     """Open an ordinary file.  Raises NotOrdinaryError, and OSError as the system has it."""
-    _check(path.stat().st_mode)  # opening alone may do something to a device
+    _check(path.stat())  # opening alone may do something to a device
     file = os.fdopen(os.open(path, _FLAGS), "rb")
     try:
-        _check(os.fstat(file.fileno()).st_mode)
+        _check(os.fstat(file.fileno()))
     except BaseException:
         file.close()
         raise
@@ -33,13 +33,13 @@ def open_ordinary(path: Path) -> BufferedReader:
 
 
 def size_of(file: BufferedReader) -> int:
-    """Bytes of an open file: as many as are worth reading, whatever is written to it meanwhile.
+    """Bytes of an open file: no more are worth reading, even if some are appended meanwhile.
 
-    Python allocates all that it is asked to read, however little there is.
+    Python allocates all that a read asks for, however little there is.
     """
     return os.fstat(file.fileno()).st_size
 
 
-def _check(mode: int) -> None:
-    if not stat.S_ISREG(mode):
-        raise NotOrdinaryError(mode)
+def _check(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise NotOrdinaryError(status.st_mode)

@@ -1,8 +1,8 @@
 """Outputs: ordinary files that appear whole or not at all, each under a name of its own.
 
 A temporary file beside the target is written, flushed to disk and renamed.  Links are followed and stay links.
-Devices, pipes and folders are refused, and so is an existing file unless it is to be replaced.  Every file that the
-package writes for a person is written here.
+Devices, pipes and folders are refused, and so is an existing file unless it is to be replaced.  This is the one writer
+of files for users.
 """
 
 import codecs
@@ -22,7 +22,7 @@ from ttt_batch.base.lock import Lock
 
 
 class Draft:
-    """A temporary file that is to become the file `target`; until it is closed, `files.remove_left` leaves it alone."""
+    """A temporary file that is to become the file `target`; `files.remove_left` spares it until it is closed."""
 
     def __init__(self, target: Path) -> None:
         files.remove_left(target)
@@ -34,7 +34,7 @@ class Draft:
         files.write_all(self._descriptor, content)
 
     def identity(self) -> tuple[int, ...]:
-        """What the file is known by; it keeps that when it is renamed."""
+        """The file's `files.identity`, which a rename leaves as it is."""
         return files.identity_in(os.fstat(self._descriptor))
 
     def flush(self) -> None:
@@ -42,7 +42,7 @@ class Draft:
         os.fsync(self._descriptor)
 
     def publish(self, *, overwrite: bool, target: Path | None = None) -> None:
-        """Give it the target's name, or that of another `target`; FileExistsError if something has it that stays."""
+        """Give it the target's name, or that of another `target`.  Raises FileExistsError unless `overwrite`."""
         target = target or self._target
         if not files.HAS_LOCKS:  # Windows renames no open file
             self._close()
@@ -50,15 +50,14 @@ class Draft:
             files.rename_new(self._path, target)
             return
         with suppress(FileNotFoundError):
-            if not stat.S_ISREG(target.lstat().st_mode):  # put there since the place was looked at
+            if not stat.S_ISREG(target.lstat().st_mode):  # put there since `Kind.place` looked
                 raise OSError(errno.EINVAL, "something that is no ordinary file has the name now")
         self._path.replace(target)
 
     def close(self) -> None:
         """Remove what is temporary."""
         self._close()
-        with suppress(OSError):
-            self._path.unlink()
+        files.remove(self._path)
 
     def _close(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1
@@ -67,15 +66,15 @@ class Draft:
 
 
 _BEGINNING = 1 << 16
-"""Bytes by which a text file is told from others, however long it is."""
+"""Bytes of a file that show whether it is text."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of output, and how what stands in its way is said.
+    """One kind of output, and the words of its refusals.
 
     error: what is raised.  option: the option of commands that names another file, without its dashes.
-    writing: what is done to the file.  taken: what is raised where the name is in use, if that is another error.
+    writing: what is done to the file.  taken: what is raised if the name is in use, unless that is `error`.
     """
 
     error: type[TttBatchError]
@@ -84,9 +83,9 @@ class Kind:
     taken: type[TttBatchError] | None = None
 
     def place(self, path: Path, *, overwrite: bool) -> Path:
-        """Where an output goes, links followed.  Raises `error` for what cannot, or must not, be written there."""
+        """Where an output goes, links followed.  Raises `error` if it cannot, or must not, be written there."""
         with self.refusing(path):
-            # A link of /proc to a pipe names nothing that can be resolved, so what it leads to is looked at first.
+            # A link of /proc to a pipe cannot be resolved, so its target is looked at first.
             try:
                 mode = path.stat().st_mode
             except FileNotFoundError:
@@ -105,7 +104,7 @@ class Kind:
             return path.resolve()
 
     def check(self, path: Path, *, overwrite: bool) -> Path:
-        """Make sure, before hours of work, by a temporary file, that an output can be written; return its place."""
+        """Make sure by a temporary file, before hours of work, that an output can be written; return its place."""
         with self.refusing(path):
             target = self.place(path, overwrite=overwrite)
             Draft(target).close()
@@ -113,9 +112,9 @@ class Kind:
 
     @contextmanager
     def drafts(self, paths: Sequence[Path], *, overwrite: bool) -> Iterator[list[Draft]]:
-        """Drafts of files that get their names when the block ends, once all are on disk; nothing is left if it fails.
+        """Drafts of files that get their names when the block ends, once all are on disk; none does if it fails.
 
-        Without `overwrite` an existing file is never replaced, also when it appears meanwhile.
+        Without `overwrite` no existing file is replaced, even one that appears meanwhile.
         """
         named: list[Path] = []
         targets = [self.place(path, overwrite=overwrite) for path in paths]
@@ -136,8 +135,7 @@ class Kind:
                     named += [] if overwrite else [target]
             except BaseException:
                 for target in named:
-                    with suppress(OSError):
-                        target.unlink()
+                    files.remove(target)
                 raise
         for path, target in zip(paths, targets, strict=True):
             with self.refusing(path):
@@ -186,7 +184,7 @@ class Kind:
 
     @contextmanager
     def alone(self, target: Path, *, patience: float = 0.0, necessary: bool = True) -> Iterator[None]:
-        """Keep other processes from writing `target` meanwhile.  Raises `error` where one does.
+        """Keep other processes from writing `target` meanwhile.  Raises `error` if one does.
 
         patience: seconds to wait for it.  necessary: whether a folder that takes no lock file is refused.
         """
@@ -249,29 +247,28 @@ def check_distinct(
     inputs: Iterable[tuple[str, Path | int]] = (),
     error: type[TttBatchError] = UsageError,
 ) -> None:
-    """Refuse, before any work, to write one file twice, or over what is read.
+    """Refuse, before any work, to write one file twice, or over one that is read.
 
-    Both are pairs of what the file is called (an option or an argument) and its path; an input may be an open file, by
-    its descriptor.  Links, hard links and `..` are
-    followed, and names compared that no file has yet.  Raises `error`.
+    Outputs and inputs are pairs: the option or argument that names the file, and its path; for an input also the
+    descriptor of an open file.  Links, hard links and `..` are followed; names of new files are compared, too.
+    Raises `error`.
     """
-    read = [(name, path, _key(path)) for name, path in inputs]
-    written: list[tuple[str, Path, object]] = []
+    read = {_key(path): (name, path) for name, path in reversed(list(inputs))}  # of equal ones the first
+    written: dict[object, tuple[str, Path]] = {}
     for name, path in outputs:
         key = _key(path)
-        for other, there, its in written:
-            if key == its:
-                said = "twice" if (name, path) == (other, there) else f"twice, by {other} and by {name}"
-                raise error(f"{shown(path)} is named {said}; name a file of its own for each")
-        for other, source, its in read:
-            if key == its:
-                also = f" as {shown(source)}" if isinstance(source, Path) and source != path else ""
-                raise error(f"{name} {shown(path)} is read, too{also}, as {other}; name another file with {name}")
-        written.append((name, path, key))
+        if key in written:
+            by = "" if written[key] == (name, path) else f", by {written[key][0]} and by {name}"
+            raise error(f"{shown(path)} is named twice{by}; name a file of its own for each")
+        if key in read:
+            other, source = read[key]
+            also = f" as {shown(source)}" if isinstance(source, Path) and source != path else ""
+            raise error(f"{name} {shown(path)} is read, too{also}, as {other}; name another file with {name}")
+        written[key] = name, path
 
 
 def _key(path: Path | int) -> object:
-    """What is equal for two names of one file, whether it exists or not, and for its descriptor."""
+    """A key that two names of one file share, whether it exists or not, and its descriptor, too."""
     with suppress(OSError, ValueError):
         status = os.stat(path)  # noqa: PTH116 - it may be a descriptor
         return status.st_dev, status.st_ino

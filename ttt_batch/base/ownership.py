@@ -1,11 +1,9 @@
 """Who else could write here: compiled kernels are unpickled, and unpickling runs whatever the writer planted.
 
-A folder is private where it and every folder above it belong to this user or to root, and others may write to none of
-them.  ssh and sudo check the same.  A folder above may be open to all where only an entry's owner may rename it (the
-sticky bit, as on /tmp).  A group counts as others unless it is the user's own: many systems give every user a group of
-that name, and make what the user creates writable for it.
-
-Windows knows no such owners, and keeps a user's folders for the user: there nothing is refused.
+A folder is private if it and every folder above it belong to this user or to root, and others may write to none of
+them; ssh and sudo check the same.  A folder above may be open to all if only an entry's owner may rename it (the sticky
+bit, as on /tmp).  A group counts as others unless it is the user's own: many systems give every user a group of that
+name, and make what the user creates writable for it.  On Windows, which has no such owners, nothing is refused.
 """
 
 import errno
@@ -25,9 +23,9 @@ class SharedError(PermissionError):
 
 
 def why_shared(status: os.stat_result, *, above: bool = False) -> str:
-    """Why others could write to what has this status, to follow its name; empty where they could not.
+    """Why others could write to what has this status, to follow its name; empty if they could not.
 
-    above: it is a folder, and the question is whether others could replace what lies in it.
+    above: it is a folder, and the question is whether others could replace what it holds.
     """
     if not hasattr(os, "geteuid"):
         return ""
@@ -62,14 +60,11 @@ def _own_group(gid: int) -> bool:
 
 
 def check_private(folder: Path) -> None:
-    """Raise SharedError where others could put files into `folder`, which has no links in it and need not exist."""
+    """Raise SharedError if others could put files into `folder`, which has no links in it and need not exist."""
     for place in (folder, *folder.parents):
-        try:
-            status = place.lstat()
-        except FileNotFoundError:
-            continue
-        if why := why_shared(status, above=place != folder):
-            raise SharedError(place, why)
+        with suppress(FileNotFoundError):
+            if why := why_shared(place.lstat(), above=place != folder):
+                raise SharedError(place, why)
 
 
 def private_folder(folder: Path) -> Path:

@@ -8,7 +8,7 @@ from ttt_batch.base.frames import make_frame
 
 
 class Printable:
-    """What a function of the package found.  `print(result)` shows what its command prints."""
+    """A result of a function of the package.  `print(result)` shows what its command prints."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values with stable keys, as `--json` prints them."""

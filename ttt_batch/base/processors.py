@@ -1,14 +1,14 @@
 """How many processors this process may use: the machine's, less what affinity and containers take away.
 
-A container's share is a quota of processor time per period, which the system's count of processors does not
-show: with half of a processor's time on a machine of 64, more than one thread only waits for its turn.
-Linux tells it in files, in one of two layouts: version 2 of control groups has `cpu.max` ("200000 100000", or
-"max 100000" for no limit), version 1 has `cpu.cfs_quota_us` (-1 for no limit) beside `cpu.cfs_period_us`.  The
-process's own group and all groups above it limit it.
+A container's share is a quota of processor time per period, which the system's count of processors does not show: with
+half of a processor's time on a machine of 64, more than one thread only waits for its turn.  Linux writes it in files:
+version 2 of control groups in `cpu.max` ("200000 100000", or "max 100000" for no limit), version 1 in
+`cpu.cfs_quota_us` (-1 for no limit) and `cpu.cfs_period_us`.  The process's own group and all groups above it limit it.
 """
 
 import os
 import platform
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -55,18 +55,23 @@ def allowed_processors() -> int:
 
 def processor_name() -> str:
     """What the machine's processor is called."""
-    lines = _read(Path("/proc/cpuinfo")).splitlines()
-    told = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(told, platform.processor() or platform.machine())
+    found = re.search(r"^model name[^:\n]*:(.*)", _read(Path("/proc/cpuinfo")), re.MULTILINE)
+    return found[1].strip() if found else platform.processor() or platform.machine()
 
 
 def group_limit(proc: Path = PROC, groups: Path = GROUPS) -> float:
-    """Processors that the limits of the process's control groups leave, rounded up; infinite where none is set.
+    """Processors that the limits of the process's control groups leave, rounded up; infinite without a limit.
 
     proc: the process's folder in /proc.  groups: where control groups are mounted.  Never fails: what is missing or
     cannot be read sets no limit.
     """
-    limits = [limit for folder in _folders(proc, groups) for limit in (_limit_v2(folder), _limit_v1(folder))]
+    limits = []
+    for folder in _folders(proc, groups):
+        version_1 = f"{_read(folder / 'cpu.cfs_quota_us')} {_read(folder / 'cpu.cfs_period_us')}"
+        for text in (_read(folder / "cpu.max"), version_1):  # quota and period, in microseconds
+            found = re.fullmatch(r"\s*\+?(\d+)\s+\+?(\d+)\s*", text, re.ASCII)
+            if found and int(found[1]) and int(found[2]):
+                limits.append(-(-int(found[1]) // int(found[2])))
     return min(limits, default=float("inf"))
 
 
@@ -74,45 +79,20 @@ def _folders(proc: Path, groups: Path) -> Iterator[Path]:
     """The folders of the process's groups and of all above them, in both layouts.
 
     A line of `proc/cgroup` reads "0::/path" in version 2 and "4:cpu,cpuacct:/path" in version 1, whose controllers
-    are mounted side by side.  Seen from within a container the path may name folders that are not there, and the
-    limits then stand in the mount itself; so the walk up always ends there.
+    are mounted side by side.  Seen from within a container the path may name folders that are not there; the limits
+    are then in the mount itself, so the walk up always ends there.
     """
     for line in _read(proc / "cgroup").splitlines():
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if controllers == "":
-            mounts = [groups, groups / "unified"]
-        elif "cpu" in controllers.split(","):
-            mounts = [groups / controllers, groups / "cpu"]
-        else:
+        controllers, _, path = line.partition(":")[2].partition(":")
+        if controllers and "cpu" not in controllers.split(","):
             continue
         below = PurePosixPath(path.lstrip("/"))
         if ".." in below.parts:  # a group outside of what this process may see
             below = PurePosixPath()
-        for mount in mounts:
+        for mount in (groups / controllers, groups / ("cpu" if controllers else "unified")):
             for part in (below, *below.parents):
                 yield mount / part
     yield groups
-
-
-def _limit_v2(folder: Path) -> float:
-    quota, _, period = _read(folder / "cpu.max").strip().partition(" ")
-    return _processors(quota, period)
-
-
-def _limit_v1(folder: Path) -> float:
-    return _processors(_read(folder / "cpu.cfs_quota_us"), _read(folder / "cpu.cfs_period_us"))
-
-
-def _processors(quota: str, period: str) -> float:
-    """Quota by period, both in microseconds, rounded up; infinite for no limit and for what is no number."""
-    try:
-        numbers = int(quota), int(period)
-    except ValueError:
-        return float("inf")
-    if min(numbers) <= 0:
-        return float("inf")
-    return -(-numbers[0] // numbers[1])
 
 
 def _read(path: Path) -> str:

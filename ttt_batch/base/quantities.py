@@ -5,7 +5,9 @@ There is one reader for the command line and for Python, so that `--games 10M` a
 
 import math
 import re
+from contextlib import suppress
 from decimal import Decimal
+from typing import Any
 
 from ttt_batch.base.errors import UsageError, quoted
 
@@ -15,7 +17,7 @@ Number = int | float | str
 UNITS = {"": 0, "k": 3, "m": 6, "g": 9, "b": 9, "t": 12}
 """Powers of ten; b is a billion."""
 
-# Commas and spaces separate groups of three alone: no reader takes 1,5 for fifteen.
+# Commas and spaces separate groups of three only: 1,5 must not be read as fifteen.
 _DIGITS = r"\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+(?:_\d+)*|(?=\.\d)"
 _FORM = re.compile(
     rf"([+-]?(?:{_DIGITS})(?:\.\d*)?)(?:e([+-]?\d{{1,3}}))? ?([kmgbt%]?)",
@@ -24,10 +26,7 @@ _FORM = re.compile(
 
 
 def exact_number(text: str, *, shares: bool = False) -> Decimal | None:
-    """The number that a text stands for, without rounding; None if it stands for none.
-
-    shares: whether `70%` stands for 0.7.
-    """
+    """The exact number that a text stands for, or None.  shares: whether `70%` stands for 0.7."""
     found = _FORM.fullmatch(text.strip())
     if found is None or (found[3] == "%" and not shares):
         return None
@@ -61,23 +60,20 @@ def any_seed(value: Number) -> int:
 def real(name: str, value: Number, expected: str, *, shares: bool = False) -> float:
     """The number that `value` is or stands for, whatever its range; NaN and infinity only if they are no text.
 
-    shares: whether percentages are read.  Raises UsageError, which says what is `expected`, for what is no number.
+    expected: what to give, for the message of UsageError.  shares: whether percentages are read.
     """
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        number = exact_number(value, shares=shares) if isinstance(value, str) else float(value)
-    except (TypeError, ValueError):
-        number = None
-    except OverflowError:  # a whole number beyond every float, and so beyond every limit
-        number = math.inf if value > 0 else -math.inf  # type: ignore[operator]
-    if number is None:
-        raise UsageError(f"{name} {number_text(value)} is not a number; give {expected}")
-    return float(number)
+    with suppress(TypeError, ValueError):
+        number = exact_number(value, shares=shares) if isinstance(value, str) else value
+        if number is not None and not isinstance(number, bool):
+            try:
+                return float(number)
+            except OverflowError:  # a whole number beyond every float, and so beyond every limit
+                return math.inf if number > 0 else -math.inf
+    raise UsageError(f"{name} {number_text(value)} is not a number; give {expected}")
 
 
 def share(name: str, value: Number, meaning: str) -> float:
-    """A share: a number from 0 to 1, or a percentage.  Raises UsageError, which says what the share means."""
+    """A share: a number from 0 to 1, or a percentage.  meaning: what it is, for the message of UsageError."""
     number = real(name, value, f"one from 0 to 1, or a percentage such as 70%; {meaning}", shares=True)
     if not 0 <= number <= 1:  # refuses NaN, too
         raise UsageError(f"{name} {number_text(value)} is outside 0 to 1; {meaning}")
@@ -86,21 +82,14 @@ def share(name: str, value: Number, meaning: str) -> float:
 
 def whole_number(value: object) -> int | None:
     """The whole number that a value is or stands for, if any."""
-    if isinstance(value, str):
-        exact = exact_number(value)
-        return int(exact) if exact is not None and exact == int(exact) else None
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return int(value) if number.is_integer() else None  # type: ignore[call-overload]
+    given: Any = exact_number(value) if isinstance(value, str) else value
+    with suppress(TypeError, ValueError, OverflowError):
+        if not isinstance(given, bool) and int(given) == given:
+            return int(given)
+    return None
 
 
 def number_text(value: object) -> str:
-    """What was given for a number, for a message: without quotes where it is one, and not longer than a line can be."""
+    """What was given for a number, for a message: without quotes if it is one, and not longer than a line can be."""
     plain = isinstance(value, str) and len(value) <= 24 and exact_number(value, shares=True) is not None
     return str(value) if plain or isinstance(value, float) else quoted(value)

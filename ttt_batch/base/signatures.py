@@ -16,15 +16,15 @@ def with_options(options: type) -> Callable[[F], F]:
     """
 
     def spelled_out(function: F) -> F:
-        signature = inspect.signature(function)
+        signature, by_name = inspect.signature(function), inspect.Parameter.KEYWORD_ONLY
         own = [given for given in signature.parameters.values() if given.kind is not given.VAR_KEYWORD]
         added = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)
+            inspect.Parameter(name, by_name, default=None, annotation=hint)
             for name, hint in get_type_hints(options).items()
         ]
-        after = [given for given in own if given.kind is given.KEYWORD_ONLY]
-        first = own[: len(own) - len(after)]
-        function.__signature__ = signature.replace(parameters=[*first, *added, *after])  # type: ignore[attr-defined]
+        # Stable: what may be given by position comes first, then the options, then the function's own.
+        parameters = sorted([*added, *own], key=lambda given: given.kind)
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return function
 
     return spelled_out

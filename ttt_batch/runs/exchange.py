@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.choices import choose_seat
+from ttt_batch.base.choices import choose_seat, either
 from ttt_batch.base.errors import BoardError
 from ttt_batch.base.files import shown
 from ttt_batch.game.board import Board
@@ -143,8 +143,7 @@ def _fill(run: Run, table: ValueTable | ActionTable | Listing, *, only_second: b
 
 def _joined_lists() -> str:
     """The formats that list states."""
-    names = [form.name for form in FORMATS.values() if Listing in form.forms]
-    return f"{', '.join(names[:-1])} or {names[-1]}"
+    return either([form.name for form in FORMATS.values() if Listing in form.forms])
 
 
 def _has_actions(run: Run) -> bool:

@@ -41,7 +41,7 @@ def train(
     fork: bool = False,
     trust: bool = False,
     record: str | Path | None = None,
-    max_memory: str | None = None,
+    max_memory: Number | None = None,
     threads: Number | None = None,
     block: int = BLOCK,
     out: str | Path | None = None,
