@@ -107,6 +107,20 @@ def test_a_list_of_other_rules_is_refused(form: str, learner: str, tmp_path: Pat
         assert bytes_of(import_tables([path], learner, board=run.board).tables) == bytes_of(run.tables)
 
 
+@pytest.mark.parametrize("form", ["csv", "pickle", "pickle-text"])
+@pytest.mark.parametrize("learner", ["td", "sutton-barto"])
+def test_values_by_code_of_other_rules_are_refused(form: str, learner: str, tmp_path: Path) -> None:
+    """Such a table names no board, but a misere one is worth most to the player who completed a line."""
+    run = ttt.train(200, board="2x3x2-misere", learner=learner)
+    path = tmp_path / "table"
+    export_run(run, form, [path])
+    with pytest.raises(FormatError, match=r"table: the table's won positions are worth less than its lost ones"):
+        import_tables([path], learner, board="2x3x2", form=form)
+    first = run.tables.value if learner == "td" else run.tables.value[0]
+    found = import_tables([path], learner, board=run.board, form=form).tables.value
+    assert np.array_equal(found if learner == "td" else found[0], first)
+
+
 def test_a_list_need_not_say_how_games_end(runs: dict[str, Run], tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     export_run(runs["td"], "json", [path])

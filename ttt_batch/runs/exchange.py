@@ -7,34 +7,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.choices import choose_seat, either
-from ttt_batch.base.errors import BoardError
+from ttt_batch.base.choices import choose_seat
 from ttt_batch.base.files import shown
 from ttt_batch.game.board import Board
 from ttt_batch.game.state_space import too_large
 from ttt_batch.learners import learner_named
+from ttt_batch.learners.base import Learner
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.formats import (
     FORMATS,
     ActionTable,
+    Format,
     FormatError,
     Listing,
     Player,
     ValueTable,
+    check_use,
     format_named,
     read,
     write,
 )
-from ttt_batch.runs.formats.tables import (
-    action_by_code,
-    edges_from_action,
-    edges_from_listing,
-    listing,
-    of_classes,
-    value_by_code,
-    values_from_listing,
-    values_from_table,
-)
+from ttt_batch.runs.formats.tables import action_by_code, edges_from, listing, of_classes, value_by_code, values_from
 from ttt_batch.runs.provenance import Clock
 from ttt_batch.runs.recorder import record_once
 from ttt_batch.runs.run import Run
@@ -42,9 +35,6 @@ from ttt_batch.runs.runfile import is_run_file
 from ttt_batch.simulation.policy import chosen_edges
 
 ILLEGAL = -1.0
-
-DENSE_CELLS = 12
-"""Cells up to which tables by code are written and read: 531,441 codes."""
 
 
 def export_run(
@@ -60,17 +50,13 @@ def export_run(
             "export", run.board, "read the run file itself, where states/code says which position each row is"
         )
     form = format_named(to)
-    if Listing not in form.forms and run.board.cells > DENSE_CELLS:
-        raise BoardError(
-            f"format {form.name} has an entry for each of the {3**run.board.cells:,} codes of {run.board.name}; "
-            f"choose {_joined_lists()}"
-        )
+    kind = _kind_in(form, run.learner)
+    check_use(form, run.board, files, kind, player)
     table: ValueTable | ActionTable | Listing
-    if Listing in form.forms:
-        chosen = chosen_edges(run.graph, run.policy)
-        numbers: dict[str, Any] = {"q": run.tables.q} if _has_actions(run) else {"values": _both_players(run)}
-        table = listing(run.graph, chosen, run.board.cells, **numbers)
-    elif _has_actions(run):
+    if kind is Listing:
+        numbers: dict[str, Any] = {"q": run.tables.q} if _has_actions(run.learner) else {"values": _both_players(run)}
+        table = listing(run.graph, chosen_edges(run.graph, run.policy), run.board.cells, **numbers)
+    elif kind is ActionTable:
         table = action_by_code(run.graph, run.tables.q, _background(run))
     else:
         table = value_by_code(run.graph, _both_players(run), run.board.cells)
@@ -89,9 +75,10 @@ def import_tables(
 ) -> Run:
     """Read another program's table into a run of `learner`.
 
-    paths: one file, or for a program with a file per player one or two.  form: the format; told from the files if
-    not given.  player: whose file a single one is.  options: those of `Config`. Entries that the files do not have
-    keep the learner's start values.  Raises UsageError and FormatError.
+    paths: one file, or for a program with a file per player one or two.  form: the format; by default that of the
+    first file's name.  player: whose file a single one is.  options: those of `Config`.
+    Entries that the files do not have keep the learner's start values.  csv, raw and pickle files name no board: give
+    their own.  Raises UsageError and FormatError.
     """
     files = [Path(path) for path in paths]
     for file in files:
@@ -99,14 +86,9 @@ def import_tables(
             raise FormatError(f"{shown(file)} is a run already; use it as it is, or export it first")
     settings: dict[str, Any] = {"learner": learner, "board": board, "batch": 1, "engine": "given", **options}
     config = make_config(symmetry="off", **settings)
-    actions = "q" in learner_named(config.learner).fields
-    form_used = format_named(form or _told_from(files[0], actions))
-    kind: Any = Listing if Listing in form_used.forms else ActionTable if actions else ValueTable
-    if kind is not Listing and config.board.cells > DENSE_CELLS:
-        raise BoardError(
-            f"format {form_used.name} is read up to {DENSE_CELLS} cells, and {config.board.name} has more; "
-            f"choose {_joined_lists()}"
-        )
+    used = learner_named(config.learner)
+    form_used = format_named(form or _format_of(files[0], used))
+    kind: Any = _kind_in(form_used, used)
     table = read(form_used.name, files, config.board, kind, player=player)
     if isinstance(table, Listing) and of_classes(table, config.board):
         config = make_config(symmetry="on", **settings)
@@ -124,30 +106,28 @@ def import_tables(
 
 def _fill(run: Run, table: ValueTable | ActionTable | Listing, *, only_second: bool) -> None:
     """Put a table into the tables of a run.  only_second: it has the second player's values alone."""
-    if isinstance(table, Listing) and (table.q is not None) != _has_actions(run):
+    if isinstance(table, Listing) and (table.q is not None) != _has_actions(run.learner):
         found = "action values" if table.q is not None else "position values"
         raise FormatError(f"the file holds {found}, and {run.config.learner} has others; name another file or learner")
     if isinstance(table, ActionTable):
-        run.tables.q[:] = edges_from_action(run.graph, table)
         run.background = table.q
-    elif isinstance(table, Listing) and table.q is not None:
-        run.tables.q[:] = edges_from_listing(run.graph, table)
+    if _has_actions(run.learner):
+        run.tables.q[:] = edges_from(run.graph, table)  # type: ignore[arg-type]
     else:
-        into = values_from_listing if isinstance(table, Listing) else values_from_table
-        values = into(run.graph, table, _both_players(run))  # type: ignore[arg-type]
+        values = values_from(run.graph, table, _both_players(run))  # type: ignore[arg-type]
         if run.learner.zero_sum:
             run.tables.value[:] = 0.0 - values[1] if only_second else values[0]
         else:
             run.tables.value[:] = values
 
 
-def _joined_lists() -> str:
-    """The formats that list states."""
-    return either([form.name for form in FORMATS.values() if Listing in form.forms])
+def _kind_in(form: Format, learner: Learner) -> type[ValueTable | ActionTable | Listing]:
+    """What a learner's table is in a format."""
+    return Listing if Listing in form.forms else ActionTable if _has_actions(learner) else ValueTable
 
 
-def _has_actions(run: Run) -> bool:
-    return "q" in run.tables._fields
+def _has_actions(learner: Learner) -> bool:
+    return "q" in learner.fields
 
 
 def _both_players(run: Run) -> NDArray[np.float64]:
@@ -156,12 +136,12 @@ def _both_players(run: Run) -> NDArray[np.float64]:
     return np.stack([value, 0.0 - value]) if run.learner.zero_sum else value  # -value would turn 0 into -0.0
 
 
-def _told_from(path: Path, actions: bool) -> str:
-    """The format of a file, by its name and the kind of table that is wanted."""
+def _format_of(path: Path, learner: Learner) -> str:
+    """The format of a file, by its name and its learner."""
     for form in FORMATS.values():
         if form.suffix == path.suffix.lower() and (form.name == "csv" or Listing in form.forms):
             return form.name
-    return "raw" if actions else "pickle"
+    return "raw" if _has_actions(learner) else "pickle"
 
 
 def _background(run: Run) -> NDArray[np.float64]:

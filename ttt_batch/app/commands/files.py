@@ -161,7 +161,7 @@ def import_(
         str,
         typer.Option(
             metavar="BOARD",
-            help="ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere or -exact.",
+            help="ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere or -exact; csv, raw and pickle name none.",
             autocompletion=offering(*BOARDS),
         ),
     ] = "3x3",

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ttt_batch.base.choices import choose, choose_seat
+from ttt_batch.base.choices import SEATS, choose, choose_seat
 from ttt_batch.base.errors import UsageError
 from ttt_batch.game.board import Board
 from ttt_batch.runs.formats import csv_lines, json_records, npz_arrays, parquet_columns, pickles, raw_doubles
@@ -36,6 +36,7 @@ __all__ = [
     "Player",
     "Table",
     "ValueTable",
+    "check_use",
     "format_named",
     "read",
     "write",
@@ -43,7 +44,6 @@ __all__ = [
 
 Player = str
 """`first` or `second`."""
-_PLAYERS = ("first", "second")
 _Kind = TypeVar("_Kind", ValueTable, ActionTable, Listing)
 
 FORMATS: dict[str, Format] = {
@@ -83,10 +83,12 @@ def write(
     FormatError where the table has entries that it cannot hold, or the files cannot be written.
     """
     form, targets = format_named(name), [Path(path) for path in paths]
-    players = _check_use(form, board, targets, type(table), player)
+    players = check_use(form, board, targets, type(table), player)
     check_targets(targets, overwrite=overwrite)
     try:
         whole = checked(table, board)
+        if isinstance(whole, ActionTable) and np.isnan(whole.q).any():
+            raise FormatError(f"some action values are missing; {name} has a number for every cell; fill them first")
         if isinstance(whole, ValueTable) and form.per_player:
             contents = [form.encode(ValueTable(whole.value[[number]]), board) for number in players]
         else:
@@ -114,7 +116,7 @@ def read(
     another board.
     """
     form, sources = format_named(name), [Path(path) for path in paths]
-    players = _check_use(form, board, sources, kind, player)
+    players = check_use(form, board, sources, kind, player)
     tables: list[Any] = []
     for source in sources:
         content = read_file(source, form.max_bytes(board))
@@ -137,18 +139,16 @@ def read(
     return kind(value)  # type: ignore[call-arg]
 
 
-def _check_use(
+def check_use(
     form: Format, board: Board, paths: Sequence[Path], kind: type[Table], player: Player | None
 ) -> tuple[int, ...]:
     """Whose values the files hold, each player as 0 or 1.  Raises UsageError."""
     if kind not in form.forms:
-        suitable = ", ".join(other.name for other in FORMATS.values() if kind in other.forms)
-        raise UsageError(f"format {form.name} does not hold {DESCRIPTION[kind]}; formats that do: {suitable}")
+        raise UsageError(f"format {form.name} does not hold {DESCRIPTION[kind]}; formats that do: {_formats_for(kind)}")
     if kind is not Listing and board.cells > MAX_CELLS:
-        lists = ", ".join(other.name for other in FORMATS.values() if Listing in other.forms)
         raise UsageError(
-            f"board {board.name} has {board.cells} cells; format {form.name} keeps a table by code, which is for at "
-            f"most {MAX_CELLS}; choose one of: {lists}"
+            f"board {board.name} has {board.cells} cells and {3**board.cells:,} codes; format {form.name} keeps a "
+            f"table by code, which is for at most {MAX_CELLS} cells; choose one of: {_formats_for(Listing)}"
         )
     if not 1 <= len(paths) <= form.files:
         wanted = "1 file, or 2 (first and second player)" if form.per_player else "1 file"
@@ -158,4 +158,8 @@ def _check_use(
     player = choose_seat(player, what="player")
     if not form.per_player or len(paths) == 2:
         raise UsageError(f"player {player} is named, but the files hold both players; leave the player out")
-    return (_PLAYERS.index(player),)
+    return (SEATS.index(player),)
+
+
+def _formats_for(kind: type[Table]) -> str:
+    return ", ".join(form.name for form in FORMATS.values() if kind in form.forms)

@@ -5,11 +5,12 @@ Axes: `C` position codes, 3**cells of them; `P` players (first, second); `S` sta
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.choices import fold
+from ttt_batch.base.choices import SEATS, fold
 from ttt_batch.base.errors import NameTakenError, TttBatchError, option, quoted
 from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED, Board
 from ttt_batch.game.state_space import positions_of_ply
@@ -17,13 +18,15 @@ from ttt_batch.game.state_space import positions_of_ply
 MAX_CELLS = 12
 """Cells of the largest board whose tables are written by code: 3**12 = 531,441 codes, 51 MB of action values."""
 
-TO_MOVE = ("", "first", "second")
+TO_MOVE = (None, *SEATS)
 OUTCOMES = ("unfinished", "first wins", "second wins", "draw")
 """Names of `to_move` and `outcome` in files that hold text."""
 
+VALUES = tuple(f"value_{player}" for player in SEATS)
+"""Columns with the players' values."""
 
 UNSAID = -1
-"""The outcome of a state in a file that does not say it."""
+"""The outcome of a state whose file does not give it."""
 
 
 class FormatError(TttBatchError):
@@ -80,9 +83,9 @@ class Format:
     forms: which of `ValueTable`, `ActionTable` and `Listing` it holds.
     per_player: a file holds one player's values, so that a table takes one or two files; `encode` and `decode`
         then see a `ValueTable` of one player, float64[1, C].
-    encode: the file's bytes.  decode: the table in a file's bytes.
-    max_bytes: size of the largest file that is read at all.
+    encode: the file's bytes.  decode: the table in a file's bytes, which `checked` has not seen yet.
     Both raise FormatError without the file's name; `write` and `read` put it in front.
+    max_bytes: size of the largest file that is read at all.
     """
 
     name: str
@@ -112,10 +115,15 @@ def texts_of(codes: NDArray[np.int64], cells: int) -> list[str]:
     return [text[i : i + cells] for i in range(0, len(text), cells)]
 
 
-def to_move_of(table: Listing, cells: int) -> NDArray[np.int8]:
-    """int8[S]: the mark of the player to move, 0 where the game is over."""
+def columns_of(table: Listing, cells: int) -> dict[str, Any]:
+    """A list as columns of S entries: `code`, `board` (list of text), `to_move` (int8, a mark, 0 where the game is
+    over), `outcome`, and either `value_first` and `value_second` or `q`.
+    """
     placed = np.count_nonzero(marks_of(table.code, cells), axis=1)
-    return np.where(table.outcome == UNFINISHED, np.where(placed % 2, SECOND, FIRST), EMPTY).astype(np.int8)
+    to_move = np.where(table.outcome == UNFINISHED, np.where(placed % 2, SECOND, FIRST), EMPTY).astype(np.int8)
+    numbers = {"q": table.q} if table.value is None else dict(zip(VALUES, table.value, strict=True))
+    texts = texts_of(table.code, cells)
+    return {"code": table.code, "board": texts, "to_move": to_move, "outcome": table.outcome, **numbers}
 
 
 def most_states(board: Board) -> int:
@@ -131,9 +139,12 @@ def check_board(name: str, board: Board) -> None:
         )
 
 
-def board_of_codes(count: int) -> str:
-    """What a number of codes says about the board, for a message; empty where it says nothing."""
-    for cells in range(1, MAX_CELLS + 1):
-        if count == 3**cells:
-            return f", as for a board of {cells} cells"
-    return ""
+def other_board(found: int, size: Callable[[int], int]) -> str:
+    """Which board has a table of size `found`, for a message; empty where none has.  size: by number of cells."""
+    cells = next((cells for cells in range(1, MAX_CELLS + 1) if size(cells) == found), None)
+    return f", as for a board of {cells} cells" if cells else ""
+
+
+def unreadable(what: str, error: Exception) -> FormatError:
+    """The refusal of a file that its library cannot read."""
+    return FormatError(f"{what} ({' '.join(str(error).split())[:80]}); export it again")

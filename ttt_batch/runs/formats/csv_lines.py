@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from ttt_batch.game.board import Board
-from ttt_batch.runs.formats.base import ActionTable, Format, FormatError, Table, ValueTable, board_of_codes, texts_of
+from ttt_batch.runs.formats.base import ActionTable, Format, FormatError, Table, ValueTable, other_board, texts_of
 
 HEADER = "code,board,first,second"
 
@@ -20,17 +20,13 @@ HEADER = "code,board,first,second"
 def encode(table: Table, board: Board) -> bytes:
     """The file's bytes; numbers are read back to the last bit, but that no zero has a sign."""
     if isinstance(table, ActionTable):
-        if np.isnan(table.q).any():
-            raise FormatError("some action values are missing, and csv has a number for every cell; fill them first")
         buffer = io.BytesIO()
         np.savetxt(buffer, table.q + 0.0, delimiter=",")
         return buffer.getvalue()
     assert isinstance(table, ValueTable)
-    lines = [HEADER]
-    texts = texts_of(np.arange(3**board.cells), board.cells)
-    for code, (text, first, second) in enumerate(zip(texts, *table.value.tolist(), strict=True)):
-        lines.append(f"{code},{text},{_field(first)},{_field(second)}")
-    return ("\n".join(lines) + "\n").encode()
+    rows = zip(texts_of(np.arange(3**board.cells), board.cells), *table.value.tolist(), strict=True)
+    lines = [f"{code},{text},{_field(first)},{_field(second)}" for code, (text, first, second) in enumerate(rows)]
+    return ("\n".join([HEADER, *lines]) + "\n").encode()
 
 
 def decode(content: bytes, board: Board) -> ValueTable | ActionTable:
@@ -86,9 +82,10 @@ def _decode_values(lines: list[str], board: Board) -> ValueTable:
 
 def _check_lines(found: int, board: Board, where: str) -> None:
     if found != 3**board.cells:
+        hint = other_board(found, lambda cells: 3**cells)
         raise FormatError(
-            f"the file has {found:,} lines{where}{board_of_codes(found)}; board {board.name} has {3**board.cells:,} "
-            "codes, a line each; give the table's own board, or export it again"
+            f"the file has {found:,} lines{where}{hint}; board {board.name} has {3**board.cells:,} codes, a line each; "
+            "give the table's own board, or export it again"
         )
 
 
@@ -107,11 +104,6 @@ def _field(value: float) -> str:
     return "" if math.isnan(value) else repr(value + 0.0)
 
 
-def max_bytes(board: Board) -> int:
-    """64 bytes for each number (`savetxt` takes 25), and some for boards of few cells."""
-    return 4096 + 64 * int(3**board.cells) * max(board.cells, 2)
-
-
 FORMAT = Format(
     name="csv",
     meaning="a line per code: the numbers of all cells, or the board and both players' values",
@@ -119,5 +111,5 @@ FORMAT = Format(
     forms=(ValueTable, ActionTable),
     encode=encode,
     decode=decode,
-    max_bytes=max_bytes,
+    max_bytes=lambda board: 4096 + 64 * int(3**board.cells) * max(board.cells, 2),  # `savetxt` takes 25 for a number
 )

@@ -17,42 +17,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.base.choices import SEATS
 from ttt_batch.game.board import Board
-from ttt_batch.runs.formats.base import (
-    OUTCOMES,
-    TO_MOVE,
-    UNSAID,
-    Format,
-    FormatError,
-    Listing,
-    Table,
-    check_board,
-    most_states,
-    texts_of,
-    to_move_of,
-)
+from ttt_batch.runs.formats import base
+from ttt_batch.runs.formats.base import OUTCOMES, TO_MOVE, UNSAID, Format, FormatError, Listing, Table
 
 
 def encode(table: Table, board: Board) -> bytes:
     """The file's bytes."""
     assert isinstance(table, Listing)
     head = {"board": board.name, "rows": board.rows, "cols": board.cols, "k": board.k}
-    texts, movers = texts_of(table.code, board.cells), to_move_of(table, board.cells)
-    value = None if table.value is None else _or_none(table.value.T)
-    q = None if table.q is None else _or_none(table.q)
+    columns = base.columns_of(table, board.cells)
+    texts, movers, outcomes = columns["board"], columns["to_move"].tolist(), table.outcome.tolist()
+    numbers: list[Any]
+    if table.value is None:
+        name, numbers = "q", _or_none(columns["q"])
+    else:
+        name, numbers = "value", [dict(zip(SEATS, pair, strict=True)) for pair in _or_none(table.value.T)]
     lines = []
-    for i, (code, outcome) in enumerate(zip(table.code.tolist(), table.outcome.tolist(), strict=True)):
-        state: dict[str, object] = {
-            "code": code,
-            "board": texts[i],
-            "to_move": TO_MOVE[movers[i]] or None,
-            "outcome": OUTCOMES[outcome],
-        }
-        if value is not None:
-            state["value"] = dict(zip(TO_MOVE[1:], value[i], strict=True))
-        if q is not None:
-            state["q"] = q[i]
-        state["best"] = np.flatnonzero(table.best[i]).tolist()
+    for i, code in enumerate(table.code.tolist()):
+        state = {"code": code, "board": texts[i], "to_move": TO_MOVE[movers[i]], "outcome": OUTCOMES[outcomes[i]]}
+        state |= {name: numbers[i], "best": np.flatnonzero(table.best[i]).tolist()}
         lines.append(json.dumps(state, allow_nan=False))
     return (json.dumps(head)[:-1] + ', "states": [\n' + ",\n".join(lines) + "\n]}\n").encode()
 
@@ -62,11 +47,11 @@ def decode(content: bytes, board: Board) -> Listing:
     try:
         whole = json.loads(content, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"the file is no JSON ({' '.join(str(error).split())[:80]}); export it again") from None
+        raise base.unreadable("the file is no JSON", error) from None
     states = whole.get("states") if isinstance(whole, dict) else None
     if not isinstance(states, list) or not all(isinstance(state, dict) for state in states):
         raise FormatError("the file has no list of states; name one that was exported as json")
-    check_board(str(whole.get("board", "")), board)
+    base.check_board(str(whole.get("board", "")), board)
     actions = bool(states) and "q" in states[0]
     codes = [_whole(state.get("code"), 3**board.cells, number) for number, state in enumerate(states)]
     numbers = [_numbers(state, actions, board.cells, number) for number, state in enumerate(states)]
@@ -107,7 +92,7 @@ def _numbers(state: dict[str, Any], actions: bool, cells: int, number: int) -> l
     """The values of both players, or of every cell; nan for null."""
     found = state.get("q") if actions else state.get("value")
     if not actions and isinstance(found, dict):
-        found = [found.get(player) for player in TO_MOVE[1:]]
+        found = [found.get(player) for player in SEATS]
     if not isinstance(found, list) or len(found) != (cells if actions else 2):
         what = f"q, a number for each of {cells} cells" if actions else "value, a number for each player"
         raise FormatError(f"state {number} has no {what}; export the table again")
@@ -123,11 +108,6 @@ def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
 
 
-def max_bytes(board: Board) -> int:
-    """Characters of a file with every state, each with a number of up to 25 digits a cell."""
-    return 10_000 + most_states(board) * (250 + 40 * board.cells)
-
-
 def _or_none(numbers: NDArray[np.float64]) -> list[list[float | None]]:
     """The numbers, float64[N, M], with None for nan and one kind of zero."""
     return [[None if number != number else number + 0.0 for number in row] for row in numbers.tolist()]
@@ -140,5 +120,5 @@ FORMAT = Format(
     forms=(Listing,),
     encode=encode,
     decode=decode,
-    max_bytes=max_bytes,
+    max_bytes=lambda board: 10_000 + base.most_states(board) * (250 + 40 * board.cells),  # 25 digits a cell, or more
 )

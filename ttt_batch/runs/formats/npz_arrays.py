@@ -17,34 +17,17 @@ import zlib
 import numpy as np
 
 from ttt_batch.game.board import Board
-from ttt_batch.runs.formats.base import (
-    Format,
-    FormatError,
-    Listing,
-    Table,
-    check_board,
-    most_states,
-    texts_of,
-    to_move_of,
-)
+from ttt_batch.runs.formats import base
+from ttt_batch.runs.formats.base import VALUES, Format, FormatError, Listing, Table
 
 
 def encode(table: Table, board: Board) -> bytes:
     """The file's bytes; it needs no `allow_pickle`."""
     assert isinstance(table, Listing)
-    arrays = {
-        "rows_cols_k": np.array([board.rows, board.cols, board.k]),
-        "code": table.code,
-        "board": np.array(texts_of(table.code, board.cells), dtype=f"U{board.cells}"),
-        "to_move": to_move_of(table, board.cells),
-        "outcome": table.outcome,
-    }
-    if table.value is not None:
-        arrays |= {"value_first": table.value[0], "value_second": table.value[1]}
-    if table.q is not None:
-        arrays["q"] = table.q
+    arrays = {"rows_cols_k": np.array([board.rows, board.cols, board.k]), **base.columns_of(table, board.cells)}
+    arrays |= {"board": np.array(arrays["board"], dtype=f"U{board.cells}"), "best": table.best}
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays, best=table.best)
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
     return buffer.getvalue()
 
 
@@ -53,29 +36,23 @@ def decode(content: bytes, board: Board) -> Listing:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             size = sum(entry.file_size for entry in packed.infolist())
-        if size > max_bytes(board):  # what a few packed bytes may unpack to
-            raise FormatError(f"its arrays take {size:,} bytes, those of this board at most {max_bytes(board):,}")
+        if size > (most := FORMAT.max_bytes(board)):  # what a few packed bytes may unpack to
+            raise FormatError(f"its arrays take {size:,} bytes, those of this board at most {most:,}")
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in arrays.files}
     except (OSError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
-        raise FormatError(f"the file holds no arrays ({' '.join(str(error).split())[:80]}); export it again") from None
-    needed = {"rows_cols_k", "code", "outcome", "best", *(["q"] if "q" in found else ["value_first", "value_second"])}
+        raise base.unreadable("the file holds no arrays", error) from None
+    needed = {"rows_cols_k", "code", "outcome", "best", *(["q"] if "q" in found else VALUES)}
     if lacking := sorted(needed - set(found)):
         raise FormatError(f"the file lacks the array {lacking[0]}; name one that was exported as npz")
     shape = found["rows_cols_k"].ravel().tolist()
     if shape != [board.rows, board.cols, board.k]:
-        check_board("x".join(map(str, shape)), board)
-    value = None if "q" in found else [found["value_first"], found["value_second"]]
+        base.check_board("x".join(map(str, shape)), board)
     try:
-        values = None if value is None else np.array(value, dtype=np.float64)
+        values = None if "q" in found else np.array([found[name] for name in VALUES], dtype=np.float64)
         return Listing(found["code"], found["outcome"], found["best"], values, found.get("q"))
     except (ValueError, TypeError):
         raise FormatError("its values are not two rows of numbers; export the table again") from None
-
-
-def max_bytes(board: Board) -> int:
-    """Bytes of the arrays of every state, not packed."""
-    return 10_000 + most_states(board) * (64 + 14 * board.cells)
 
 
 FORMAT = Format(
@@ -85,5 +62,5 @@ FORMAT = Format(
     forms=(Listing,),
     encode=encode,
     decode=decode,
-    max_bytes=max_bytes,
+    max_bytes=lambda board: 10_000 + base.most_states(board) * (64 + 14 * board.cells),  # not packed
 )

@@ -14,36 +14,23 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.game.board import Board
-from ttt_batch.runs.formats.base import (
-    OUTCOMES,
-    TO_MOVE,
-    Format,
-    FormatError,
-    Listing,
-    Table,
-    check_board,
-    most_states,
-    texts_of,
-    to_move_of,
-)
+from ttt_batch.runs.formats import base
+from ttt_batch.runs.formats.base import OUTCOMES, TO_MOVE, VALUES, Format, FormatError, Listing, Table
 
 
 def encode(table: Table, board: Board) -> bytes:
     """The file's bytes.  Raises FormatError where pyarrow is not installed."""
     assert isinstance(table, Listing)
     pa, pq = _pyarrow()
-    columns = {
-        "code": pa.array(table.code),
-        "board": pa.array(texts_of(table.code, board.cells), pa.string()),
-        "to_move": pa.array([TO_MOVE[mover] or None for mover in to_move_of(table, board.cells)], pa.string()),
-        "outcome": pa.array([OUTCOMES[outcome] for outcome in table.outcome.tolist()], pa.string()),
-    }
-    if table.value is not None:
-        for player, value in zip(TO_MOVE[1:], table.value, strict=True):
-            columns[f"value_{player}"] = pa.array(value, from_pandas=True)
-    if table.q is not None:
-        for cell in range(board.cells):
-            columns[f"q{cell}"] = pa.array(np.ascontiguousarray(table.q[:, cell]), from_pandas=True)
+    columns = base.columns_of(table, board.cells)
+    for name, words in (("to_move", TO_MOVE), ("outcome", OUTCOMES)):
+        columns[name] = [words[number] for number in columns[name].tolist()]
+    for name in ("board", "to_move", "outcome"):
+        columns[name] = pa.array(columns[name], pa.string())
+    if "q" in columns:
+        columns |= {f"q{cell}": np.ascontiguousarray(column) for cell, column in enumerate(columns.pop("q").T)}
+    # NaN becomes null.
+    columns = {name: pa.array(column, from_pandas=True) for name, column in columns.items()}
     ends = np.append(0, np.cumsum(np.count_nonzero(table.best, axis=1))).astype(np.int32)
     cells = np.nonzero(table.best)[1].astype(np.int8)
     columns["best"] = pa.ListArray.from_arrays(pa.array(ends), pa.array(cells))
@@ -57,16 +44,14 @@ def decode(content: bytes, board: Board) -> Listing:
     pa, pq = _pyarrow()
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
-        if file.metadata.num_rows > most_states(board):
-            raise FormatError(
-                f"it has {file.metadata.num_rows:,} rows, this board at most {most_states(board):,} states"
-            )
+        if file.metadata.num_rows > (most := base.most_states(board)):
+            raise FormatError(f"it has {file.metadata.num_rows:,} rows, this board at most {most:,} states")
         table = file.read()
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise FormatError(f"the file is no parquet ({' '.join(str(error).split())[:80]}); export it again") from None
-    check_board((table.schema.metadata or {}).get(b"ttt-batch board", b"").decode("utf-8", "replace"), board)
+        raise base.unreadable("the file is no parquet", error) from None
+    base.check_board((table.schema.metadata or {}).get(b"ttt-batch board", b"").decode("utf-8", "replace"), board)
     actions = "q0" in table.column_names
-    names = [f"q{cell}" for cell in range(board.cells)] if actions else ["value_first", "value_second"]
+    names = [f"q{cell}" for cell in range(board.cells)] if actions else VALUES
     lacking = [name for name in ("code", "outcome", "best", *names) if table.column_names.count(name) != 1]
     if lacking:
         raise FormatError(f"the file lacks column {lacking[0]}; name one that was exported as parquet")
@@ -78,15 +63,8 @@ def decode(content: bytes, board: Board) -> Listing:
         for state, cells in enumerate(table["best"].to_pylist()):
             best[state, cells] = True
     except (pa.ArrowException, ValueError, TypeError, IndexError) as error:
-        raise FormatError(
-            f"its columns are of other types ({' '.join(str(error).split())[:80]}); export it again"
-        ) from None
+        raise base.unreadable("its columns are of other types", error) from None
     return Listing(code, outcome, best, None if actions else numbers, numbers.T if actions else None)
-
-
-def max_bytes(board: Board) -> int:
-    """Bytes of every state, not packed."""
-    return 100_000 + most_states(board) * (100 + 10 * board.cells)
 
 
 def _pyarrow() -> Any:
@@ -108,5 +86,5 @@ FORMAT = Format(
     forms=(Listing,),
     encode=encode,
     decode=decode,
-    max_bytes=max_bytes,
+    max_bytes=lambda board: 100_000 + base.most_states(board) * (100 + 10 * board.cells),  # not packed
 )

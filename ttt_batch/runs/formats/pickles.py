@@ -11,12 +11,13 @@ Which of the two a file is, reading sees from its keys.  How it is read without 
 
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.game.board import EMPTY, FIRST, SECOND, Board
-from ttt_batch.runs.formats.base import ActionTable, Format, FormatError, Table, ValueTable, marks_of
+from ttt_batch.runs.formats.base import Format, FormatError, Table, ValueTable, marks_of
 from ttt_batch.runs.formats.plain_pickle import read_dictionary
 
 _DIGIT_OF_MARK = np.array([1, 2, 0])
@@ -58,7 +59,7 @@ def _dump(entries: dict[float, float] | dict[str, float]) -> bytes:
     return pickle.dumps(entries, protocol=_PROTOCOL)
 
 
-def decode(content: bytes, board: Board) -> ValueTable | ActionTable:
+def decode(content: bytes, board: Board) -> ValueTable:
     """One player's values, float64[1, C], from a pickle of either kind.  Raises FormatError."""
     entries = read_dictionary(content, 3**board.cells)
     if not entries:
@@ -98,11 +99,6 @@ def _marks_of_text(key: str, board: Board) -> tuple[int, ...]:
     return marks
 
 
-def max_bytes(board: Board) -> int:
-    """256 bytes for each code: the programs' own files take about a tenth, and larger ones only cost time."""
-    return 4096 + 256 * int(3**board.cells)
-
-
 NUMBERS = Format(
     name="pickle",
     meaning="a dict from base-3 number to value for each player; the files of the program behind sutton-barto",
@@ -110,16 +106,13 @@ NUMBERS = Format(
     forms=(ValueTable,),
     encode=encode_numbers,
     decode=decode,
-    max_bytes=max_bytes,
+    max_bytes=lambda board: 4096 + 256 * int(3**board.cells),  # the programs' own files take about a tenth
     per_player=True,
 )
-TEXT = Format(
+TEXT = replace(
+    NUMBERS,
     name="pickle-text",
     meaning="a dict from NumPy's text of the cells to value for each player; the file of the program behind value-feed",
     suffix=".pkl",
-    forms=(ValueTable,),
     encode=encode_text,
-    decode=decode,
-    max_bytes=max_bytes,
-    per_player=True,
 )

@@ -6,23 +6,20 @@ The table of the program behind `backward-q`, which holds -1 for occupied cells:
 import numpy as np
 
 from ttt_batch.game.board import Board
-from ttt_batch.runs.formats.base import MAX_CELLS, ActionTable, Format, FormatError, Table, ValueTable
+from ttt_batch.runs.formats.base import MAX_CELLS, ActionTable, Format, FormatError, Table, other_board
 
 
 def encode(table: Table, board: Board) -> bytes:
-    """The file's bytes.  Raises FormatError where a number is missing."""
+    """The file's bytes."""
     assert isinstance(table, ActionTable)
-    if np.isnan(table.q).any():
-        raise FormatError("some action values are missing, and raw has a number for every cell; fill them first")
     return table.q.astype("<f8").tobytes()
 
 
-def decode(content: bytes, board: Board) -> ValueTable | ActionTable:
+def decode(content: bytes, board: Board) -> ActionTable:
     """The table in a file's bytes.  Raises FormatError where their number is not exactly the board's."""
     expected = _size(board.cells)
     if len(content) != expected:
-        other = [cells for cells in range(1, MAX_CELLS + 1) if _size(cells) == len(content)]
-        hint = f", as for a board of {other[0]} cells" if other else ""
+        hint = other_board(len(content), _size)
         raise FormatError(
             f"the file has {len(content):,} bytes{hint}; board {board.name} takes {3**board.cells:,} x {board.cells} "
             f"doubles, {expected:,} bytes; give the table's own board, or export it again"
@@ -38,11 +35,6 @@ def _size(cells: int) -> int:
     return int(8 * 3**cells * cells)
 
 
-def max_bytes(board: Board) -> int:
-    """The largest board's size: `decode` says more about a wrong one."""
-    return _size(MAX_CELLS)
-
-
 FORMAT = Format(
     name="raw",
     meaning="little-endian doubles, a row of cells for each code; the file of the program behind backward-q",
@@ -50,5 +42,5 @@ FORMAT = Format(
     forms=(ActionTable,),
     encode=encode,
     decode=decode,
-    max_bytes=max_bytes,
+    max_bytes=lambda _: _size(MAX_CELLS),  # `decode` says more about a wrong size
 )

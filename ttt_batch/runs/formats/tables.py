@@ -7,7 +7,7 @@ left out.  The graph's rows must be single positions, not classes under symmetry
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.game.board import Board
+from ttt_batch.game.board import FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.game.graph import Graph, rows_of_edges
 from ttt_batch.runs.formats.base import (
     OUTCOMES,
@@ -29,25 +29,36 @@ def value_by_code(graph: Graph, values: NDArray[np.float64], cells: int) -> Valu
     return ValueTable(value)
 
 
-def values_from_table(graph: Graph, table: ValueTable, fill: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values by code as values by row, float64[P, S]; where the table has no entry, that of `fill`, float64[P, S].
+def values_from(graph: Graph, table: ValueTable | Listing, fill: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A table's values by row, float64[P, S]; where the table has no entry, that of `fill`, float64[P, S].
 
-    Raises FormatError where the table has an entry for a position that does not occur.
+    Raises FormatError where the table has an entry for a position that does not occur, or is of other rules.
     """
-    real = graph.code >= 0
-    foreign: NDArray[np.bool_] = np.any(~np.isnan(table.value), axis=0)
-    foreign[graph.code[real]] = False
-    if foreign.any():
-        cells = round(np.log(foreign.size) / np.log(3))
-        text = texts_of(np.flatnonzero(foreign)[:1], cells)[0]
-        raise FormatError(
-            f"{np.count_nonzero(foreign):,} of the table's positions do not occur in play, {text} for one; "
-            "give the table's own board"
-        )
     values = np.array(fill, dtype=np.float64)
-    found = table.value[:, graph.code[real]]
-    values[:, real] = np.where(np.isnan(found), values[:, real], found)
+    if isinstance(table, Listing):
+        found, rows = table.value, _rows_of(graph, table.code, table.outcome, table.best.shape[1])
+        assert found is not None
+    else:
+        code = np.flatnonzero(~np.isnan(table.value).all(axis=0))
+        cells = round(np.log(table.value.shape[1]) / np.log(3))
+        found, rows = table.value[:, code], _rows_of(graph, code, np.full(code.size, UNSAID, np.int8), cells)
+        _check_rules(found, graph.outcome[rows])
+    values[:, rows] = np.where(np.isnan(found), values[:, rows], found)
     return values
+
+
+def _check_rules(value: NDArray[np.float64], outcome: NDArray[np.int8]) -> None:
+    """Raise FormatError where all that a player has won is worth less than all that the player has lost.
+
+    Only that shows of which rules a table by code is, which names no board.
+    """
+    for own, won, lost in zip(value, (FIRST_WINS, SECOND_WINS), (SECOND_WINS, FIRST_WINS), strict=True):
+        first, second = (own[(outcome == which) & ~np.isnan(own)] for which in (won, lost))
+        if first.size and second.size and first.max() < second.min():
+            raise FormatError(
+                "the table's won positions are worth less than its lost ones, so it is of a board with other rules; "
+                "give the table's own board, such as 3x3-misere"
+            )
 
 
 def action_by_code(graph: Graph, q: NDArray[np.float64], background: NDArray[np.float64]) -> ActionTable:
@@ -57,35 +68,26 @@ def action_by_code(graph: Graph, q: NDArray[np.float64], background: NDArray[np.
     return ActionTable(by_code)
 
 
-def edges_from_action(graph: Graph, table: ActionTable) -> NDArray[np.float64]:
-    """Action values by code as action values by edge, float64[E].  Raises FormatError where a move has none."""
-    code = graph.code[rows_of_edges(graph)]
-    q = np.array(table.q[code, graph.cell])
-    _check_complete(graph, q, table.q.shape[1])
-    return q
+def edges_from(graph: Graph, table: ActionTable | Listing) -> NDArray[np.float64]:
+    """A table's action values by edge, float64[E].
 
-
-def values_from_listing(graph: Graph, table: Listing, fill: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values by state as values by row, float64[P, S]; where the list has no entry, that of `fill`, float64[P, S].
-
-    Raises FormatError where a state of the list does not occur.
-    """
-    values, rows = np.array(fill, dtype=np.float64), _rows_of(graph, table)
-    assert table.value is not None
-    values[:, rows] = np.where(np.isnan(table.value), values[:, rows], table.value)
-    return values
-
-
-def edges_from_listing(graph: Graph, table: Listing) -> NDArray[np.float64]:
-    """Action values by state as action values by edge, float64[E].
-
-    Raises FormatError where a state of the list does not occur, or a move has no value.
+    Raises FormatError where a state of a list does not occur, or ends otherwise, and where a move has no value.
     """
     assert table.q is not None
-    by_row = np.full((graph.code.size, table.q.shape[1]), np.nan)
-    by_row[_rows_of(graph, table)] = table.q
+    if isinstance(table, Listing):
+        by_row = np.full((graph.code.size, table.q.shape[1]), np.nan)
+        by_row[_rows_of(graph, table.code, table.outcome, table.best.shape[1])] = table.q
+    else:
+        by_row = table.q[graph.code]  # codes below 0 have no edges
     q: NDArray[np.float64] = by_row[rows_of_edges(graph), graph.cell]
-    _check_complete(graph, q, table.q.shape[1])
+    missing = np.flatnonzero(np.isnan(q))
+    if missing.size:
+        first = missing[0]
+        text = texts_of(graph.code[rows_of_edges(graph)[first : first + 1]], table.q.shape[1])[0]
+        raise FormatError(
+            f"{missing.size:,} moves have no value, cell {graph.cell[first]} of {text} for one; "
+            "export the table from a learner that has them all"
+        )
     return q
 
 
@@ -98,24 +100,24 @@ def of_classes(table: Listing, board: Board) -> bool:
     )
 
 
-def _rows_of(graph: Graph, table: Listing) -> NDArray[np.int64]:
-    """The row of every state of a list.  Raises FormatError where one does not occur, or ends otherwise."""
+def _rows_of(graph: Graph, code: NDArray[np.int64], outcome: NDArray[np.int8], cells: int) -> NDArray[np.int64]:
+    """The rows of positions.  Raises FormatError where one does not occur, or ends otherwise, unless it is UNSAID."""
     order = np.argsort(graph.code)
-    at = np.minimum(np.searchsorted(graph.code, table.code, sorter=order), order.size - 1)
+    at = np.minimum(np.searchsorted(graph.code, code, sorter=order), order.size - 1)
     rows: NDArray[np.int64] = order[at]
-    foreign = np.flatnonzero(graph.code[rows] != table.code)
+    foreign = np.flatnonzero(graph.code[rows] != code)
     if foreign.size:
-        text = texts_of(table.code[foreign[:1]], table.best.shape[1])[0]
+        text = texts_of(code[foreign[:1]], cells)[0]
         raise FormatError(
             f"{foreign.size:,} of the table's positions do not occur in play, {text} for one; "
             "give the table's own board"
         )
     # Boards of other rules may have the very same positions: a finished line wins on one and loses on the other.
-    differing = np.flatnonzero((table.outcome != graph.outcome[rows]) & (table.outcome != UNSAID))
+    differing = np.flatnonzero((outcome != graph.outcome[rows]) & (outcome != UNSAID))
     if differing.size:
         first = differing[:1]
-        text = texts_of(table.code[first], table.best.shape[1])[0]
-        here, there = (_outcome_text(outcome[0]) for outcome in (graph.outcome[rows[first]], table.outcome[first]))
+        text = texts_of(code[first], cells)[0]
+        here, there = (_outcome_text(found[0]) for found in (graph.outcome[rows[first]], outcome[first]))
         raise FormatError(
             f"{differing.size:,} of the table's positions end otherwise under this board's rules, {text} for one: "
             f"{there} in the table, {here} here; give the table's own board, such as 3x3-misere"
@@ -125,18 +127,6 @@ def _rows_of(graph: Graph, table: Listing) -> NDArray[np.int64]:
 
 def _outcome_text(outcome: int) -> str:
     return OUTCOMES[outcome] if 0 <= outcome < len(OUTCOMES) else f"outcome {outcome}"
-
-
-def _check_complete(graph: Graph, q: NDArray[np.float64], cells: int) -> None:
-    """Raise FormatError where a move, of q by edge, has no value."""
-    missing = np.flatnonzero(np.isnan(q))
-    if missing.size:
-        first = missing[0]
-        text = texts_of(graph.code[rows_of_edges(graph)[first : first + 1]], cells)[0]
-        raise FormatError(
-            f"{missing.size:,} moves have no value, cell {graph.cell[first]} of {text} for one; "
-            "export the table from a learner that has them all"
-        )
 
 
 def listing(
