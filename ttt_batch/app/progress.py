@@ -66,6 +66,11 @@ class Reporter:
         self.clear()
         self._say(line)
 
+    def warn(self, line: str) -> None:
+        """Print a warning; it is printed even if progress is not."""
+        self.clear()
+        tell(f"ttt-batch: {line}")
+
     def _say(self, line: str) -> None:
         """A line of progress, after the one that ends the compiling if that is over."""
         if not self._live and (end := self._kernels.end()):

@@ -4,8 +4,6 @@ A person is waiting for the key, so nothing here loads numba.  Names whose regis
 compares them with the registries.
 """
 
-from collections.abc import Callable
-
 BOARDS = (
     *("3x3", "3x3-misere", "3x4x3", "3x4x4", "3x5x3", "3x5x4", "4x4x3", "4x4x3-exact", "4x4x4", "4x4x4-misere"),
     *("4x5x4", "5x5x4", "5x5x5", "6x6x4"),
@@ -15,8 +13,3 @@ FORMATS = ("html", "csv", "raw", "pickle", "pickle-text", "npz", "json", "parque
 AGAINST = ("random", "one-ply", "two-ply", "optimal", "self")
 PLOTS = ("curves", "opening", "coverage")
 SWITCH = ("on", "off", "auto")
-
-
-def offering(*names: str) -> Callable[[str], list[str]]:
-    """A completion function for typer: those of `names` that begin as what was typed so far."""
-    return lambda incomplete: [name for name in names if name.startswith(incomplete)]

@@ -5,39 +5,21 @@ from typing import Annotated
 
 import typer
 
-from ttt_batch.app.commands import completion
-from ttt_batch.app.commands.completion import BOARDS, offering
-from ttt_batch.app.commands.shared import (
-    DrawWorth,
-    Json,
-    Overwrite,
-    Quiet,
-    RunPath,
-    Trust,
-    answer,
-    command_line,
-    found,
-    in_new_files,
-    load_run,
-    player_named,
-    run_name,
-    say,
-    working,
-)
-from ttt_batch.base.choices import LEARNER_NAMES, SEATS, TIES
+from ttt_batch.app.commands.completion import BOARDS, FORMATS
+from ttt_batch.app.commands.declare import File, Text, argument, option, switch
+from ttt_batch.app.commands.options import BOARD, DrawWorth, Json, Overwrite, Player, Quiet, RunPath, Trust, found
+from ttt_batch.app.commands.shared import answer, command_line, in_new_files, load_run, run_name, say, working
+from ttt_batch.base.choices import LEARNER_NAMES, SEATS, TIES, check_ties, choose
+from ttt_batch.base.errors import UsageError
 
 
 def info(
-    path: Annotated[
-        Path | None, typer.Argument(metavar="RUN", help="A run file, unless --format is given.", callback=found)
-    ] = None,
-    form: Annotated[bool, typer.Option("--format", help="Explain the format of run files instead.")] = False,
+    path: Annotated[File, argument("RUN", "A run file, unless --format is given.", read=found)] = None,
+    form: Annotated[bool, switch("--format", "Explain the format of run files instead.")] = False,
     trust: Trust = False,
     json: Json = False,
 ) -> None:
     """Say what a run file holds."""
-    from ttt_batch.base.errors import UsageError
-
     if form:
         from ttt_batch.runs.runfile import format_documentation, format_information
 
@@ -74,31 +56,19 @@ def export_(
     path: RunPath,
     to: Annotated[
         str,
-        typer.Option(
-            metavar="FORMAT",
-            help="html, a page to play on; or csv, raw, pickle, pickle-text, npz, json, parquet.",
-            autocompletion=offering(*completion.FORMATS),
+        option(
+            "FORMAT",
+            "html, a page to play on; or csv, raw, pickle, pickle-text, npz, json, parquet.",
+            offers=FORMATS,
         ),
     ],
     out: Annotated[
         list[Path] | None,
-        typer.Option("--out", "-o", metavar="FILE", help="File to write; two for two players; new names if not given."),
+        option("FILE", "File to write; two for two players; new names if not given.", "--out", "-o"),
     ] = None,
-    player: Annotated[
-        str | None,
-        typer.Option(
-            metavar="first|second",
-            help="With one file: the player whose values it holds.",
-            autocompletion=offering(*SEATS),
-        ),
-    ] = None,
+    player: Player = None,
     ties: Annotated[
-        str | None,
-        typer.Option(
-            metavar="soonest|any",
-            help="How the agent plays on a page, as for play.  [default: soonest]",
-            autocompletion=offering(*TIES),
-        ),
+        Text, option("soonest|any", "How the agent plays on a page, as for play.", offers=TIES, default="soonest")
     ] = None,
     overwrite: Overwrite = False,
     trust: Trust = False,
@@ -106,14 +76,11 @@ def export_(
     json: Json = False,
 ) -> None:
     """Write a run's table in another program's format, or as a page that plays in any browser."""
-    from ttt_batch.base.choices import check_ties, choose
-    from ttt_batch.base.errors import UsageError
     from ttt_batch.base.outputs import check_distinct
     from ttt_batch.runs.exchange import export_run
-    from ttt_batch.runs.formats import FORMATS
 
-    to, seat = choose("format", to, ("html", *FORMATS)), player_named(player)
-    if to == "html" and (len(out or "1") != 1 or seat is not None):
+    to = choose("format", to, FORMATS)
+    if to == "html" and (len(out or "1") != 1 or player is not None):
         raise UsageError("a page is one file for both players; give one --out FILE and no --player")
     if to != "html" and ties is not None:
         raise UsageError(f"--ties {ties} is for a page to play on; {to} holds the table as it is: leave it out")
@@ -124,47 +91,30 @@ def export_(
 
         def work(paths: list[Path]) -> list[Path]:
             if to != "html":
-                return export_run(run, to, paths, player=seat, overwrite=overwrite)
+                return export_run(run, to, paths, player=player, overwrite=overwrite)
             from ttt_batch.app.web import export_page
 
             return [export_page(run, paths[0], ties=rule, overwrite=overwrite)]
 
-        files = in_new_files(out or [], _new_names(path, to, seat), work)
+        files = in_new_files(out or [], _new_names(path, to, player), work)
     answer(json, lambda: {"files": [str(written) for written in files]}, lambda: _written(files), saved=files[0])
 
 
 def import_(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The table; one or two files, a player each.")],
-    learner: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="The learner whose table it is.", autocompletion=offering(*LEARNER_NAMES)),
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Run file to write.")],
+    files: Annotated[list[Path], argument("FILE...", "The table; one or two files, a player each.")],
+    learner: Annotated[str, option("NAME", "The learner whose table it is.", offers=LEARNER_NAMES)],
+    out: Annotated[Path, option("RUN", "Run file to write.", "--out", "-o")],
     form: Annotated[
-        str | None,
-        typer.Option(
+        Text,
+        option(
+            "FORMAT",
+            "csv, raw, pickle, pickle-text, npz, json or parquet, if the name does not tell.",
             "--format",
-            metavar="FORMAT",
-            help="csv, raw, pickle, pickle-text, npz, json or parquet, if the name does not tell.",
-            autocompletion=offering(*completion.FORMATS[1:]),
+            offers=FORMATS[1:],
         ),
     ] = None,
-    player: Annotated[
-        str | None,
-        typer.Option(
-            metavar="first|second",
-            help="With one file: the player whose values it holds.",
-            autocompletion=offering(*SEATS),
-        ),
-    ] = None,
-    board: Annotated[
-        str,
-        typer.Option(
-            metavar="BOARD",
-            help="ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere or -exact; csv, raw and pickle name none.",
-            autocompletion=offering(*BOARDS),
-        ),
-    ] = "3x3",
+    player: Player = None,
+    board: Annotated[str, option("BOARD", f"{BOARD}; csv, raw and pickle name none.", offers=BOARDS)] = "3x3",
     draw_worth: DrawWorth = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -184,7 +134,7 @@ def import_(
             learner,
             form=form,
             board=board,
-            player=player_named(player),
+            player=player,
             command=command_line(),
             draw_worth=draw_worth,
         )

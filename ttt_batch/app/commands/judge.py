@@ -6,21 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ttt_batch.app.commands import completion
-from ttt_batch.app.commands.completion import offering
-from ttt_batch.app.commands.shared import (
-    Json,
-    Quiet,
-    RunPath,
-    TiesRule,
-    Trust,
-    all_found,
-    answer,
-    found,
-    load_run,
-    run_name,
-    working,
-)
+from ttt_batch.app.commands.completion import AGAINST
+from ttt_batch.app.commands.declare import Text, argument, option, switch
+from ttt_batch.app.commands.options import Json, Quiet, RunPath, SeedOfGames, TiesRule, Trust, all_found, found
+from ttt_batch.app.commands.shared import answer, load_run, run_name, working
+from ttt_batch.base.choices import check_ties
+from ttt_batch.base.console import tell
+from ttt_batch.base.errors import RunFileError, UsageError
+from ttt_batch.base.wording import counted
 
 if TYPE_CHECKING:
     from ttt_batch.runs.run import Run
@@ -32,25 +25,19 @@ NAMED = 10
 def evaluate(
     path: RunPath,
     against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="random|one-ply|two-ply|optimal|self|RUN2",
-            help="The opponent; a run file for another agent.  On boards too large to enumerate one of the first "
-            "three.  [default: random; all three on such boards]",
-            autocompletion=offering(*completion.AGAINST),
+        Text,
+        option(
+            "random|one-ply|two-ply|optimal|self|RUN2",
+            "The opponent; a run file for another agent.  On boards too large to enumerate one of the first three.",
+            offers=AGAINST,
+            default="random; all three on such boards",
         ),
     ] = None,
-    games: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="Games a match, on boards too large to enumerate only.  [default: 10k]"),
-    ] = None,
-    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of these games.  [default: 0]")] = None,
+    games: Annotated[Text, option("N", "Games a match, on boards too large to enumerate only.", default="10k")] = None,
+    seed: SeedOfGames = None,
     budget: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N",
-            help="Positions to search per seat for a way to beat it, on such boards only.  [default: 2M]",
-        ),
+        Text,
+        option("N", "Positions to search per seat for a way to beat it, on such boards only.", default="2M"),
     ] = None,
     ties: TiesRule = "any",
     trust: Trust = False,
@@ -61,13 +48,12 @@ def evaluate(
     from ttt_batch.analysis.matches import GrownEvaluation
     from ttt_batch.app import api
     from ttt_batch.app.reports.evaluation import evaluation_text, grown_evaluation_text
-    from ttt_batch.base.choices import check_ties
     from ttt_batch.runs.lookup import name_or_run
 
     rule, run = check_ties(ties), load_run(path, trust)
     opponent: str | Run | None = against
     if against is not None and run.grown is None:
-        found = name_or_run("opponent", against, completion.AGAINST)
+        found = name_or_run("opponent", against, AGAINST)
         opponent = load_run(found, trust) if isinstance(found, Path) else found
     with working(quiet=quiet):
         result = api.evaluate(run, opponent, games=games, seed=seed, budget=budget, ties=rule)
@@ -80,7 +66,7 @@ def evaluate(
 
 def compare(
     path: RunPath,
-    other: Annotated[Path, typer.Argument(metavar="RUN2", help="Another one.", callback=found)],
+    other: Annotated[Path, argument("RUN2", "Another one.", read=found)],
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -99,13 +85,13 @@ def show(
     path: RunPath,
     position: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[POSITION]",
-            help="A position: rows (X.O/.X./...), moves (5 1 9 or b2 a1 c3), or a code; the empty board if not given.",
+        argument(
+            "[POSITION]",
+            "A position: rows (X.O/.X./...), moves (5 1 9 or b2 a1 c3), or a code; the empty board if not given.",
         ),
     ] = None,
     symmetric: Annotated[
-        bool, typer.Option("--symmetric", help="Its images under the board's rotations and reflections, too.")
+        bool, switch("--symmetric", "Its images under the board's rotations and reflections, too.")
     ] = False,
     ties: TiesRule = "any",
     trust: Trust = False,
@@ -115,7 +101,6 @@ def show(
     """Say everything about a position: its value, each move's value and visits, the truth, the best replies."""
     from ttt_batch.analysis.position import show as look_up
     from ttt_batch.app.reports.position import show_text
-    from ttt_batch.base.choices import check_ties
 
     rule = check_ties(ties)
     with working(quiet=quiet):
@@ -125,18 +110,12 @@ def show(
 
 
 def tournament(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN...", help="Two run files of one board, or more.", callback=all_found),
-    ],
+    paths: Annotated[list[Path], argument("RUN...", "Two run files of one board, or more.", read=all_found)],
     games: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N",
-            help="Play N games a meeting.  [default: exact results; 1000 on boards too large to enumerate]",
-        ),
+        Text,
+        option("N", "Play N games a meeting.", default="exact results; 1000 on boards too large to enumerate"),
     ] = None,
-    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of these games.  [default: 0]")] = None,
+    seed: SeedOfGames = None,
     ties: TiesRule = "any",
     trust: Trust = False,
     quiet: Quiet = False,
@@ -149,8 +128,6 @@ def tournament(
     """
     from ttt_batch.analysis.tournament import tournament as hold
     from ttt_batch.app.reports.tournament import tournament_text
-    from ttt_batch.base.choices import check_ties
-    from ttt_batch.base.errors import UsageError
 
     rule = check_ties(ties)
     with working(quiet=quiet):
@@ -169,8 +146,6 @@ def _openable(paths: list[Path], trust: bool) -> tuple[list["Run"], list[str]]:
     That is the board of most of them, of the first where several are as many; all runs if no two are of one board.
     Raises RunFileError if fewer than two of several can be opened.
     """
-    from ttt_batch.base.errors import RunFileError
-
     entries: list[tuple[Run, str]] = []
     left_out: list[str] = []
     for path in paths:
@@ -192,9 +167,6 @@ def _openable(paths: list[Path], trust: bool) -> tuple[list["Run"], list[str]]:
 
 def _name_left_out(reasons: list[str]) -> None:
     """Say which files do not take part and why, the first of them one by one."""
-    from ttt_batch.base.console import tell
-    from ttt_batch.base.wording import counted
-
     for reason in reasons[:NAMED]:
         tell(f"ttt-batch: left out: {reason}")
     if len(reasons) > NAMED:

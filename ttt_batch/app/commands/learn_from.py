@@ -3,21 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from ttt_batch.app.commands.completion import BOARDS, offering
-from ttt_batch.app.commands.shared import (
-    DrawWorth,
-    Json,
-    Overwrite,
-    Quiet,
-    answer,
-    command_line,
-    found,
-    in_new_file,
-    working,
-)
+from ttt_batch.app.commands.completion import BOARDS
+from ttt_batch.app.commands.declare import File, Text, argument, option, switch
+from ttt_batch.app.commands.options import BOARD, DrawWorth, Gamma, Json, NewRun, Overwrite, Quiet, found
+from ttt_batch.app.commands.shared import answer, command_line, in_new_file, working
 from ttt_batch.base.choices import LEARNER_NAMES
+from ttt_batch.base.console import tell
 from ttt_batch.base.wording import counted
 
 if TYPE_CHECKING:
@@ -26,48 +17,26 @@ if TYPE_CHECKING:
 
 
 def learn_from(
-    games: Annotated[Path, typer.Argument(metavar="GAMES", help="A text file, a game a line; - for standard input.")],
-    learner: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Which learner, unless --run is given.", autocompletion=offering(*LEARNER_NAMES)
-        ),
-    ] = None,
-    run: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="A run to go on from, with its options.", callback=found)
-    ] = None,
-    alpha: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="Step size, above 0 up to 1, or 1/n, n the visits.")
-    ] = None,
-    gamma: Annotated[str | None, typer.Option(metavar="NUMBER", help="Discount, 0 to 1.")] = None,
+    games: Annotated[Path, argument("GAMES", "A text file, a game a line; - for standard input.")],
+    learner: Annotated[Text, option("NAME", "Which learner, unless --run is given.", offers=LEARNER_NAMES)] = None,
+    run: Annotated[File, option("RUN", "A run to go on from, with its options.", read=found)] = None,
+    alpha: Annotated[Text, option("NUMBER", "Step size, above 0 up to 1, or 1/n, n the visits.")] = None,
+    gamma: Gamma = None,
     draw_worth: DrawWorth = None,
-    board: Annotated[
-        str | None,
-        typer.Option(
-            metavar="BOARD",
-            help="ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere or -exact.",
-            autocompletion=offering(*BOARDS),
-        ),
-    ] = None,
-    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of the start table.")] = None,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that are no legal game.")] = False,
-    cells_from: Annotated[
-        str | None, typer.Option(metavar="0|1", help="The number of the first cell in GAMES.  [default: 0]")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Run file to write; a new name if not given.")
-    ] = None,
+    board: Annotated[Text, option("BOARD", f"{BOARD}.", offers=BOARDS)] = None,
+    seed: Annotated[Text, option("N", "Seed of the start table.")] = None,
+    skip_bad: Annotated[bool, switch("--skip-bad", "Leave out lines that are no legal game.")] = False,
+    cells_from: Annotated[Text, option("0|1", "The number of the first cell in GAMES.", default="0")] = None,
+    out: NewRun = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Learn from given games: cells from 0 or names such as b2, ! after an exploratory move, # before a comment."""
     from ttt_batch.app.reports.training import training_summary, training_text
-    from ttt_batch.base.console import tell
     from ttt_batch.game.transcript_source import GameFile
     from ttt_batch.training import from_games
 
-    notes: list[str] = []
     with working("interrupted; nothing was written", quiet=quiet) as report:
         if (source := GameFile(games)).waits():
             report.note(f"waiting for games from {source.name} ...")
@@ -82,7 +51,7 @@ def learn_from(
                 out=target,
                 overwrite=overwrite,
                 progress=None if source.typed() else report.reading,
-                warn=notes.append,
+                warn=report.warn,
                 command=command_line(),
                 alpha=alpha,
                 gamma=gamma,
@@ -94,8 +63,6 @@ def learn_from(
         result, skipped = in_new_file(out, "given-games", work)
     target = result.file
     assert target is not None  # it was given one
-    for line in notes:
-        tell(f"ttt-batch: {line}")
     for line in skipped:
         tell(f"skipped {line}")
     if skipped.total > len(skipped):

@@ -2,19 +2,16 @@
 
 from typing import Annotated
 
-import typer
-
-from ttt_batch.app.commands.shared import Json, Quiet, answer, working
+from ttt_batch.app.commands.declare import Text, option, switch
+from ttt_batch.app.commands.options import Json, Quiet
+from ttt_batch.app.commands.shared import answer, working
 
 
 def warmup(
     processes: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="Processes that compile at the same time; as many as processors if not given."),
+        Text, option("N", "Processes that compile at the same time; as many as processors if not given.")
     ] = None,
-    larger: Annotated[
-        bool, typer.Option("--larger/--small", help="Also what only boards of more than nine cells need.")
-    ] = True,
+    larger: Annotated[bool, switch("--larger/--small", "Also what only boards of more than nine cells need.")] = True,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -28,10 +25,8 @@ def warmup(
 
 
 def bench(
-    seconds: Annotated[str, typer.Option(metavar="SECONDS", help="How long to measure, about.")] = "15",
-    threads: Annotated[
-        str | None, typer.Option(metavar="N", help="The most threads; all processors if not given.")
-    ] = None,
+    seconds: Annotated[str, option("SECONDS", "How long to measure, about.")] = "15",
+    threads: Annotated[Text, option("N", "The most threads; all processors if not given.")] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:

@@ -4,45 +4,29 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from ttt_batch.app.commands.completion import PLOTS, offering
-from ttt_batch.app.commands.shared import (
-    Json,
-    Overwrite,
-    Quiet,
-    Trust,
-    all_found,
-    answer,
-    first_given,
-    in_new_files,
-    load_run,
-    run_name,
-    working,
-)
+from ttt_batch.app.commands.completion import PLOTS
+from ttt_batch.app.commands.declare import File, argument, option, switch
+from ttt_batch.app.commands.options import Json, Overwrite, Quiet, Trust, all_found, first_given
+from ttt_batch.app.commands.shared import answer, in_new_files, load_run, run_name, working
+from ttt_batch.base.choices import choose
+from ttt_batch.base.errors import UsageError
 
 
 def plot(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="RUN...", help="Run files; several are drawn together.", callback=all_found),
-    ],
+    paths: Annotated[list[Path], argument("RUN...", "Run files; several are drawn together.", read=all_found)],
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="The picture to write, .png or .svg; a new name if not given."
-        ),
+        File, option("FILE", "The picture to write, .png or .svg; a new name if not given.", "--out", "-o")
     ] = None,
     kind: Annotated[
         str,
-        typer.Option(
-            metavar="curves|opening|coverage",
-            help="Learning curves, the opening values as boards, or which positions were met.",
-            autocompletion=offering(*PLOTS),
+        option(
+            "curves|opening|coverage",
+            "Learning curves, the opening values as boards, or which positions were visited.",
+            offers=PLOTS,
         ),
     ] = "curves",
     live: Annotated[
-        bool, typer.Option("--live", help="Draw the curve of one run on the terminal, while it is being trained.")
+        bool, switch("--live", "Draw the curve of one run on the terminal, while it is being trained.")
     ] = False,
     overwrite: Overwrite = False,
     trust: Trust = False,
@@ -50,13 +34,11 @@ def plot(
     json: Json = False,
 ) -> None:
     """Draw how agents learnt, into a picture or on the terminal."""
-    from ttt_batch.base.choices import choose, fold
-    from ttt_batch.base.errors import UsageError
-
+    kind = choose("kind of plot", kind, PLOTS)
     if live:
         from ttt_batch.app.plots.live import watch_curve
 
-        given = {"--out": out is not None, "--kind": fold(kind) != "curves", "--overwrite": overwrite, "--json": json}
+        given = {"--out": out is not None, "--kind": kind != "curves", "--overwrite": overwrite, "--json": json}
         extra = first_given(given) or (f"{len(paths)} runs" if len(paths) > 1 else "")
         if extra:
             raise UsageError(f"--live draws the curve of one run on the terminal; leave {extra} out")
@@ -66,11 +48,9 @@ def plot(
         return
     import logging
 
-    from ttt_batch.app.plots import KINDS
     from ttt_batch.app.plots import plot as draw
     from ttt_batch.base.outputs import check_distinct
 
-    kind = choose("kind of plot", kind, KINDS)
     if out is not None:
         check_distinct([("--out", out)], [("RUN", path) for path in paths])
     # Its warnings repeat names from the environment as they are, and tell a person nothing about the picture.

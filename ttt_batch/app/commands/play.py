@@ -2,82 +2,52 @@
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from ttt_batch.app.commands.completion import offering
-from ttt_batch.app.commands.shared import (
-    Json,
-    Quiet,
-    RunPath,
-    TiesRule,
-    Trust,
-    answer,
-    command_line,
-    first_given,
-    found,
-    load_run,
-    run_name,
-    said_later,
-    working,
-)
-from ttt_batch.base.choices import SEATS
+from ttt_batch.app.commands.declare import File, Text, argument, option, switch
+from ttt_batch.app.commands.options import Epsilon, Json, Level, Quiet, RunPath, TiesRule, Trust, first_given, found
+from ttt_batch.app.commands.shared import answer, command_line, load_run, run_name, working
+from ttt_batch.base.choices import SEATS, check_ties, choose_person
+from ttt_batch.base.console import is_live, tell
+from ttt_batch.base.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
     from ttt_batch.app.progress import Reporter
     from ttt_batch.runs.run import Run
 
-Level = Annotated[
-    str | None,
-    typer.Option(
-        metavar="70%",
-        help="Strength: this share of moves is the agent's best, the others are drawn by softmax over its values.  "
-        "[default: 1]",
-    ),
-]
-Epsilon = Annotated[str | None, typer.Option(metavar="5%", help="Share of moves to any free cell.  [default: 0]")]
-
 
 def play(
     path: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[RUN]",
-            help="A run file; if not given, the newest in this folder, or td, trained for a moment.",
-            callback=found,
+        File,
+        argument(
+            "[RUN]", "A run file; if not given, the newest in this folder, or td, trained for a moment.", read=found
         ),
     ] = None,
     seat: Annotated[
         str,
-        typer.Option(
+        option(
+            "first|second|alternate",
+            "Your seat; first, also X, moves first.",
             "--as",
-            metavar="first|second|alternate",
-            help="Your seat; first, also X, moves first.",
-            autocompletion=offering(*SEATS, "alternate"),
+            offers=(*SEATS, "alternate"),
         ),
     ] = "first",
     level: Level = None,
     epsilon: Epsilon = None,
     ties: TiesRule = "soonest",
-    plain: Annotated[
-        bool, typer.Option("--plain", help="Prompts and lines also on a terminal that could show a screen.")
-    ] = False,
-    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of the agent's choices.")] = None,
+    plain: Annotated[bool, switch("--plain", "Prompts and lines also on a terminal that could show a screen.")] = False,
+    seed: Annotated[Text, option("N", "Seed of the agent's choices.")] = None,
     learn: Annotated[
         bool,
-        typer.Option(
-            "--learn", help="The run learns from every finished game, and is saved after each, as a run of given games."
-        ),
+        switch("--learn", "The run learns from every finished game, and is saved after each, as a run of given games."),
     ] = False,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="With --learn: a new run file for that; RUN stays as it is."),
+        File, option("FILE", "With --learn: a new run file for that; RUN stays as it is.", "--out", "-o")
     ] = None,
-    record: Annotated[
-        Path | None, typer.Option(metavar="GAMES", help="Append finished games to a text file, for learn-from.")
-    ] = None,
+    record: Annotated[File, option("GAMES", "Append finished games to a text file, for learn-from.")] = None,
     trust: Trust = False,
     quiet: Quiet = False,
 ) -> None:
@@ -85,11 +55,7 @@ def play(
 
     With --ties soonest the agent may leave a line in which evaluate, whose ties are any, beats it.
     """
-    from ttt_batch.base.choices import check_ties, choose_person
-    from ttt_batch.base.console import tell
-    from ttt_batch.base.errors import RunFileError, UsageError
     from ttt_batch.base.files import is_there
-    from ttt_batch.base.outputs import check_distinct
     from ttt_batch.base.quantities import any_seed
 
     person, rule = choose_person(seat), check_ties(ties)
@@ -97,21 +63,16 @@ def play(
         raise UsageError("--out is for what a run learns; give it with --learn")
     if out is not None and is_there(out):
         raise RunFileError(f"{run_name(out)} exists, and play replaces no other run; choose another file")
-    doing = _reading(path)
-    with said_later() as later, working(quiet=quiet, doing=doing, keys=not plain and _at_a_terminal()) as report:
+    keys = not plain and _at_a_terminal()
+    with _told_later() as later, working(quiet=quiet, doing=_reading(path), keys=keys) as report:
         from ttt_batch.app import terminal
-        from ttt_batch.runs.runfile import check_target, find_newest_run
+        from ttt_batch.base.outputs import check_distinct
+        from ttt_batch.runs.runfile import check_target
 
         if out is not None:
             check_target(out, overwrite=False)
         elif learn and path is None:
-            path = find_newest_run(Path())
-            if path is None:
-                raise UsageError(
-                    "no run file here that could learn; train one first, or name a file for one with --out"
-                )
-            report.clear()
-            tell(f"teaching {run_name(path)}, the newest run here")
+            path = _newest_to_teach(report)
         written = [("--out", out), ("--record", record)]
         check_distinct([(name, file) for name, file in written if file], [] if path is None else [("RUN", path)])
         agent = _agent(path, trust, report)
@@ -145,29 +106,20 @@ def play(
 
 def watch(
     path: RunPath,
-    other: Annotated[
-        Path | None,
-        typer.Argument(metavar="[RUN2]", help="The second player; RUN itself if not given.", callback=found),
-    ] = None,
+    other: Annotated[File, argument("[RUN2]", "The second player; RUN itself if not given.", read=found)] = None,
     games: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="Play so many games and count: a table beside what is expected exactly."),
+        Text, option("N", "Play so many games and count: a table beside what is expected exactly.")
     ] = None,
-    pace: Annotated[
-        str | None, typer.Option(metavar="SECONDS", help="Seconds a move.  [default: 1 on a terminal, 0 elsewhere]")
-    ] = None,
+    pace: Annotated[Text, option("SECONDS", "Seconds a move.", default="1 on a terminal, 0 elsewhere")] = None,
     level: Level = None,
     epsilon: Epsilon = None,
     ties: TiesRule = "any",
-    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of the games.  [default: 0]")] = None,
+    seed: Annotated[Text, option("N", "Seed of the games.", default="0")] = None,
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Watch two agents play a game move by move, or count the results of many."""
-    from ttt_batch.base.choices import check_ties
-    from ttt_batch.base.errors import UsageError
-
     rule = check_ties(ties)
     if json and games is None:
         raise UsageError("--json is for results; give it with --games N")
@@ -205,8 +157,6 @@ def watch(
 
 def _at_a_terminal() -> bool:
     """Whether a person types and sees what is shown."""
-    from ttt_batch.base.console import is_live
-
     return is_live(sys.stdin) and is_live(sys.stdout)
 
 
@@ -215,19 +165,41 @@ def _reading(path: Path | None) -> str:
     return "looking for the newest run here" if path is None else f"reading {run_name(path)}"
 
 
-def _agent(path: Path | None, trust: bool, report: "Reporter") -> "Run":
-    """The run to play against: the one named, else the newest here, else one trained on the spot."""
-    from ttt_batch.base.console import tell
+@contextmanager
+def _told_later() -> Iterator[list[str]]:
+    """Warnings that would disturb a screen now; they are printed at the end, however that comes."""
+    lines: list[str] = []
+    try:
+        yield lines
+    finally:
+        for line in lines:
+            tell(f"ttt-batch: {line}")
+
+
+def _newest_to_teach(report: "Reporter") -> Path:
+    """The newest run here, which is to learn.  Raises UsageError if there is none."""
     from ttt_batch.runs.runfile import find_newest_run
 
-    newest = path if path is not None else find_newest_run(Path())
+    path = find_newest_run(Path())
     if path is None:
-        report.clear()
+        raise UsageError("no run file here that could learn; train one first, or name a file for one with --out")
+    report.clear()
+    tell(f"teaching {run_name(path)}, the newest run here")
+    return path
+
+
+def _agent(path: Path | None, trust: bool, report: "Reporter") -> "Run":
+    """The run to play against: the one named, else the newest here, else one trained on the spot."""
+    from ttt_batch.runs.runfile import find_newest_run
+
+    if path is not None:
+        return load_run(path, trust, report)
+    newest = find_newest_run(Path())
+    report.clear()
     if newest is None:
         from ttt_batch.training.train import train as train_run
 
         tell("no run file here: training td on 3x3 for 100,000 games first")
         return train_run(100_000)
-    if path is None:
-        tell(f"playing {run_name(newest)}, the newest run here")
+    tell(f"playing {run_name(newest)}, the newest run here")
     return load_run(newest, trust, report)

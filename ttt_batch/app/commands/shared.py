@@ -1,4 +1,4 @@
-"""What several commands share: options, run files with their notes, and how a command works and ends."""
+"""What several commands share: run files with their notes, names for new files, and how a command works and ends."""
 
 import os
 import shlex
@@ -6,55 +6,16 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import typer
-
-from ttt_batch.app.commands.completion import offering
-from ttt_batch.base.choices import TIES
+from ttt_batch.base import console
+from ttt_batch.base.errors import NameTakenError, TttBatchError
 
 if TYPE_CHECKING:
     from ttt_batch.app.progress import Reporter
     from ttt_batch.runs.run import Run
 
 Result = TypeVar("Result")
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")]
-DrawWorth = Annotated[
-    str | None, typer.Option(metavar="A,B", help="What a draw is worth to the first and the second player.")
-]
-
-
-def found(path: Path | None) -> Path | None:
-    """The run file that is meant, `.h5` or not."""
-    from ttt_batch.runs.lookup import find_run
-
-    return None if path is None else find_run(path)
-
-
-def all_found(paths: list[Path]) -> list[Path]:
-    """The run files that are meant, `.h5` or not."""
-    from ttt_batch.runs.lookup import find_run
-
-    return [find_run(path) for path in paths]
-
-
-RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run file.", callback=found)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error; warnings and errors only.")]
-Trust = Annotated[
-    bool, typer.Option("--trust", help="Open a run file that another program changed, though its digest is wrong.")
-]
-
-TiesRule = Annotated[
-    str,
-    typer.Option(
-        metavar="soonest|any",
-        help="What the agent plays of the moves that its rule may pick: soonest takes the quickest true win or the "
-        "longest true loss (wins in one only, where a board is too large to enumerate); any takes any of them.",
-        autocompletion=offering(*TIES),
-    ),
-]
 
 
 def load_run(path: Path, trust: bool, report: "Reporter | None" = None) -> "Run":
@@ -69,7 +30,7 @@ def load_run(path: Path, trust: bool, report: "Reporter | None" = None) -> "Run"
 
 
 def run_name(path: Path) -> str:
-    """What a run is called where it is spoken of: its file, on one line whatever the name holds."""
+    """What a run is called in results and messages: its file, on one line whatever the name holds."""
     from ttt_batch.base.files import shown
 
     return shown(path)
@@ -78,12 +39,10 @@ def run_name(path: Path) -> str:
 def answer(json: bool, plain: Callable[[], Any], text: Callable[[], str], *, saved: Path | None = None) -> None:
     """Print a result: plain values as JSON, or text.
 
-    saved: the file in which the result is, too.  A reader who has gone changes nothing about how the command ends;
-    raises TttBatchError where the result cannot be printed for another reason.
+    saved: the file that holds the result, too.  If the reader of a pipe has gone, the command ends as it would anyway.
+    Raises TttBatchError if the result cannot be printed for another reason.
     """
     from ttt_batch.app.reports.layout import to_json
-    from ttt_batch.base import console
-    from ttt_batch.base.errors import TttBatchError
     from ttt_batch.base.files import reason
 
     result = to_json(plain()) if json else text()
@@ -96,56 +55,33 @@ def answer(json: bool, plain: Callable[[], Any], text: Callable[[], str], *, sav
             raise TttBatchError(f"cannot print the result: {reason(error)}; {remedy}") from None
 
 
-def first_given(options: dict[str, bool]) -> str:
-    """The first of the options, by name, that was given and does not belong; empty where none was."""
-    return next((name for name, there in options.items() if there), "")
-
-
 def say(path: Path, notes: tuple[str, ...]) -> None:
-    """Say what there is to know about a file, on standard error."""
-    from ttt_batch.base.console import tell
-
+    """Print the notes about a run file, on standard error."""
     for note in notes:
-        tell(f"ttt-batch: {run_name(path)}: {note}")
-
-
-@contextmanager
-def said_later() -> Iterator[list[str]]:
-    """Lines for standard error that would disturb a screen now; they are said in the end, however that comes."""
-    from ttt_batch.base.console import tell
-
-    lines: list[str] = []
-    try:
-        yield lines
-    finally:
-        for line in lines:
-            tell(f"ttt-batch: {line}")
+        console.tell(f"ttt-batch: {run_name(path)}: {note}")
 
 
 @contextmanager
 def working(
     message: str = "interrupted", *, quiet: bool = False, doing: str = "", keys: bool = False
 ) -> "Iterator[Reporter]":
-    """What every command does that may compile: say so unless `quiet`, and end with `message` if it is interrupted.
+    """Report that kernels are compiled unless `quiet`, and end with `message` if the command is interrupted.
 
-    doing: what takes its time before there is anything to show; said on a terminal until the reporter is cleared.
-    keys: a terminal's keys are kept for the command from now on, and are neither shown nor left for the shell.
+    doing: what takes time before there is anything to show; on a terminal, until the reporter is cleared.
+    keys: keep the terminal's keys for the command from now on; they are neither shown nor left for the shell.
     """
     from ttt_batch.app.interrupt import Interrupt
-    from ttt_batch.base.console import Notice
 
-    notice = Notice("" if quiet else doing, sys.stderr)
+    notice = console.Notice("" if quiet else doing, sys.stderr)
     with Interrupt(message), ExitStack() as stack:
         stack.callback(notice.wipe)
         if keys:
             from ttt_batch.app.keyboard import Keyboard
 
             stack.enter_context(Keyboard(sys.stdin))
-        from ttt_batch.app.progress import (
-            Reporter,  # with the compiler, which takes up to a second
-        )
+        from ttt_batch.app.progress import Reporter as Reporting  # with the compiler, which takes up to a second
 
-        yield stack.enter_context(Reporter(quiet=quiet, notice=notice))
+        yield stack.enter_context(Reporting(quiet=quiet, notice=notice))
 
 
 def in_new_file(path: Path | None, stem: str, work: Callable[[Path], Result]) -> Result:
@@ -157,11 +93,10 @@ def in_new_file(path: Path | None, stem: str, work: Callable[[Path], Result]) ->
 
 
 def in_new_files(paths: list[Path], names: list[str], work: Callable[[list[Path]], Result]) -> Result:
-    """Do work that writes files: `paths`, or without them for each of `names` the first of a.png, a-2.png ... free.
+    """Do work that writes files: `paths`, or if empty for each of `names` the first of a.png, a-2.png ... that is free.
 
     work: raises NameTakenError if another process has taken a name; it is then done again with the next ones.
     """
-    from ttt_batch.base.errors import NameTakenError
     from ttt_batch.base.files import free_names
 
     if paths:
@@ -170,13 +105,6 @@ def in_new_files(paths: list[Path], names: list[str], work: Callable[[list[Path]
         with suppress(NameTakenError):
             return work(list(free))
     raise AssertionError("names do not run out")
-
-
-def player_named(name: str | None) -> str | None:
-    """A seat by its name, or as X or O.  Raises UsageError."""
-    from ttt_batch.base.choices import choose_seat
-
-    return None if name is None else choose_seat(name, what="player")
 
 
 def command_line() -> str:

@@ -5,23 +5,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from ttt_batch.app.commands.completion import BOARDS, ENGINES, SWITCH, offering
-from ttt_batch.app.commands.shared import (
-    DrawWorth,
-    Json,
-    Overwrite,
-    Quiet,
-    Trust,
-    answer,
-    command_line,
-    found,
-    in_new_file,
-    load_run,
-    run_name,
-)
+from ttt_batch.app.commands.completion import BOARDS, ENGINES, SWITCH
+from ttt_batch.app.commands.declare import File, Text, option, switch
+from ttt_batch.app.commands.options import BOARD, DrawWorth, Gamma, Json, NewRun, Overwrite, Quiet, Trust, found
+from ttt_batch.app.commands.shared import answer, command_line, in_new_file, load_run, run_name
 from ttt_batch.base.choices import LEARNER_NAMES, SEATS
+from ttt_batch.base.console import tell
+from ttt_batch.base.errors import InterruptedTraining, RunFileError
 from ttt_batch.base.wording import counted
 
 if TYPE_CHECKING:
@@ -34,117 +24,78 @@ if TYPE_CHECKING:
 
 def train(
     games: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N",
-            help="Games to learn from, e.g. 100k or 10M; the learner's published number of games if not given.",
-        ),
+        Text,
+        option("N", "Games to learn from, e.g. 100k or 10M; the learner's published number of games if not given."),
     ] = None,
     learner: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Which learner; see ttt-batch learners.  [default: td]",
-            autocompletion=offering(*LEARNER_NAMES),
-        ),
+        Text, option("NAME", "Which learner; see ttt-batch learners.", offers=LEARNER_NAMES, default="td")
     ] = None,
-    board: Annotated[
-        str | None,
-        typer.Option(
-            metavar="BOARD",
-            help="ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere or -exact.  [default: 3x3]",
-            autocompletion=offering(*BOARDS),
-        ),
-    ] = None,
+    board: Annotated[Text, option("BOARD", f"{BOARD}.", offers=BOARDS, default="3x3")] = None,
     epsilon: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Probability of an exploratory move, 0 to 1 or 10%, or 0.3->0.01:linear (or :exp).",
-        ),
+        Text, option("SHARE", "Probability of an exploratory move, 0 to 1 or 10%, or 0.3->0.01:linear (or :exp).")
     ] = None,
     alpha: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="Step size, above 0 up to 1, or 0.3->0.01:linear (or :exp), 1/n, 1/n^0.8."),
+        Text, option("NUMBER", "Step size, above 0 up to 1, or 0.3->0.01:linear (or :exp), 1/n, 1/n^0.8.")
     ] = None,
-    gamma: Annotated[str | None, typer.Option(metavar="NUMBER", help="Discount, 0 to 1.")] = None,
+    gamma: Gamma = None,
     draw_worth: DrawWorth = None,
     batch: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|auto",
-            help="Games played with the same tables; auto grows with the games played.  "
-            "[default: auto; 1 on boards too large to enumerate]",
+        Text,
+        option(
+            "N|auto",
+            "Games played with the same tables; auto grows with the games played.",
+            default="auto; 1 on boards too large to enumerate",
         ),
     ] = None,
     engine: Annotated[
-        str | None,
-        typer.Option(
-            metavar="walk|flow",
-            help="walk plays every game; flow draws how many take each move, at any number of games.  [default: walk]",
-            autocompletion=offering(*ENGINES),
+        Text,
+        option(
+            "walk|flow",
+            "walk plays every game; flow draws how many take each move, at any number of games.",
+            offers=ENGINES,
+            default="walk",
         ),
     ] = None,
     symmetry: Annotated[
-        str | None,
-        typer.Option(
-            metavar="on|off|auto",
-            help="One row for all images of a position; auto where that pays.  [default: auto]",
-            autocompletion=offering(*SWITCH),
+        Text,
+        option(
+            "on|off|auto",
+            "One row for all images of a position; auto where that pays.",
+            offers=SWITCH,
+            default="auto",
         ),
     ] = None,
-    max_memory: Annotated[
-        str | None, typer.Option(metavar="2GB", help="What the table may take; half of what is free if not given.")
-    ] = None,
-    threads: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="Threads; all processors if not given. Never changes the result."),
-    ] = None,
-    seed: Annotated[str | None, typer.Option(metavar="N", help="Seed of all chance.  [default: 0]")] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Run file to write; a new name if not given."),
-    ] = None,
+    max_memory: Annotated[Text, option("2GB", "What the table may take; half of what is free if not given.")] = None,
+    threads: Annotated[Text, option("N", "Threads; all processors if not given. Never changes the result.")] = None,
+    seed: Annotated[Text, option("N", "Seed of all chance.", default="0")] = None,
+    out: NewRun = None,
     checkpoint_every: Annotated[
-        str,
-        typer.Option(metavar="30s|1Mgames|never", help="How often the run file is written before the end."),
+        str, option("30s|1Mgames|never", "How often the run file is written before the end.")
     ] = "30s",
     resume: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="RUN", help="Go on with a run, as if it had never ended, in the same file.", callback=found
-        ),
+        File, option("RUN", "Go on with a run, as if it had never ended, in the same file.", read=found)
     ] = None,
-    more: Annotated[str | None, typer.Option(metavar="N", help="With --resume: N more games.")] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="With --resume: N games in all.  [default: the number first asked for]"),
-    ] = None,
+    more: Annotated[Text, option("N", "With --resume: N more games.")] = None,
+    until: Annotated[Text, option("N", "With --resume: N games in all.", default="the number first asked for")] = None,
     fork: Annotated[
-        bool, typer.Option("--fork", help="With --resume and --out: a run of its own, with other settings if given.")
+        bool, switch("--fork", "With --resume and --out: a run of its own, with other settings if given.")
     ] = False,
     overwrite: Overwrite = False,
-    start: Annotated[
-        Path | None, typer.Option(metavar="RUN|TABLE", help="Begin with the tables of a run or of another program.")
-    ] = None,
+    start: Annotated[File, option("RUN|TABLE", "Begin with the tables of a run or of another program.")] = None,
     opponent: Annotated[
-        str | None,
-        typer.Option(
-            metavar="random|optimal|RUN",
-            help="Train against a fixed player, not itself.",
-            autocompletion=offering("random", "optimal"),
-        ),
+        Text,
+        option("random|optimal|RUN", "Train against a fixed player, not itself.", offers=("random", "optimal")),
     ] = None,
     seat: Annotated[
-        str | None,
-        typer.Option(
+        Text,
+        option(
+            "first|second|both",
+            "The learner's seat against an opponent; X and O will do.",
             "--as",
-            metavar="first|second|both",
-            help="The learner's seat against an opponent; X and O will do.",
-            autocompletion=offering(*SEATS, "both"),
+            offers=(*SEATS, "both"),
         ),
     ] = None,
-    record: Annotated[Path | None, typer.Option(metavar="GAMES", help="Write the games played to a text file.")] = None,
+    record: Annotated[File, option("GAMES", "Write the games played to a text file.")] = None,
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -182,7 +133,6 @@ def _train(*, out: Path | None, quiet: bool, json: bool, **options: Any) -> None
 
 def _followers(interrupt: "Interrupt", report: "Reporter") -> dict[str, Any]:
     """What a training calls meanwhile: to show how far it is, to be interrupted, to warn and to ask."""
-    from ttt_batch.base.console import tell
 
     def progress(now: "Progress") -> None:
         interrupt.gently = True
@@ -191,32 +141,24 @@ def _followers(interrupt: "Interrupt", report: "Reporter") -> dict[str, Any]:
         with suppress(OSError):  # the terminal may be gone, and what was learnt is still to be saved
             report(now)
 
-    def warn(line: str) -> None:
-        report.clear()
-        tell(f"ttt-batch: {line}")
-
     def elsewhere(failure: Exception) -> Path | None:
         report.clear()
         return _ask_for_file(failure)
 
-    return {"progress": progress, "stop": interrupt.requested, "warn": warn, "elsewhere": elsewhere}
+    return {"progress": progress, "stop": interrupt.requested, "warn": report.warn, "elsewhere": elsewhere}
 
 
 def _say_end(run: "Run", target: Path | None, *, json: bool, compiled: bool) -> None:
     """Print what was learnt.  Raises RunFileError if the table was full, and InterruptedTraining after Ctrl-C."""
     from ttt_batch.app.reports.training import training_summary, training_text
-    from ttt_batch.base.errors import InterruptedTraining, RunFileError
     from ttt_batch.base.files import command_text
 
+    learnt = counted(run.games, "game learnt so far is", "games learnt so far are")
+    saved = f"the {learnt} saved in {run_name(target)}" if run.games and target is not None else "nothing was written"
     if run.full:
-        kept = (
-            f"the {counted(run.games, 'game learnt so far is', 'games learnt so far are')} saved in {run_name(target)}"
-            if run.games and target is not None
-            else "nothing was written"
-        )
-        raise RunFileError(f"the table is full, and training has ended; {kept}; go on with a larger --max-memory")
+        raise RunFileError(f"the table is full, and training has ended; {saved}; go on with a larger --max-memory")
     if run.games == 0 or target is None:
-        raise InterruptedTraining("interrupted before the first batch was learnt; nothing was written")
+        raise InterruptedTraining(f"interrupted before the first batch was learnt; {saved}")
     try:
         answer(
             json,
@@ -226,11 +168,7 @@ def _say_end(run: "Run", target: Path | None, *, json: bool, compiled: bool) -> 
         )
     finally:
         if run.interrupted:
-            learnt = counted(run.games, "game learnt so far is", "games learnt so far are")
-            raise InterruptedTraining(
-                f"interrupted; the {learnt} saved in {run_name(target)}; "
-                f"go on with {command_text('train', '--resume', target)}"
-            )
+            raise InterruptedTraining(f"interrupted; {saved}; go on with {command_text('train', '--resume', target)}")
 
 
 def _origin(path: Path | None, config: "Config", trust: bool) -> "Run | None":
@@ -253,8 +191,6 @@ def _ask_for_file(failure: Exception) -> Path | None:
     """Another file for a run that could not be written; None if no person can be asked, or wants to give one."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
-    from ttt_batch.base.console import tell
-
     tell(f"ttt-batch: {failure}")
     tell("write it to another file (nothing to give up): ", end="")
     with suppress(OSError, ValueError):  # a name need be no text; a stream already read from may refuse

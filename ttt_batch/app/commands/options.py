@@ -1,0 +1,68 @@
+"""The options and arguments that several commands share, with the readers of what was typed."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ttt_batch.app.commands.declare import File, Text, argument, option, switch
+from ttt_batch.base.choices import SEATS, TIES, choose_seat
+
+
+def found(path: File) -> File:
+    """The run file that is meant, `.h5` or not."""
+    from ttt_batch.runs.lookup import find_run
+
+    return None if path is None else find_run(path)
+
+
+def all_found(paths: list[Path]) -> list[Path]:
+    """The run files that are meant, `.h5` or not."""
+    from ttt_batch.runs.lookup import find_run
+
+    return [find_run(path) for path in paths]
+
+
+def player_named(name: Text) -> Text:
+    """A player by the order of moving, or as X or O.  Raises UsageError."""
+    return None if name is None else choose_seat(name, what="player")
+
+
+def first_given(options: dict[str, bool]) -> str:
+    """The name of the first option that was given, of those that must not be; empty if none was."""
+    return next((name for name, there in options.items() if there), "")
+
+
+BOARD = "ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere or -exact"
+
+RunPath = Annotated[Path, argument("RUN", "A run file.", read=found)]
+Json = Annotated[bool, switch("--json", "Print JSON instead of text.")]
+Overwrite = Annotated[bool, switch("--overwrite", "Replace an existing file.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error; warnings and errors only.")]
+Trust = Annotated[bool, switch("--trust", "Open a run file that another program changed, though its digest is wrong.")]
+NewRun = Annotated[File, option("FILE", "Run file to write; a new name if not given.", "--out", "-o")]
+DrawWorth = Annotated[Text, option("A,B", "What a draw is worth to the first and the second player.")]
+Gamma = Annotated[Text, option("NUMBER", "Discount, 0 to 1.")]
+Player = Annotated[
+    Text, option("first|second", "With one file: the player whose values it holds.", offers=SEATS, read=player_named)
+]
+SeedOfGames = Annotated[Text, option("N", "Seed of these games.", default="0")]
+
+Level = Annotated[
+    Text,
+    option(
+        "70%",
+        "Strength: this share of moves is the agent's best, the others are drawn by softmax over its values.",
+        default="1",
+    ),
+]
+Epsilon = Annotated[Text, option("5%", "Share of moves to any free cell.", default="0")]
+TiesRule = Annotated[
+    str,
+    option(
+        "soonest|any",
+        "What the agent plays of the moves that its rule may pick: soonest takes the quickest true win or the "
+        "longest true loss (wins in one only, where a board is too large to enumerate); any takes any of them.",
+        offers=TIES,
+    ),
+]
