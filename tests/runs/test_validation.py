@@ -267,7 +267,7 @@ def inside_a_batch(tmp_path_factory):
         (put("progress/batch_games", 700), "progress/batch_games is 700"),
         (put("progress/batch_games", -1), "progress/batch_games is -1"),
         (put("progress/batch_outcomes", 1, 0), "progress/batch_outcomes does not add up"),
-        (put("progress/goal", -1), "progress/goal is -1"),
+        (put("progress/goal", -1), "progress/goal holds -1, it must hold 0 or more"),
         (instead("resume/value", data=np.zeros(3)), "resume/value has length 3"),
     ],
 )

@@ -20,7 +20,6 @@ from ttt_batch.runs.runfile.declaration import (
     EXACT_COLUMNS,
     FIELDS,
     FORMAT,
-    GROUPS,
     RESUME,
     TABLE_DTYPES,
     TABLE_UNIT,
@@ -95,19 +94,9 @@ def check_shape(field: Field, dtype: Any, shape: tuple[int, ...], sizes: dict[st
             raise Invalid(f"{field.path} has length {length} along axis {axis}, it must have {expected}")
 
 
-def required_groups(version: tuple[int, int]) -> set[str]:
-    """The groups that every file of a format version has."""
-    declared = {group: [f for f in FIELDS if f.path.startswith(f"{group}/")] for group in GROUPS}
-    return {
-        group
-        for group, fields in declared.items()
-        if group != RESUME and (not fields or any(not f.optional and f.since <= version for f in fields))
-    }
-
-
 def check_names(group: str, names: set[str], version: tuple[int, int]) -> list[str]:
     """Findings about declared datasets that are missing and, unless `version` is newer than ours, unknown ones."""
-    declared = {f.path.partition("/")[2]: f for f in FIELDS if f.path.startswith(f"{group}/")}
+    declared = {field.name: field for field in FIELDS if field.group == group}
     missing = {name for name, f in declared.items() if not f.optional and f.since <= version} - names
     findings = [f"{group}/{name} is missing" for name in sorted(missing)]
     if version <= FORMAT:
@@ -161,13 +150,12 @@ def checked_datasets(data: RunData) -> list[tuple[Field, NDArray[Any]]]:
             raise Invalid(finding)
     found = []
     for field in FIELDS:
-        group, _, name = field.path.partition("/")
-        if name in groups[group]:
-            found.append((field, np.asarray(groups[group][name])))
+        if field.name in groups[field.group]:
+            found.append((field, np.asarray(groups[field.group][field.name])))
     for name in sorted(data.tables):
         array = np.asarray(data.tables[name])
         found.append((table_field(name, array.dtype, *data.table_fields[name]), array))
-    fields = {field.path.partition("/")[2]: field for field, _ in found[-len(data.tables) :]}
+    fields = {field.name: field for field, _ in found[-len(data.tables) :]}
     for name in sorted(data.resume):
         found.append((resumed_field(name, fields), np.asarray(data.resume[name])))
     sizes = {"P": 2}
@@ -178,6 +166,11 @@ def checked_datasets(data: RunData) -> list[tuple[Field, NDArray[Any]]]:
 
 def value_findings(data: RunData) -> Iterator[str]:
     """What is wrong with the values of a run whose dtypes and shapes are right."""
+    groups = {"progress": data.progress, "states": data.states, "statistics": data.statistics}
+    for field in FIELDS:
+        if field.name in groups[field.group] and (wrong := _outside(groups[field.group][field.name], field)):
+            limits = f"{field.least:g} to {field.most:g}" if field.most < math.inf else f"{field.least:g} or more"
+            yield f"{field.path} holds {wrong}, it must hold {limits}"
     yield from _state_findings(data.states)
     for group, tables in (("tables", data.tables), (RESUME, data.resume)):
         for name, array in tables.items():
@@ -194,15 +187,10 @@ def value_findings(data: RunData) -> Iterator[str]:
 
 
 def _state_findings(states: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    wrong = _outside(states["outcome"], 0, 3)
-    if wrong:
-        yield f"states/outcome holds {wrong}, it must hold 0 to 3"
     if "first_edge" in states:
         first, cell = states["first_edge"], states["cell"]
         if first.size == 0 or first[0] != 0 or first[-1] != cell.size or (first[1:] < first[:-1]).any():
             yield f"states/first_edge does not ascend from 0 to the {counted(cell.size, 'edge')}"
-        if cell.size and cell.min() < 0:
-            yield f"states/cell holds {cell.min()}, cells count from 0"
 
 
 def _statistic_findings(data: RunData) -> Iterator[str]:
@@ -230,21 +218,11 @@ def _statistic_findings(data: RunData) -> Iterator[str]:
 
 def _exact_findings(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
     """Findings about the results that are known where every position is."""
-    wrong = _outside(columns["worst"], -1, 1)
-    if wrong:
-        yield f"statistics/worst holds {wrong}, it must hold -1, 0 or 1"
     if (columns["unbeatable"] != (columns["worst"] >= 0)).any():
         yield "statistics/unbeatable does not agree with statistics/worst"
     for name in ("self_play", "versus_random"):
-        wrong = _outside(columns[name], 0, 1)
-        if wrong:
-            yield f"statistics/{name} holds {wrong}, it must hold probabilities, 0 to 1"
-        elif (np.abs(columns[name].sum(axis=-1) - 1.0) > _TOLERANCE).any():
+        if (np.abs(columns[name].sum(axis=-1) - 1.0) > _TOLERANCE).any():
             yield f"statistics/{name} holds probabilities that do not add up to 1"
-    for name, low in (("best_response", -1), ("optimal_share", 0)):
-        wrong = _outside(columns[name], low, 1)
-        if wrong:
-            yield f"statistics/{name} holds {wrong}, it must hold {low} to 1"
     if (columns["unbeatable"] & (columns["best_response"] > _TOLERANCE)).any():
         yield "statistics/best_response is above 0 where statistics/unbeatable says that nobody wins"
     error = columns["value_error"]
@@ -254,10 +232,7 @@ def _exact_findings(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
 
 def _progress_findings(data: RunData) -> Iterator[str]:
     """Findings about what resuming needs."""
-    goal, before = data.progress.get("goal"), data.progress.get("batch_games")
-    outcomes = data.progress.get("batch_outcomes")
-    if goal is not None and goal < 0:
-        yield f"progress/goal is {goal}, it must be 0 or more"
+    before, outcomes = data.progress.get("batch_games"), data.progress.get("batch_outcomes")
     if (before is None) != (outcomes is None) or (before is None) != (not data.resume):
         yield "only some of progress/batch_games, progress/batch_outcomes and resume are there; they go together"
     if before is not None and not 0 <= before < max(data.games, 1):
@@ -267,8 +242,10 @@ def _progress_findings(data: RunData) -> Iterator[str]:
         yield f"progress/batch_outcomes does not add up to the {before:,} games before the batch"
 
 
-def _outside(array: NDArray[Any], low: float, high: float) -> str:
-    """The first value that is not from `low` to `high`, give or take rounding; empty where there is none."""
+def _outside(array: NDArray[Any], field: Field) -> str:
+    """The first value outside a field's range, give or take rounding; empty if there is none."""
+    if field.least == -math.inf:
+        return ""
     slack = _TOLERANCE if array.dtype.kind == "f" else 0
-    wrong = array[~((array >= low - slack) & (array <= high + slack))]
+    wrong = array[~((array >= field.least - slack) & (array <= field.most + slack))]
     return f"{wrong.flat[0]:g}" if wrong.size else ""

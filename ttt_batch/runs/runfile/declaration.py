@@ -3,6 +3,8 @@
 `FIELDS` creates the datasets, checks them when they are read, and is printed by `format_documentation`.
 """
 
+import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 FILE_TYPE = "ttt-batch run"
@@ -51,7 +53,7 @@ class Field(NamedTuple):
 
     path: where it stands.  dtype: its NumPy name; stored little-endian.  axes: letters, "U+1" or numbers,
     separated by commas; empty for a single number.  optional: may be absent.  since: the first format version with it;
-    older files are read without.
+    older files are read without.  least, most: the range of its values, if it has one.
     """
 
     path: str
@@ -61,120 +63,73 @@ class Field(NamedTuple):
     meaning: str
     optional: bool = False
     since: tuple[int, int] = (1, 0)
+    least: float = -math.inf
+    most: float = math.inf
+
+    @property
+    def group(self) -> str:
+        """The group it stands in."""
+        return self.path.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """Its name in the group."""
+        return self.path.partition("/")[2]
 
 
-FIELDS = (
-    Field("progress/games", "int64", "", "games", "games learnt from"),
-    Field("progress/goal", "int64", "", "games", "games asked for, to which a resumed run goes on", True, (1, 1)),
-    Field(
-        "progress/batch_games",
-        "int64",
-        "",
-        "games",
-        "games before the batch within which the run ends; the tables of then stand in resume/",
-        True,
-        (1, 1),
-    ),
-    Field(
-        "progress/batch_outcomes",
-        "int64",
-        "3",
-        "games",
-        "first wins, draws, second wins in these games",
-        True,
-        (1, 1),
-    ),
-    Field(
-        "progress/batch_positions",
-        "int64",
-        "2",
-        "positions",
-        "unfinished and final positions with rows before that batch, on boards too large to enumerate",
-        True,
-        (1, 2),
-    ),
-    Field(
-        "states/code",
-        "int64",
-        "S",
-        "",
-        "base-3 code of the position; -1 and -2: a player has forfeited; -3 to -6: all positions without a row",
-    ),
-    Field("states/outcome", "int8", "S", "", "0 unfinished, 1 first player wins, 2 second player wins, 3 draw"),
-    Field(
-        "states/first_edge",
-        "int32",
-        "U+1",
-        "edges",
-        "edges of row r: first_edge[r] to first_edge[r+1]-1",
-        True,
-    ),
-    Field("states/cell", "int8", "E", "", "cell that the move marks, row by row from the top left", True),
-    Field("statistics/games", "int64", "T", "games", "games learnt from at the point"),
-    Field("statistics/seconds", "float64", "T", "s", "wall clock since the start; informative only"),
-    Field("statistics/outcomes", "int64", "T,3", "games", "first wins, draws, second wins in play so far"),
-    Field(
-        "statistics/unbeatable",
-        "bool",
-        "T,P",
-        "",
-        "no opponent and no tie-break beats the agent in that seat",
-        True,
-    ),
-    Field("statistics/worst", "int8", "T,P", "result", "worst result from that seat: 1 win, 0 draw, -1 loss", True),
-    Field(
-        "statistics/self_play",
-        "float64",
-        "T,3",
-        "probability",
-        "exact: first wins, draw, second wins in greedy self-play",
-        True,
-    ),
-    Field(
-        "statistics/versus_random",
-        "float64",
-        "T,P,3",
-        "probability",
-        "exact: win, draw, loss of the agent in that seat against uniformly random play",
-        True,
-    ),
-    Field(
-        "statistics/best_response",
-        "float64",
-        "T,P",
-        "result",
-        "what the best opponent gets on average (its wins - losses) against the agent in that seat, "
-        "which breaks ties in its own way",
-        True,
-    ),
-    Field(
-        "statistics/optimal_share",
-        "float64",
-        "T,P",
-        "share",
-        "share of the positions reachable in that seat in which every move the agent may pick keeps the game's value",
-        True,
-    ),
-    Field(
-        "statistics/value_error",
-        "float64",
-        "T,P",
-        TABLE_UNIT,
-        "mean distance of the table's values from the truth; NaN where it has none",
-        True,
-    ),
-    Field(
-        "statistics/positions",
-        "int64",
-        "T",
-        "positions",
-        "positions with a row of their own, on boards too large to enumerate",
-        True,
-        (1, 2),
-    ),
-)
+_FIELDS = """
+progress/games           | int64          |       | games       |     | games learnt from
+progress/goal            | int64          | 0..   | games       | 1.1 | games asked for, to which a resumed run goes on
+progress/batch_games     | int64          |       | games       | 1.1 | games before the batch within which the run
+    ends; the tables of then stand in resume/
+progress/batch_outcomes  | int64[3]       |       | games       | 1.1 | first wins, draws, second wins in these games
+progress/batch_positions | int64[2]       |       | positions   | 1.2 | unfinished and final positions with rows before
+    that batch, on boards too large to enumerate
+states/code              | int64[S]       |       |             |     | base-3 code of the position; -1 and -2: a
+    player has forfeited; -3 to -6: all positions without a row
+states/outcome           | int8[S]        | 0..3  |             |     | 0 unfinished, 1 first player wins, 2 second
+    player wins, 3 draw
+states/first_edge        | int32[U+1]     |       | edges       | 1.0 | edges of row r: first_edge[r] to
+    first_edge[r+1]-1
+states/cell              | int8[E]        | 0..   |             | 1.0 | cell that the move marks, row by row from the
+    top left
+statistics/games         | int64[T]       |       | games       |     | games learnt from at the point
+statistics/seconds       | float64[T]     |       | s           |     | wall clock since the start; informative only
+statistics/outcomes      | int64[T,3]     |       | games       |     | first wins, draws, second wins in play so far
+statistics/unbeatable    | bool[T,P]      |       |             | 1.0 | no opponent and no tie-break beats the agent in
+    that seat
+statistics/worst         | int8[T,P]      | -1..1 | result      | 1.0 | worst result from that seat: 1 win, 0 draw, -1
+    loss
+statistics/self_play     | float64[T,3]   | 0..1  | probability | 1.0 | exact: first wins, draw, second wins in greedy
+    self-play
+statistics/versus_random | float64[T,P,3] | 0..1  | probability | 1.0 | exact: win, draw, loss of the agent in that
+    seat against uniformly random play
+statistics/best_response | float64[T,P]   | -1..1 | result      | 1.0 | what the best opponent gets on average (its
+    wins - losses) against the agent in that seat, which breaks ties in its own way
+statistics/optimal_share | float64[T,P]   | 0..1  | share       | 1.0 | share of the positions reachable in that seat
+    in which every move the agent may pick keeps the game's value
+statistics/value_error   | float64[T,P]   |       | own scale   | 1.0 | mean distance of the table's values from the
+    truth; NaN where it has none
+statistics/positions     | int64[T]       |       | positions   | 1.2 | positions with a row of their own, on boards
+    too large to enumerate
+"""
+"""A field in each line: path; dtype and axes; range; unit; if it is optional, the first version with it; meaning."""
+
+
+def _declared(table: str) -> Iterator[Field]:
+    """The fields of `_FIELDS`."""
+    for row in table.replace("\n    ", " ").strip().splitlines():
+        path, kind, limits, unit, since, meaning = (cell.strip() for cell in row.split("|"))
+        dtype, _, axes = kind.rstrip("]").partition("[")
+        least, _, most = limits.partition("..")
+        field = Field(path, dtype, axes, TABLE_UNIT if unit == "own scale" else unit, meaning, bool(since))
+        major, _, minor = (since or "1.0").partition(".")
+        field = field._replace(since=(int(major), int(minor)))
+        yield field._replace(least=float(least or -math.inf), most=float(most or math.inf))
+
+
+FIELDS = tuple(_declared(_FIELDS))
 """The declaration of every fixed dataset.  Tables differ from learner to learner and declare themselves."""
-
 
 EXACT_COLUMNS = ("unbeatable", "worst", "self_play", "versus_random", "best_response", "optimal_share", "value_error")
 """The statistics that need every position of a board; there where it is enumerated, and only there."""
@@ -183,7 +138,7 @@ EXACT_COLUMNS = ("unbeatable", "worst", "self_play", "versus_random", "best_resp
 def format_documentation() -> str:
     """The run file's format as text, from its declaration."""
     lines = [
-        f"{FILE_TYPE}, format {FORMAT[0]}.{FORMAT[1]}",
+        f"{FILE_TYPE}, format {version_text(FORMAT)}",
         "",
         f"HDF5 after a {USER_BLOCK}-byte header of text: the line above, the SHA-256 digest of everything",
         "after the text, and the length of the whole file.  HDF5 libraries skip the text by themselves.",
@@ -201,36 +156,37 @@ def format_documentation() -> str:
         "",
     ]
     tables = Field("tables/NAME", "any", "any", TABLE_UNIT, "one for each table of the learner; it declares itself")
-    before = Field(
-        f"{RESUME}/NAME",
-        "any",
-        "any",
-        TABLE_UNIT,
-        "the table before the batch within which the run ends",
-        True,
-        RESUME_SINCE,
-    )
-    for path, dtype, axes, unit, meaning, optional, since in (*FIELDS, tables, before):
-        kind = f"{dtype}[{axes}]" if axes else dtype
-        extra = f" [{unit}]" if unit else ""
-        if optional:
-            name = path.partition("/")[2]
-            exact = name in EXACT_COLUMNS and path.startswith("statistics/")
-            why = "with action tables only" if path.startswith("states/") else "may be absent"
-            extra += f" ({'on enumerated boards' if exact else why})"
-        if since > (1, 0):
-            extra += f" (since format {since[0]}.{since[1]})"
-        lines.append(f"  {path:<25} {kind:<15} {meaning}{extra}")
+    meaning = "the table before the batch within which the run ends"
+    before = tables._replace(path=f"{RESUME}/NAME", meaning=meaning, optional=True, since=RESUME_SINCE)
+    for field in (*FIELDS, tables, before):
+        kind = f"{field.dtype}[{field.axes}]" if field.axes else field.dtype
+        extra = f" [{field.unit}]" if field.unit else ""
+        if field.optional:
+            why = "with action tables only" if field.group == "states" else "may be absent"
+            exact = field.group == "statistics" and field.name in EXACT_COLUMNS
+            extra += " (on enumerated boards)" if exact else f" ({why})"
+        if field.since > (1, 0):
+            extra += f" (since format {version_text(field.since)})"
+        lines.append(f"  {field.path:<25} {kind:<15} {field.meaning}{extra}")
     return "\n".join(lines) + "\n"
 
 
 def format_information() -> dict[str, Any]:
     """The run file's format as plain values, from its declaration."""
+    names = ("path", "dtype", "axes", "unit", "meaning", "optional")
+    fields = [
+        {**{name: getattr(field, name) for name in names}, "since": version_text(field.since)} for field in FIELDS
+    ]
     return {
         "file_type": FILE_TYPE,
-        "version": f"{FORMAT[0]}.{FORMAT[1]}",
+        "version": version_text(FORMAT),
         "user_block": USER_BLOCK,
         "axes": AXES,
-        "datasets": [{**field._asdict(), "since": f"{field.since[0]}.{field.since[1]}"} for field in FIELDS],
+        "datasets": fields,
         "table_dtypes": list(TABLE_DTYPES),
     }
+
+
+def version_text(version: tuple[int, int]) -> str:
+    """A format version as it is written."""
+    return f"{version[0]}.{version[1]}"

@@ -7,9 +7,9 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,23 @@ from ttt_batch.runs.runfile.checks import (
     check_games,
     check_names,
     check_shape,
-    required_groups,
     resumed_field,
     table_field,
 )
-from ttt_batch.runs.runfile.declaration import FIELDS, FILE_TYPE, FORMAT, GROUPS, RESUME, RESUME_SINCE, Field
+from ttt_batch.runs.runfile.declaration import (
+    FIELDS,
+    FILE_TYPE,
+    FORMAT,
+    GROUPS,
+    RESUME,
+    RESUME_SINCE,
+    Field,
+    version_text,
+)
 
 # h5py is imported inside the functions that need it: it costs 0.1 s at start-up.
+
+T = TypeVar("T")
 
 _MAX_TEXT = 1 << 16
 """Bytes of an attribute; HDF5 allows no more in the way that training writes them."""
@@ -36,11 +46,11 @@ _MAX_NAMES = 1000
 
 
 class Findings(list[str]):
-    """What is wrong with a file, in the order in which it was met."""
+    """What is wrong with a file, in the order of reading."""
 
     @contextmanager
     def about(self, what: str) -> Iterator[None]:
-        """Turn whatever goes wrong with one part of the file into a finding, and go on behind it."""
+        """Turn whatever goes wrong with one part of the file into a finding, and go on after it."""
         try:
             yield
         except Invalid as exc:
@@ -53,9 +63,9 @@ class Findings(list[str]):
 
 
 def parse_image(content: bytes, version: tuple[int, int] | None) -> tuple[RunData | None, list[str]]:
-    """Read everything in a run file and say what is wrong with it; no run where something is.
+    """Read everything in a run file, and list what is wrong with it; no run if anything is.
 
-    version: what the user block says, or None where that is not to be relied on.
+    version: that of the user block; None if that is not to be relied on.
     """
     import h5py
 
@@ -71,78 +81,43 @@ def _parse(file: Any, size: int, version: tuple[int, int] | None, found: Finding
     with found.about("file_type"):
         if _text(file.attrs, "file_type") != FILE_TYPE:
             raise Invalid(f"attribute file_type is not {FILE_TYPE!r}")
-    said = None
+    written = None
     with found.about("format_version"):
-        said = _version(_text(file.attrs, "format_version"))
-        if version is not None and said != version:
-            raise Invalid(f"attribute format_version is not {version[0]}.{version[1]}, as the first line says")
-    version = version or said
+        written = _version(_text(file.attrs, "format_version"))
+        if version is not None and written != version:
+            raise Invalid(f"attribute format_version is not {version_text(version)}, as the first line says")
+    version = version or written
     if version is None or version[0] != FORMAT[0]:
         return None
-    newer = version > FORMAT
     config: dict[str, Any] = {}
     with found.about("config"):
         config = _config(file.attrs)
-
-    reader = _Reader(file, size)
-    groups: set[str] = set()
-    known = {*GROUPS, *([RESUME] if version >= RESUME_SINCE else [])}
-    with found.about("the groups"):
-        groups = reader.names("")
-        for missing in sorted(required_groups(version) - groups):
-            found.append(f"{missing} is missing")
-        if not newer:
-            found.extend(f"{name[:40]} is not part of the format" for name in sorted(groups - known))
-    parts: dict[str, dict[str, NDArray[Any]]] = {}
-    for group in GROUPS:
-        parts[group] = {}
-        if group in groups and any(field.path.startswith(f"{group}/") for field in FIELDS):
-            with found.about(group):
-                parts[group] = reader.group(group, version, found)
-    tables: dict[str, NDArray[Any]] = {}
-    declared: dict[str, Field] = {}
-    if "tables" in groups:
-        with found.about("tables"):
-            for name in sorted(reader.names("tables")):
-                with found.about(f"tables/{name[:40]}"):
-                    tables[name], declared[name] = reader.table(name)
-    resume: dict[str, NDArray[Any]] = {}
-    if RESUME in groups & known:
-        with found.about(RESUME):
-            for name in sorted(reader.names(RESUME)):
-                with found.about(f"{RESUME}/{name[:40]}"):
-                    resume[name] = reader.array(resumed_field(name, declared))
-    provenance: dict[str, str | int | float] = {}
-    if "provenance" in groups:
-        with found.about("provenance"):
-            if reader.names("provenance") and not newer:
-                raise Invalid("provenance holds more than attributes")
-            attributes = file["provenance"].attrs
-            if len(attributes) > _MAX_NAMES:
-                raise Invalid(f"provenance has {len(attributes):,} attributes, it may have {_MAX_NAMES:,}")
-            for key in sorted(attributes):
-                provenance[key] = _value(attributes, key)
+    reader = _Reader(file, size, version, found)
+    progress, states, statistics = (reader.declared(group) for group in ("progress", "states", "statistics"))
+    tables = reader.each("tables", reader.table)
+    fields = {name: field for name, (_, field) in tables.items()}
+    resume = reader.each(RESUME, lambda name: reader.array(resumed_field(name, fields)))
+    provenance = reader.provenance()
     games = 0
-    if "games" in parts["progress"]:
+    if "games" in progress:
         with found.about("progress/games"):
-            games = check_games(int(parts["progress"]["games"]))
+            games = check_games(int(progress.pop("games")))
     if found:
         return None
     note = (
-        f"format {version[0]}.{version[1]} is newer than this program's {FORMAT[0]}.{FORMAT[1]}; "
-        "what it added is not read"
+        f"format {version_text(version)} is newer than this program's {version_text(FORMAT)}; what it added is not read"
     )
     return RunData(
         config=config,
         games=games,
-        states=parts["states"],
-        tables=tables,
-        table_fields={name: (field.axes, field.meaning) for name, field in declared.items()},
-        statistics=parts["statistics"],
+        states=states,
+        tables={name: array for name, (array, _) in tables.items()},
+        table_fields={name: (field.axes, field.meaning) for name, field in fields.items()},
+        statistics=statistics,
         provenance=provenance,
-        progress={name: array for name, array in parts["progress"].items() if name != "games"},
+        progress=progress,
         resume=resume,
-        notes=(note,) if newer else (),
+        notes=(note,) if version > FORMAT else (),
         version=version,
     )
 
@@ -150,7 +125,7 @@ def _parse(file: Any, size: int, version: tuple[int, int] | None, found: Finding
 def _version(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"([0-9]{1,4})\.([0-9]{1,4})", text)
     if match is None:
-        raise Invalid(f"attribute format_version is {text[:20]!r}, it must be {FORMAT[0]}.{FORMAT[1]} or the like")
+        raise Invalid(f"attribute format_version is {text[:20]!r}, it must be {version_text(FORMAT)} or the like")
     version = int(match[1]), int(match[2])
     if version[0] != FORMAT[0]:
         advice = "upgrade ttt-batch" if version > FORMAT else "there never was one"
@@ -179,11 +154,18 @@ def _no_constant(name: str) -> Any:
 class _Reader:
     """Reads declared datasets out of an open HDF5 file, checking each before it takes memory for it."""
 
-    def __init__(self, file: Any, size: int) -> None:
+    def __init__(self, file: Any, size: int, version: tuple[int, int], found: Findings) -> None:
         """file: an open h5py.File.  size: its bytes, which all arrays together cannot exceed."""
-        self.file = file
-        self.left = size
+        self.file, self.left, self.version, self.found = file, size, version, found
         self.sizes = {"P": 2}
+        self.groups: set[str] = set()
+        known = {*GROUPS, *([RESUME] if version >= RESUME_SINCE else [])}
+        with found.about("the groups"):
+            names = self.names("")
+            found.extend(f"{name} is missing" for name in sorted(set(GROUPS) - names))
+            if version <= FORMAT:
+                found.extend(f"{name[:40]} is not part of the format" for name in sorted(names - known))
+            self.groups = names & known
 
     def names(self, group: str) -> set[str]:
         """Names in a group, all of them plain (hard) links."""
@@ -236,17 +218,42 @@ class _Reader:
         field = table_field(name, dataset.dtype, axes, meaning)
         return self.array(field), field
 
-    def group(self, group: str, version: tuple[int, int], found: Findings) -> dict[str, NDArray[Any]]:
+    def each(self, group: str, read: Callable[[str], T]) -> dict[str, T]:
+        """What `read` makes of each name in a group."""
+        items = {}
+        if group in self.groups:
+            with self.found.about(group):
+                for name in sorted(self.names(group)):
+                    with self.found.about(f"{group}/{name[:40]}"):
+                        items[name] = read(name)
+        return items
+
+    def declared(self, group: str) -> dict[str, NDArray[Any]]:
         """All declared datasets of a group, by name."""
-        names = self.names(group)
-        found.extend(check_names(group, names, version))
         arrays = {}
-        for field in FIELDS:
-            parent, _, name = field.path.partition("/")
-            if parent == group and name in names:
-                with found.about(field.path):
-                    arrays[name] = self.array(field)
+        if group in self.groups:
+            with self.found.about(group):
+                names = self.names(group)
+                self.found.extend(check_names(group, names, self.version))
+                for field in FIELDS:
+                    if field.group == group and field.name in names:
+                        with self.found.about(field.path):
+                            arrays[field.name] = self.array(field)
         return arrays
+
+    def provenance(self) -> dict[str, str | int | float]:
+        """The attributes of the group that has nothing else."""
+        values = {}
+        if "provenance" in self.groups:
+            with self.found.about("provenance"):
+                if self.names("provenance") and self.version <= FORMAT:
+                    raise Invalid("provenance holds more than attributes")
+                attributes = self.file["provenance"].attrs
+                if len(attributes) > _MAX_NAMES:
+                    raise Invalid(f"provenance has {len(attributes):,} attributes, it may have {_MAX_NAMES:,}")
+                for key in sorted(attributes):
+                    values[key] = _value(attributes, key)
+        return values
 
 
 def _value(attributes: Any, name: str) -> str | int | float:
