@@ -20,8 +20,11 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 import ttt_batch
-from ttt_batch.app.keyboard import Place, commands_in
-from ttt_batch.app.terminal import Command, Score, draw_board, draw_help, play_games
+from ttt_batch.app.keyboard import Command, Place, commands_in
+from ttt_batch.app.terminal.drawing import draw_board
+from ttt_batch.app.terminal.faces import Score
+from ttt_batch.app.terminal.keys import draw_help
+from ttt_batch.app.terminal.loop import play_games
 from ttt_batch.app.terminal.screen import _run, has_screen
 from ttt_batch.app.terminal.view import STEPS, View
 from ttt_batch.game.board import EMPTY, Board

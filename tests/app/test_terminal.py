@@ -11,7 +11,8 @@ from players import FakeAgent, KnowingAgent, Terminal
 import ttt_batch as ttt
 from ttt_batch.analysis.handicap import Playing
 from ttt_batch.app import terminal
-from ttt_batch.app.terminal import Command, Result, Score
+from ttt_batch.app.keyboard import Command
+from ttt_batch.app.terminal.faces import Result, Score
 from ttt_batch.base.console import wants_colour
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, Board

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from ttt_batch.analysis.review import Prospect
-from ttt_batch.app import terminal
-from ttt_batch.app.terminal import Hints
-from ttt_batch.app.terminal.hints import draw_values
+from ttt_batch.app.terminal.drawing import draw_board, draw_replay
+from ttt_batch.app.terminal.hints import Hints, draw_hints, draw_values
+from ttt_batch.app.terminal.keys import draw_help
 from ttt_batch.game.board import Board
 from ttt_batch.game.history import Game
 
@@ -19,7 +19,7 @@ BOARDS = [Board(*shape) for shape in SHAPES]
 
 
 def test_the_last_move_is_bracketed():
-    assert terminal.draw_board(Game(BOARD, (4, 0))) == [
+    assert draw_board(Game(BOARD, (4, 0))) == [
         "[O]| 2 | 3",
         "---+---+---",
         " 4 | X | 6",
@@ -29,7 +29,7 @@ def test_the_last_move_is_bracketed():
 
 
 def test_the_winning_line_is_bracketed():
-    assert terminal.draw_board(Game(BOARD, (4, 0, 2, 1, 6))) == [
+    assert draw_board(Game(BOARD, (4, 0, 2, 1, 6))) == [
         " O | O |[X]",
         "---+---+---",
         " 4 |[X]| 6",
@@ -39,7 +39,7 @@ def test_the_winning_line_is_bracketed():
 
 
 def test_a_larger_board():
-    assert terminal.draw_board(Game(Board(5, 5, 5), (12, 7, 0))) == [
+    assert draw_board(Game(Board(5, 5, 5), (12, 7, 0))) == [
         "   a   b   c   d   e",
         "1 [X]  .   .   .   .",
         "2  .   .   O   .   .",
@@ -50,37 +50,37 @@ def test_a_larger_board():
 
 
 def test_the_winning_line_of_a_larger_board():
-    lines = terminal.draw_board(Game(Board(6, 6, 4), (0, 6, 7, 1, 14, 2, 21)))
+    lines = draw_board(Game(Board(6, 6, 4), (0, 6, 7, 1, 14, 2, 21)))
     assert lines[1:5] == [
         "1 [X]  O   O   .   .   .",
         "2  O  [X]  .   .   .   .",
         "3  .   .  [X]  .   .   .",
         "4  .   .   .  [X]  .   .",
     ]
-    lines = terminal.draw_board(Game(Board(6, 6, 4), (0, 6, 1, 7, 2, 8, 3)))
+    lines = draw_board(Game(Board(6, 6, 4), (0, 6, 1, 7, 2, 8, 3)))
     assert lines[1:3] == ["1 [X] [X] [X] [X]  .   .", "2  O   O   O   .   .   ."]
 
 
 def test_the_longest_row():
     board = Board(1, 36, 5)
-    assert terminal.draw_board(Game(board, (0, 35))) == [
+    assert draw_board(Game(board, (0, 35))) == [
         " " * 55 + " ".join("a" * 10),
         "   " + " ".join("abcdefghijklmnopqrstuvwxyzabcdefghij"),
         "1  X" + " ." * 34 + "[O]",
     ]
-    won = terminal.draw_board(Game(board, (30, 1, 31, 2, 32, 5, 33, 7, 34)))
+    won = draw_board(Game(board, (30, 1, 31, 2, 32, 5, 33, 7, 34)))
     assert won[2] == "1  . O O . . O . O" + " ." * 22 + "[X X X X X]."
 
 
 def test_the_longest_column():
-    lines = terminal.draw_board(Game(Board(36, 1, 3), (9, 1, 10, 2, 11)))
+    lines = draw_board(Game(Board(36, 1, 3), (9, 1, 10, 2, 11)))
     assert len(lines) == 37
     assert lines[:3] == ["    a", " 1  .", " 2  O"]
     assert lines[10:13] == ["10 [X]", "11 [X]", "12 [X]"]
 
 
 def test_a_row_of_digits():
-    assert terminal.draw_board(Game(Board(2, 4, 3), (0, 5, 1, 4, 2))) == [
+    assert draw_board(Game(Board(2, 4, 3), (0, 5, 1, 4, 2))) == [
         "[X]|[X]|[X]| 4",
         "---+---+---+---",
         " O | O | 7 | 8",
@@ -90,7 +90,7 @@ def test_a_row_of_digits():
 @pytest.mark.parametrize("board", [board for board in BOARDS if board.cells > 9], ids=lambda b: b.name)
 def test_every_mark_stands_below_its_letter_and_beside_its_number(board):
     for cell in range(board.cells):
-        lines = terminal.draw_board(Game(board, (cell,)))
+        lines = draw_board(Game(board, (cell,)))
         row = next(line for line in lines if "X" in line)
         at = row.index("X")
         name = "".join(line[at] for line in lines[: len(lines) - board.rows]) + row.split()[0]
@@ -101,7 +101,7 @@ def test_every_mark_stands_below_its_letter_and_beside_its_number(board):
 
 def test_hints_of_a_long_row_go_on_below():
     values = {cell: cell / 100 for cell in range(36)}
-    lines = terminal.draw_hints(Game(Board(1, 36, 5), (5,)), Hints(values))
+    lines = draw_hints(Game(Board(1, 36, 5), (5,)), Hints(values))
     assert lines[2] == "   " + "     ".join("abcdefghijkl")
     assert lines[3].startswith("1  +0.00 +0.01 +0.02 +0.03 +0.04 X     +0.06")
     assert lines[4] == "" and lines[9].endswith("+0.34 +0.35")
@@ -110,7 +110,7 @@ def test_hints_of_a_long_row_go_on_below():
 
 
 def test_hints_of_huge_values_stay_narrow():
-    lines = terminal.draw_hints(Game(BOARD), Hints({cell: -1e300 * (cell + 1) for cell in range(9)}))
+    lines = draw_hints(Game(BOARD), Hints({cell: -1e300 * (cell + 1) for cell in range(9)}))
     assert lines[2].startswith(" -1.0e+300 | -2.0e+300")
 
 
@@ -124,12 +124,12 @@ def test_everything_fits(board):
         values = dict.fromkeys(range(1, board.cells), -0.5)
         truths = {cell: Prospect(-1, board.cells) for cell in range(board.cells - len(moves))}
         drawn = (
-            terminal.draw_board(game),
-            terminal.draw_hints(game, Hints(values)),
-            [*terminal.draw_help(board), *terminal.draw_help(board, single_keys=True)],
-            terminal.draw_hints(game, Hints(values, truths)),
-            terminal.draw_replay(game),
-            terminal.draw_board(game, cursor=0),
+            draw_board(game),
+            draw_hints(game, Hints(values)),
+            [*draw_help(board), *draw_help(board, single_keys=True)],
+            draw_hints(game, Hints(values, truths)),
+            draw_replay(game),
+            draw_board(game, cursor=0),
         )
         for lines in drawn:
             assert max(map(len, lines)) <= (40 if board.cols <= 6 else 80)
@@ -139,7 +139,7 @@ def test_everything_fits(board):
 
 def test_colour_styles_what_the_brackets_say_and_moves_nothing():
     game = Game(BOARD, (4, 0))
-    coloured, plain = (terminal.draw_board(game, colour) for colour in (True, False))
+    coloured, plain = (draw_board(game, colour) for colour in (True, False))
     strip = [re.sub("\x1b\\[[0-9;]*m", "", line).rstrip() for line in coloured]
     assert strip == plain
     assert "\x1b[1;38;5;208;7m[O]\x1b[0m" in coloured[0]
@@ -147,19 +147,19 @@ def test_colour_styles_what_the_brackets_say_and_moves_nothing():
 
 
 def with_values(game, colour):
-    return terminal.draw_hints(game, Hints({0: 1.0, 3: -1.0}), colour)
+    return draw_hints(game, Hints({0: 1.0, 3: -1.0}), colour)
 
 
 def with_truths(game, colour):
     truths = {cell: Prospect(cell % 3 - 1, 3) for cell in range(game.board.cells) if game.position[cell] == 0}
-    return terminal.draw_hints(game, Hints({0: 1.0, 3: -1.0}, truths), colour)
+    return draw_hints(game, Hints({0: 1.0, 3: -1.0}, truths), colour)
 
 
 @pytest.mark.parametrize("board", [Board(6, 6, 4), Board(1, 36, 5), Board(2, 4, 3)], ids=lambda b: b.name)
 def test_colour_moves_nothing_on_any_board(board):
     for moves in ((), (3,), (0, 7, 1, 6, 2)):
         game = Game(board, moves)
-        for draw in (terminal.draw_board, with_values, with_truths):
+        for draw in (draw_board, with_values, with_truths):
             coloured, plain = draw(game, True), draw(game, False)
             assert [re.sub("\x1b\\[[0-9;]*m", "", line).rstrip() for line in coloured] == plain
             assert "\x1b" in "".join(coloured) and "\x1b" not in "".join(plain)
@@ -169,7 +169,7 @@ VALUES = {1: -0.001, 2: 0.25, 3: math.nan, 5: -1.0, 6: 0.25, 7: 1 / 3}
 
 
 def test_hints():
-    lines = terminal.draw_hints(Game(BOARD, (4, 0)), Hints(VALUES))
+    lines = draw_hints(Game(BOARD, (4, 0)), Hints(VALUES))
     assert lines == [
         "What the agent gives each cell for X:",
         "",
@@ -190,7 +190,7 @@ TRUTHS = dict.fromkeys((1, 2, 3, 5, 6, 8), Prospect(0, 7)) | {7: Prospect(1, 3),
 
 
 def test_hints_with_the_truth():
-    lines = terminal.draw_hints(Game(BOARD, (4, 0)), Hints(VALUES, TRUTHS))
+    lines = draw_hints(Game(BOARD, (4, 0)), Hints(VALUES, TRUTHS))
     assert lines == [
         "What the agent gives each cell for X:",
         "",
@@ -224,7 +224,7 @@ def test_hints_with_the_truth_on_a_larger_board():
 
 
 def test_wins_are_blue_and_losses_orange():
-    lines = terminal.draw_hints(Game(BOARD, (4, 0)), Hints(VALUES, TRUTHS), True)
+    lines = draw_hints(Game(BOARD, (4, 0)), Hints(VALUES, TRUTHS), True)
     assert "\x1b[38;5;231;48;5;26;1m +0.33 \x1b[0m" in lines[8] and "\x1b[38;5;231;48;5;26;1m W3    \x1b[0m" in lines[9]
     assert (
         "\x1b[38;5;16;48;5;208m -1.00 \x1b[0m" in lines[5]
@@ -235,11 +235,11 @@ def test_wins_are_blue_and_losses_orange():
 
 
 def test_the_cursor_stands_in_angles_also_on_marked_cells():
-    assert terminal.draw_board(Game(BOARD, (4, 0)), cursor=0)[0] == ">O<| 2 | 3"
-    assert terminal.draw_board(Game(BOARD, (4, 0)), cursor=2)[0] == "[O]| 2 |>3<"
-    assert terminal.draw_board(Game(FOUR, (5,)), cursor=6)[2] == "2  .  [X] >.<  ."
+    assert draw_board(Game(BOARD, (4, 0)), cursor=0)[0] == ">O<| 2 | 3"
+    assert draw_board(Game(BOARD, (4, 0)), cursor=2)[0] == "[O]| 2 |>3<"
+    assert draw_board(Game(FOUR, (5,)), cursor=6)[2] == "2  .  [X] >.<  ."
     row = Game(Board(1, 36, 5), (3,))
-    assert [terminal.draw_board(row, cursor=cell)[2][:13] for cell in (2, 3, 4, 0)] == [
+    assert [draw_board(row, cursor=cell)[2][:13] for cell in (2, 3, 4, 0)] == [
         "1  . .>.<X]. ",
         "1  . . .>X<. ",
         "1  . . .[X>.<",
@@ -248,7 +248,7 @@ def test_the_cursor_stands_in_angles_also_on_marked_cells():
 
 
 def test_a_replay_shows_every_position_in_order():
-    assert terminal.draw_replay(Game(BOARD, (4, 0, 8, 2))) == [
+    assert draw_replay(Game(BOARD, (4, 0, 8, 2))) == [
         "start    1. X 5   2. O 1   3. X 9",
         " . . .    . . .   [O]. .    O . .",
         " . . .    .[X].    . X .    . X .",
@@ -259,11 +259,11 @@ def test_a_replay_shows_every_position_in_order():
         " . X .",
         " . . X",
     ]
-    assert terminal.draw_replay(Game(FOUR))[0] == "start"
+    assert draw_replay(Game(FOUR))[0] == "start"
 
 
 def test_hints_of_an_agent_that_has_seen_nothing():
-    lines = terminal.draw_hints(Game(BOARD), Hints({}))
+    lines = draw_hints(Game(BOARD), Hints({}))
     assert lines[2] == " ? | ? | ?"
     assert lines[-3] == "? = never seen"
     assert not any(line.startswith("Highest") for line in lines)

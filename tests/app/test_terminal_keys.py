@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ttt_batch.app import terminal
-from ttt_batch.app.keyboard import Keyboard, Place, commands_in
-from ttt_batch.app.terminal import Command
-from ttt_batch.app.terminal.keys import draw_again_help, is_complete
+from ttt_batch.app.keyboard import Command, Keyboard, Place, commands_in
+from ttt_batch.app.terminal.keys import draw_again_help, draw_help, is_complete, read_again, read_entry
 from ttt_batch.base.errors import UsageError
 from ttt_batch.game.board import Board
 
+AFTER_LEARNING = Place.AFTER | Place.LEARNT
 BOARD = Board()
 FOUR = Board(4, 4, 4)
 
@@ -32,7 +31,7 @@ def test_every_cell_in_every_notation():
             f"  {forms[1]}\t\n",
             f"{cell // 3 + 1}  ,  {cell % 3 + 1}",
         ]:
-            assert terminal.read_entry(form, BOARD) == cell, form
+            assert read_entry(form, BOARD) == cell, form
 
 
 SHAPES = [(4, 3, 3), (5, 5, 5), (6, 6, 4), (2, 12, 3), (1, 36, 5), (36, 1, 3), (2, 4, 3), (9, 1, 3), (1, 1, 1)]
@@ -44,13 +43,13 @@ def test_every_board_takes_column_letter_and_row_number(board):
     letters = [*"abcdefghijklmnopqrstuvwxyz", *(f"a{letter}" for letter in "abcdefghij")]
     for cell in range(board.cells):
         row, col = divmod(cell, board.cols)
-        assert terminal.read_entry(f"{letters[col]}{row + 1}", board) == cell
-        assert terminal.read_entry(f"{letters[col].upper()}{row + 1} \n", board) == cell
-        assert terminal.read_entry(f"{row + 1} {col + 1}", board) == cell
-        assert terminal.read_entry(board.cell_name(cell), board) == cell
+        assert read_entry(f"{letters[col]}{row + 1}", board) == cell
+        assert read_entry(f"{letters[col].upper()}{row + 1} \n", board) == cell
+        assert read_entry(f"{row + 1} {col + 1}", board) == cell
+        assert read_entry(board.cell_name(cell), board) == cell
     for outside in (f"{letters[board.cols] if board.cols < 36 else 'ak'}1", f"a{board.rows + 1}", "a0", "a01", "zz9"):
         with pytest.raises(UsageError):
-            terminal.read_entry(outside, board)
+            read_entry(outside, board)
 
 
 @pytest.mark.parametrize("board", [BOARD, Board(2, 3, 2), FOUR], ids=lambda b: b.name)
@@ -72,7 +71,7 @@ def test_every_board_takes_column_letter_and_row_number(board):
     ],
 )
 def test_commands(board, text, command):
-    assert terminal.read_entry(text, board) is command
+    assert read_entry(text, board) is command
 
 
 def test_every_key_has_one_meaning_wherever_it_is_of_use():
@@ -82,9 +81,9 @@ def test_every_key_has_one_meaning_wherever_it_is_of_use():
         assert command.places
         for key in command.keys:
             if Place.GAME in command.places:
-                assert terminal.read_entry(key, BOARD) is terminal.read_entry(f" {key.upper()}\n", FOUR) is command
-            if command.places & (Place.AFTER | Place.LESSON):
-                assert terminal.read_again(key, lessons=True) is command
+                assert read_entry(key, BOARD) is read_entry(f" {key.upper()}\n", FOUR) is command
+            if command.places & AFTER_LEARNING:
+                assert read_again(key, AFTER_LEARNING) is command
     assert commands_in(Place.SHOW) == [Command.LEAVE]
 
 
@@ -125,7 +124,7 @@ def test_every_key_has_one_meaning_wherever_it_is_of_use():
 )
 def test_anything_else_is_refused_in_one_short_line(board, text, message):
     with pytest.raises(UsageError, match=message) as caught:
-        terminal.read_entry(text, board)
+        read_entry(text, board)
     assert len(str(caught.value)) <= 40
     assert str(caught.value).isascii()
     assert str(caught.value).isprintable()
@@ -150,18 +149,18 @@ def test_anything_else_is_refused_in_one_short_line(board, text, message):
     ],
 )
 def test_another_game(text, again):
-    for lessons in (False, True):
-        assert terminal.read_again(text, lessons=lessons) is again
+    for place in (Place.AFTER, AFTER_LEARNING):
+        assert read_again(text, place) is again
         with pytest.raises(UsageError, match=r": no key here; \? shows them") as caught:
-            terminal.read_again(f"{text}5", lessons=lessons)
+            read_again(f"{text}5", place)
         assert len(str(caught.value)) <= 40
 
 
 @pytest.mark.parametrize("text", ["u", " UNDO\n"])
 def test_only_a_lesson_can_be_undone_between_games(text):
-    assert terminal.read_again(text, lessons=True) is Command.UNDO
+    assert read_again(text, AFTER_LEARNING) is Command.UNDO
     with pytest.raises(UsageError, match="no key here"):
-        terminal.read_again(text)
+        read_again(text, Place.AFTER)
 
 
 # --- single keys
@@ -181,7 +180,7 @@ def test_single_keys_name_every_cell_by_letter_and_number_or_wait_for_enter(boar
         name = board.cell_name(cell)
         pressed = typed(name, board)
         assert pressed in (name, None)
-        assert terminal.read_entry(name, board) == cell
+        assert read_entry(name, board) == cell
         if pressed is None:  # one more digit would name another cell
             assert board.cells > 9 and any(
                 board.cell_name(other).startswith(name) and other != cell for other in range(board.cells)
@@ -199,7 +198,7 @@ def test_commands_are_single_keys_unless_a_column_has_their_letter(board):
 def test_every_key_of_a_small_board_is_an_entry():
     for key in "123456789hurnq?0":
         assert is_complete(key, BOARD)
-        terminal.read_entry(key, BOARD)
+        read_entry(key, BOARD)
     assert typed("b4", FOUR) == "b4" and typed("b", FOUR) is None
     assert typed("b2", BOARD) == "b2" and typed("b", BOARD) is None
     assert typed("3 2", FOUR) is None and not is_complete("12", FOUR)
@@ -215,7 +214,7 @@ def test_words_that_leave_can_be_typed_key_by_key(board):
 
 
 def test_help_names_every_command():
-    text = "\n".join(terminal.draw_help(BOARD))
+    text = "\n".join(draw_help(BOARD))
     for key in (
         "1 to 9",
         "row and column: 3 3",
@@ -223,11 +222,11 @@ def test_help_names_every_command():
     ):
         assert key in text
     assert "or a1 to c3: column and row" in text
-    assert "a1 to d4" in terminal.draw_help(FOUR)[0]
+    assert "a1 to d4" in draw_help(FOUR)[0]
 
 
 def test_help_of_lines_stands_in_two_columns():
-    assert terminal.draw_help(BOARD) == [
+    assert draw_help(BOARD) == [
         "a cell     1 to 9, as drawn on the board",
         "           or a1 to c3: column and row",
         "           or row and column: 3 3",
@@ -241,7 +240,7 @@ def test_help_of_lines_stands_in_two_columns():
 
 
 def test_help_for_single_keys_names_no_words_and_asks_for_enter_where_it_is_needed():
-    assert terminal.draw_help(BOARD, single_keys=True) == [
+    assert draw_help(BOARD, single_keys=True) == [
         "arrows  choose a cell; Enter moves",
         "a cell  1 to 9, as drawn on the board",
         "        or a1 to c3: column and row",
@@ -252,7 +251,7 @@ def test_help_for_single_keys_names_no_words_and_asks_for_enter_where_it_is_need
         "?       these keys",
         "q       leave",
     ]
-    assert terminal.draw_help(Board(4, 8, 4), single_keys=True)[1:5] == [
+    assert draw_help(Board(4, 8, 4), single_keys=True)[1:5] == [
         "a cell  a1 to h4: column and row",
         "        or row and column, Enter: 4 8",
         "h Enter what each cell is worth",
@@ -261,9 +260,9 @@ def test_help_for_single_keys_names_no_words_and_asks_for_enter_where_it_is_need
 
 
 def test_help_after_a_game_names_the_sides():
-    text = "\n".join(draw_again_help(("O", "X"), lessons=True))
+    text = "\n".join(draw_again_help(("O", "X"), AFTER_LEARNING))
     assert "Enter, n  a new game, as O\ns         a new game, as X\n" in text
-    assert "forgets" in text and "forgets" not in "\n".join(draw_again_help(("O", "X")))
+    assert "forgets" in text and "forgets" not in "\n".join(draw_again_help(("O", "X"), Place.AFTER))
     assert max(map(len, text.split("\n"))) <= 40
 
 

@@ -8,18 +8,27 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from ttt_batch.base.errors import InterruptedTraining
+
+
+def heeded(*names: str) -> dict[int, Any]:
+    """The signals of these names that the system has, with their handlers; not those that the program was started to
+    ignore, as by nohup: it goes on ignoring them."""
+    handlers = {number: signal.getsignal(number) for number in signal.Signals if number.name in names}
+    return {number: handler for number, handler in handlers.items() if handler is not signal.SIG_IGN}
+
 
 class Interrupt:
-    """Turns the first Ctrl-C, SIGTERM or SIGHUP into a request to stop after the batch at hand.
+    """Turns the first Ctrl-C, SIGTERM or SIGHUP into a request to stop after the current batch.
 
     A second one, or one before any batch was learnt (kernels being compiled), stops at once.  An exception that arises
     while LLVM calls back, or something is finalised, is printed and dropped by Python; so the signal is sent again
-    until it gets through.  Once left after one of them, all are ignored for good: what remains is to say how it ended,
-    and in one of twenty tries a further one killed the process before that was said.
-    message: what is said in the end, or what gives it then.
+    until it gets through.  After the end all of them are ignored for good: what remains is to print how it ended, and
+    in one of twenty tries a further signal killed the process before that.
+    message: how it ended, or a function that gives it then.
 
-    Raises InterruptedTraining on leaving where one of them came and ended what was done.  Where Ctrl-C is a way to
-    leave (a game, a curve) and was taken as such, all is well; SIGTERM and SIGHUP are no person's way to leave.
+    Raises InterruptedTraining at the end if a signal stopped the work.  Ctrl-C that was taken as the way to leave (a
+    game, a curve) is no error; SIGTERM and SIGHUP always are.
     """
 
     def __init__(self, message: str | Callable[[], str]) -> None:
@@ -28,7 +37,7 @@ class Interrupt:
         self._over = threading.Lock()  # taken for good once nothing may be sent any more
 
     def requested(self) -> bool:
-        """Whether to stop after the batch at hand."""
+        """Whether to stop after the current batch."""
         return self._requested
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
@@ -59,22 +68,17 @@ class Interrupt:
 
     def __enter__(self) -> "Interrupt":
         self._hook_before, sys.unraisablehook = sys.unraisablehook, self._dropped
-        asked = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
-        # What whoever started the program has it ignore (nohup does), it goes on ignoring.
-        heeded = [number for number in asked if signal.getsignal(number) is not signal.SIG_IGN]
-        self._before = {number: signal.signal(number, self._handle) for number in heeded}
+        self._before = heeded("SIGINT", "SIGTERM", "SIGHUP")
+        for number in self._before:
+            signal.signal(number, self._handle)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._leaving = True  # what comes from now on comes too late
         sys.unraisablehook = self._hook_before
         self._over.acquire()
-        told_to = kind is None and self._stopped_by not in (0, signal.SIGINT)
-        ended = kind is KeyboardInterrupt or told_to
+        ended = kind is KeyboardInterrupt or (kind is None and self._stopped_by not in (0, signal.SIGINT))
         for number, handler in self._before.items():
             signal.signal(number, signal.SIG_IGN if ended or self._requested else handler)
         if ended:
-            from ttt_batch.base.errors import InterruptedTraining
-
-            said = self.message if isinstance(self.message, str) else self.message()
-            raise InterruptedTraining(said) from None
+            raise InterruptedTraining(self.message if isinstance(self.message, str) else self.message()) from None

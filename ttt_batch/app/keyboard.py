@@ -17,20 +17,23 @@ from ttt_batch.base.console import is_live
 
 
 class Place(enum.Flag):
-    """Where a key is of use: in a game, after it, after one that was learnt from, and where agents only show."""
+    """Where a key is of use: in a game, after it, after one that was learnt from, and while two agents are shown."""
 
     GAME = enum.auto()
     AFTER = enum.auto()
-    LESSON = enum.auto()
+    LEARNT = enum.auto()
     SHOW = enum.auto()
 
 
 class Command(enum.Enum):
-    """What a person can ask for besides a cell: its keys and words, its name among the keys shown below a board, its
-    line of help in a game, and where it is of use.  Every key means the same wherever it is of use."""
+    """What a person can ask for besides a cell.
+
+    keys: keys and words.  label: its name among the keys below a board.  meaning: its line of help in a game.
+    places: where it is of use; a key means the same in all of them.
+    """
 
     HINTS = (("h", "hints"), "hints", "what each cell is worth", Place.GAME)
-    UNDO = (("u", "undo"), "undo", "take your last move back", Place.GAME | Place.LESSON)
+    UNDO = (("u", "undo"), "undo", "take your last move back", Place.GAME | Place.LEARNT)
     REPLAY = (("r", "replay"), "replay", "the game so far, move by move", Place.GAME | Place.AFTER)
     NEW = (("n", "new"), "new", "a new game", Place.GAME | Place.AFTER)
     SWITCH = (("s", "switch"), "sides", "a new game, sides changed", Place.AFTER)
@@ -49,17 +52,12 @@ YES = ("", "y", "yes")
 
 
 def commands_in(place: Place) -> list[Command]:
-    """The commands that are of use somewhere (or in one of several places), in the order in which they are shown."""
+    """The commands that are of use in a place (or in one of several), in the order in which they are shown."""
     return [command for command in Command if command.places & place]
 
 
-def after_game(*, lessons: bool) -> Place:
-    """Where a person is after a game."""
-    return Place.AFTER | Place.LESSON if lessons else Place.AFTER
-
-
 LEAVING = tuple(key for command in commands_in(Place.SHOW) for key in command.keys)
-"""What leaves a show, the only thing that can be asked of one."""
+"""What leaves a show; nothing else can be asked of one."""
 
 NEXT_KEY = 0.3
 """Seconds within which a person who types a word presses its next key."""
@@ -69,10 +67,10 @@ SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.)?")
 
 
 class Keyboard:
-    """The keys of a terminal from entering to leaving; if there is none, no key ever comes.
+    """The keys of a terminal, inside a `with` block; without a terminal there are none.
 
     Keys are read without Enter and without an echo, and Ctrl-C stays a signal.  What was typed and never read is
-    dropped in the end.  Only a program in the foreground asks for keys: another one would be stopped by the system.
+    dropped at the end.  Only a program in the foreground reads keys: the system would stop another one.
     """
 
     def __init__(self, stdin: TextIO | None) -> None:
@@ -87,18 +85,15 @@ class Keyboard:
         return self
 
     def _take(self, number: int) -> None:
-        """Have the keys of this terminal one by one, if it lets us."""
+        """Read the keys of this terminal one by one, if it permits that."""
         import termios
+        import tty
 
         if os.tcgetpgrp(number) != os.getpgrp():
             return
         with contextlib.suppress(termios.error):  # which is no OSError
-            mode: list[Any] = termios.tcgetattr(number)
-            self._number, self._before = number, mode[:]
-            mode[3] &= ~(termios.ICANON | termios.ECHO)
-            mode[6] = [*mode[6]]
-            mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
-            termios.tcsetattr(number, termios.TCSANOW, mode)
+            self._number, self._before = number, termios.tcgetattr(number)
+            tty.setcbreak(number, termios.TCSANOW)
 
     def __exit__(self, *_: object) -> None:
         if self._before is not None:
@@ -114,7 +109,7 @@ class Keyboard:
         return f"{Command.LEAVE.keys[0] if self._before is not None else 'Ctrl-C'} {Command.LEAVE.label}"
 
     def wait(self, seconds: float) -> None:
-        """Wait so long.  Raises KeyboardInterrupt, as Ctrl-C does, as soon as a key or a word asks to leave."""
+        """Wait.  Raises KeyboardInterrupt, as Ctrl-C does, as soon as a key or a word asks to leave."""
         until = time.monotonic() + seconds
         while True:
             keys = SEQUENCE.sub("", self._read(until - time.monotonic())).lower()
@@ -138,7 +133,7 @@ class Keyboard:
             rests, key = [rest[len(key) :] for rest in rests if key and rest.startswith(key) and rest != key], ""
 
     def _read(self, seconds: float) -> str:
-        """What was typed, waited for at most so long; empty where nothing was."""
+        """What was typed, after waiting at most `seconds` for it; may be empty."""
         if self._before is None:
             time.sleep(max(seconds, 0))
             return ""

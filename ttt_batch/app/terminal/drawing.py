@@ -4,8 +4,10 @@ Everything is plain ASCII and at most NARROW columns wide on boards of up to six
 adds to what brackets and letters say, and is told apart by every kind of colour vision.
 """
 
+import re
 from collections.abc import Collection, Sequence
 
+from ttt_batch.app.reports.layout import side_by_side
 from ttt_batch.app.terminal.keys import MAX_DIGIT_CELLS, column_name
 from ttt_batch.game.board import EMPTY, MARKS, Board
 from ttt_batch.game.history import Game
@@ -37,9 +39,14 @@ Labels = Sequence[str | tuple[str, ...]]
 
 
 def styled(text: str, *names: str) -> str:
-    """`text` in the styles of these names; names that are none say nothing."""
+    """`text` in the styles of these names; other names change nothing."""
     codes = ";".join(STYLES[name] for name in names if name in STYLES)
     return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
+
+
+def unstyled(text: str) -> str:
+    """`text` without styles, to be measured."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 def draw_grid(
@@ -154,13 +161,7 @@ def draw_replay(game: Game) -> list[str]:
     board = game.board
     pictures = [_picture(Game(board, game.moves[:ply])) for ply in range(len(game.moves) + 1)]
     width = max(2 * board.cols + 1, *(len(line) for picture in pictures for line in picture))
-    at_once = max(1, (NARROW + 2) // (width + 2))
-    lines: list[str] = []
-    for first in range(0, len(pictures), at_once):
-        group = pictures[first : first + at_once]
-        lines += [""] if first else []
-        lines += ["  ".join(text.ljust(width) for text in row).rstrip() for row in zip(*group, strict=True)]
-    return lines
+    return side_by_side([[line.ljust(width) for line in picture] for picture in pictures], NARROW, "  ")
 
 
 def _picture(game: Game) -> list[str]:

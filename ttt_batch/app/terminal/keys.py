@@ -6,13 +6,12 @@ was typed so far is to be read at once or may go on.
 
 import re
 
-from ttt_batch.app.keyboard import YES, Command, Place, after_game, commands_in
+from ttt_batch.app.keyboard import YES, Command, Place, commands_in
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.game.board import Board
 
 MAX_DIGIT_CELLS = 9
-"""Boards of up to so many cells are drawn with a digit in each free cell; larger ones with letters and numbers at
-their edges."""
+"""Cells up to which a board is drawn with a digit in each free cell; larger ones have letters and numbers outside."""
 
 
 def column_name(col: int) -> str:
@@ -28,9 +27,8 @@ def read_entry(text: str, board: Board) -> int | Command:
     else and for a cell outside.
     """
     entry = _entry(text)
-    for command in commands_in(Place.GAME):
-        if entry in command.keys:
-            return command
+    if command := _command(entry, Place.GAME):
+        return command
     if board.cells <= MAX_DIGIT_CELLS and re.fullmatch(r"\d{1,3}", entry, re.ASCII):
         if len(entry) == 1 and 1 <= int(entry) <= board.cells:
             return int(entry) - 1
@@ -51,18 +49,22 @@ def read_entry(text: str, board: Board) -> int | Command:
     raise UsageError(f"{quote(entry)} is no cell; ? shows the keys")
 
 
-def read_again(text: str, *, lessons: bool = False) -> Command:
-    """Read the answer to "another game?": a command that is of use then, or one of the ways to say YES.
+def read_again(text: str, place: Place) -> Command:
+    """Read the answer to "another game?": a command that is of use there, or one of the ways to say YES.
 
-    lessons: the agent learns, and the keys for taking back undo its last lesson.  Raises UsageError for anything else.
+    Raises UsageError for anything else.
     """
     entry = _entry(text)
-    for command in commands_in(after_game(lessons=lessons)):
-        if entry in command.keys:
-            return command
+    if found := _command(entry, place):
+        return found
     if entry in YES:
         return Command.NEW
     raise UsageError(f"{quote(entry)}: no key here; ? shows them")
+
+
+def _command(entry: str, place: Place) -> Command | None:
+    """The command of a key or a word that is of use in that place."""
+    return next((command for command in commands_in(place) if entry in command.keys), None)
 
 
 def _entry(text: str) -> str:
@@ -71,7 +73,7 @@ def _entry(text: str) -> str:
 
 
 def quote(text: str, width: int = 11) -> str:
-    """Quote what was typed in `width` columns, safe for any terminal and any encoding."""
+    """What was typed, in quotes and in `width` columns, safe for any terminal and any encoding."""
     quoted = ascii(text)
     return quoted if len(quoted) <= width else quoted[: width - 3] + "..."
 
@@ -126,7 +128,7 @@ def single_key(key: str, board: Board) -> str:
     return key if is_complete(key, board) else f"{key} Enter"
 
 
-def draw_again_help(sides: tuple[str, str], *, lessons: bool = False) -> list[str]:
+def draw_again_help(sides: tuple[str, str], place: Place) -> list[str]:
     """Draw the keys after a game; `sides` are the person's marks in the next game, usually and after a switch."""
     meanings = {
         Command.UNDO: "the agent forgets this game",
@@ -137,5 +139,5 @@ def draw_again_help(sides: tuple[str, str], *, lessons: bool = False) -> list[st
     return [
         f"{f'Enter, {command.keys[0]}' if command is Command.NEW else command.keys[0]:10}"
         f"{meanings.get(command, command.meaning)}"
-        for command in commands_in(after_game(lessons=lessons))
+        for command in commands_in(place)
     ]

@@ -1,8 +1,8 @@
-"""The loop of a person's games against an agent: rules, score, lessons, records and reviews, for any face.
+"""The loop of a person's games against an agent: rules, score, learning, records and reviews, for any face.
 
-`play_games` is a generator that tells its face what happens and yields a `Question` wherever the person has to answer;
-its driver sends the answer, as read by the question itself.  So one loop serves a face that waits for a line and
-one that is called for every key.
+`play_games` is a generator: it has its face show what happens, and yields a `Question` whenever the person has to
+answer; its driver sends the answer, as the question reads it.  So one loop serves a face that waits for a line and one
+that is called for every key.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from typing import Protocol
 
 from ttt_batch.analysis.handicap import Playing
 from ttt_batch.analysis.review import review, review_text
-from ttt_batch.app.keyboard import Command, Place, after_game, commands_in
+from ttt_batch.app.keyboard import Command, Place, commands_in
 from ttt_batch.app.terminal.drawing import NARROW
 from ttt_batch.app.terminal.faces import Answer, Face, Question, Result, Score, Session, result_of, rule
 from ttt_batch.app.terminal.hints import hints_of
@@ -154,14 +154,14 @@ def _ask_again(face: Face, game: Game, usual: int, pupil: Pupil | None) -> Gener
     usual: the person's seat in the next game unless it asks to switch.
     """
     sides = MARKS[FIRST + usual], MARKS[SECOND - usual]
-    lessons = pupil is not None
+    place = Place.AFTER if pupil is None else Place.AFTER | Place.LEARNT
     labels = {Command.NEW: f"as {sides[0]}", Command.SWITCH: f"as {sides[1]}", Command.UNDO: "unlearn"}
     keys = [
         ("Enter" if command is Command.NEW else command.keys[0], labels.get(command, command.label))
-        for command in commands_in(after_game(lessons=lessons))
+        for command in commands_in(place)
     ]
     prompt = f"Another game? [Enter/{Command.LEAVE.keys[0]}] "
-    question = Question(prompt, lambda text: read_again(text, lessons=lessons), Command.LEAVE, keys)
+    question = Question(prompt, lambda text: read_again(text, place), Command.LEAVE, keys)
     while True:
         match (yield question):
             case Command.UNDO if pupil is not None:
@@ -170,7 +170,7 @@ def _ask_again(face: Face, game: Game, usual: int, pupil: Pupil | None) -> Gener
             case Command.REPLAY:
                 face.replay(game)
             case Command.HELP:
-                face.explain(draw_again_help(sides, lessons=lessons))
+                face.explain(draw_again_help(sides, place))
             case Command.NEW | Command.SWITCH as chosen:
                 return chosen
             case _:

@@ -7,9 +7,10 @@ the session ends, the terminal is as it was before, with the last game and the s
 import contextlib
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
+from ttt_batch.app.interrupt import heeded
 from ttt_batch.app.keyboard import Command, Keyboard
 from ttt_batch.app.terminal.drawing import draw_board
 from ttt_batch.app.terminal.faces import Answer, Score, Session
@@ -60,11 +61,8 @@ def _run(view: View, session: Session, source: Any, target: Any) -> tuple[Score,
 
     from prompt_toolkit.application import Application
     from prompt_toolkit.formatted_text import ANSI
-    from prompt_toolkit.key_binding import KeyBindings
-    from prompt_toolkit.keys import Keys
     from prompt_toolkit.layout import FormattedTextControl, Layout, Window
 
-    bindings = KeyBindings()
     ended_by: list[int] = []
     view.ask(next(session))
 
@@ -87,27 +85,16 @@ def _run(view: View, session: Session, source: Any, target: Any) -> tuple[Score,
             ended_by.extend([number] if number is not None else [])
             send(view.leave)
 
-    for name in KEYS:
-        bindings.add(name)(lambda event, name=name: press(name))
-    bindings.add("c-j")(lambda event: press("enter"))  # Enter typed before the screen was there
-    bindings.add(Keys.Any)(lambda event: press(event.data) if event.data.isprintable() else None)
-    for name in ("c-c", "c-d", "<sigint>"):
-        bindings.add(name)(lambda event: leave())
-    bindings.add("c-l")(lambda event: event.app.renderer.clear())
-    bindings.add("c-z")(lambda event: event.app.suspend_to_background())
-
     def text() -> ANSI:
         size = target.get_size()
         return ANSI("\n".join(view.lines(size.columns, size.rows)))
 
     window = Window(FormattedTextControl(text), always_hide_cursor=True)
     app: Application[Score] = Application(
-        Layout(window), key_bindings=bindings, full_screen=True, input=source, output=target
+        Layout(window), key_bindings=_bindings(press, leave), full_screen=True, input=source, output=target
     )
     app.ttimeoutlen = ESCAPE_SECONDS
-    # What whoever started the program has it ignore (nohup does), it goes on ignoring.
-    numbers = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
-    before = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) is not signal.SIG_IGN}
+    before = heeded("SIGTERM", "SIGHUP")
 
     def listen() -> None:
         for number in before:
@@ -123,6 +110,23 @@ def _run(view: View, session: Session, source: Any, target: Any) -> tuple[Score,
             with contextlib.suppress(ValueError, TypeError):
                 signal.signal(number, handler)
     return score, ended_by[0] if ended_by else None
+
+
+def _bindings(press: Callable[[str], None], leave: Callable[[], None]) -> Any:
+    """What prompt_toolkit does on each key."""
+    from prompt_toolkit.key_binding import KeyBindings
+    from prompt_toolkit.keys import Keys
+
+    bindings = KeyBindings()
+    for name in KEYS:
+        bindings.add(name)(lambda event, name=name: press(name))
+    bindings.add("c-j")(lambda event: press("enter"))  # Enter typed before the screen was there
+    bindings.add(Keys.Any)(lambda event: press(event.data) if event.data.isprintable() else None)
+    for name in ("c-c", "c-d", "<sigint>"):
+        bindings.add(name)(lambda event: leave())
+    bindings.add("c-l")(lambda event: event.app.renderer.clear())
+    bindings.add("c-z")(lambda event: event.app.suspend_to_background())
+    return bindings
 
 
 def _finish(view: View, session: Session) -> Score:

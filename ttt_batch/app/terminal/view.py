@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from ttt_batch.app.keyboard import NEXT_KEY, Command
-from ttt_batch.app.terminal.drawing import draw_board, move_name, styled
+from ttt_batch.app.terminal.drawing import draw_board, move_name, styled, unstyled
 from ttt_batch.app.terminal.faces import Answer, Question, Score, rule
 from ttt_batch.app.terminal.hints import Hints, draw_highest, draw_legend, draw_values
 from ttt_batch.app.terminal.keys import is_complete, single_key
@@ -199,7 +199,7 @@ class View:
         the keys, and at last some air.
         """
         board, prompt = self._draw(), self._prompt()
-        wide = max(map(len, self._plain(board)))
+        wide = max(len(unstyled(line)) for line in board)
         if wide > columns or len(board) + 1 > rows:
             said = f"Too small for this board: it takes {wide} columns and {len(board) + 1} rows."
             return [*textwrap.wrap(said, max(columns, 1)), prompt[: max(columns, 0)]][: max(rows, 0)]
@@ -231,16 +231,6 @@ class View:
             return draw_values(self.game, self._hints, self._colour, cursor, self.game.moves[-1:])
         return draw_board(self.game, self._colour, cursor)
 
-    def _plain(self, lines: Sequence[str]) -> list[str]:
-        """The board's lines without colour codes, to be measured: drawn once more where there are any."""
-        if not self._colour:
-            return list(lines)
-        colour, self._colour = self._colour, False
-        try:
-            return self._draw()
-        finally:
-            self._colour = colour
-
     def _prompt(self) -> str:
         if self._replayed is not None:
             return f"Replay: {move_name(self._replayed, self._ply - 1) if self._ply else 'the start'}"
@@ -254,21 +244,17 @@ class View:
 
     def _news(self, columns: int) -> list[str]:
         """Why the last answer was none; then the keys or what is replayed, or else the news and what the hints mean."""
-        slip = [self._slip] if self._slip else []
         if self._replayed is not None:
-            said = looks = [*slip, _replay_said(len(self._replayed.moves))]
-        elif self._help:
-            said = looks = [*slip, *self._help]
+            said = [_replay_said(len(self._replayed.moves))]
+        elif self._help or self._hints is None:
+            said = self._help or self.news
         else:
-            said = looks = [*slip, *self.news]
-        if self._hints is not None and self._replayed is None and not self._help:
-            highest = draw_highest(self.game, self._hints)
-            said = [*said, *highest, *draw_legend(self.game, self._hints)]
-            looks = [*looks, *highest, *draw_legend(self.game, self._hints, self._colour)]
+            legend = draw_legend(self.game, self._hints, self._colour)
+            said = [*self.news, *draw_highest(self.game, self._hints), *legend]
         lines: list[str] = []
-        for line, look in zip(said, looks, strict=True):
-            wrapped = textwrap.wrap(line, columns, subsequent_indent="  ") or [""]
-            lines += wrapped if len(wrapped) > 1 else [look]
+        for line in [*([self._slip] if self._slip else []), *said]:
+            wrapped = textwrap.wrap(unstyled(line), columns, subsequent_indent="  ")
+            lines += wrapped if len(wrapped) > 1 else [line]
         return lines
 
     def _scrolled(self, news: list[str], room: int, columns: int) -> list[str]:
