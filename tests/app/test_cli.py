@@ -28,6 +28,7 @@ from ttt_batch.app import progress as moving
 from ttt_batch.app.compile_progress import COMPILING
 from ttt_batch.app.interrupt import Interrupt
 from ttt_batch.app.progress import Reporter
+from ttt_batch.app.units import duration_text
 from ttt_batch.base import kernel_cache
 from ttt_batch.base.errors import InterruptedTraining
 from ttt_batch.learners.base import Settings
@@ -81,7 +82,7 @@ def test_train_prints_a_table_the_file_and_what_to_do_next(tmp_path: Path) -> No
     assert "ttt-batch evaluate td-3x3.h5" in done.stdout and "ttt-batch play td-3x3.h5" in done.stdout
     lines = [line for line in done.stderr.splitlines() if " games " in line]
     assert 3 <= len(lines) <= 20
-    line = r" *[\d,]+ games  +([\d.]+ [kMG]?/s)?  X \d+%  draw \d+%  O \d+%  (can|unbeatable) .*"
+    line = r" *[\d,]+ games  +([\d.]+( [kMG])?/s)?  X \d+%  draw \d+%  O \d+%  (can|unbeatable) .*"
     assert all(re.fullmatch(line, text) and len(text) <= 80 for text in lines)
     assert "can still be beaten" in lines[0]  # the first point comes before the learning is over
     assert lines[-1].lstrip().startswith("100,000 games") and "unbeatable since " in lines[-1]
@@ -318,7 +319,8 @@ class FakeDisplay:
     shown: ClassVar[list["FakeDisplay"]] = []
     printed: ClassVar[list[str]] = []
 
-    def __init__(self, _renderable: object = None) -> None:
+    def __init__(self, _renderable: object = None, *, moving: bool = True) -> None:
+        assert moving
         assert not self.shown, "two displays at once"
         self.shown.append(self)
 
@@ -376,7 +378,7 @@ def test_the_time_left_follows_the_speed_of_the_last_seconds() -> None:
         for seconds, games in ((0.0, 0), (0.1, 10), (2.0, 200), (14.0, 260), (26.0, 320))
     ]
     assert said == ["", "", ", about 8 s left", ", about 2 min left", ", about 2 min left"]
-    assert [moving.duration_text(n) for n in (0.2, 99.4, 100, 5990, 7800, 1e6)] == [
+    assert [duration_text(n) for n in (0.2, 99.4, 100, 5990, 7800, 1e6)] == [
         *("0 s", "99 s", "2 min", "1 h 40 min", "2 h 10 min", "11 days"),
     ]
 

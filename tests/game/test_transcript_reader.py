@@ -444,8 +444,8 @@ def test_progress_off_a_terminal_comes_at_doubling_numbers_of_games(capsys: pyte
     lines = capsys.readouterr().err.splitlines()
     assert [" ".join(line.split()) for line in lines] == [
         "100 games 12% of the file",
-        "200 games 100 /s 25% of the file",
-        "400 games 100 /s 50% of the file",
+        "200 games 100/s 25% of the file",
+        "400 games 100/s 50% of the file",
     ]
     with Reporter(live=False, quiet=True) as report:
         report.reading(Learnt(1, 1, 0, 1.0))
@@ -461,5 +461,5 @@ def test_progress_on_a_terminal_is_a_bar_that_goes(
         report.reading(Learnt(3_000_000, 20, 40, 2.0))
         report._display.refresh()
         seen = capsys.readouterr().err
-        assert "3,000,000 games, about 2 s left" in seen and "2.0 M/s" in seen
+        assert "3,000,000 games, about 2 s left" in seen and "2 M/s" in seen
     assert report._display is None

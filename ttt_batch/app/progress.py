@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ttt_batch.app.compile_progress import COMPILING_ALL, CompiledKernels
+from ttt_batch.app.units import duration_text, short_number
 from ttt_batch.base.console import Notice, is_live, tell
 from ttt_batch.base.kernel_cache import cached_kernels, kernels_to_compile, on_compile
 from ttt_batch.base.wording import counted
@@ -27,11 +28,10 @@ MEASURING_LINES = 6
 
 
 class Reporter:
-    """Everything that moves on standard error: progress while training, and the notice that kernels are being compiled.
+    """Shows progress on standard error, and that kernels are being compiled, inside a `with` block.
 
     On a terminal a live bar and a spinner, of which nothing remains; elsewhere a few lines for the compiler.  In both
-    cases the recorded points remain as plain lines, at doubling numbers of games: they tell how learning went.
-    To be entered by every command that may compile.
+    cases the recorded points remain as plain lines, at doubling numbers of games: they show how learning went.
     live: which of the two; by `is_live` if not given.  quiet: nothing of all that.  notice: wiped by the first report.
     """
 
@@ -39,8 +39,7 @@ class Reporter:
         self._live = not quiet and (is_live(sys.stderr) if live is None else live)
         self._quiet, self._next_line, self._notice = quiet, 0, notice
         self._display: Any = None
-        self._first: Progress | None = None
-        self._first_read: Learnt | None = None
+        self._first: Progress | Learnt | None = None
         self._recent: deque[tuple[int, float]] = deque()
         self._kernels, self._warming_since = CompiledKernels(), 0.0
 
@@ -62,7 +61,7 @@ class Reporter:
             self._print(end)
 
     def note(self, line: str) -> None:
-        """Say something on a line of its own, which stays."""
+        """Print a line, which stays."""
         self.clear()
         self._say(line)
 
@@ -72,7 +71,7 @@ class Reporter:
         tell(f"ttt-batch: {line}")
 
     def _say(self, line: str) -> None:
-        """A line of progress, after the one that ends the compiling if that is over."""
+        """Print a line of progress, after the last one about the compiler."""
         if not self._live and (end := self._kernels.end()):
             self._print(end)
         self._print(line)
@@ -83,7 +82,7 @@ class Reporter:
             tell(line)
 
     def clear(self) -> None:
-        """Take the notice, the bar or the spinner away; the next report brings the last two back."""
+        """Remove the notice, the bar or the spinner; the next report brings the last two back."""
         if self._notice is not None:
             self._notice.wipe()
         if self._display is not None:
@@ -92,7 +91,7 @@ class Reporter:
             self._display = None
 
     def compiling(self) -> None:
-        """Say that kernels are being compiled, until `clear`: the first one is compiled now, or one more."""
+        """Show that a kernel is being compiled, until `clear`."""
         first = self._kernels.since is None
         if first:
             self._kernels.begin(kernels_to_compile())
@@ -104,7 +103,7 @@ class Reporter:
             self._print(f"{self._kernels.text()} ...")
 
     def compiled_one(self) -> None:
-        """Count one more kernel, and say so off a terminal now and then."""
+        """Count a compiled kernel; off a terminal some are announced."""
         due = self._kernels.count()
         if due and not self._live:
             self._print(f"{self._kernels.text()} ...")
@@ -112,7 +111,7 @@ class Reporter:
     def spin(self, text: Callable[[], str], since: float | None = None) -> None:
         """Show a spinner, `text` and the seconds since then (or since now) until `clear`, in place of what is shown.
 
-        text: asked again whenever the spinner is drawn.
+        text: called whenever the spinner is drawn.
         """
         from rich.spinner import Spinner
 
@@ -144,55 +143,44 @@ class Reporter:
 
         Drawn between measurements only: a display that moves by itself would take time from what is measured.
         """
-        if not self._live:
-            if done >= self._next_line:
-                self._next_line = done + total // MEASURING_LINES
-                self._say(f"measuring: {done} of {total}")
-            return
-        from rich.progress_bar import ProgressBar
-
-        if done == total:
-            self.clear()
-            return
-        if self._display is None:
-            self._display = _live_display(moving=False)
-        self._display.update(ProgressBar(total=total, completed=done, width=38), refresh=True)
+        if self._live:
+            self._draw(done, total, moving=False)
+            self._display.refresh()
+            if done == total:
+                self.clear()
+        elif done >= self._next_line:
+            self._next_line = done + total // MEASURING_LINES
+            self._say(f"measuring: {done} of {total}")
 
     def reading(self, now: Learnt) -> None:
         """Show how far learning from given games has come: a bar, or a line at doubling numbers of games."""
-        first = self._first_read = self._first_read or now
-        seconds = now.seconds - first.seconds
-        pace = f"{_short((now.games - first.games) / seconds)}/s" if seconds > 0 else ""
-        if not self._live:
-            if now.games >= self._next_line and (now.size == 0 or now.read < now.size):
-                self._next_line = 2 * now.games
-                done = f"  {100 * now.read // now.size}% of the file" if now.size else ""
-                self._say(f"{counted(now.games, 'game'):>19}  {pace:>9}{done}".rstrip())
-            return
-        from rich.console import Group
-        from rich.progress_bar import ProgressBar
-        from rich.text import Text
-
-        if self._display is None:
-            self._display = _live_display()
-        bar = [ProgressBar(total=now.size, completed=now.read, width=38)] if now.size else []
-        left = self._time_left(now.read, now.size, now.seconds) if now.size else ""
-        self._display.update(Group(*bar, Text(f"{counted(now.games, 'game')}{left}"), Text(pace)))
-
-    def __call__(self, progress: Progress) -> None:
-        """Show one `Progress`."""
-        self._first = self._first or progress
-        point = ""
-        if progress.recorded and (progress.games >= self._next_line or progress.games == progress.total):
-            self._next_line = 2 * progress.games
-            point = point_text(progress, self._first)
+        self._first = self._first or now
+        pace = pace_text(now, self._first)
         if self._live:
-            self._show(progress, point)
-        elif point:
-            self._say(point)
+            left = self._time_left(now.read, now.size, now.seconds) if now.size else ""
+            self._draw(now.read, now.size, f"{counted(now.games, 'game')}{left}", pace)
+        elif now.games >= self._next_line and (now.size == 0 or now.read < now.size):
+            self._next_line = 2 * now.games
+            done = f"  {100 * now.read // now.size}% of the file" if now.size else ""
+            self._say(f"{counted(now.games, 'game'):>19}  {pace:>9}{done}".rstrip())
 
-    def _show(self, progress: Progress, point: str) -> None:
-        """Redraw the bar, and above it a recorded point, if there is one."""
+    def __call__(self, now: Progress) -> None:
+        """Show how far training has come."""
+        self._first = self._first or now
+        line = progress_text(now, self._first)
+        if self._live:
+            left = self._time_left(now.games, now.total, now.seconds)
+            self._draw(now.games, now.total, f"{now.games:,} of {counted(now.total, 'game')}{left}", line)
+        if now.recorded and (now.games >= self._next_line or now.games == now.total):
+            self._next_line = 2 * now.games
+            point = f"{counted(now.games, 'game'):>19}  {line}"  # 80 columns up to ten thousand million games
+            if self._live:
+                self._display.console.print(point, soft_wrap=True, markup=False, highlight=False)
+            else:
+                self._say(point)
+
+    def _draw(self, done: int, total: int, *lines: str, moving: bool = True) -> None:
+        """Draw a bar, unless there is no total, and lines below it."""
         # Imported here: rich takes a tenth of a second, which only a terminal needs.
         from rich.console import Group
         from rich.padding import Padding
@@ -200,16 +188,12 @@ class Reporter:
         from rich.text import Text
 
         if self._display is None:
-            self._display = _live_display()
-        if point:
-            self._display.console.print(Text(point), soft_wrap=True)
-        bar = Padding(ProgressBar(total=progress.total, completed=progress.games, width=38), 0)
-        left = self._time_left(progress.games, progress.total, progress.seconds)
-        games = f"{progress.games:,} of {counted(progress.total, 'game')}{left}"
-        self._display.update(Group(bar, Text(games), Text(progress_text(progress, self._first or progress))))
+            self._display = _live_display(moving=moving)
+        bar = [Padding(ProgressBar(total=total, completed=done, width=38), 0)] if total else []  # on a line of its own
+        self._display.update(Group(*bar, *map(Text, lines)))
 
     def _time_left(self, done: int, total: int, seconds: float) -> str:
-        """How long the rest takes at the speed of the last seconds; empty while that cannot be said."""
+        """How long the rest takes at the speed of the last seconds; empty while that is unknown."""
         self._recent.append((done, seconds))
         while seconds - self._recent[0][1] > RECENT_SECONDS and len(self._recent) > 2:
             self._recent.popleft()
@@ -222,7 +206,7 @@ class Reporter:
 def _live_display(renderable: Callable[[], Any] | None = None, *, moving: bool = True) -> Any:
     """A running display on standard error that leaves nothing when it stops.
 
-    moving: redrawn ten times a second; else only on request.
+    moving: redrawn ten times a second; else by its `refresh` only.
     """
     from rich.console import Console
     from rich.live import Live
@@ -240,40 +224,20 @@ def _live_display(renderable: Callable[[], Any] | None = None, *, moving: bool =
     return display
 
 
-def point_text(progress: Progress, first: Progress) -> str:
-    """A recorded point in a line of at most 80 columns, up to ten thousand million games."""
-    return f"{counted(progress.games, 'game'):>19}  {progress_text(progress, first)}"
+def pace_text(now: Progress | Learnt, first: Progress | Learnt) -> str:
+    """Games a second since the first report, which waits for the compiler; empty while there are none."""
+    seconds, games = now.seconds - first.seconds, now.games - first.games
+    return f"{short_number(games / seconds)}/s" if seconds > 0 and games else ""
 
 
-def progress_text(progress: Progress, first: Progress) -> str:
-    """Speed since the first report (which waits for the compiler), shares in play and the verdict so far, in a line."""
-    played = max(1, sum(progress.outcomes))
-    x_wins, draws, o_wins = (100 * n / played for n in progress.outcomes)
-    seconds = progress.seconds - first.seconds
-    speed = (progress.games - first.games) / seconds if seconds > 0 else 0.0
-    if progress.positions is not None:
-        verdict = counted(progress.positions, "position")
-    elif progress.unbeatable_since is None:
+def progress_text(now: Progress, first: Progress | Learnt) -> str:
+    """Speed, shares in play and the verdict so far, in a line."""
+    played = max(1, sum(now.outcomes))
+    x_wins, draws, o_wins = (100 * n / played for n in now.outcomes)
+    if now.positions is not None:
+        verdict = counted(now.positions, "position")
+    elif now.unbeatable_since is None:
         verdict = "can still be beaten"
     else:
-        verdict = f"unbeatable since {progress.unbeatable_since:,}"
-    pace = f"{_short(speed)}/s" if speed else ""
-    return f"{pace:>9}  X {x_wins:.0f}%  draw {draws:.0f}%  O {o_wins:.0f}%  {verdict}"
-
-
-def duration_text(seconds: float) -> str:
-    """A time to wait, as a person says it: `8 s`, `3 min`, `2 h 10 min`."""
-    if seconds < 99.5:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 100:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours < 100 else f"{hours // 24:,} days"
-
-
-def _short(number: float) -> str:
-    for limit, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if number >= limit:
-            return f"{number / limit:.1f}{unit}"
-    return f"{number:.0f} "
+        verdict = f"unbeatable since {now.unbeatable_since:,}"
+    return f"{pace_text(now, first):>9}  X {x_wins:.0f}%  draw {draws:.0f}%  O {o_wins:.0f}%  {verdict}"

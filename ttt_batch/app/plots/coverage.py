@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.app.plots.labels import common_title, make_legend, short_number
+from ttt_batch.app.plots.labels import common_title, make_legend
 from ttt_batch.app.plots.style import COLOURS, log_counts, new_figure
+from ttt_batch.app.units import short_number
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.wording import counted
 from ttt_batch.game.board import Board

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.app.plots.labels import Look, common_title, log_ticks, make_legend, make_look, short_number, verdict
+from ttt_batch.app.plots.labels import Look, common_title, log_ticks, make_legend, make_look, verdict
 from ttt_batch.app.plots.series import PLAYED, Line, Panel, after_games, learning_panels, medians
 from ttt_batch.app.plots.strips import BEATEN, draw_strips
 from ttt_batch.app.plots.style import COLOURS, DRAW, LOSS, MARKERS, WIN, log_counts, new_figure
+from ttt_batch.app.units import short_number
 from ttt_batch.base.choices import SEATS
 from ttt_batch.game.solution import RESULTS
 from ttt_batch.runs.recorder import unbeatable_since

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ttt_batch.app.units import short_number
 from ttt_batch.base.escapes import one_line
 from ttt_batch.base.wording import counted
 from ttt_batch.runs.config import OPPONENTS, make_config
@@ -171,16 +172,6 @@ def common_title(runs: Sequence[Run]) -> str:
     what = learners.pop() if len(learners) == 1 else f"{len(learners)} learners"
     where = boards.pop().name if len(boards) == 1 else f"{len(boards)} boards"
     return f"{what} on {where}" + (f", seed {seeds.pop()}" if len(seeds) == 1 else "")
-
-
-def short_number(number: float) -> str:
-    """A number of games or positions with a unit: 500, 10 k, 2.5 M, 1 G, 1 T, 1 P; from a thousand P on 1e+18."""
-    if number >= 1e18:
-        return f"{number:.3g}"
-    for limit, unit in ((1e15, " P"), (1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if number >= limit:
-            return f"{number / limit:.3g}{unit}"
-    return f"{number:.3g}"
 
 
 def log_ticks(low: float, high: float, most: int = 6) -> list[float]:

@@ -16,6 +16,7 @@ from ttt_batch.app.keyboard import Keyboard
 from ttt_batch.app.plots.labels import since_text
 from ttt_batch.app.plots.series import PLAYED, after_games, shares_in_play
 from ttt_batch.app.plots.text_chart import Chart, Curve, make_chart
+from ttt_batch.app.units import duration_text
 from ttt_batch.base.console import is_live, put
 from ttt_batch.base.errors import RunFileError, TttBatchError, command_with
 from ttt_batch.base.escapes import one_line
@@ -114,15 +115,8 @@ def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:
         lines.append(f"{counted(int(statistics['positions'][-1]), 'position')} in the table")
     age = max(0.0, (time.time() if now is None else now) - snapshot.written)
     at = time.strftime("%H:%M:%S", time.localtime(snapshot.written))
-    lines.append(f"{'finished' if snapshot.done else 'written'} {_ago(age)} ago, at {at}")
+    lines.append(f"{'finished' if snapshot.done else 'written'} {duration_text(age)} ago, at {at}")
     return lines
-
-
-def _ago(seconds: float) -> str:
-    for limit, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= limit:
-            return f"{seconds / limit:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def picture(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ttt_batch.app.plots.labels import short_number
+from ttt_batch.app.units import short_number
 from ttt_batch.base.errors import TttBatchError
 
 # matplotlib is imported inside the functions that need it: it is an extra, and costs a third of a second.

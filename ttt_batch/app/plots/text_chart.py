@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.app.plots.labels import log_ticks, short_number
+from ttt_batch.app.plots.labels import log_ticks
+from ttt_batch.app.units import short_number
 
 SIGNS = ("●", "○", "■", "□")
 ASCII_SIGNS = ("o", "x", "+", "#")
