@@ -32,7 +32,7 @@ from ttt_batch.app.units import duration_text
 from ttt_batch.base import kernel_cache
 from ttt_batch.base.errors import InterruptedTraining
 from ttt_batch.learners.base import Settings
-from ttt_batch.runs.runfile import USER_BLOCK
+from ttt_batch.runs.runfile.declaration import USER_BLOCK
 
 # pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")

@@ -14,8 +14,8 @@ import pytest
 from runfiles import changed, example, sealed
 
 from ttt_batch.base.errors import RunFileError
-from ttt_batch.runs import runfile
-from ttt_batch.runs.runfile import RunData, check_target, find_newest_run, load_run, save_run
+from ttt_batch.runs.runfile import RunData, check_target, find_newest_run, format_documentation, load_run, save_run
+from ttt_batch.runs.runfile.declaration import FIELDS
 from ttt_batch.runs.runfile.header import user_block
 
 
@@ -122,7 +122,7 @@ def test_plain_h5py_reads_it(saved):
         assert run.attrs["format_version"] == b"1.2"
         assert json.loads(run.attrs["config"]) == data.config
         assert run.attrs["config_hash"].decode() == hashlib.sha256(run.attrs["config"]).hexdigest()
-        for field in runfile.FIELDS:
+        for field in FIELDS:
             assert field.optional or field.path in run
             if field.path in run:
                 assert run[field.path].attrs["meaning"].decode() == field.meaning
@@ -138,8 +138,8 @@ def test_the_first_512_bytes_say_what_it_is(saved):
 
 
 def test_the_documentation_names_every_dataset():
-    text = runfile.format_documentation()
-    for field in runfile.FIELDS:
+    text = format_documentation()
+    for field in FIELDS:
         assert field.path in text
         assert field.meaning in text
 

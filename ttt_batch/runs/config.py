@@ -22,10 +22,10 @@ from ttt_batch.simulation.walk import MAX_WALKED
 
 DEFAULT_BATCH = AUTO
 """Batches that begin small, so that the curve begins before the learning is over; 1 on boards too large to enumerate,
-where few positions of a batch would be met twice."""
+where few positions of a batch would occur twice."""
 
 SMALL_CELLS = 9
-"""Cells up to which the engine that lays out whole courses plays; larger boards are played ply by ply."""
+"""Cells up to which games are played by greedy paths; larger boards are played ply by ply."""
 
 ENGINES = ("walk", "flow")
 GIVEN = "given"
@@ -46,7 +46,7 @@ _OPPONENT = rf"({'|'.join(OPPONENTS)}|{_DIGEST})?"
 
 
 class LearnerOptions(TypedDict, total=False):
-    """What a person may choose about a learner, as given; text stands for what it says, None for the default."""
+    """What a person may choose about a learner, also as text; None stands for the default."""
 
     board: str | Board | None
     epsilon: Number | Schedule | None
@@ -108,7 +108,7 @@ class Config:
 
     @property
     def small(self) -> bool:
-        """Whether the board is small enough for play by whole courses."""
+        """Whether the board is small enough for play by greedy paths."""
         return self.board.cells <= SMALL_CELLS
 
     @property

@@ -1,7 +1,7 @@
 """Whether what a run file holds fits its own configuration: the board's positions, the learner's tables."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,21 @@ from ttt_batch.runs.stored_config import config_from_dict
 _FOREIGN = "the file is damaged or foreign"
 
 
-def config_of(data: RunData) -> Config:
-    """The configuration of what a file holds.  Raises RunFileError."""
-    return config_from_dict(data.config)
+class Parts(NamedTuple):
+    """What a file's data stand on: configuration, positions and moves, and the growing board, if it is one."""
+
+    config: Config
+    graph: Graph
+    grown: GrowingTable | None
+
+
+def parts_of(data: RunData) -> Parts:
+    """What a file's data stand on.  Raises RunFileError if there is no such thing."""
+    config = config_from_dict(data.config)
+    if config.grown:
+        grown = _grown_of(config, data)
+        return Parts(config, grown.compact()[0], grown)
+    return Parts(config, _graph_of(config, data), None)
 
 
 def _graph_of(config: Config, data: RunData) -> Graph:
@@ -39,7 +51,7 @@ def _graph_of(config: Config, data: RunData) -> Graph:
         raise RunFileError(f"its states/code is not that of board {config.board.name}; {_FOREIGN}") from None
 
 
-def grown_of(config: Config, data: RunData) -> GrowingTable:
+def _grown_of(config: Config, data: RunData) -> GrowingTable:
     """The growing board of a file, with its tables.  Raises RunFileError where it is none that play can have made."""
     learner, grown, counted = learner_named(config.learner), grow(config), config.alpha.power > 0
     code, outcome = data.states["code"], data.states["outcome"]
@@ -55,36 +67,30 @@ def grown_of(config: Config, data: RunData) -> GrowingTable:
     return grown
 
 
-def misfits(data: RunData) -> Iterator[str]:
+def misfits(data: RunData, parts: Parts) -> Iterator[str]:
     """What does not fit, in order; `data` has passed the checks of `runfile`."""
-    try:
-        config = config_of(data)
-        learner = learner_named(config.learner)
-        grown = grown_of(config, data) if config.grown else None
-        graph = _graph_of(config, data) if grown is None else grown.compact()[0]
-    except RunFileError as error:
-        yield str(error)
-        return
+    config, graph, grown = parts
     yield from _course_misfits(config, data)
-    worth = learner.worth(config.settings)
+    learner = learner_named(config.learner)
     wanted = {"code": graph.code, "outcome": graph.outcome, "cell": graph.cell, "first_edge": graph.first_edge}
     for name, found in data.states.items():
         if not np.array_equal(found, wanted[name]):
             yield f"its states/{name} is not that of board {config.board.name}; {_FOREIGN}"
     for prefix, tables in (("", data.tables), ("resume/", data.resume)):
         if tables or not prefix:
-            start = (
-                learner.start(graph, worth, np.random.default_rng(config.seed % 2**64))
-                if grown is None
-                else grown.fresh()
-            )
+            seed = np.random.default_rng(config.seed % 2**64)
+            start = learner.start(graph, learner.worth(config.settings), seed) if grown is None else grown.fresh()
             yield from _table_misfits(prefix, tables, data, config, start)
+    if grown is not None and data.resume:
+        rows, finals = data.progress.get("batch_positions", np.zeros(2, np.int64)).tolist()
+        if not 0 < rows <= grown.used.rows or not 0 <= finals <= grown.used.finals:
+            yield f"progress/batch_positions are not among those of the run; {_FOREIGN}"
 
 
 def course_misfits(data: RunData) -> Iterator[str]:
     """The quick part of `misfits`: configuration, games, recorded points and batches; neither rows nor tables."""
     try:
-        yield from _course_misfits(config_of(data), data)
+        yield from _course_misfits(config_from_dict(data.config), data)
     except RunFileError as error:
         yield str(error)
 
@@ -127,37 +133,34 @@ def _table_misfits(
     """
     learner = learner_named(config.learner)
     worth, start = learner.worth(config.settings), fresh._asdict()
-    known = {*start, "visits", *(["background"] if "q" in start and not prefix else [])}
-    for name, expected in start.items():
+    first, codes, cells = next(iter(start.values())), 3**config.board.cells, config.board.cells
+    extra = {"visits": first.shape, **({"background": (codes, cells)} if "q" in start and not prefix else {})}
+    expected = {name: (table.dtype, table.shape) for name, table in start.items()}
+    expected |= {name: (np.dtype(np.float64), shape) for name, shape in extra.items() if name in tables}
+    for name, (dtype, shape) in expected.items():
         found = tables.get(name)
-        if found is None or found.shape != expected.shape or found.dtype != expected.dtype:
-            yield f"table {prefix + name!r} is not {expected.dtype}{list(expected.shape)}; {_FOREIGN}"
-            continue
-        if data.table_fields[name][0] != learner.fields[name][0]:
-            yield f"table {prefix + name!r} must have the axes {learner.fields[name][0]}; {_FOREIGN}"
-        # Only a learner that starts with NaN for "never seen" may keep some.
-        if np.isnan(found).any() and not np.isnan(expected).any():
-            yield f"table {prefix + name!r} holds NaN, which {config.learner} never does; {_FOREIGN}"
-        # Steps of at most 1 towards worths and towards other values never lead out of the range of both.
-        limit = max(np.nanmax(np.abs(expected), initial=0.0), np.abs(worth).max()) * (1 + 1e-6)
-        if not config.start and config.engine != "given" and np.nanmax(np.abs(found), initial=0.0) > limit:
-            yield f"table {prefix + name!r} holds a value beyond {limit:.6g}, which training never reaches; {_FOREIGN}"
-    visits = tables.get("visits")
-    first = next(iter(start.values()))
-    if visits is not None:
-        if visits.shape != first.shape or visits.dtype != np.float64:
-            yield f"table '{prefix}visits' is not float64{list(first.shape)}; {_FOREIGN}"
-        # Not always whole: some learners share a batch's visits out among moves.
-        elif not (visits >= 0).all():
-            yield f"table '{prefix}visits' holds a number below 0 or NaN; {_FOREIGN}"
-    elif config.alpha.power:
+        if found is None or found.shape != shape or found.dtype != dtype:
+            yield f"table {prefix + name!r} is not {dtype}{list(shape)}; {_FOREIGN}"
+        elif name == "visits":
+            if not (found >= 0).all():  # not always whole: some learners share a batch's visits out among moves
+                yield f"table '{prefix}visits' holds a number below 0 or NaN; {_FOREIGN}"
+        elif name == "background":
+            if np.isnan(found).any():
+                yield f"table 'background' holds NaN, which no imported table does; {_FOREIGN}"
+        else:
+            if data.table_fields[name][0] != learner.fields[name][0]:
+                yield f"table {prefix + name!r} must have the axes {learner.fields[name][0]}; {_FOREIGN}"
+            # Only a learner that starts with NaN for "never seen" may keep some.
+            if np.isnan(found).any() and not np.isnan(start[name]).any():
+                yield f"table {prefix + name!r} holds NaN, which {config.learner} never does; {_FOREIGN}"
+            # Steps of at most 1 towards worths and towards other values never lead out of the range of both.
+            limit = max(np.nanmax(np.abs(start[name]), initial=0.0), np.abs(worth).max()) * (1 + 1e-6)
+            own = not config.start and config.engine != "given"
+            if own and np.nanmax(np.abs(found), initial=0.0) > limit:
+                beyond = f"holds a value beyond {limit:.6g}, which training never reaches"
+                yield f"table {prefix + name!r} {beyond}; {_FOREIGN}"
+    if config.alpha.power and "visits" not in tables:
         yield f"its step size depends on visits, but {prefix or 'tables/'}visits is missing; the file is damaged"
     # A newer minor version may have added tables.
-    for name in sorted(set(tables) - known) if data.version <= FORMAT else ():
+    for name in sorted(set(tables) - {*start, *extra}) if data.version <= FORMAT else ():
         yield f"table {prefix + name!r} belongs to no run of {config.learner}; {_FOREIGN}"
-    background = tables.get("background")
-    n_cells = config.board.cells
-    if background is not None and (background.shape != (3**n_cells, n_cells) or background.dtype != np.float64):
-        yield f"table 'background' is not float64{[3**n_cells, n_cells]}; {_FOREIGN}"
-    elif background is not None and np.isnan(background).any():
-        yield f"table 'background' holds NaN, which no imported table does; {_FOREIGN}"

@@ -22,13 +22,15 @@ from ttt_batch.simulation.policy import Policy, chosen_edges, optimal_policy, po
 EXACT_OPPONENTS = ("random", "optimal", "self")
 """Opponents on enumerated boards besides other runs."""
 
+_BY_SEAT = ("unbeatable", "losing_line")
+
 
 @dataclass(frozen=True)
 class Evaluation(Printable):
     """Exact results of an agent against an opponent.
 
     first, second: probabilities (win, draw, loss) of the agent in that seat.
-    unbeatable: whether no opponent and no tie-break beats the agent in a seat, whoever `against` is.
+    unbeatable: whether no opponent and no tie-break beats the agent in a seat, whatever `against` is.
     losing_line: a shortest game that the agent can lose in a seat, as cells; None where it cannot.
     ties: which of the moves that their rules may pick runs play, see `ties`.
     run: the agent itself.
@@ -55,15 +57,10 @@ class Evaluation(Printable):
 
     def records(self) -> tuple[list[dict[str, Any]], str]:
         """Return a row for each seat."""
+        whole = self.to_dict()
         rows = [
-            {
-                "seat": seat,
-                "against": self.against,
-                **dict(zip(RESULTS, shares, strict=True)),
-                "unbeatable": self.unbeatable[seat],
-                "losing_line": self.losing_line[seat],
-            }
-            for seat, shares in zip(SEATS, (self.first, self.second), strict=True)
+            {"seat": seat, "against": self.against, **whole[seat], **{key: whole[key][seat] for key in _BY_SEAT}}
+            for seat in SEATS
         ]
         return rows, "seat"
 
@@ -108,8 +105,7 @@ class Judged(Knowledge):
     def common_graph(self, other: "Judged") -> Graph:
         """Positions and moves as both runs see them.
 
-        Raises BoardError where they play different boards, one of them grows, or only one of them takes all images of a
-        position for one.
+        Raises BoardError if their boards or symmetries differ, or one of them grows.
         """
         if other.board != self.board:
             raise BoardError(
@@ -161,8 +157,7 @@ class Judged(Knowledge):
         """Exact results against `random` moves, `optimal` ones (uniform among the best), `self`, or another run.
 
         ties: as for `candidates`, for both where the opponent is a run, too.
-        Raises UsageError for any other opponent or ties and BoardError for a run of another board, or on a growing
-        board.
+        Raises UsageError for any other opponent or ties, BoardError for a run of another board or on a growing board.
         """
         self._needs_all("an exact evaluation")
         graph = self.graph
@@ -171,12 +166,10 @@ class Judged(Knowledge):
             name, opponent = against.config.learner, against.policy_on(graph, ties)
         else:
             name = choose("opponent", against, EXACT_OPPONENTS, hints=OPPONENT_HINTS, others="a run")
-            if name == "random":
-                opponent = random_policy(graph)
-            elif name == "optimal":
-                opponent = optimal_policy(graph, self.solution)
-            else:
+            if name == "self":
                 opponent = self.policy_on(graph, ties)
+            else:
+                opponent = random_policy(graph) if name == "random" else optimal_policy(graph, self.solution)
         own, agent = self.policy_on(self.graph, ties), self.policy_on(graph, ties)
         lines = {seat: self._real(losing_line(self.graph, own, number)) for number, seat in enumerate(SEATS)}
         second = match(graph, opponent, agent)

@@ -46,9 +46,7 @@ def export_run(
     """
     files = [Path(path) for path in paths]
     if run.grown is not None:
-        raise too_large(
-            "export", run.board, "read the run file itself, where states/code says which position each row is"
-        )
+        raise too_large("export", run.board, "read the run file itself, where states/code has the position of each row")
     form = format_named(to)
     kind = _kind_in(form, run.learner)
     check_use(form, run.board, files, kind, player)
@@ -115,10 +113,8 @@ def _fill(run: Run, table: ValueTable | ActionTable | Listing, *, only_second: b
         run.tables.q[:] = edges_from(run.graph, table)  # type: ignore[arg-type]
     else:
         values = values_from(run.graph, table, _both_players(run))  # type: ignore[arg-type]
-        if run.learner.zero_sum:
-            run.tables.value[:] = 0.0 - values[1] if only_second else values[0]
-        else:
-            run.tables.value[:] = values
+        of_first = 0.0 - values[1] if only_second else values[0]
+        run.tables.value[:] = of_first if run.learner.zero_sum else values
 
 
 def _kind_in(form: Format, learner: Learner) -> type[ValueTable | ActionTable | Listing]:
@@ -157,7 +153,7 @@ def _background(run: Run) -> NDArray[np.float64]:
 def _start_values(board: Board, worth: NDArray[np.float64]) -> NDArray[np.float64]:
     """`backward-q`'s start values for every code, those that cannot occur included.
 
-    The mover follows from the number of marks; a move is worth 1 where any line is complete behind it.
+    The mover follows from the number of marks; a move is worth 1 after which any line is complete.
     """
     codes = np.arange(3**board.cells)
     marks = codes[:, None] // 3 ** np.arange(board.cells) % 3

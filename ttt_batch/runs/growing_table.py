@@ -4,6 +4,7 @@
 own are worth at the start, so learners read a child's value without asking whether play has reached it.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,7 +49,7 @@ class Shape(NamedTuple):
 class GrowingTable:
     """A board's graph as far as play has come, the tables over it, and how both grow.
 
-    graph, tables, visits, growth: with more room than they use; replaced when they grow, so take them anew after that.
+    graph, tables, visits, growth: with more room than they use; replaced when they grow.
     max_rows: unfinished rows at most.
     """
 
@@ -66,6 +67,7 @@ class GrowingTable:
         """Only the empty board.  counted: whether a table of visits is kept, too (a step size by visits)."""
         self.board, self.learner, self.worth, self.symmetry = board, learner, worth, symmetry
         self.max_rows = max_rows
+        self._by_row = tuple(learner.fields[name][0].endswith("S") for name in learner.tables._fields)
         self._finals = int(learner.final_rows)
         images = np.array(board.images(symmetry), np.int64)
         places = make_places(board, symmetry)
@@ -75,9 +77,8 @@ class GrowingTable:
             *(places, images, np.argsort(images, axis=1), np.zeros(1, np.int64), used, np.zeros(2, np.int64), codes),
             *(self._finals, int(learner.occupied), key),
         )
-        shared = shared_rows()
-        self.graph = shared
-        self.tables = learner.start(shared, worth, np.random.default_rng(0))
+        self.graph = shared_rows()
+        self.tables = learner.start(self.graph, worth, np.random.default_rng(0))
         self._counted = counted
         self.visits = np.zeros(self.tables[0].size if counted else 0)
         self._resize(FIRST_ROWS)
@@ -96,83 +97,92 @@ class GrowingTable:
 
     @property
     def lost(self) -> int:
-        """How often a position was met for which there was no room."""
+        """How often play reached a position for which there was no room."""
         return int(self.growth.used[LOST])
+
+    @property
+    def _room(self) -> int:
+        """Unfinished rows for which there is room, without the borrowed ones."""
+        return int(self.graph.first_edge.size - 1 - self.board.cells)
 
     @property
     def may_grow(self) -> bool:
         """Whether more rows may be had than there is room for."""
-        return bool(self.graph.first_edge.size - 1 - self.board.cells < self.max_rows)
+        return self._room < self.max_rows
 
     def limit(self, max_rows: int) -> None:
         """Have `max_rows` unfinished rows at most, or those that there are."""
         self.max_rows = max(max_rows, self.used.rows)
-        if self.graph.first_edge.size - 1 - self.board.cells > self.max_rows:
+        if self._room > self.max_rows:
             self._resize(self.max_rows)
 
     def enlarge(self) -> None:
         """Make room for twice as many rows, or as many as there may be."""
-        self._resize(min(2 * (self.graph.first_edge.size - 1 - self.board.cells), self.max_rows))
+        self._resize(min(2 * self._room, self.max_rows))
+
+    def _arrays(self, tables: Any, visits: Any) -> list[tuple[Any, bool]]:
+        """Tables, and visits in the shape of the first table; each with whether its last axis is rows, not edges."""
+        arrays = list(zip(tables, self._by_row, strict=True))
+        # Also if there is no entry yet: action values begin without edges.
+        return [*arrays, (visits.reshape(tables[0].shape), self._by_row[0])] if self._counted else arrays
+
+    def _changed(self, tables: Any, visits: Any, change: Callable[[Any, bool], Any]) -> tuple[Any, Any]:
+        """Tables and visits, each changed.  change: of an array, and whether its last axis is rows, not edges."""
+        changed = [change(*array) for array in self._arrays(tables, visits)]
+        return self.learner.tables(*changed[: len(tables)]), changed[-1].ravel() if self._counted else visits
 
     def compact(self) -> "tuple[Graph, Any, NDArray[np.float64]]":
         """The graph, the tables and the visits without room for more, copied."""
-        used = self.used
-        return self._resized(used, self.graph.first_edge[: used.rows + 1])
+        return self._resized(self.used, self.graph.first_edge[: self.used.rows + 1])
 
     def fresh(self) -> Any:
         """The compact tables, had nothing been learnt."""
         graph, tables, _ = self.compact()
         shared = self.learner.start(shared_rows(), self.worth, np.random.default_rng(0))
-        for name, table, start in zip(tables._fields, tables, shared, strict=True):
-            if self.learner.fields[name][0].endswith("S"):
+        for by_row, table, start in zip(self._by_row, tables, shared, strict=True):
+            if by_row:
                 table[..., self.used.rows : self.used.rows + N_SHARED] = start
         begin_rows(tables, graph, 0, self.worth, self.growth.key)
         return tables
 
     def cut(self, state: State, rows: int, finals: int) -> State:
         """What `padded` was made of: a state with so many unfinished and final rows."""
-        graph = self.compact()[0]
-        used = self.used
+        graph, used = self.compact()[0], self.used
         kept = np.concatenate([np.arange(rows), np.arange(used.rows, used.rows + N_SHARED + finals)])
         edges = int(graph.first_edge[rows])
-        by_row = [self.learner.fields[name][0].endswith("S") for name in self.tables._fields]
 
-        def shortened(table: Any, *, by_row: bool) -> Any:
+        def cut(table: Any, by_row: bool) -> Any:
             return np.ascontiguousarray(table[..., kept] if by_row else table[:edges])
 
-        tables = [shortened(table, by_row=own) for table, own in zip(state.tables, by_row, strict=True)]
-        visits = state.visits
-        if visits.size:
-            visits = shortened(visits.reshape(state.tables[0].shape), by_row=by_row[0]).ravel()
-        code, outcome = graph.code[kept], graph.outcome[kept]
-        return State(state.games, self.learner.tables(*tables), visits, state.outcomes, code, outcome)
+        tables, visits = self._changed(state.tables, state.visits, cut)
+        return State(state.games, tables, visits, state.outcomes, graph.code[kept], graph.outcome[kept])
 
     def go_back(self, rows: int, finals: int) -> None:
         """Forget all but the first `rows` unfinished and `finals` final rows, about which nothing was learnt since."""
         graph, tables, visits = self.compact()
-        state = State(0, tables, visits, np.zeros(3, np.int64), graph.code, graph.outcome)
-        state = self.cut(state, rows, finals)
+        state = self.cut(State(0, tables, visits, np.zeros(3, np.int64), graph.code, graph.outcome), rows, finals)
         self.restore(state.code, state.outcome, state.tables, state.visits)
         self.limit(self.max_rows)
 
     def padded(self, state: State) -> State:
         """A state from when there were fewer rows, with the others at their start values."""
         graph, tables, visits = self.compact()
-        rows, _ = positions_in(state)
-        by_edge = self.learner.fields[self.tables._fields[0]][0] == "E"
+        rows = positions_in(state)[0]
         begin_rows(tables, graph, rows, self.worth, self.growth.key)
-        for new, old in zip(tables, state.tables, strict=True):
-            _put_back(new, old, rows, self.used, by_edge=by_edge)
-        if visits.size:
-            visits = visits.reshape(tables[0].shape)
-            visits[:] = 0
-            _put_back(visits, state.visits.reshape(state.tables[0].shape), rows, self.used, by_edge=by_edge)
-        return State(state.games, tables, visits.ravel(), state.outcomes, graph.code, graph.outcome)
+        visits[:] = 0
+        old_arrays = self._arrays(state.tables, state.visits)
+        for (new, by_row), (old, _) in zip(self._arrays(tables, visits), old_arrays, strict=True):
+            if by_row:
+                new[..., :rows] = old[..., :rows]
+                new[..., self.used.rows : self.used.rows + old.shape[-1] - rows] = old[..., rows:]
+            else:
+                new[: old.size] = old
+        return State(state.games, tables, visits, state.outcomes, graph.code, graph.outcome)
 
     def restore(self, code: NDArray[np.int64], outcome: NDArray[np.int8], tables: Any, visits: Any) -> None:
         """Take over what `compact` gave: the codes and outcomes of its rows, its tables and its visits.
 
-        Raises BoardError where the codes are none that play can have come to.
+        Raises BoardError if play cannot have reached such positions.
         """
         rows = int(np.argmax(code < 0)) if code.size else 0
         finals = code.size - rows - N_SHARED
@@ -189,33 +199,33 @@ class GrowingTable:
             or outcome[:rows].any()
             or (outcome[shared.stop :] == UNFINISHED).any()
         ):
-            raise BoardError(f"its positions are not those that play on board {self.board.name} can come to")
+            raise BoardError(f"its positions are not those that play on board {self.board.name} can reach")
         self.growth.used[:] = rows, 0, finals, 0
         plies = plies_of(code, self.board.cells)
-        graph = shared_rows()._replace(
-            code=code,
-            outcome=outcome,
-            ply=plies,
-            first_edge=np.zeros(rows + 1, np.uint32),
-        )
         width = np.full(rows, self.board.cells) - (0 if self.learner.occupied else plies[:rows])
         edges = int(width.sum())
-        for name, table, now in zip(tables._fields, tables, self.tables, strict=True):
-            entries = code.size if self.learner.fields[name][0].endswith("S") else edges
+        for name, table, now, by_row in zip(tables._fields, tables, self.tables, self._by_row, strict=True):
+            entries = code.size if by_row else edges
             if table.dtype != now.dtype or table.shape != (*now.shape[:-1], entries):
                 raise BoardError(f"its table {name} does not fit its positions")
         if self._counted and visits.size not in (0, tables[0].size):
             raise BoardError("its table of visits does not fit its positions")
-        self.graph = graph._replace(child=np.zeros(edges, np.uint32), cell=np.zeros(edges, np.int8))
+        self.graph = shared_rows()._replace(
+            code=code,
+            outcome=outcome,
+            ply=plies,
+            first_edge=np.zeros(rows + 1, np.uint32),
+            child=np.zeros(edges, np.uint32),
+            cell=np.zeros(edges, np.int8),
+        )
         self.tables = tables
-        counted = visits if visits.size else np.zeros(tables[0].size)
-        self.visits = counted if self._counted else np.zeros(0)
+        self.visits = visits if self._counted and visits.size else np.zeros(tables[0].size if self._counted else 0)
         self.growth.used[EDGES] = edges
         self._resize(max(FIRST_ROWS, 1 << (rows - 1).bit_length()))
         wrong = expand_all(self.graph, self.growth)
         if wrong >= 0:
             raise BoardError(
-                f"code {self.graph.code[wrong]} is no position that play on board {self.board.name} comes to, "
+                f"code {self.graph.code[wrong]} is no position that play on board {self.board.name} reaches, "
                 "or its outcome is another"
             )
 
@@ -258,28 +268,17 @@ class GrowingTable:
         for start in range(0, used.edges, 1 << 20):  # piece by piece: a mask of all would take memory of its own
             piece = child[start : min(start + (1 << 20), used.edges)]
             piece[piece >= n_open] += np.uint32((room.rows - n_open) % (1 << 32))
-        graph = Graph(
+        graph = old._replace(
             code=rows(old.code),
             outcome=rows(old.outcome),
             ply=rows(old.ply),
             first_edge=first_edge.copy(),
             child=child,
             cell=edges(old.cell),
-            legal=np.zeros(0, np.uint32),
             first_parent=np.zeros(room.rows + N_SHARED + room.finals + 1, np.uint32),
-            parent=np.zeros(0, np.uint32),
-            ply_start=np.zeros(1, np.uint32),
         )
-        resized = [
-            (rows if self.learner.fields[name][0].endswith("S") else edges)(table)
-            for name, table in self.tables._asdict().items()
-        ]
-        visits = self.visits
-        if self._counted:  # also where there is no entry yet: action values begin without edges
-            entries = visits.reshape(self.tables[0].shape)
-            first = self.learner.fields[self.tables._fields[0]][0]
-            visits = (rows if first.endswith("S") else edges)(entries).ravel()
-        return graph, self.learner.tables(*resized), visits
+        resized = self._changed(self.tables, self.visits, lambda table, by_row: (rows if by_row else edges)(table))
+        return graph, *resized
 
 
 def positions_in(state: State) -> tuple[int, int]:
@@ -299,12 +298,3 @@ def grow(config: Config) -> GrowingTable:
         key=stream_key(config.seed, NEW_ROWS),
         counted=config.alpha.power > 0,
     )
-
-
-def _put_back(new: Any, old: Any, rows: int, used: Shape, *, by_edge: bool) -> None:
-    """Copy what a compact table held when there were fewer rows into one of now, in place."""
-    if by_edge:
-        new[: old.size] = old
-    else:
-        new[..., :rows] = old[..., :rows]
-        new[..., used.rows : used.rows + old.shape[-1] - rows] = old[..., rows:]

@@ -1,4 +1,4 @@
-"""What tables know: bound to their board and learner, they are asked about positions and moves."""
+"""What tables know of positions and moves, with their board and learner."""
 
 import functools
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ttt_batch.runs.growing_table import GrowingTable
 
 
-class _Asked(NamedTuple):
-    """A row that a person asks about, with the cells of the position asked for that its edges mark."""
+class _Row(NamedTuple):
+    """The row of a position, and the cells of that position that its edges mark."""
 
     graph: Graph
     tables: Any
@@ -35,7 +35,7 @@ class _Asked(NamedTuple):
 
 
 class Knowledge:
-    """Tables that can be asked.
+    """Tables with their board and learner.
 
     config: what they were trained with.  tables: the learner's NamedTuple of arrays.
     grown: the positions that play has reached, on a board too large to enumerate.
@@ -47,7 +47,7 @@ class Knowledge:
 
     @functools.cached_property
     def board(self) -> Board:
-        """The board."""
+        """The configuration's board."""
         return self.config.board
 
     @functools.cached_property
@@ -57,7 +57,7 @@ class Knowledge:
 
     @functools.cached_property
     def graph(self) -> Graph:
-        """Positions and moves of the board, as this learner sees them; on a growing board those it has come to."""
+        """Positions and moves of the board, as this learner sees them; on a growing board those play has reached."""
         return self.config.graph if self.grown is None else self.grown.compact()[0]
 
     @functools.cached_property
@@ -72,10 +72,7 @@ class Knowledge:
 
     @functools.cached_property
     def solution_in_plies(self) -> NDArray[np.int8]:
-        """int8[S]: the true result of every position with its distance, as `solution.solve_in_plies` gives it.
-
-        Raises BoardError.
-        """
+        """int8[S]: `solution`, with distances, as `solution.solve_in_plies` gives it.  Raises BoardError."""
         self._needs_all("a solution")
         return solve_in_plies(self.graph)
 
@@ -104,36 +101,33 @@ class Knowledge:
         representative, image = self.board.representative(marks, self.config.symmetry)
         return row_of(self.graph, self.board.encode(representative)), image
 
-    def _asked(self, position: str | int | Position) -> "_Asked":
+    def _row(self, position: str | int | Position) -> _Row:
         """An unfinished position: its row among tables and graph, and its cells.  Raises BoardError."""
         marks = self.position(position)
         if self.grown is None:
             row, image = self._located(marks)  # refuses what no game reaches
         if self.board.outcome(marks) != UNFINISHED:
             raise BoardError(f"position {self.board.format_position(marks)!r} is final: there is nothing to choose")
-        if self.grown is None:
-            graph, tables = self.graph, self.tables
-        else:
+        graph, tables = self.graph, self.tables
+        if self.grown is not None:
             grown, ply = self.grown, self.board.cells - marks.count(EMPTY)
             graph, tables = grown.graph, grown.tables
             row, number = row_at(tables, graph, grown.growth, self.board.encode(marks), ply, self.worth)
             image = self.board.images(self.config.symmetry)[number]
         edges = range(int(graph.first_edge[row]), int(graph.first_edge[row + 1]))
-        return _Asked(graph, tables, row, edges, [image[int(graph.cell[edge])] for edge in edges])
+        return _Row(graph, tables, row, edges, [image[int(graph.cell[edge])] for edge in edges])
 
     def move_values(self, position: str | int | Position) -> dict[int, float]:
         """The agent's value of each free cell for the player to move, on its learner's scale; nan where never seen."""
-        asked, marks = self._asked(position), self.position(position)
+        asked, marks = self._row(position), self.position(position)
         scores = np.empty(len(asked.edges))
         row_scores(asked.tables, asked.graph, asked.row, scores)
         values = dict(zip(asked.cells, scores.tolist(), strict=True))
         return {cell: values[cell] for cell in sorted(values) if marks[cell] == EMPTY}
 
     def value(self, position: str | int | Position) -> float:
-        """What a position is worth to the player to move, on its learner's scale: the value of the best move,
-        nan where none was seen.
-
-        Of a final position: its worth to the player who would move next.
+        """What a position is worth to the player to move, on its learner's scale: the best move's value, nan if none
+        was seen; of a final position its worth to the player who would move next.
         """
         marks = self.position(position)
         outcome = self.board.outcome(marks)
@@ -151,15 +145,14 @@ class Knowledge:
         Raises BoardError, and UsageError for other ties.
         """
         ties = check_ties(ties)
-        asked = self._asked(position)
+        asked = self._row(position)
         chosen = np.zeros(len(asked.edges), np.bool_)
         row_choices(asked.tables, asked.graph, self.learner.choice, asked.row, chosen)
         cells = sorted(cell for cell, good in zip(asked.cells, chosen, strict=True) if good)
         return cells if ties == "any" else soonest_cells(self, self.position(position), cells)
 
     def truth(self, position: str | int | Position) -> Truth | None:
-        """Who wins with best play from a position, and after how many plies; None on a growing board, where nobody
-        knows.
+        """Who wins with best play from a position, and after how many plies; None, not known, on a growing board.
 
         Raises BoardError for a position that no game reaches.
         """
@@ -169,7 +162,7 @@ class Knowledge:
         return truth_of(int(self.solution_in_plies[self._located(marks)[0]]), marks.count(EMPTY))
 
     def true_moves(self, position: str | int | Position) -> dict[int, Truth] | None:
-        """The truth behind each move: by free cell the result of best play after it, plies counted from there.
+        """The truth of each move: by free cell the result of best play after it, plies counted from there.
 
         Empty for a final position, None on a growing board.  Raises BoardError for a position that no game reaches.
         """
@@ -179,8 +172,7 @@ class Knowledge:
         if self.board.outcome(marks) != UNFINISHED:
             return {}
         free = [cell for cell, here in enumerate(marks) if here == EMPTY]
-        found = {cell: self.truth(self.board.after(marks, cell)) for cell in free}
-        return {cell: truth for cell, truth in found.items() if truth is not None}
+        return {cell: truth for cell in free if (truth := self.truth(self.board.after(marks, cell))) is not None}
 
     def true_value(self, position: str | int | Position) -> int | None:
         """The result of best play from a position: 1 first wins, 0 draw, -1 second wins; None where it is not known."""

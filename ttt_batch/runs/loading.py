@@ -1,13 +1,13 @@
 """Run files become runs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ttt_batch.base.errors import RunFileError
 from ttt_batch.base.files import shown
-from ttt_batch.learners import learner_named
-from ttt_batch.runs.consistency import config_of, grown_of, misfits
+from ttt_batch.runs.consistency import misfits, parts_of
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile import RunData, load_run
@@ -18,45 +18,43 @@ def load(path: str | Path, *, trust: bool = False) -> Run:
     """Read a run file; `.h5` may be left out of its name.
 
     trust: open a file that another program changed, whose digest is wrong; every other check applies.
-    Raises RunFileError where it is damaged, foreign, too new or does not fit its own board.
+    Raises RunFileError if it is damaged, foreign, too new or does not fit its own board.
     """
     path = find_run(path)
-    data = load_run(path, trust=trust)
-    for misfit in misfits(data):
-        raise RunFileError(f"{shown(path)}: {misfit}")
-    config = config_of(data)
-    learner = learner_named(config.learner)
-    run = Run(config, None, data.games, data.statistics, data.provenance, notes=data.notes, version=data.version)
-    run.size = data.size
-    if config.alpha.power:
-        run.visits = data.tables["visits"].ravel()
-    run.background = data.tables.get("background")
-    run.tables = learner.tables(**{name: data.tables[name] for name in learner.tables._fields})
-    if config.grown:
-        run.grown = grown_of(config, data)
-        run.tables, run.visits = run.grown.compact()[1:]
-    run.goal = int(data.progress.get("goal", 0))
-    run.batch_start = _batch_start(run, data, shown(Path(path)))
-    run.interrupted = run.games < run.goal
+    run, wrong = run_of(load_run(path, trust=trust))
+    if run is None:
+        raise RunFileError(f"{shown(path)}: {wrong[0]}")
     return run
 
 
-def _batch_start(run: Run, data: RunData, name: str) -> State | None:
+def run_of(data: RunData, findings: Sequence[str] = ()) -> tuple[Run | None, list[str]]:
+    """The run of a file's data, and all that is wrong with them; no run if anything is.  findings: what is known."""
+    try:
+        parts = parts_of(data)
+    except RunFileError as error:
+        return None, [*findings, str(error)]
+    if wrong := [*findings, *misfits(data, parts)]:
+        return None, wrong
+    run = Run(parts.config, None, data.games, data.statistics, data.provenance, notes=data.notes, version=data.version)
+    run.size = data.size
+    if parts.config.alpha.power:
+        run.visits = data.tables["visits"].ravel()
+    run.background = data.tables.get("background")
+    run.tables = run.learner.tables(**{name: data.tables[name] for name in run.learner.tables._fields})
+    if parts.grown is not None:
+        run.grown = parts.grown
+        run.tables, run.visits = run.grown.compact()[1:]
+    run.goal = int(data.progress.get("goal", 0))
+    run.batch_start = _batch_start(run, data)
+    run.interrupted = run.games < run.goal
+    return run, []
+
+
+def _batch_start(run: Run, data: RunData) -> State | None:
     """Where the run stood before the batch within which it ends, if it does."""
-    needed = {*run.tables._fields, *(["visits"] if run.visits.size else [])}
-    found = set(data.resume)
-    noted = {"batch_games", "batch_outcomes"} & set(data.progress)
-    if not found and not noted:
+    if not data.resume:
         return None
-    games = int(data.progress.get("batch_games", -1))
-    if found != needed or len(noted) != 2 or not 0 <= games < run.games:
-        raise RunFileError(f"{name}: what it keeps of the batch within which it ends is not whole; the file is damaged")
     visits = data.resume["visits"].ravel() if run.visits.size else np.zeros(0)
     tables = run.learner.tables(**{name: data.resume[name] for name in run.tables._fields})
-    state = State(games, tables, visits, data.progress["batch_outcomes"])
-    if run.grown is None:
-        return state
-    rows, finals = data.progress.get("batch_positions", np.zeros(2, np.int64)).tolist()
-    if not 0 < rows <= run.grown.used.rows or not 0 <= finals <= run.grown.used.finals:
-        raise RunFileError(f"{name}: progress/batch_positions are not among those of the run; the file is damaged")
-    return run.grown.cut(state, rows, finals)
+    state = State(int(data.progress["batch_games"]), tables, visits, data.progress["batch_outcomes"])
+    return state if run.grown is None else run.grown.cut(state, *data.progress["batch_positions"].tolist())

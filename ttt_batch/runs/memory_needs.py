@@ -47,13 +47,12 @@ def check_space(config: Config, max_bytes: int) -> None:
         return
     needed = bytes_needed(config)
     if needed > max_bytes:
-        images = len(config.board.symmetries)
-        rows = most_positions(config.board) // (images if config.symmetry else 1)
-        edges = sum(
-            positions_of_ply(config.board, ply) * (config.board.cells - ply) for ply in range(config.board.cells)
-        ) // (images if config.symmetry else 1)
+        board, images = config.board, len(config.board.symmetries)
+        shared = images if config.symmetry else 1
+        rows = most_positions(board) // shared
+        edges = sum(positions_of_ply(board, ply) * (board.cells - ply) for ply in range(board.cells)) // shared
         remedy = "" if config.symmetry or images == 1 else f"{option('symmetry', 'on')} takes a {images}th, or "
         raise BoardError(
-            f"board {config.board.name} has up to {rows:,} rows with {edges:,} edges, which take up to "
+            f"board {board.name} has up to {rows:,} rows with {edges:,} edges, which take up to "
             f"{needed / 1e9:.1f} GB; {max_bytes / 1e9:.1f} GB may be used: {remedy}raise {option('max_memory')}"
         )

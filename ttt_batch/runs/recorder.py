@@ -12,7 +12,7 @@ from ttt_batch.runs.run import Run
 
 
 class Size(NamedTuple):
-    """What is recorded of a growing board, about whose tables nothing is known for certain: its positions so far."""
+    """What is recorded of a growing board, whose tables cannot be judged exactly: its positions so far."""
 
     positions: Any
 
@@ -39,7 +39,6 @@ class Recorder:
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self._points: list[tuple[int, float, NDArray[np.int64], dict[str, Any]]] = []
-        self._since: int | None = None
 
     def restore(self, statistics: Mapping[str, NDArray[Any]]) -> None:
         """Take over the points of an earlier part of the run, as `statistics` gave them."""
@@ -48,17 +47,10 @@ class Recorder:
             verdict = {name: np.array(column[i]) for name, column in columns.items()}
             point = statistics["games"][i], statistics["seconds"][i], statistics["outcomes"][i]
             self._points.append((int(point[0]), float(point[1]), point[2].copy(), verdict))
-        if "unbeatable" in statistics:
-            self._since = unbeatable_since(statistics["games"], statistics["unbeatable"])
 
     def record(self, tables: Any, games: int, seconds: float, outcomes: NDArray[np.int64]) -> None:
         """Judge `tables` after `games` games."""
-        verdict = self._judge(tables)._asdict()
-        self._points.append((games, seconds, outcomes, verdict))
-        if "unbeatable" not in verdict or not verdict["unbeatable"].all():
-            self._since = None
-        elif self._since is None:
-            self._since = games
+        self._points.append((games, seconds, outcomes, self._judge(tables)._asdict()))
 
     def statistics_now(
         self, tables: Any, games: int, seconds: float, outcomes: NDArray[np.int64]
@@ -66,7 +58,7 @@ class Recorder:
         """The recorded points, plus the current state as a provisional last point unless it is recorded already."""
         if games == self.last:
             return self.statistics()
-        self._points.append((games, seconds, outcomes, self._judge(tables)._asdict()))
+        self.record(tables, games, seconds, outcomes)
         try:
             return self.statistics()
         finally:
@@ -80,7 +72,11 @@ class Recorder:
     @property
     def since(self) -> int | None:
         """Games at the first point since which every one was unbeatable in both seats, or None."""
-        return self._since
+        if not self._points or "unbeatable" not in self._points[-1][3]:
+            return None
+        return unbeatable_since(
+            np.array([point[0] for point in self._points]), np.stack([point[3]["unbeatable"] for point in self._points])
+        )
 
     def statistics(self) -> dict[str, NDArray[Any]]:
         """The points as columns, by the names of the run file; only games, seconds and outcomes while there is none."""

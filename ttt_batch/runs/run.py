@@ -1,4 +1,4 @@
-"""A run: configuration, tables and recorded points, ready to be asked, judged and saved."""
+"""A run: configuration, tables and recorded points, which can be evaluated and saved."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,14 +31,13 @@ class Run(Judged):
     tables: the learner's NamedTuple of arrays.  games: games learnt from.  interrupted: training was stopped early.
     visits: float64, updates so far of every entry of the table; empty unless the step size depends on visits.
     background: float64[codes, cells], the whole table of an imported file, with rows that cannot occur; or None.
-    goal: games that were asked for; 0 where nothing was.
-    grown: the positions that play has come to, on a board too large to enumerate.
+    goal: games to which training was to go; 0 if there was none.
+    grown: the positions that play has reached, on a board too large to enumerate.
     full: training ended because its positions had no more room.
-    batch_start: where the run stood before the batch within which it ends; None where it ends with a batch.
+    batch_start: where the run stood before the batch within which it ends; None if it ends with a batch.
     statistics: recorded points, an array per column (see `runfile`).  provenance: where the run comes from.
     notes: lines for the person about the file that it was read from.  version: that file's format, major and minor.
-    size: that file's bytes; 0 where it was not read from one.
-    file: where training or learning has saved it; None where it has not.
+    size: that file's bytes, or 0.  file: where training or learning has saved it, or None.
     """
 
     config: Config
@@ -71,9 +70,9 @@ class Run(Judged):
         return f"{self.config.learner} on {self.board.name}, {counted(self.games, 'game')}"
 
     def verdict(self) -> str:
-        """Whether it can be beaten, as it was judged when its last point was recorded; empty where that is not known.
+        """Whether it can be beaten, by its last recorded point, or how many positions it holds, if they grow.
 
-        On a board too large to enumerate, how many positions it holds.
+        Empty if its last point was not recorded at its last game.
         """
         if not self.statistics["games"].size or self.statistics["games"][-1] != self.games:
             return ""
@@ -88,9 +87,8 @@ class Run(Judged):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Run):
             return NotImplemented
-        return (
-            self.config == other.config and self.games == other.games and _same_bytes(self._result(), other._result())
-        )
+        same = self.config == other.config and self.games == other.games
+        return same and _same_bytes(self._result(), other._result())
 
     __hash__ = None  # type: ignore[assignment]  # its arrays can change
 

@@ -1,6 +1,5 @@
 """The configuration that a run file holds, checked key by key: it may be foreign, damaged, or an older version's."""
 
-from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -15,8 +14,7 @@ _MAX_FINDING = 300
 
 def config_from_dict(values: dict[str, Any]) -> Config:
     """The configuration of a run file.  Raises RunFileError where it is not one of ours."""
-    for finding in _type_findings(values):
-        raise _not_usable(finding)
+    _check_types(values)
     try:
         config = make_config(**values)
     except UsageError as error:
@@ -27,23 +25,21 @@ def config_from_dict(values: dict[str, Any]) -> Config:
     return config
 
 
-def _type_findings(values: dict[str, Any]) -> Iterator[str]:
-    """Keys of a run file's configuration that are missing, unknown, or hold something of another type."""
+def _check_types(values: dict[str, Any]) -> None:
+    """Raise RunFileError for a key that is missing, unknown, or holds something of another type."""
     declared = {field.name: field for field in fields(Config)}
     for name in sorted(values.keys() - declared.keys()):
-        yield f"unknown key {name!r:.60}"
+        raise _not_usable(f"unknown key {name!r:.60}")
     for name, field in declared.items():
-        if name not in values:
-            if field.default is MISSING:
-                yield f"{name} is missing"
-            continue
-        value = values[name]
+        if name not in values and field.default is MISSING:
+            raise _not_usable(f"{name} is missing")
+        value = values.get(name, field.default)
         if name == "draw_worth":
             if not isinstance(value, list) or [type(number) for number in value] != [float, float]:
-                yield f"{name} is {value!r:.60}, it must be two numbers such as [0.5, 0.5]"
+                raise _not_usable(f"{name} is {value!r:.60}, it must be two numbers such as [0.5, 0.5]")
         # Exactly: True counts as 1 in Python, and 1.0 equals it, but neither is written for a whole number.
         elif type(value) not in _stored_as(field.type):
-            yield f"{name} is {value!r:.60}, of the wrong type"
+            raise _not_usable(f"{name} is {value!r:.60}, of the wrong type")
 
 
 def _stored_as(kind: Any) -> tuple[type, ...]:

@@ -4,11 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ttt_batch.base.errors import RunFileError
 from ttt_batch.base.escapes import one_line
 from ttt_batch.base.files import shown
-from ttt_batch.runs.consistency import misfits
-from ttt_batch.runs.loading import load
+from ttt_batch.runs.loading import run_of
 from ttt_batch.runs.recorder import judge_of
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile import examine_run
@@ -21,7 +19,7 @@ _TOLERANCE = 1e-9
 def check_run(path: str | Path, *, trust: bool = False) -> tuple[list[str], tuple[str, ...]]:
     """All findings about a run file, a line each, and notes that are no findings.
 
-    trust: go on behind a wrong digest.  Raises RunFileError for what is no file, cannot be read or is too new.
+    trust: go on after a wrong digest.  Raises RunFileError for what is no file, cannot be read or is too new.
     """
     path = Path(path)
     name = shown(path)
@@ -29,16 +27,11 @@ def check_run(path: str | Path, *, trust: bool = False) -> tuple[list[str], tupl
         data, problems = examine_run(path, trust=trust)
     except Damaged as error:
         return [str(error)], ()
-    findings = [f"{name}: {one_line(problem)}" for problem in problems]
-    if data is None:
-        return findings, ()
-    findings += [f"{name}: {one_line(misfit)}" for misfit in misfits(data)]
-    if not findings:
-        try:
-            findings += [f"{name}: {finding}" for finding in _verdict_findings(load(path, trust=trust))]
-        except RunFileError as error:
-            findings.append(str(error))
-    return findings, data.notes
+    if data is not None:
+        run, problems = run_of(data, problems)
+        if run is not None:
+            problems = _verdict_findings(run)
+    return [f"{name}: {one_line(problem)}" for problem in problems], () if data is None else data.notes
 
 
 def _verdict_findings(run: Run) -> list[str]:

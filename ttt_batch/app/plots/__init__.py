@@ -14,7 +14,8 @@ from ttt_batch.app.plots.live import watch_curve
 from ttt_batch.app.plots.style import render, styled
 from ttt_batch.base.choices import choose
 from ttt_batch.base.errors import UsageError
-from ttt_batch.runs.formats.files import check_targets, shown, write_files
+from ttt_batch.base.files import shown
+from ttt_batch.runs.formats.files import EXPORT, check_targets
 from ttt_batch.runs.run import Run
 
 __all__ = ["KINDS", "SUFFIXES", "make_figure", "plot", "watch_curve"]
@@ -47,7 +48,7 @@ def plot(
     check_targets([path], overwrite=overwrite)  # before anything is drawn
     with styled():
         content = render(make_figure(runs, names, kind), suffix[1:])
-    write_files([path], [content], overwrite=overwrite)
+    EXPORT.write([path], [content], overwrite=overwrite)
     return path
 
 

@@ -19,7 +19,7 @@ from ttt_batch.base.choices import Ties
 from ttt_batch.base.errors import BoardError, option
 from ttt_batch.game.solution import QUICKEST
 from ttt_batch.game.state_space import check_enumerable, space_of
-from ttt_batch.runs.formats.files import check_targets, write_files
+from ttt_batch.runs.formats.files import EXPORT, check_targets
 from ttt_batch.runs.run import Run
 
 __all__ = ["MAX_BYTES", "export_page", "page_text"]
@@ -40,7 +40,7 @@ def export_page(run: Run, path: str | Path, *, ties: Ties = "soonest", overwrite
     """
     path = Path(path)
     check_targets([path], overwrite=overwrite)
-    write_files([path], [page_text(run, ties).encode()], overwrite=overwrite)
+    EXPORT.write([path], [page_text(run, ties).encode()], overwrite=overwrite)
     return path
 
 

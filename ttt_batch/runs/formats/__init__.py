@@ -11,6 +11,7 @@ import numpy as np
 
 from ttt_batch.base.choices import SEATS, choose, choose_seat
 from ttt_batch.base.errors import UsageError
+from ttt_batch.base.files import shown
 from ttt_batch.game.board import Board
 from ttt_batch.runs.formats import csv_lines, json_records, npz_arrays, parquet_columns, pickles, raw_doubles
 from ttt_batch.runs.formats.base import (
@@ -24,7 +25,7 @@ from ttt_batch.runs.formats.base import (
     ValueTable,
 )
 from ttt_batch.runs.formats.checks import checked
-from ttt_batch.runs.formats.files import check_targets, read_file, shown, write_files
+from ttt_batch.runs.formats.files import EXPORT, check_targets, read_file
 from ttt_batch.runs.state import LARGEST
 
 __all__ = [
@@ -95,7 +96,7 @@ def write(
             contents = [form.encode(whole, board)]
     except FormatError as error:
         raise FormatError(f"cannot write {', '.join(map(shown, targets))}: {error}") from None
-    write_files(targets, contents, overwrite=overwrite)
+    EXPORT.write(targets, contents, overwrite=overwrite)
     return targets
 
 

@@ -132,7 +132,7 @@ def most_states(board: Board) -> int:
 
 
 def check_board(name: str, board: Board) -> None:
-    """Raise FormatError where a file says that it is of another board."""
+    """Raise FormatError if a file names another board."""
     if fold(name) != fold(board.name):
         raise FormatError(
             f"the file is of board {quoted(name)}, not {board.name}; give {option('board')} as the file has it"

@@ -32,7 +32,7 @@ def checked(table: Table, board: Board, largest: float = np.finfo(np.float64).ma
         text = texts_of(code[wrong[:1]], board.cells)[0]
         raise FormatError(
             f"it has a value for {text}, where X must have as many marks as O or one more; "
-            f"give the table's own board ({board.name} is asked for), or fix the entry"
+            f"give the table's own board instead of {board.name}, or fix the entry"
         )
     return ValueTable(value)
 
@@ -44,23 +44,16 @@ def _checked_listing(table: Listing, board: Board, largest: float) -> Listing:
     code = _shaped("codes", table.code, (states,), np.int64)
     if np.unique(code).size != code.size:
         raise FormatError("a state is listed twice; export the table again")
-    numbers = (
-        _shaped("values", table.value, (2, states))
-        if table.q is None
-        else _shaped("action values", table.q, (states, board.cells))
-    )
+    name, what, found, shape = "value", "values", table.value, (2, states)
+    if table.q is not None:
+        name, what, found, shape = "q", "action values", table.q, (states, board.cells)
+    numbers = _shaped(what, found, shape)
     if (np.abs(numbers) > largest).any():
         raise FormatError(f"a value is {_limit(numbers, largest)}, so train it again or fix the entry")
     best = _shaped("best cells", table.best, (states, board.cells), np.bool_)
     if code.size and not 0 <= code.min() <= code.max() < 3**board.cells:
         raise FormatError(f"a code is outside 0 .. {3**board.cells - 1}, the codes of board {board.name}")
-    return Listing(
-        code=code,
-        outcome=_shaped("outcomes", table.outcome, (states,), np.int8),
-        best=best,
-        value=numbers if table.q is None else None,
-        q=None if table.q is None else numbers,
-    )
+    return Listing(code, _shaped("outcomes", table.outcome, (states,), np.int8), best, **{name: numbers})
 
 
 def _shaped(what: str, array: object, shape: tuple[int, ...], dtype: type = np.float64) -> Any:

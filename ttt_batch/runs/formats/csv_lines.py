@@ -71,7 +71,7 @@ def _decode_values(lines: list[str], board: Board) -> ValueTable:
         if fields[:2] != [str(code), text]:
             raise FormatError(
                 f"line {number} is of code {fields[0]:.20} and board {fields[1]:.40}, where {code} and {text} belong; "
-                f"give the table's own board ({board.name} is asked for), or put the lines in order"
+                f"give the table's own board instead of {board.name}, or put the lines in order"
             )
         for player, field in enumerate(fields[2:]):
             if field:
@@ -91,7 +91,7 @@ def _check_lines(found: int, board: Board, where: str) -> None:
 
 def _number(field: str, line: int) -> float:
     try:
-        # Python reads 1_0 as 10; nobody else does.
+        # Python reads 1_0 as 10; other programs do not.
         value = float(field) if "_" not in field else math.nan
     except ValueError:
         value = math.nan

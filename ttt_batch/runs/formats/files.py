@@ -9,9 +9,8 @@ from ttt_batch.base.ordinary_files import NotOrdinaryError, open_ordinary, size_
 from ttt_batch.base.outputs import Kind, check_distinct
 from ttt_batch.runs.formats.base import FormatError, TakenFormatError
 
-__all__ = ["check_targets", "read_file", "shown", "write_files"]
-
-_EXPORT = Kind(FormatError, taken=TakenFormatError)
+EXPORT = Kind(FormatError, taken=TakenFormatError)
+"""Files of tables and pictures, as `outputs` speaks of them."""
 
 
 def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:
@@ -22,16 +21,7 @@ def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:
     """
     check_distinct([(option("out"), path) for path in paths], error=FormatError)
     for path in paths:
-        _EXPORT.check(path, overwrite=overwrite)
-
-
-def write_files(paths: Sequence[Path], contents: Sequence[bytes], *, overwrite: bool) -> None:
-    """Write each file whole; none gets its name before all are on disk.
-
-    Without `overwrite` an existing file is never replaced, also when it appears during the write.
-    Raises FormatError for whatever `check_targets` refuses and for whatever the disk does.
-    """
-    _EXPORT.write(paths, contents, overwrite=overwrite)
+        EXPORT.check(path, overwrite=overwrite)
 
 
 def read_file(path: Path, limit: int) -> bytes:

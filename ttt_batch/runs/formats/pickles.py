@@ -33,13 +33,15 @@ def encode_numbers(table: Table, board: Board) -> bytes:
     """The file of one player; `table` has float64[1, C]."""
     code, value = _entries(table)
     keys = _DIGIT_OF_MARK[marks_of(code, board.cells)] @ 3 ** np.arange(board.cells - 1, -1, -1)
-    return _dump(dict(sorted(zip(keys.astype(np.float64).tolist(), value, strict=True))))
+    entries = dict(sorted(zip(keys.astype(np.float64).tolist(), value, strict=True)))
+    return pickle.dumps(entries, protocol=_PROTOCOL)
 
 
 def encode_text(table: Table, board: Board) -> bytes:
     """The file of one player; `table` has float64[1, C]."""
     code, value = _entries(table)
-    return _dump({_printed(marks): one for marks, one in zip(marks_of(code, board.cells).tolist(), value, strict=True)})
+    texts = map(_printed, marks_of(code, board.cells).tolist())
+    return pickle.dumps(dict(zip(texts, value, strict=True)), protocol=_PROTOCOL)
 
 
 def _entries(table: Table) -> tuple[NDArray[np.int64], list[float]]:
@@ -53,10 +55,6 @@ def _printed(marks: list[int]) -> str:
     """The cells as NumPy prints them: all as wide as the widest; a board of `MAX_CELLS` fits on a line."""
     width = 3 if SECOND in marks else 2
     return "[" + " ".join(_NUMBER_OF_MARK[mark].rjust(width) for mark in marks) + "]"
-
-
-def _dump(entries: dict[float, float] | dict[str, float]) -> bytes:
-    return pickle.dumps(entries, protocol=_PROTOCOL)
 
 
 def decode(content: bytes, board: Board) -> ValueTable:

@@ -62,7 +62,7 @@ def _check_rules(value: NDArray[np.float64], outcome: NDArray[np.int8]) -> None:
 
 
 def action_by_code(graph: Graph, q: NDArray[np.float64], background: NDArray[np.float64]) -> ActionTable:
-    """Action values by edge, float64[E], laid over `background`, float64[C, cells], which is not changed."""
+    """Action values by edge, float64[E], on a copy of `background`, float64[C, cells]."""
     by_code = np.array(background, dtype=np.float64)
     by_code[graph.code[rows_of_edges(graph)], graph.cell] = q
     return ActionTable(by_code)
@@ -141,17 +141,11 @@ def listing(
 
     chosen: bool[E], the edges that a greedy agent may pick (`policy.chosen_edges`).  cells: how many the board has.
     """
-    rows, real = rows_of_edges(graph), np.flatnonzero(graph.code >= 0)
+    real = np.flatnonzero(graph.code >= 0)
     best = np.zeros((graph.code.size, cells), dtype=np.bool_)
-    best[rows, graph.cell] = chosen
-    by_cell = None
-    if q is not None:
-        by_cell = np.full((graph.code.size, cells), np.nan)
-        by_cell[rows, graph.cell] = q
-    return Listing(
-        code=graph.code[real],
-        outcome=graph.outcome[real],
-        best=best[real],
-        value=None if values is None else values[:, real],
-        q=None if by_cell is None else by_cell[real],
-    )
+    by_cell = np.full(best.shape, np.nan)
+    for by_edge, into in ((chosen, best), (q, by_cell)):
+        if by_edge is not None:
+            into[rows_of_edges(graph), graph.cell] = by_edge
+    numbers = {"q": by_cell[real]} if values is None else {"value": values[:, real]}
+    return Listing(graph.code[real], graph.outcome[real], best[real], **numbers)

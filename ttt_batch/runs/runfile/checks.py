@@ -31,29 +31,24 @@ _TOLERANCE = 1e-6
 """How far probabilities may be off, far more than rounding ever adds up to."""
 
 _AMOUNTS = ("seconds", "threads", "parent_games", "positions_without_room")
-"""What provenance counts; everything else that it says is for people."""
+"""What provenance counts; the rest of it is for people."""
 
 
 @dataclass(eq=False)
 class RunData:
     """Everything that one run file holds.
 
-    config: what determines the result (board, learner, its numbers, batch, engine, seed); anything that JSON
-        can write, without NaN.  Tuples come back as lists.
+    config: what determines the result, in values of JSON without NaN.  Tuples come back as lists.
     games: games learnt from.
-    states: arrays that say what a table's rows and edges are; "code" and "outcome", with action tables also
-        "first_edge" and "cell" (see `FIELDS`).
+    states, statistics, progress: the arrays that `FIELDS` declares in these groups, by name, without the games.
     tables: name -> array of bool, integers or floats.
     table_fields: name -> (axes such as "P,S", meaning), one for each table.
-    statistics: one array for each "statistics/..." in `FIELDS`, one row per recorded point.
     provenance: how the run came about (creation time, command, versions, seconds); changes no result.  Bytes
         that are no text are written as escapes.
-    progress: what "progress/..." in `FIELDS` declares besides the games.
-    resume: the tables before the batch within which the run ends, by their names in `tables`; empty where it ends
-        with a batch.
+    resume: the tables before the batch within which the run ends, by their names in `tables`, if it ends within one.
     notes: lines for the person, such as that a newer version wrote the file; made by reading, not written.
     version: the format's major and minor version; what is written is always `FORMAT`.
-    size: bytes of the file that it was read from; 0 elsewhere.
+    size: bytes of the file that it was read from, or 0.
     """
 
     config: dict[str, Any]
@@ -77,7 +72,7 @@ class Invalid(ValueError):
 def check_shape(field: Field, dtype: Any, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
     """Compare an array's dtype and shape with its declaration.
 
-    sizes: the length of every axis met so far (modified in place: a letter is bound where it is first met).
+    sizes: the length of every axis met so far (modified in place: a letter is bound by its first use).
     """
     if dtype != np.dtype(field.dtype).newbyteorder("<"):
         raise Invalid(f"{field.path} holds {dtype}, it must hold {field.dtype}")
@@ -121,7 +116,7 @@ def table_field(name: str, dtype: Any, axes: Any, meaning: Any) -> Field:
 
 
 def resumed_field(name: str, fields: Mapping[str, Field]) -> Field:
-    """The declaration of a table before the batch at hand: that of the table itself."""
+    """The declaration of a table before the batch within which the run ends: that of the table itself."""
     if name not in fields:
         raise Invalid(f"{RESUME}/{name[:40]} has no table of this name")
     return fields[name]._replace(path=f"{RESUME}/{name}")
@@ -224,7 +219,7 @@ def _exact_findings(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
         if (np.abs(columns[name].sum(axis=-1) - 1.0) > _TOLERANCE).any():
             yield f"statistics/{name} holds probabilities that do not add up to 1"
     if (columns["unbeatable"] & (columns["best_response"] > _TOLERANCE)).any():
-        yield "statistics/best_response is above 0 where statistics/unbeatable says that nobody wins"
+        yield "statistics/best_response is above 0 where statistics/unbeatable is true"
     error = columns["value_error"]
     if (error < 0).any() or np.isinf(error).any():
         yield "statistics/value_error holds a number below 0 or an infinite one"

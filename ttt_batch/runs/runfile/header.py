@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ttt_batch.base.errors import RunFileError, option
 from ttt_batch.base.files import shown
 from ttt_batch.base.ordinary_files import NotOrdinaryError, open_ordinary, size_of
-from ttt_batch.runs.runfile.declaration import FILE_TYPE, FORMAT, USER_BLOCK
+from ttt_batch.runs.runfile.declaration import FILE_TYPE, FORMAT, USER_BLOCK, version_text
 
 MAGIC = f"{FILE_TYPE}, format ".encode()
 
@@ -21,6 +21,7 @@ SMALL_BYTES = 1 << 26
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 _RESTORE = "restore a backup, or train again"
+_OTHER_CONTENT = "its content does not match its digest: damaged, or changed by another program"
 
 
 class Damaged(RunFileError):
@@ -74,16 +75,13 @@ def read_bytes(path: Path, *, trust: bool) -> bytes:
             header = parse_header(name, file.read(USER_BLOCK + 8), size)
             file.seek(USER_BLOCK)
             if size == header.length and hashlib.file_digest(file, "sha256").hexdigest() != header.digest:
-                raise _other_content(name)
+                raise _changed(f"{name}: {_OTHER_CONTENT}")
             file.seek(0)
         return file.read(size)
 
 
-def _other_content(name: str) -> Damaged:
-    return Damaged(
-        f"{name}: its content does not match its digest: damaged, or changed by another program; "
-        f"{option('trust', True)} opens it anyway"
-    )
+def _changed(finding: str) -> Damaged:
+    return Damaged(f"{finding}; {option('trust', True)} opens it anyway")
 
 
 def verify(name: str, content: bytes) -> tuple[int, int]:
@@ -92,24 +90,17 @@ def verify(name: str, content: bytes) -> tuple[int, int]:
     Raises Damaged where they are not, and RunFileError for what is too new.
     """
     size = len(content)
-    header = parse_header(name, content[: USER_BLOCK + 8], size)
-    version, digest, length = header
+    version, digest, length = parse_header(name, content[: USER_BLOCK + 8], size)
     if size < length:
         raise Damaged(f"{name} is cut off: {length - size:,} of its {length:,} bytes are missing; {_RESTORE}")
     if size > length:
-        raise Damaged(
-            f"{name} is damaged, or changed by another program: {size - length:,} bytes follow its {length:,} own; "
-            f"{option('trust', True)} opens it anyway"
-        )
+        found = f"{size - length:,} bytes follow its {length:,} own"
+        raise _changed(f"{name} is damaged, or changed by another program: {found}")
     # A newer version may word the rest of the block differently, so only its three lines count.
-    expected = user_block(f"{version[0]}.{version[1]}", digest, length)
-    if version <= FORMAT and content[:USER_BLOCK] != expected:
-        raise Damaged(
-            f"{name} is damaged in its first {USER_BLOCK} bytes, or another program changed them; "
-            f"{option('trust', True)} opens it anyway"
-        )
+    if version <= FORMAT and content[:USER_BLOCK] != user_block(version_text(version), digest, length):
+        raise _changed(f"{name} is damaged in its first {USER_BLOCK} bytes, or another program changed them")
     if hashlib.sha256(memoryview(content)[USER_BLOCK:]).hexdigest() != digest:
-        raise _other_content(name)
+        raise _changed(f"{name}: {_OTHER_CONTENT}")
     return version
 
 
@@ -131,7 +122,8 @@ def parse_header(name: str, start: bytes, size: int) -> Header:
     found = re.match(rb"([0-9]{1,4})\.([0-9]{1,4})\n", block[len(MAGIC) :])
     version = (int(found[1]), int(found[2])) if found else None
     if version and version[0] > FORMAT[0]:
-        raise too_new(name, version)
+        ours = f"this program reads {FORMAT[0]}.x; upgrade ttt-batch"
+        raise RunFileError(f"{name} has format {version_text(version)}, but {ours}")
     if cut:
         length = re.search(rb"\nlength ([0-9]{1,18}) bytes\n", block)
         missing = f"{int(length[1]) - size:,}" if length else f"at least {USER_BLOCK - size:,}"
@@ -142,18 +134,7 @@ def parse_header(name: str, start: bytes, size: int) -> Header:
     return Header(version, rest[1].decode(), int(rest[2]))
 
 
-def too_new(name: str, version: tuple[int, int]) -> RunFileError:
-    """The refusal of a newer major version."""
-    return RunFileError(
-        f"{name} has format {version[0]}.{version[1]}, but this program reads {FORMAT[0]}.x; upgrade ttt-batch"
-    )
-
-
 def holds_hdf5(content: bytes) -> bool:
     """Whether an HDF5 file begins anywhere that the library would look for it."""
-    place = 0
-    while place < len(content):
-        if content[place : place + 8] == _HDF5_SIGNATURE:
-            return True
-        place = 2 * place or USER_BLOCK
-    return False
+    places = [0, *(USER_BLOCK << power for power in range(len(content).bit_length()))]
+    return any(content[place : place + 8] == _HDF5_SIGNATURE for place in places)

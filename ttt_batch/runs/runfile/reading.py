@@ -1,6 +1,5 @@
 """Reading a run, trusting nothing: HDF5 sees only bytes whose digest is right, and every array is checked."""
 
-import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,8 +20,7 @@ def load_run(path: Path, *, trust: bool = False) -> RunData:
 
     trust: read a file whose length or digest is wrong all the same, in a process of its own; every other check applies.
 
-    Raises RunFileError, one line that says what is wrong and what to do, for everything that is not a whole
-    and valid run file.
+    Raises RunFileError, with what is wrong and what to do, for everything that is not a whole and valid run file.
     """
     data, findings = examine_run(path, trust=trust)
     if data is None or findings:
@@ -84,13 +82,7 @@ def find_newest_run(folder: Path) -> Path | None:
         for path in folder.iterdir():
             if path.suffix == ".h5" and not path.name.startswith("."):
                 with suppress(OSError):
-                    status = path.stat()
-                    if stat.S_ISREG(status.st_mode):
-                        candidates.append((status.st_mtime_ns, path.name, path))
+                    candidates.append((path.stat().st_mtime_ns, path.name, path))
     except OSError as exc:
         raise RunFileError(f"cannot look for runs in {shown(folder)}: {exc.strerror}; name a run file instead") from exc
-    for _, _, path in sorted(candidates, reverse=True):
-        with suppress(OSError), path.open("rb") as file:
-            if file.read(len(MAGIC)) == MAGIC:
-                return path
-    return None
+    return next((path for _, _, path in sorted(candidates, reverse=True) if is_run_file(path)), None)

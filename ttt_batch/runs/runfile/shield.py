@@ -1,14 +1,16 @@
 """Damaged HDF5 taken apart in a process of its own, which may crash, hang or want too much memory.
 
-A byte flipped in an HDF5 file can make the library end the process, or busy it for ever.  Where the digest says that
-somebody changed the file, and a person trusts it all the same, a child reads it and hands back plain arrays.
+A byte flipped in an HDF5 file can make the library end the process, or busy it for ever.  If the digest is wrong, and a
+person trusts the file all the same, a child reads it and returns plain arrays.
 """
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import zipfile
 from contextlib import suppress
 from typing import Any
 
@@ -17,7 +19,6 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.subprocesses import module_command, module_environment
 from ttt_batch.runs.runfile.checks import RunData
-from ttt_batch.runs.runfile.declaration import TABLE_DTYPES
 from ttt_batch.runs.runfile.parsing import parse_image
 
 SECONDS = 20.0
@@ -46,57 +47,41 @@ def parse_shielded(content: bytes, version: tuple[int, int] | None) -> tuple[Run
             check=False,
         )
         if done.returncode == 0:
-            with suppress(ValueError, KeyError, TypeError, IndexError):
+            with suppress(ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile):
                 return unpack(done.stdout)
         how = signal.Signals(-done.returncode).name if done.returncode < 0 else f"status {done.returncode}"
         return None, [f"the HDF5 library fails on it ({how})"]
     return None, [f"the HDF5 library does not finish reading it in {SECONDS:g} s"]
 
 
-def pack(data: RunData | None, findings: list[str]) -> list[bytes | memoryview]:
-    """A result as bytes: the length of a JSON text in 8 bytes, the text, and the arrays that it lists."""
-    arrays: list[tuple[str, str, NDArray[Any]]] = []
+def pack(data: RunData | None, findings: list[str]) -> memoryview:
+    """A result as the bytes of NumPy arrays, one of them a JSON text."""
+    arrays: dict[str, NDArray[Any]] = {}
     text: dict[str, Any] = {"findings": findings}
     if data is not None:
-        arrays = [(part, name, array) for part in _PARTS for name, array in getattr(data, part).items()]
+        arrays = {f"{part}/{name}": array for part in _PARTS for name, array in getattr(data, part).items()}
         text["data"] = {name: getattr(data, name) for name in _PLAIN}
-        text["arrays"] = [[part, name, str(array.dtype), array.shape] for part, name, array in arrays]
-    header = json.dumps(text).encode()
-    return [len(header).to_bytes(8, "little"), header, *(np.ascontiguousarray(a).tobytes() for _, _, a in arrays)]
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, text=np.frombuffer(json.dumps(text).encode(), np.uint8), **arrays)
+    return buffer.getbuffer()
 
 
 def unpack(packed: bytes) -> tuple[RunData | None, list[str]]:
-    """What `pack` packed.  Raises ValueError and the like where it is something else, from a child out of order."""
-    end = 8 + int.from_bytes(packed[:8], "little")
-    text = json.loads(packed[8:end])
+    """What `pack` packed.  Raises ValueError and the like for anything else, from a child out of order."""
+    with np.load(io.BytesIO(packed), allow_pickle=False) as arrays:
+        found = dict(arrays)
+    text = json.loads(found.pop("text").tobytes())
     findings = [str(finding) for finding in text["findings"]]
     if "data" not in text:
         return None, findings or ["HDF5 cannot read it"]
-    parts: dict[str, dict[str, NDArray[Any]]] = {part: {} for part in _PARTS}
-    for part, name, dtype, shape in text["arrays"]:
-        if dtype not in TABLE_DTYPES:
-            raise ValueError(dtype)
-        count = int(np.prod(shape, dtype=np.int64))
-        array = np.frombuffer(packed, np.dtype(dtype), count, end).reshape(shape)
-        parts[part][name] = array.copy()
-        end += array.nbytes
     values = text["data"]
-    fields = {name: (str(axes), str(meaning)) for name, (axes, meaning) in values["table_fields"].items()}
-    notes = tuple(str(note) for note in values["notes"])
-    data = RunData(
-        config=values["config"],
-        games=int(values["games"]),
-        table_fields=fields,
-        provenance=values["provenance"],
-        notes=notes,
-        version=(int(values["version"][0]), int(values["version"][1])),
-        states=parts["states"],
-        tables=parts["tables"],
-        statistics=parts["statistics"],
-        progress=parts["progress"],
-        resume=parts["resume"],
-    )
-    return data, findings
+    values["table_fields"] = {name: (axes, meaning) for name, (axes, meaning) in values["table_fields"].items()}
+    values |= {"notes": tuple(values["notes"]), "version": tuple(values["version"])}
+    parts: dict[str, Any] = {part: {} for part in _PARTS}
+    for path, array in found.items():
+        part, _, name = path.partition("/")
+        parts[part][name] = array
+    return RunData(**values, **parts), findings
 
 
 def limit_memory(size: int = 0) -> None:
@@ -121,8 +106,7 @@ def main(words: list[str]) -> None:
         packed = pack(*parse_image(content, version))
     except MemoryError:
         packed = pack(None, [f"reading it takes more than {max(MEMORY, TIMES * len(content)) >> 20} MiB of memory"])
-    for part in packed:
-        sys.stdout.buffer.write(part)
+    sys.stdout.buffer.write(packed)
     sys.stdout.buffer.flush()
     # Without taking apart what the library may have left in disorder.
     os._exit(0)

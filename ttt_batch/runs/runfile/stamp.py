@@ -12,7 +12,7 @@ from ttt_batch.runs.runfile.declaration import USER_BLOCK
 
 
 class Stamp(NamedTuple):
-    """identity: what the system says of the file.  block: its first 512 bytes, with the digest of everything after."""
+    """identity: the file by its system (`identity_in`).  block: its first 512 bytes, with the digest of the rest."""
 
     identity: tuple[int, ...]
     block: bytes
@@ -31,10 +31,9 @@ def stamp_of(path: Path) -> Stamp | None:
 
 
 def still_holds(path: Path, stamp: Stamp) -> bool:
-    """Whether a file is the one of `stamp`, or has the bytes of its run, whatever became of the file itself.
+    """Whether a file is the one of `stamp`, or has the bytes of its run.
 
-    It is opened only if it was touched or replaced since.  Raises OSError where the system does not let it be looked
-    at, which says nothing about whose it is.
+    It is opened only if it was touched or replaced since.  Raises OSError if it cannot be opened.
     """
     try:
         status = path.stat()

@@ -3,8 +3,7 @@
 import hashlib
 import io
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from ttt_batch.base.errors import RunFileError, TakenError
 from ttt_batch.base.files import shown
 from ttt_batch.base.outputs import Kind
 from ttt_batch.runs.runfile.checks import Invalid, RunData, checked_datasets
-from ttt_batch.runs.runfile.declaration import FILE_TYPE, FORMAT, GROUPS, RESUME, USER_BLOCK
+from ttt_batch.runs.runfile.declaration import FILE_TYPE, FORMAT, GROUPS, RESUME, USER_BLOCK, version_text
 from ttt_batch.runs.runfile.header import user_block
 from ttt_batch.runs.runfile.stamp import Stamp
 
@@ -45,9 +44,14 @@ def save_run(path: Path, data: RunData, *, overwrite: bool = False) -> Stamp:
     old file is then as it was and no temporary file is left.
     """
     path = Path(path)
-    with RUN_FILE.refusing(path), _composing(path):
+    with RUN_FILE.refusing(path):
         RUN_FILE.place(path, overwrite=overwrite)  # before anything is composed
-        image = _image(data)
+        try:
+            image = _image(data)
+        except Invalid as exc:
+            raise RunFileError(f"cannot write {shown(path)}: {exc}; nothing was written") from exc
+        except MemoryError as exc:
+            raise RunFileError(f"cannot write {shown(path)}: not enough memory; free some and try again") from exc
         # The view ends before its buffer does: Python 3.13 complains where a buffer is collected first.
         with RUN_FILE.drafts([path], overwrite=overwrite) as [draft], image.getbuffer() as view:
             draft.write(view)
@@ -58,15 +62,13 @@ def _image(data: RunData) -> io.BytesIO:
     """The whole file as bytes; equal data gives equal bytes."""
     datasets = checked_datasets(data)
     config = _canonical(data.config)
-    version = f"{FORMAT[0]}.{FORMAT[1]}"
+    version = version_text(FORMAT)
     root = {
         "file_type": FILE_TYPE,
         "format_version": version,
         "config": config,
         "config_hash": hashlib.sha256(config.encode()).hexdigest(),
     }
-    root = {name: _attribute(name, value) for name, value in root.items()}
-    provenance = {name: _attribute(f"provenance {name}", value) for name, value in data.provenance.items()}
 
     import h5py
 
@@ -76,12 +78,12 @@ def _image(data: RunData) -> io.BytesIO:
         _put(file.attrs, root)
         for group in (*GROUPS, *([RESUME] if data.resume else [])):
             file.create_group(group)
-        _put(file["provenance"].attrs, provenance)
+        _put(file["provenance"].attrs, data.provenance, "provenance ")
         for field, array in datasets:
             dtype = np.dtype(field.dtype).newbyteorder("<")
             dataset = file.create_dataset(field.path, data=array, dtype=dtype, track_times=False)
             labels = {"axes": field.axes, "unit": field.unit, "meaning": field.meaning}
-            _put(dataset.attrs, {name: _attribute(f"{field.path} {name}", labels[name]) for name in labels})
+            _put(dataset.attrs, labels, f"{field.path} ")
     with buffer.getbuffer() as view, view[USER_BLOCK:] as content:
         view[:USER_BLOCK] = user_block(version, hashlib.sha256(content).hexdigest(), len(view))
     return buffer
@@ -110,22 +112,11 @@ def _attribute(name: str, value: Any) -> Any:
     raise Invalid(f"{name} is {value!r:.80}, it must be text, a 64-bit integer or a float")
 
 
-def _put(attributes: Any, values: Mapping[str, Any]) -> None:
-    """Write attributes in the order of their names."""
+def _put(attributes: Any, values: Mapping[str, Any], where: str = "") -> None:
+    """Write attributes in the order of their names.  where: what a message puts before a name."""
     import h5py
 
     for name in sorted(values):
-        value = values[name]
+        value = _attribute(f"{where}{name}", values[name])
         text = h5py.string_dtype("utf-8", max(len(value), 1)) if isinstance(value, bytes) else None
         attributes.create(name, value, dtype=text)
-
-
-@contextmanager
-def _composing(path: Path) -> Iterator[None]:
-    """Turn data that cannot become a file into one line."""
-    try:
-        yield
-    except Invalid as exc:
-        raise RunFileError(f"cannot write {shown(path)}: {exc}; nothing was written") from exc
-    except MemoryError as exc:
-        raise RunFileError(f"cannot write {shown(path)}: not enough memory; free some and try again") from exc
