@@ -390,7 +390,7 @@ def test_positions_there_are_at_most() -> None:
 
 def test_coverage_of_a_growing_board_counts_what_was_met(grown: Run) -> None:
     cover = coverage_of(grown)
-    assert cover.kind == "met" and cover.shares.sum() == grown.statistics["positions"][-1]
+    assert cover.kind == "visited" and cover.shares.sum() == grown.statistics["positions"][-1]
     assert cover.shares[0] == 1 and (cover.shares <= cover.positions).all()
     assert cover.positions[1] == 6  # td takes all images of a position for one there
 

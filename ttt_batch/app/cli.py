@@ -31,8 +31,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _program(
     version: Annotated[
-        bool,
-        typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True),
+        bool, typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     pass

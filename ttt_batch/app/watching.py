@@ -147,7 +147,18 @@ def _stage(
     """Where scenes are shown under a title: in place, with a line that says how to leave, or printed without one."""
     if not leaving:
         put("\n".join(title), stdout)
-        yield _Printer(stdout, pace, pause).show
+        explained: set[str] = set()
+
+        def print_scene(scene: Scene) -> None:
+            """Print a scene below the one before, without what was explained before."""
+            legend = [line for line in scene.legend if line not in explained]
+            explained.update(legend)
+            lines = [*scene.board, "", *legend, *([""] if legend else []), *scene.said, ""]
+            put("\n".join(lines), stdout, colour=wants_colour(stdout))
+            if pace:
+                pause(pace)
+
+        yield print_scene
         return
     from rich.console import Console
     from rich.live import Live
@@ -176,19 +187,3 @@ def _stage(
             yield show
     finally:
         put("\n".join([*last, ""]), stdout, colour=True)
-
-
-class _Printer:
-    """Prints scenes one below the other, and says only once what is always the same."""
-
-    def __init__(self, stdout: TextIO, pace: float, pause: Callable[[float], object]) -> None:
-        self._stdout, self._pace, self._pause = stdout, pace, pause
-        self._explained: set[str] = set()
-
-    def show(self, scene: Scene) -> None:
-        legend = [line for line in scene.legend if line not in self._explained]
-        self._explained.update(legend)
-        lines = [*scene.board, "", *legend, *([""] if legend else []), *scene.said, ""]
-        put("\n".join(lines), self._stdout, colour=wants_colour(self._stdout))
-        if self._pace:
-            self._pause(self._pace)

@@ -11,8 +11,7 @@ from ttt_batch.base.errors import UsageError
 
 
 def learners(
-    name: Annotated[Text, argument("[NAME]", "One learner, in full.", offers=LEARNER_NAMES)] = None,
-    json: Json = False,
+    name: Annotated[Text, argument("[NAME]", "One learner, in full.", offers=LEARNER_NAMES)] = None, json: Json = False
 ) -> None:
     """List the learners, or describe one."""
     from ttt_batch.app.reports.learners import learner_description, learner_text, learners_text

@@ -57,14 +57,11 @@ def export_(
     to: Annotated[
         str,
         option(
-            "FORMAT",
-            "html, a page to play on; or csv, raw, pickle, pickle-text, npz, json, parquet.",
-            offers=FORMATS,
+            "FORMAT", "html, a page to play on; or csv, raw, pickle, pickle-text, npz, json, parquet.", offers=FORMATS
         ),
     ],
     out: Annotated[
-        list[Path] | None,
-        option("FILE", "File to write; two for two players; new names if not given.", "--out", "-o"),
+        list[Path] | None, option("FILE", "File to write; two for two players; new names if not given.", "--out", "-o")
     ] = None,
     player: Player = None,
     ties: Annotated[
@@ -97,7 +94,12 @@ def export_(
             return [export_page(run, paths[0], ties=rule, overwrite=overwrite)]
 
         files = in_new_files(out or [], _new_names(path, to, player), work)
-    answer(json, lambda: {"files": [str(written) for written in files]}, lambda: _written(files), saved=files[0])
+    answer(
+        json,
+        lambda: {"files": [str(written) for written in files]},
+        lambda: "\n".join(f"wrote {run_name(written)}" for written in files),
+        saved=files[0],
+    )
 
 
 def import_(
@@ -130,13 +132,7 @@ def import_(
     check_target(out, overwrite=overwrite)
     with working(quiet=quiet):
         run = import_tables(
-            files,
-            learner,
-            form=form,
-            board=board,
-            player=player,
-            command=command_line(),
-            draw_worth=draw_worth,
+            files, learner, form=form, board=board, player=player, command=command_line(), draw_worth=draw_worth
         )
     run.save(out, overwrite=overwrite)
     judged = " (--ties any)" if run.grown is None else ""
@@ -158,7 +154,3 @@ def _new_names(path: Path, to: str, player: str | None) -> list[str]:
     if not form.per_player:
         return [f"{path.stem}{form.suffix}"]
     return [f"{path.stem}-{seat}{form.suffix}" for seat in ([player] if player else SEATS)]
-
-
-def _written(files: list[Path]) -> str:
-    return "\n".join(f"wrote {run_name(path)}" for path in files)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ttt_batch.runs.run import Run
 
 NAMED = 10
-"""Files that a tournament leaves out are named up to so many."""
+"""Most files left out of a tournament that are named one by one."""
 
 
 def evaluate(
@@ -36,8 +36,7 @@ def evaluate(
     games: Annotated[Text, option("N", "Games a match, on boards too large to enumerate only.", default="10k")] = None,
     seed: SeedOfGames = None,
     budget: Annotated[
-        Text,
-        option("N", "Positions to search per seat for a way to beat it, on such boards only.", default="2M"),
+        Text, option("N", "Positions to search per seat for a way to beat it, on such boards only.", default="2M")
     ] = None,
     ties: TiesRule = "any",
     trust: Trust = False,
@@ -112,8 +111,7 @@ def show(
 def tournament(
     paths: Annotated[list[Path], argument("RUN...", "Two run files of one board, or more.", read=all_found)],
     games: Annotated[
-        Text,
-        option("N", "Play N games a meeting.", default="exact results; 1000 on boards too large to enumerate"),
+        Text, option("N", "Play N games a meeting.", default="exact results; 1000 on boards too large to enumerate")
     ] = None,
     seed: SeedOfGames = None,
     ties: TiesRule = "any",
@@ -148,26 +146,24 @@ def _openable(paths: list[Path], trust: bool) -> tuple[list["Run"], list[str]]:
     """
     entries: list[tuple[Run, str]] = []
     left_out: list[str] = []
-    for path in paths:
-        try:
-            entries.append((load_run(path, trust), run_name(path)))
-        except RunFileError as error:
-            left_out.append(str(error))
-    if len(entries) < min(2, len(paths)):
-        _name_left_out(left_out)
-        raise RunFileError(f"{len(entries)} of {len(paths)} files can be opened; a tournament takes two runs or more")
-    board, most = Counter(run.board.name for run, _ in entries).most_common(1)[0]
-    if most > 1:
-        others = [(run, name) for run, name in entries if run.board.name != board]
-        left_out += [f"{name} plays {run.board.name}, most runs {board}" for run, name in others]
-        entries = [(run, name) for run, name in entries if run.board.name == board]
-    _name_left_out(left_out)
+    try:
+        for path in paths:
+            try:
+                entries.append((load_run(path, trust), run_name(path)))
+            except RunFileError as error:
+                left_out.append(str(error))
+        if len(entries) < min(2, len(paths)):
+            raise RunFileError(
+                f"{len(entries)} of {len(paths)} files can be opened; a tournament takes two runs or more"
+            )
+        board, most = Counter(run.board.name for run, _ in entries).most_common(1)[0]
+        if most > 1:
+            others = [(run, name) for run, name in entries if run.board.name != board]
+            left_out += [f"{name} plays {run.board.name}, most runs {board}" for run, name in others]
+            entries = [(run, name) for run, name in entries if run.board.name == board]
+    finally:
+        for reason in left_out[:NAMED]:
+            tell(f"ttt-batch: left out: {reason}")
+        if len(left_out) > NAMED:
+            tell(f"ttt-batch: left out: {counted(len(left_out) - NAMED, 'more file')}")
     return [run for run, _ in entries], [name for _, name in entries]
-
-
-def _name_left_out(reasons: list[str]) -> None:
-    """Say which files do not take part and why, the first of them one by one."""
-    for reason in reasons[:NAMED]:
-        tell(f"ttt-batch: left out: {reason}")
-    if len(reasons) > NAMED:
-        tell(f"ttt-batch: left out: {counted(len(reasons) - NAMED, 'more file')}")

@@ -29,10 +29,7 @@ def play(
     seat: Annotated[
         str,
         option(
-            "first|second|alternate",
-            "Your seat; first, also X, moves first.",
-            "--as",
-            offers=(*SEATS, "alternate"),
+            "first|second|alternate", "Your seat; first, also X, moves first.", "--as", offers=(*SEATS, "alternate")
         ),
     ] = "first",
     level: Level = None,

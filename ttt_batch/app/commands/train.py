@@ -59,10 +59,7 @@ def train(
     symmetry: Annotated[
         Text,
         option(
-            "on|off|auto",
-            "One row for all images of a position; auto where that pays.",
-            offers=SWITCH,
-            default="auto",
+            "on|off|auto", "One row for all images of a position; auto where that pays.", offers=SWITCH, default="auto"
         ),
     ] = None,
     max_memory: Annotated[Text, option("2GB", "What the table may take; half of what is free if not given.")] = None,
@@ -83,8 +80,7 @@ def train(
     overwrite: Overwrite = False,
     start: Annotated[File, option("RUN|TABLE", "Begin with the tables of a run or of another program.")] = None,
     opponent: Annotated[
-        Text,
-        option("random|optimal|RUN", "Train against a fixed player, not itself.", offers=("random", "optimal")),
+        Text, option("random|optimal|RUN", "Train against a fixed player, not itself.", offers=("random", "optimal"))
     ] = None,
     seat: Annotated[
         Text,

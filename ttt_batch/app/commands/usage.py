@@ -29,8 +29,8 @@ class _Taking:
                 kind = _kind(self.kinds.get(str(param.name)))
                 param.process_value = functools.partial(_as_typed, param, kind, param.process_value)
                 if param.param_type_name == "argument":  # typer would add brackets of its own, and a type of Python
-                    param.get_usage_pieces = functools.partial(_in_usage, param)
-                    param.get_help_record = functools.partial(_in_help, param)
+                    param.get_usage_pieces = lambda _ctx, param=param: [str(param.metavar)]
+                    param.get_help_record = lambda _ctx, param=param: (str(param.metavar), str(param.help))
         return params
 
 
@@ -123,16 +123,6 @@ def _kind(hint: Any) -> Any:
     kinds = [hint] if typing.get_origin(hint) is list else list(typing.get_args(hint) or (hint,))
     kinds = [kind for kind in kinds if kind in (str, Path, list[str], list[Path])]
     return kinds[0] if len(kinds) == 1 else None
-
-
-def _in_usage(param: Any, _ctx: Any) -> list[str]:
-    """An argument in the line of usage: in brackets if it may be left out."""
-    return [str(param.metavar)]
-
-
-def _in_help(param: Any, _ctx: Any) -> tuple[str, str]:
-    """An argument in the list of arguments, and what it is."""
-    return str(param.metavar), str(param.help)
 
 
 def _as_typed(param: Any, kind: Any, usual: Any, ctx: Any, value: Any) -> Any:

@@ -218,12 +218,9 @@ def _draw_board(axes: Any, run: Run, opening: Opening, size: float) -> None:
             axes.text(col + 0.5, row + 0.76, letter, ha="center", va="center", fontsize=0.85 * size, color=ink)
     for cell in opening.choices:
         row, col = divmod(cell, board.cols)
-        axes.add_patch(
-            Rectangle((col + 0.06, row + 0.06), 0.88, 0.88, fill=False, edgecolor="#FFFFFF", lw=3.2, zorder=3)
-        )
-        axes.add_patch(
-            Rectangle((col + 0.06, row + 0.06), 0.88, 0.88, fill=False, edgecolor="#000000", lw=1.8, zorder=4)
-        )
+        for zorder, colour, width in ((3, "#FFFFFF", 3.2), (4, "#000000", 1.8)):
+            look = {"fill": False, "edgecolor": colour, "lw": width, "zorder": zorder}
+            axes.add_patch(Rectangle((col + 0.06, row + 0.06), 0.88, 0.88, **look))
     axes.set_xlim(-0.03, board.cols + 0.03)
     axes.set_ylim(board.rows + 0.03, -0.03)
     axes.set_aspect("equal")

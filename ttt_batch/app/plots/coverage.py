@@ -1,13 +1,13 @@
-"""Coverage: how much of the board play sees, by the number of moves made.
+"""Coverage: how much of the board play visits, by the number of moves made.
 
 Where positions are enumerated, the probability that a game reaches each of them under the run's own play (its final
 table, exploring as at its end) is one sweep down the graph:
 
     reach(empty board) = 1,   reach(child) += reach(s) * (epsilon / moves(s) + (1 - epsilon) [greedy] / best(s))
 
-Times the run's games this is how often so many games are expected to meet a position: exact, and nothing is played.
-Where the table counts its updates (alpha by visits), these counts are shown instead.  On a board that grows, a
-position has a row as soon as play has met it once, so that rows are counted against the positions there might be.
+Times the run's games, this is the expected number of visits to a position: exact, and nothing is played.  If the table
+counts its updates (alpha by visits), these counts are shown instead.  On a board that grows, a position has a row once
+play has visited it, so that rows are counted against the positions there might be.
 """
 
 import textwrap
@@ -39,11 +39,11 @@ MOST_RUNS = 6
 
 
 class Coverage(NamedTuple):
-    """How often positions are met.
+    """How often positions are visited.
 
-    kind: `expected` visits, counted `updates`, or positions `met` on a growing board.
-    plies: int64[N], moves made.  positions: float64[N], unfinished positions of each; an upper bound for `met`.
-    shares: float64[N, bins], share of them in each of `BINS`; for `met` float64[N], positions met.
+    kind: `expected` visits, counted `updates`, or positions `visited` on a growing board.
+    plies: int64[N], moves made.  positions: float64[N], unfinished positions of each; an upper bound for `visited`.
+    shares: float64[N, bins], share of them in each of `BINS`; for `visited` float64[N], positions visited.
     """
 
     kind: str
@@ -80,14 +80,14 @@ def end_epsilon(run: Run) -> float:
 
 
 def coverage_of(run: Run) -> Coverage:
-    """How often positions are met, by the number of moves made."""
+    """How often positions are visited, by the number of moves made."""
     if run.grown is not None:
         graph = run.graph
         open_rows = slice(0, graph.first_edge.size - 1)
-        met = np.bincount(graph.ply[open_rows], minlength=run.board.cells)[: run.board.cells].astype(np.float64)
+        visited = np.bincount(graph.ply[open_rows], minlength=run.board.cells)[: run.board.cells].astype(np.float64)
         plies = np.arange(run.board.cells)
         most = [most_of_ply(run.board, int(ply), run.config.symmetry) for ply in plies]
-        return Coverage("met", plies, np.array(most, np.float64), met)
+        return Coverage("visited", plies, np.array(most, np.float64), visited)
     n_open = run.graph.first_edge.size - 1
     ply = run.graph.ply[:n_open].astype(np.int64)
     if run.visits.size:
@@ -136,19 +136,18 @@ def _cycles(permutation: Sequence[int]) -> list[int]:
 
 def _fixed(cycles: Sequence[int], first: int, second: int) -> int:
     """Ways to give whole cycles to the players so that they have `first` and `second` cells."""
-    ways = {(0, 0): 1}
+    ways = np.zeros((first + 1, second + 1), np.int64)  # by the cells of each; at most 36! / 12!**3 of them
+    ways[0, 0] = 1
     for length in cycles:
-        more = dict(ways)
-        for (x, o), n in ways.items():
-            for key in ((x + length, o), (x, o + length)):
-                if key[0] <= first and key[1] <= second:
-                    more[key] = more.get(key, 0) + n
+        more = ways.copy()
+        more[length:] += ways[:-length]
+        more[:, length:] += ways[:, :-length]
         ways = more
-    return ways.get((first, second), 0)
+    return int(ways[first, second])
 
 
 def coverage_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
-    """A bar for every number of moves made, divided by how often its positions are met; a panel a run.
+    """A bar for every number of moves made, divided by how often its positions are visited; a panel a run.
 
     Raises UsageError for more runs than can be read.
     """
@@ -165,8 +164,8 @@ def coverage_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
         axes.set_axis_off()
     for axes, run, cover, text in zip(grid.flat, runs, covers, legend.texts, strict=False):
         axes.set_axis_on()
-        if cover.kind == "met":
-            _draw_met(axes, cover)
+        if cover.kind == "visited":
+            _draw_visited(axes, cover)
         else:
             _draw_shares(axes, cover, narrow=columns > 1)
         said = _said(run, cover, narrow=columns > 1)
@@ -178,8 +177,8 @@ def coverage_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
 
 def _said(run: Run, cover: Coverage, *, narrow: bool) -> str:
     games = f"{short_number(run.games)} games"
-    if cover.kind == "met":
-        return f"{counted(int(cover.shares.sum()), 'position')} met in {games}"
+    if cover.kind == "visited":
+        return f"{counted(int(cover.shares.sum()), 'position')} visited in {games}"
     if cover.kind == "updates":
         return f"updates in {games}" if narrow else f"updates of the table in {games}, as counted"
     epsilon = f"epsilon {end_epsilon(run):g}"
@@ -188,21 +187,17 @@ def _said(run: Run, cover: Coverage, *, narrow: bool) -> str:
     return f"expected visits in {games} of self-play with the final table, {epsilon}"
 
 
+def _fill(number: int) -> dict[str, Any]:
+    """How a bin looks."""
+    hatch = "////" if number == 0 else None
+    return {"facecolor": FILLS[number], "edgecolor": "#666666", "linewidth": 0.4, "hatch": hatch}
+
+
 def _draw_shares(axes: Any, cover: Coverage, *, narrow: bool) -> None:
     bottom = np.zeros(cover.plies.size)
     for number in range(len(BINS) - 1, -1, -1):
         height = 100 * cover.shares[:, number]
-        hatch = "////" if number == 0 else None
-        axes.bar(
-            cover.plies,
-            height,
-            0.82,
-            bottom=bottom,
-            color=FILLS[number],
-            edgecolor="#666666",
-            linewidth=0.4,
-            hatch=hatch,
-        )
+        axes.bar(cover.plies, height, 0.82, bottom=bottom, **_fill(number))
         bottom += height
     axes.set_ylim(0, 100)
     axes.set_ylabel("% of the positions")
@@ -217,8 +212,8 @@ def _draw_shares(axes: Any, cover: Coverage, *, narrow: bool) -> None:
         axes.set_xlabel("moves made, and how many positions there are then")
 
 
-def _draw_met(axes: Any, cover: Coverage) -> None:
-    axes.bar(cover.plies, cover.shares, 0.82, color=COLOURS[0], label="met")
+def _draw_visited(axes: Any, cover: Coverage) -> None:
+    axes.bar(cover.plies, cover.shares, 0.82, color=COLOURS[0], label="visited")
     axes.plot(cover.plies, cover.positions, color="#000000", ls="--", marker="o", ms=3, label="at most")
     log_counts(axes)
     axes.set_ylim(0.7, 3 * cover.positions.max())
@@ -240,14 +235,13 @@ def _draw_legend(figure: Any, covers: Sequence[Coverage]) -> None:
 
     handles: list[Any] = []
     labels: list[str] = []
-    if any(cover.kind != "met" for cover in covers):
+    if any(cover.kind != "visited" for cover in covers):
         for number, name in enumerate(BINS):
-            hatch = "////" if number == 0 else None
-            handles.append(Patch(facecolor=FILLS[number], edgecolor="#666666", linewidth=0.4, hatch=hatch))
+            handles.append(Patch(**_fill(number)))
             labels.append(name)
-    if any(cover.kind == "met" for cover in covers):
+    if any(cover.kind == "visited" for cover in covers):
         handles += [Patch(facecolor=COLOURS[0]), Line2D([], [], color="#000000", ls="--", marker="o", ms=3)]
-        labels += ["positions met", "positions there are at most"]
+        labels += ["positions visited", "positions there are at most"]
     figure.legend(
         handles, labels, loc="outside lower left", ncols=min(len(labels), 6), columnspacing=1.2, handlelength=1.4
     )

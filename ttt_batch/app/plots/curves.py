@@ -143,33 +143,30 @@ def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> Non
     low, high = _span(panel)
     crowds = [numbers for _, numbers in look.entries if len(numbers) > 1]
     crowded = {number for numbers in crowds for number in numbers}
-    for line in panel.lines:
-        style = _line_style(line, look)
-        if line.run in crowded:
-            style |= {"marker": "", "linewidth": 0.6, "alpha": 0.45}
+
+    def draw(line: Line, **style: Any) -> None:
         every = _marked(line.games, low, max(high, low + 1), look.style[line.run] / len(COLOURS))
-        axes.plot(line.games, line.value, markevery=every, **style)
+        axes.plot(line.games, line.value, markevery=every, **{**_line_style(line, look), **style})
+
+    for line in panel.lines:
+        draw(line, **({"marker": "", "linewidth": 0.6, "alpha": 0.45} if line.run in crowded else {}))
     for numbers in crowds:
         for middle in medians(panel, numbers):
-            every = _marked(middle.games, low, max(high, low + 1), look.style[middle.run] / len(COLOURS))
-            axes.plot(middle.games, middle.value, markevery=every, zorder=4, **_line_style(middle, look))
+            draw(middle, zorder=4)
     axes.set_title(panel.title)
     axes.set_ylabel(panel.unit)
     values = np.concatenate([line.value for line in panel.lines])
-    if panel.unit.startswith("%"):
-        whole = one or panel.name == "in_play" or np.nanmax(values, initial=0) > 50
-        top = 100.0 if whole and panel.name != "optimal_share" else None
-        if panel.name == "optimal_share":
-            low = max(0.0, 10 * np.floor((np.nanmin(values) - 1) / 10))
-            axes.set_ylim(low - 0.02 * (100 - low), 100 + 0.03 * (100 - low))
-        elif top:
-            axes.set_ylim(-3, 103)
-        else:
-            axes.set_ylim(-0.03 * max(np.nanmax(values), 1), 1.05 * max(np.nanmax(values), 1))
+    top = float(np.nanmax(values, initial=0))
+    if panel.name == "optimal_share":
+        low = max(0.0, 10 * np.floor((np.nanmin(values) - 1) / 10))
+        axes.set_ylim(low - 0.02 * (100 - low), 100 + 0.03 * (100 - low))
+    elif panel.unit.startswith("%"):
+        whole = one or panel.name == "in_play" or top > 50
+        axes.set_ylim(*((-3, 103) if whole else (-0.03 * max(top, 1), 1.05 * max(top, 1))))
     elif panel.name == "positions":
         log_counts(axes)
     else:
-        axes.set_ylim(0, 1.08 * np.nanmax(values, initial=1e-3))
+        axes.set_ylim(0, 1.08 * max(top, 1e-3))
     for _, since in _proofs(runs):
         if one:
             axes.axvspan(since, 1e30, color=PROVED, alpha=0.12, lw=0, zorder=0)

@@ -48,7 +48,7 @@ class Snapshot:
         self._known: tuple[int, ...] | None = None
 
     def refresh(self) -> bool:
-        """Read the file anew if it is another one than before; return whether it is.
+        """Read the file again if it is another one than before; return whether it is.
 
         Raises RunFileError for what is no run file; a file that is not there yet is waited for, with `.h5` or without.
         """
@@ -102,12 +102,11 @@ def curve_of(data: RunData) -> tuple[str, list[Curve]]:
 
 
 def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:
-    """What stands under the chart: progress and verdict, and how old the file is at `now` (seconds since 1970)."""
+    """The lines under the chart: progress and verdict, and how old the file is at `now` (seconds since 1970)."""
     data = snapshot.data
     assert data is not None
     goal, statistics = int(data.progress.get("goal", 0)), data.statistics
-    text = counted(data.games, "game") if goal <= data.games else f"{data.games:,} of {counted(goal, 'game')}"
-    lines = [text]
+    lines = [counted(data.games, "game") if goal <= data.games else f"{data.games:,} of {counted(goal, 'game')}"]
     if "unbeatable" in statistics and statistics["games"].size:
         since = unbeatable_since(statistics["games"], statistics["unbeatable"])
         lines.append(since_text(since))
@@ -123,37 +122,29 @@ def picture(
     snapshot: Snapshot, width: int, height: int, *, ascii: bool, now: float | None = None, leaving: str = ""
 ) -> Chart:
     """Title, chart and status as at most `height` lines of at most `width` characters; then how to leave, if given."""
-    if leaving and height > 1:
-        chart = picture(snapshot, width, height - 1, ascii=ascii, now=now)
-        return Chart([*chart.lines, leaving[:width]], [*chart.owner, []])
-    name = one_line(snapshot.path.name)
+    foot = [leaving] if leaving and height > 1 else []
+    room = max(height - len(foot), 1)
     if snapshot.data is None:
-        lines = [
-            f"waiting for {name}",
-            "It is written when training saves it:",
-            command_with("train", "checkpoint_every", "5s"),
-        ]
-        return _plain([line[:width] for line in lines][: max(height, 1)])
-    title, series = curve_of(snapshot.data)
+        waiting = f"waiting for {one_line(snapshot.path.name)}"
+        remedy = ["It is written when training saves it:", command_with("train", "checkpoint_every", "5s")]
+        return _framed([waiting, *remedy][:room], Chart([], []), foot, width)
+    title, curves = curve_of(snapshot.data)
     config = snapshot.data.config
     heading = f"{config['learner']} on {config['board']}, seed {config['seed']}"
     under = status_lines(snapshot, now)
-    joined = "; ".join(under)
-    if len(joined) <= width:
-        under = [joined]
-    elif len("; ".join(under[:2])) <= width:
-        under = ["; ".join(under[:2]), *under[2:]]
+    together = next((n for n in (len(under), 2) if len("; ".join(under[:n])) <= width), 0)
+    under = ["; ".join(under[:together]), *under[together:]] if together else under
+    if height - len(foot) < LEAST_LINES:
+        return _framed([heading, *under][:room], Chart([], []), foot, width)
     over = [f"{title}   {heading}"] if len(title) + 3 + len(heading) <= width else [heading, title]
-    if height < LEAST_LINES:
-        return _plain([line[:width] for line in [heading, *under]][: max(height, 1)])
-    chart = make_chart(series, width, height - len(over) - len(under), ascii=ascii)
-    lines = [*over, *chart.lines, *under]
-    blank: list[list[int]] = [[]]
-    return Chart([line[:width] for line in lines], [*(blank * len(over)), *chart.owner, *(blank * len(under))])
+    chart = make_chart(curves, width, room - len(over) - len(under), ascii=ascii)
+    return _framed(over, chart, [*under, *foot], width)
 
 
-def _plain(lines: list[str]) -> Chart:
-    return Chart(lines, [[] for _ in lines])
+def _framed(over: list[str], chart: Chart, under: list[str], width: int) -> Chart:
+    """A chart with lines over and under it, all cut to `width`."""
+    owner = [*([] for _ in over), *chart.owner, *([] for _ in under)]
+    return Chart([line[:width] for line in (*over, *chart.lines, *under)], owner)
 
 
 def can_show(stream: TextIO) -> bool:
@@ -177,11 +168,11 @@ def watch_curve(
 ) -> bool:
     """Draw the learning curve of the run file `path` on `stream` while it is trained; return whether it is at its goal.
 
-    On a terminal the picture is drawn anew every `every` seconds until the run is at its goal, `stop` returns True or
-    the person leaves: by a key, where `stdin` is a terminal, or by Ctrl-C (any KeyboardInterrupt); the last picture
+    On a terminal the picture is drawn again every `every` seconds until the run is at its goal, `stop` returns True or
+    the person leaves: by a key, if `stdin` is a terminal, or by Ctrl-C (any KeyboardInterrupt); the last picture
     stays.  A file that is not there yet is waited for.  Elsewhere, or with `once`, one plain picture is printed.
     trust: draw a file that another program changed, though its digest is wrong.
-    Raises RunFileError for what is no run file, and elsewhere for a file that is not there; TttBatchError where the
+    Raises RunFileError for what is no run file, and elsewhere for a file that is not there; TttBatchError if the
     terminal is closed meanwhile.
     """
     snapshot, ascii = Snapshot(Path(path), trust=trust), not can_show(stream)

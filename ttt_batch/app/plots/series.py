@@ -91,7 +91,7 @@ def learning_panels(runs: Sequence[Run]) -> list[Panel]:
             Line(number, -1, "", columns["games"], columns["positions"].astype(np.float64))
             for number, columns in enumerate(points)
         ]
-        panels.append(Panel("positions", "Positions met", "positions in the table", lines))
+        panels.append(Panel("positions", "Positions visited", "positions in the table", lines))
     return panels
 
 

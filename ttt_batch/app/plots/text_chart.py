@@ -5,6 +5,7 @@ that curves are told apart without colours.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,13 +14,21 @@ from numpy.typing import NDArray
 from ttt_batch.app.plots.labels import log_ticks
 from ttt_batch.app.units import short_number
 
-SIGNS = ("●", "○", "■", "□")
-ASCII_SIGNS = ("o", "x", "+", "#")
 
-SHARED, ASCII_SHARED = "◎", "*"
-"""Where points of several curves meet."""
+class Signs(NamedTuple):
+    """The characters of a chart.  points: of each curve in turn.  shared: where points of several curves meet."""
 
-DOT_BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+    points: str
+    shared: str
+    wall: str
+    corner: str
+    floor: str
+    tick: str
+
+
+SIGNS, ASCII_SIGNS = Signs("●○■□", "◎", "│", "└", "─", "┬"), Signs("ox+#", "*", "|", "+", "-", "+")
+
+DOT_BITS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 """Bits of the dots of a braille sign, by row and column."""
 
 BRAILLE = 0x2800
@@ -38,66 +47,57 @@ class Curve(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """lines: the text.  owner: for each line the number of the series that each character belongs to, or -1."""
+    """lines: the text.  owner: for each line the number of the curve that each character belongs to, or -1."""
 
     lines: list[str]
     owner: list[list[int]]
 
 
-def make_chart(series: Sequence[Curve], width: int, height: int, *, ascii: bool = False) -> Chart:
+class _Canvas:
+    """Characters, as code points, and the curve that each belongs to: two arrays of `height` by `width`."""
+
+    def __init__(self, height: int, width: int) -> None:
+        self.code, self.owner = np.full((height, width), ord(" ")), np.full((height, width), -1)
+
+    def write(self, row: int, col: int, text: str, number: int = -1) -> int:
+        """Write text, as much of it as there is room for; return the column after it."""
+        codes = [ord(character) for character in text][: self.code.shape[1] - col]
+        self.code[row, col : col + len(codes)] = codes
+        self.owner[row, col : col + len(codes)] = number
+        return col + len(codes)
+
+
+def make_chart(curves: Sequence[Curve], width: int, height: int, *, ascii: bool = False) -> Chart:
     """The curves as `height` lines of `width` characters at most, axes and legend among them.  Values run from 0 up."""
     width, height = max(width, LEAST_WIDTH), max(height, LEAST_HEIGHT)
+    signs = ASCII_SIGNS if ascii else SIGNS
     columns, rows = width - LABEL - 1, height - 3
-    low = min((int(s.games[0]) for s in series if s.games.size), default=1)
-    high = max((int(s.games[-1]) for s in series if s.games.size), default=1)
+    low = min((int(curve.games[0]) for curve in curves if curve.games.size), default=1)
+    high = max((int(curve.games[-1]) for curve in curves if curve.games.size), default=1)
     if high == low:
         low, high = max(1, low // 2), high * 2
-    top = _top(max((float(np.nanmax(s.value, initial=0)) for s in series), default=0.0))
-    span = np.log(high / low)
-
-    def across(games: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(np.log(games / low) / span)
-
-    signs, own = [[" "] * columns for _ in range(rows)], [[-1] * columns for _ in range(rows)]
-    drawn = list(enumerate(series))[::-1]  # the first one last, on top
-    for number, s in drawn:
-        _draw_line(signs, own, number, across(s.games), s.value / top, ascii=ascii)
-    shared, used = (ASCII_SHARED, ASCII_SIGNS) if ascii else (SHARED, SIGNS)
-    for number, s in drawn:
-        sign = used[number % len(used)]
-        for x, y in zip(across(s.games).tolist(), (s.value / top).tolist(), strict=True):
-            if y == y:
-                row, col = rows - 1 - round(y * (rows - 1)), round(x * (columns - 1))
-                meet = signs[row][col] == shared or (signs[row][col] in used and own[row][col] != number)
-                signs[row][col], own[row][col] = shared if meet else sign, number
-    lines, owner = [], []
-    wall, corner, floor, tick_sign = ("|", "+", "-", "+") if ascii else ("│", "└", "─", "┬")
-    marked = {rows - 1 - round(y * (rows - 1)): f"{top * y:.3g}" for y in ((0, 0.5, 1) if rows > 4 else (0, 1))}
-    for row in range(rows):
-        lines.append(f"{marked.get(row, ''):>{LABEL - 1}} {wall}" + "".join(signs[row]))
-        owner.append([-1] * (LABEL + 1) + own[row])
-    ticks = log_ticks(low, high, max(2, columns // 12))
-    base, labels = [floor] * columns, [" "] * width
-    for tick in ticks:
-        col = round(float(across(np.array([tick]))[0]) * (columns - 1))
-        base[col] = tick_sign
+    top = _top(max((float(np.nanmax(curve.value, initial=0)) for curve in curves), default=0.0))
+    canvas = _Canvas(height, width)
+    shares = [(np.log(curve.games / low) / np.log(high / low), curve.value / top) for curve in curves]
+    shared = _draw_curves(canvas.code[:rows, LABEL + 1 :], canvas.owner[:rows, LABEL + 1 :], shares, signs)
+    for share in (0, 0.5, 1) if rows > 4 else (0, 1):
+        canvas.write(rows - 1 - round(share * (rows - 1)), 0, f"{top * share:>{LABEL - 1}.3g}")
+    canvas.code[:rows, LABEL] = ord(signs.wall)
+    canvas.write(rows, LABEL, signs.corner + signs.floor * columns)
+    for tick in log_ticks(low, high, max(2, columns // 12)):
+        col = LABEL + 1 + round(float(np.log(tick / low) / np.log(high / low)) * (columns - 1))
+        canvas.write(rows, col, signs.tick)
         text = short_number(tick)
-        start = min(max(LABEL + 1 + col - len(text) // 2, 0), width - len(text))
-        if all(c == " " for c in labels[max(start - 1, 0) : start + len(text) + 1]):
-            labels[start : start + len(text)] = text
-    lines += [" " * LABEL + corner + "".join(base), "".join(labels).rstrip()]
-    owner += [[-1] * (width), [-1] * width]
-    text, owned = " " * (LABEL + 1), [-1] * (LABEL + 1)
-    for number, s in enumerate(series):
-        entry = ("  " if number else "") + f"{used[number % len(used)]} {s.name}"
-        text += entry
-        owned += [number] * len(entry)
-    if any(shared in line for line in signs):
-        text += f"  {shared} both" if len(series) == 2 else f"  {shared} several"
-        owned += [-1] * (len(text) - len(owned))
-    lines.append(text[:width].rstrip())
-    owner.append(owned[:width])
-    return Chart(lines, owner)
+        start = min(max(col - len(text) // 2, 0), width - len(text))
+        if (canvas.code[rows + 1, max(start - 1, 0) : start + len(text) + 1] == ord(" ")).all():
+            canvas.write(rows + 1, start, text)
+    col = LABEL + 1
+    for number, curve in enumerate(curves):
+        gap = "  " if number else ""
+        col = canvas.write(rows + 2, col, f"{gap}{signs.points[number % len(signs.points)]} {curve.name}", number)
+    if shared:
+        canvas.write(rows + 2, col, f"  {signs.shared} {'both' if len(curves) == 2 else 'several'}")
+    return Chart(["".join(map(chr, row)).rstrip() for row in canvas.code.tolist()], canvas.owner.tolist())
 
 
 def _top(value: float) -> float:
@@ -108,34 +108,37 @@ def _top(value: float) -> float:
     return float(next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= value * (1 - 1e-9)))
 
 
-def _draw_line(
-    signs: list[list[str]],
-    own: list[list[int]],
-    number: int,
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    *,
-    ascii: bool,
-) -> None:
-    """Draw the line between the points (both 0 to 1) of a curve into `signs` and `own`, in place."""
-    rows, columns = len(signs), len(signs[0])
-    seen = ~np.isnan(y)
-    x, y = x[seen], y[seen]
-    if x.size < 2:
-        return
-    per_row, per_col = (1, 1) if ascii else (4, 2)
-    # Dots and signs of points have the same middle, so a line goes through the signs.
-    col = x * (columns - 1) + 0.5
-    row = (1 - y) * (rows - 1) + 0.5
-    for i in range(x.size - 1):
-        steps = int(max(abs(col[i + 1] - col[i]) * per_col, abs(row[i + 1] - row[i]) * per_row) * 2) + 1
-        for t in np.linspace(0, 1, steps + 1):
-            fine_col = int((col[i] + t * (col[i + 1] - col[i])) * per_col)
-            fine_row = int((row[i] + t * (row[i + 1] - row[i])) * per_row)
-            r, c = min(fine_row // per_row, rows - 1), min(fine_col // per_col, columns - 1)
-            if ascii:
-                signs[r][c] = "."
-            else:
-                bits = ord(signs[r][c]) - BRAILLE if signs[r][c] != " " else 0
-                signs[r][c] = chr(BRAILLE + (bits | DOT_BITS[fine_row % 4][fine_col % 2]))
-            own[r][c] = number
+def _draw_curves(
+    code: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    shares: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    signs: Signs,
+) -> bool:
+    """Draw curves, given by their points' shares of the width and the height, into the two arrays of a canvas.
+
+    The first curve is drawn last, on top.  Return whether points of several curves share a sign.
+    """
+    rows, columns = code.shape
+    per_row, per_col = (1, 1) if signs is ASCII_SIGNS else (4, 2)
+    dots = np.zeros_like(code)
+    drawn = list(enumerate(shares))[::-1]
+    for number, (x, y) in drawn:
+        seen = ~np.isnan(y)
+        # Dots and signs of points have the same middle, so a line goes through the signs.
+        ends = np.column_stack([(1 - y[seen]) * (rows - 1) + 0.5, x[seen] * (columns - 1) + 0.5]) * (per_row, per_col)
+        for start, end in pairwise(ends):
+            n_steps = int(np.abs(end - start).max() * 2) + 1
+            fine = np.linspace(start, end, n_steps + 1).astype(np.int64)
+            row = np.minimum(fine[:, 0] // per_row, rows - 1)
+            col = np.minimum(fine[:, 1] // per_col, columns - 1)
+            np.bitwise_or.at(dots, (row, col), DOT_BITS[fine[:, 0] % 4, fine[:, 1] % 2])
+            owner[row, col] = number
+    code[dots > 0] = ord(".") if signs is ASCII_SIGNS else BRAILLE + dots[dots > 0]
+    used = [ord(sign) for sign in signs.points]
+    for number, (x, y) in drawn:
+        for across, up in zip(x.tolist(), y.tolist(), strict=True):
+            if up == up:
+                at = rows - 1 - round(up * (rows - 1)), round(across * (columns - 1))
+                meet = code[at] == ord(signs.shared) or (code[at] in used and owner[at] != number)
+                code[at], owner[at] = ord(signs.shared) if meet else used[number % len(used)], number
+    return bool((code == ord(signs.shared)).any())

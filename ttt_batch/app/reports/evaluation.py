@@ -24,9 +24,7 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
     run = evaluation.run
     assert run is not None
     lines = [
-        _title(run, name),
-        f"ties: {meaning(evaluation.ties)}",
-        "",
+        *_head(run, name, evaluation.ties),
         row(f"against {evaluation.against}, exactly", *RESULTS),
         row("as first", *evaluation.first),
         row("as second", *evaluation.second),
@@ -45,11 +43,7 @@ def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
     """What `evaluate` prints on a board too large to enumerate: verdicts of the search, then sampled matches."""
     run = evaluation.run
     assert run is not None
-    lines = [
-        _title(run, name),
-        f"ties: {meaning(evaluation.ties)}",
-        "",
-    ]
+    lines = _head(run, name, evaluation.ties)
     for seat, verdict in evaluation.verdicts.items():
         found = counted(verdict.positions, "position")
         if verdict.line is not None:
@@ -68,9 +62,10 @@ def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
     return "\n".join(lines)
 
 
-def _title(run: Judged, name: str) -> str:
-    """Which run is judged."""
-    return f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board.name}, {counted(run.games, 'game')}"
+def _head(run: Judged, name: str, ties: Ties) -> list[str]:
+    """Which run is judged, and by which ties."""
+    title = f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board.name}, {counted(run.games, 'game')}"
+    return [title, f"ties: {meaning(ties)}", ""]
 
 
 def _beaten(run: Judged, seat: str, line: list[int], ties: Ties) -> list[str]:

@@ -3,12 +3,10 @@
 from typing import Any
 
 from ttt_batch.app.reports.layout import hanging
-from ttt_batch.app.reports.training import verdict_text
-from ttt_batch.base.choices import SEATS
+from ttt_batch.app.reports.training import verdict_facts, verdict_text
 from ttt_batch.base.escapes import one_line
 from ttt_batch.base.wording import counted
 from ttt_batch.evaluation.ties import meaning
-from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.run import Run
 
 
@@ -33,15 +31,7 @@ def run_information(run: Run, path: str) -> dict[str, Any]:
             for name, array in run.tables._asdict().items()
         },
         "recorded_points": int(run.statistics["games"].size),
-        **(
-            {"positions": int(run.statistics["positions"][-1])}
-            if run.grown is not None
-            else {
-                "unbeatable": dict(zip(SEATS, run.statistics["unbeatable"][-1].tolist(), strict=True)),
-                "ties": "any",
-                "unbeatable_since": unbeatable_since(run.statistics["games"], run.statistics["unbeatable"]),
-            }
-        ),
+        **({"positions": int(run.statistics["positions"][-1])} if run.grown is not None else verdict_facts(run)),
         "provenance": dict(run.provenance),
     }
 
@@ -84,5 +74,5 @@ def information_text(information: dict[str, Any], run: Run) -> str:
 
 
 def _shown(value: str | int | float) -> str:
-    """Something that is known of where a run comes from, for people: seconds with as many digits as anyone reads."""
+    """A fact of a run's provenance, for people; seconds with two decimals."""
     return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

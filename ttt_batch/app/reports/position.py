@@ -5,10 +5,9 @@ the table and in lists of moves, too.
 """
 
 import math
-import textwrap
 
 from ttt_batch.analysis.position import Move, Shown
-from ttt_batch.app.reports.layout import REPORT_WIDTH, draw, pictures, plain, side_by_side
+from ttt_batch.app.reports.layout import REPORT_WIDTH, draw, hanging, pictures, plain, side_by_side
 from ttt_batch.base.errors import option
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
@@ -20,7 +19,7 @@ def show_text(shown: Shown, name: str = "") -> str:
     board = shown.board
     lines = [
         f"{name}{': ' * bool(name)}{shown.learner} on {board.name}",
-        *_folded(f"position {rows_text(board, shown.position)}, code {shown.code}: {_state(shown)}"),
+        *hanging("position ", f"{rows_text(board, shown.position)}, code {shown.code}: {_state(shown)}", 2),
         "",
         *side_by_side(_boards(shown)),
         "",
@@ -30,18 +29,6 @@ def show_text(shown: Shown, name: str = "") -> str:
         *_images(shown),
     ]
     return "\n".join(line.rstrip() for line in lines)
-
-
-def _folded(text: str, indent: str = "") -> list[str]:
-    """A line in as many as it takes."""
-    return textwrap.wrap(
-        text,
-        REPORT_WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent or "  ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _state(shown: Shown) -> str:
@@ -95,13 +82,7 @@ def _summary(shown: Shown) -> list[str]:
         if best:
             why = {"win": " (quickest win)", "draw": "", "loss": " (longest loss)"}
             rows.append(("best", " ".join(best) + why[_result(shown)]))
-    keyed = [(key if number == 0 else "", line) for key, text in rows for number, line in enumerate(_parts(text))]
-    return [f"{key:<8}{line}" for key, line in keyed]
-
-
-def _parts(text: str) -> list[str]:
-    """A text in lines that leave room for a key."""
-    return textwrap.wrap(text, REPORT_WIDTH - 8)
+    return [line for key, text in rows for line in hanging(key, text, 8)]
 
 
 def _result(shown: Shown) -> str:
@@ -115,14 +96,11 @@ def _choice(shown: Shown) -> str:
     occupied = [shown.board.cell_name(cell) for cell in shown.forfeits]
     n = len(cells) + len(occupied)
     text = f"plays {' '.join(cells)}" if cells else "plays no free cell"
-    if len(cells) > 1 or occupied:
-        text += f" (1 in {n} each)" if n > 1 else ""
+    text += f" (1 in {n} each)" if n > 1 else ""
     if occupied:
         text += f", and forfeits by choosing {' '.join(occupied)}, taken already"
-    if shown.keeps is None:
-        return text
     lost = {"win": "the win", "draw": "the draw"}.get(_result(shown), "")
-    if not lost:
+    if shown.keeps is None or not lost:
         return text
     if shown.keeps > 1 - 1e-9:
         return f"{text}: keeps {lost}"
@@ -163,7 +141,7 @@ def _line(shown: Shown) -> list[str]:
     blocks = pictures(shown.board, shown.position, shown.line)
     moves = moves_text(shown.board, shown.line, shown.player)
     head = "best play from here, of equal moves the lowest cell:"
-    return ["", head, *_folded(moves, "  "), *_fitting(blocks)]
+    return ["", head, *hanging("", moves, 2), *_fitting(blocks)]
 
 
 def _fitting(blocks: list[list[str]]) -> list[str]:
@@ -184,7 +162,6 @@ def _images(shown: Shown) -> list[str]:
         own = "  <- its row" * (one and image.own) + "  <- shown above" * (image.position == shown.position)
         value = "never" if math.isnan(image.value) else f"{image.value:z.4f}"
         text = rows_text(shown.board, image.position)
-        line = f"  {number}  {text}  code {image.code}  value {value}{own}"
-        lines += textwrap.wrap(line, REPORT_WIDTH, subsequent_indent=" " * 5, break_long_words=False)
+        lines += hanging(f"  {number}  ", f"{text}  code {image.code}  value {value}{own}", 5)
         boards.append([f" {number}", *plain(shown.board, image.position)])
     return ["", head, *lines, *_fitting(boards)]

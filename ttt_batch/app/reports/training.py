@@ -21,20 +21,29 @@ def verdict_text(run: Run) -> str:
             f"{counted(int(run.statistics['positions'][-1]), 'position')} in the table; "
             "whether it can be beaten is for evaluate to search"
         )
-    last = run.statistics["unbeatable"][-1].tolist()
-    return proof_text(run, dict(zip(SEATS, last, strict=True)))
+    return proof_text(run, verdict_facts(run)["unbeatable"])
 
 
 def proof_text(run: Run, unbeatable: dict[str, bool]) -> str:
-    """A verdict by seat, with the game since which it holds; which ties were judged the caller says.
+    """A verdict by seat, with the game since which it holds; the caller names the ties.
 
-    What training records is judged with any ties; where that is unbeatable the soonest are.
+    What training records is judged with any ties; a run that is unbeatable so is unbeatable with the soonest, too.
     """
     since = unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
     if since is not None:
         points = f" at every recorded point since game {since:,}" if since else " from its start" if run.games else ""
         return f"unbeatable in both seats{points}"
     return ", ".join(f"{'unbeatable' if good else 'can be beaten'} as {seat}" for seat, good in unbeatable.items())
+
+
+def verdict_facts(run: Run) -> dict[str, Any]:
+    """The recorded verdict of a run whose board is enumerated, as plain values."""
+    statistics = run.statistics
+    return {
+        "unbeatable": dict(zip(SEATS, statistics["unbeatable"][-1].tolist(), strict=True)),
+        "ties": "any",
+        "unbeatable_since": unbeatable_since(statistics["games"], statistics["unbeatable"]),
+    }
 
 
 def training_summary(run: Run, path: str | None) -> dict[str, Any]:
@@ -58,9 +67,7 @@ def training_summary(run: Run, path: str | None) -> dict[str, Any]:
         }
     else:
         summary |= {
-            "unbeatable": dict(zip(SEATS, last["unbeatable"].tolist(), strict=True)),
-            "ties": "any",
-            "unbeatable_since": unbeatable_since(run.statistics["games"], run.statistics["unbeatable"]),
+            **verdict_facts(run),
             "against_random": {
                 seat: dict(zip(RESULTS, shares, strict=True))
                 for seat, shares in zip(SEATS, last["versus_random"].tolist(), strict=True)
@@ -80,15 +87,10 @@ def training_text(run: Run, path: Path, *, compiled: bool = False) -> str:
     last = {name: column[-1] for name, column in run.statistics.items()}
     seconds = float(run.provenance["seconds"])
     played = last["outcomes"] / max(1, int(last["outcomes"].sum()))
-    exact = (
-        []
-        if run.grown is not None
-        else [
-            row("as first, against random", *last["versus_random"][0]),
-            row("as second, against random", *last["versus_random"][1]),
-            row("greedy self-play, as first", *last["self_play"]),
-        ]
-    )
+    exact = []
+    if run.grown is None:
+        exact = [row(f"as {seat}, against random", *last["versus_random"][i]) for i, seat in enumerate(SEATS)]
+        exact.append(row("greedy self-play, as first", *last["self_play"]))
     took = f"{seconds:.2f} s{' (compiling included)' if compiled else ''}"
     config = run.config
     lines = [
