@@ -1,12 +1,14 @@
 """What several tests share: commands and slow cases; building tables, folding games, the way to the naive oracle."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import naive
 import numpy as np
 import pytest
 
+import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
 from ttt_batch.base.jit import kernel
 from ttt_batch.game.board import Board
@@ -61,6 +63,40 @@ def games_of(lines: Iterable[str], graph: Graph, board: Board = BOARD) -> Games:
 def untaught(learner: str | None = None, run: Run | None = None, **options: Any) -> Run:
     """What `ttt.learn_from` would begin with."""
     return run_of(make_pupil(given_config(learner, run, **options), run), Clock())
+
+
+def assert_same_run(one: Run, other: Run) -> None:
+    """Everything that the games determine is the same to the last bit."""
+    assert one.config == other.config
+    assert one.games == other.games
+    for ours, theirs in zip(one.tables, other.tables, strict=True):
+        assert ours.dtype == theirs.dtype and ours.tobytes() == theirs.tobytes()
+    assert one.visits.tobytes() == other.visits.tobytes()
+    assert [column.tobytes() for column in one.positions] == [column.tobytes() for column in other.positions]
+    assert one.statistics.keys() == other.statistics.keys()
+    for name, column in one.statistics.items():
+        assert column.dtype == other.statistics[name].dtype, name
+        assert name == "seconds" or column.tobytes() == other.statistics[name].tobytes(), name
+    assert (one.batch_start is None) == (other.batch_start is None)
+    if one.batch_start is not None and other.batch_start is not None:
+        assert one.batch_start.games == other.batch_start.games
+        assert one.batch_start.outcomes.tolist() == other.batch_start.outcomes.tolist()
+        assert one.batch_start.visits.tobytes() == other.batch_start.visits.tobytes()
+        for ours, theirs in zip(one.batch_start.tables, other.batch_start.tables, strict=True):
+            assert ours.tobytes() == theirs.tobytes()
+    assert int(one.statistics["outcomes"][-1].sum()) == one.games
+
+
+def assert_same_in_parts(path: Path, games: int, ends: Iterable[int], **options: Any) -> Run:
+    """A run that is resumed from its file at each of `ends` is the run in one piece; return that one."""
+    whole = ttt.train(games, **options)
+    ttt.train(1, **options, out=path)
+    for until in (*ends, games):
+        resumed = ttt.train(resume=path, until=until)
+        assert resumed.games == until
+    assert_same_run(resumed, whole)
+    assert_same_run(ttt.load(path), whole)
+    return whole
 
 
 @kernel

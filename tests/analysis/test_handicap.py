@@ -84,13 +84,13 @@ def test_the_temperature_goes_by_the_learners_scale(name):
         assert shares[0] / shares[1] == pytest.approx(math.exp(1 / TEMPERATURE))
 
 
-def test_lessons_have_the_scale_of_their_run():
-    from ttt_batch.training.lessons import Lessons
+def test_a_learning_run_has_the_scale_of_their_run():
+    from ttt_batch.training.learning_run import LearningRun
 
     run = ttt.train(1000)
-    assert span_of(Lessons(run), EMPTY_BOARD) == span_of(run, EMPTY_BOARD) == 2
+    assert span_of(LearningRun(run), EMPTY_BOARD) == span_of(run, EMPTY_BOARD) == 2
     run.worth[:] *= 3
-    assert span_of(Lessons(run), EMPTY_BOARD) == 6
+    assert span_of(LearningRun(run), EMPTY_BOARD) == 6
     assert span_of(FakeAgent(), EMPTY_BOARD) == 2
 
 

@@ -19,9 +19,10 @@ from naive_streams import below, drawn
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
-from ttt_batch.analysis import matches
-from ttt_batch.analysis.matches import PLAYERS, RESULTS, Tally, evaluate_grown, play, scripted_evaluation, wilson
-from ttt_batch.analysis.opponents import scripted_edges, scripted_policy
+from ttt_batch.analysis import playing
+from ttt_batch.analysis.matches import evaluate_grown, play, scripted_evaluation
+from ttt_batch.analysis.opponents import PLAYERS, scripted_edges, scripted_policy
+from ttt_batch.analysis.playing import Tally, wilson
 from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.jit import kernel
@@ -30,6 +31,7 @@ from ttt_batch.game.bitboards import make_places, n_bits, nth_cell
 from ttt_batch.game.board import UNFINISHED, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.notation import parse_any
+from ttt_batch.game.solution import RESULTS
 from ttt_batch.runs.run import Run
 
 BOARDS = ["3x3", "3x3-misere", "2x4x3-exact", "2x4x2"]
@@ -159,7 +161,7 @@ def test_matches_depend_on_the_seed_and_on_nothing_else(monkeypatch: pytest.Monk
         for seat in SEATS
         for seed in (0, 1)
     }
-    monkeypatch.setattr(matches, "AT_ONCE", 7)
+    monkeypatch.setattr(playing, "AT_ONCE", 7)
     for (player, seat, seed), tally in tallies.items():
         assert tally.games == 500 and play(run, player, seat, games=500, seed=seed) == tally
     assert len(set(tallies.values())) > 6

@@ -186,7 +186,7 @@ def test_images_are_the_turned_and_mirrored_grids(options):
         for image in images:
             assert run.board.encode(image.position) == image.code
             assert image.value == run.value(image.position)
-        own = [image.own for image in images]
+        own = [image.own_row for image in images]
         # The row of a class is that of the lowest code: it is in the graph, and the others are not.
         assert own == ([True] + [False] * (len(own) - 1) if run.config.symmetry else [True] * len(own))
         assert own == [image.code in run.graph.code for image in images]

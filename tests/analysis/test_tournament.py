@@ -12,16 +12,17 @@ from naive_streams import below, drawn
 from support import mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.analysis import meetings
+from ttt_batch.analysis import playing
 from ttt_batch.analysis.agent import make_agent
-from ttt_batch.analysis.matches import DEVIATIONS, RESULTS, Tally, wilson
-from ttt_batch.analysis.meetings import Meeting, deviation, play_agents, play_walk, walk_games
+from ttt_batch.analysis.meetings import Meeting, deviation
+from ttt_batch.analysis.playing import DEVIATIONS, Tally, play_agents, play_walk, walk_games, wilson
 from ttt_batch.analysis.tournament import GAMES, Series, Tournament, series, tournament
 from ttt_batch.app.reports.tournament import cut, series_text, tournament_text
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.streams import MEETINGS, stream_key
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Position
 from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.solution import RESULTS
 from ttt_batch.runs.run import Run
 
 
@@ -127,7 +128,7 @@ def test_points_and_places():
         others = [j for j in range(4) if j != one.run]
         first = sum(results[one.run][j][0] + results[one.run][j][1] / 2 for j in others)
         second = sum(results[j][one.run][2] + results[j][one.run][1] / 2 for j in others)
-        assert (one.first, one.second) == pytest.approx((first, second))
+        assert (one.as_first, one.as_second) == pytest.approx((first, second))
         assert one.points == pytest.approx(first + second) and one.margin == 0
         won = sum(results[one.run][j][0] + results[j][one.run][2] for j in others) / 6
         assert one.shares[0] == pytest.approx(won) and sum(one.shares) == pytest.approx(1)
@@ -220,8 +221,8 @@ def test_walks_and_agents_play_the_same_games(name, monkeypatch):
     walked, played = play_walk(graph, *policies, 5000, key), play_agents(*agents, 5000, key)
     assert walked == played and walked.games == 5000
     for size in (1, 7):
-        monkeypatch.setattr(meetings, "AT_ONCE", size)
-        monkeypatch.setattr(meetings, "WALKS_AT_ONCE", size)
+        monkeypatch.setattr(playing, "AT_ONCE", size)
+        monkeypatch.setattr(playing, "WALKS_AT_ONCE", size)
         assert play_agents(*agents, 100, key) == play_walk(graph, *policies, 100, key) == replay_of(walked, runs, key)
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -201,13 +202,31 @@ def test_compare_names_cells_as_people_count_them(here, capsys):
     assert f"good.h5: {' '.join(str(cell + 1) for cell in example['first'])} " in shown
 
 
-def test_lessons_never_replace_another_run(here, capsys, monkeypatch, tmp_path):
+def test_updates_never_replace_another_run(here, capsys, monkeypatch, tmp_path):
     status, _, err = command(capsys, "play", "good.h5", "--learn", "-o", "weak.h5")
     assert status == 1 and "choose another file" in err and "--overwrite" not in err
     (tmp_path / "mine.h5").write_bytes((here / "good.h5").read_bytes())
     monkeypatch.setattr(sys, "stdin", io.StringIO("0\n"))
     status, _, err = command(capsys, "play", tmp_path / "mine.h5", "--learn")
     assert status == 0 and "train --resume does not go on with" in err
+
+
+def test_play_never_appends_to_the_file_that_it_reads(here, capsys, monkeypatch, tmp_path):
+    games = tmp_path / "games.txt"
+    games.write_text("0 3 1 4 2\n")
+    with games.open() as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        status, _, err = command(capsys, "play", "good.h5", "--record", games)
+    assert status == 2 and err.count("\n") == 1 and "is read, too" in err and "as standard input" in err
+    assert games.read_text() == "0 3 1 4 2\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs FIFOs")
+def test_learn_from_waits_for_no_games_that_it_cannot_learn_from(here, capsys, tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    for words in ([], ["--learner", "nobody"]):
+        status, _, err = command(capsys, "learn-from", tmp_path / "fifo", *words)
+        assert status == 2 and err.count("\n") == 1 and "waiting" not in err
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.runs.exchange import export_run, import_tables
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.run import Run
-from ttt_batch.training.lessons import Lessons
+from ttt_batch.training.learning_run import LearningRun
 
 pytest.importorskip("matplotlib")
 
@@ -166,8 +166,8 @@ def test_the_proof_is_marked_where_it_holds_from_on(td: Run) -> None:
 def test_a_point_before_the_first_game_does_not_move_the_proof(td: Run, tmp_path: Path) -> None:
     """A table of another program that goes on learning is recorded before its first game, which no curve shows."""
     export_run(td, "csv", [tmp_path / "td.csv"])
-    pupil = Lessons(import_tables([tmp_path / "td.csv"], "td"))
-    pupil.teach([4, 0, 8, 2, 1, 7, 3, 5, 6])
+    pupil = LearningRun(import_tables([tmp_path / "td.csv"], "td"))
+    pupil.update([4, 0, 8, 2, 1, 7, 3, 5, 6])
     taught = pupil.run
     assert taught.statistics["games"].tolist() == [0, 1] and taught.statistics["unbeatable"].all()
     # Beaten before the first game, and unbeatable at the last point only.

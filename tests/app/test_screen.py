@@ -297,7 +297,7 @@ def test_after_a_game():
 
 def test_lessons_can_be_taken_back():
     class Pupil:
-        def teach(self, cells: Sequence[int]) -> int:
+        def update(self, cells: Sequence[int]) -> int:
             return 3
 
         def undo(self) -> bool:

@@ -9,7 +9,6 @@ import pytest
 from players import FakeAgent, KnowingAgent, Terminal
 
 import ttt_batch as ttt
-from ttt_batch.analysis.handicap import Playing
 from ttt_batch.app import terminal
 from ttt_batch.app.keyboard import Command
 from ttt_batch.app.terminal.faces import Result, Score
@@ -17,6 +16,7 @@ from ttt_batch.base.console import wants_colour
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.game.history import Game
+from ttt_batch.runs.agents import Playing
 
 BOARD = Board()
 FOUR = Board(4, 4, 4)
@@ -186,7 +186,7 @@ class FakePupil:
         self.lessons: list[tuple[int, ...]] = []
         self.changed, self.fails = list(changed), fails
 
-    def teach(self, cells: Sequence[int]) -> int:
+    def update(self, cells: Sequence[int]) -> int:
         if self.fails:
             raise ttt.RunFileError("the disk is full")
         self.lessons.append(tuple(cells))

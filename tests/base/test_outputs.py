@@ -19,8 +19,8 @@ from ttt_batch.base import files
 from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.base.lock import Lock
 from ttt_batch.base.outputs import Draft, Kind, check_distinct
+from ttt_batch.game.transcript_writer import GameRecord
 from ttt_batch.game.transcripts import GamesError
-from ttt_batch.training.lessons import GameRecord
 
 OUTPUT = Kind(TttBatchError, "--out")
 GAMES = "4 0 2 1 6\n"

@@ -35,7 +35,7 @@ from ttt_batch.game.notation import parse_any
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
-from ttt_batch.training.lessons import Lessons
+from ttt_batch.training.learning_run import LearningRun
 
 PASSED_UP = "1 5 2 3 9"
 """A position of 3x3 in which O wins with 7 at once, and with 4 or 6 two moves later."""
@@ -335,12 +335,12 @@ def test_play_takes_the_soonest_unless_told_otherwise() -> None:
 
 
 def test_a_pupil_plays_the_soonest_of_what_it_knows_now() -> None:
-    lessons = Lessons(trained(games=50))
-    player = Weakened(lessons, ties="soonest")
+    learning = LearningRun(trained(games=50))
+    player = Weakened(learning, ties="soonest")
     for cells in ([4, 0, 2, 1, 6], [0, 4, 1, 2, 8, 6]):
-        for position in some_positions(lessons.board, 5):
-            assert player.candidates(position) == soonest(lessons.board, position, lessons.run.candidates(position))
-        assert lessons.teach(cells)
+        for position in some_positions(learning.board, 5):
+            assert player.candidates(position) == soonest(learning.board, position, learning.run.candidates(position))
+        assert learning.update(cells)
 
 
 def test_agents_to_watch_take_the_soonest_where_they_are_told() -> None:

@@ -213,6 +213,15 @@ def test_recorded_batches_longer_than_a_piece(monkeypatch: pytest.MonkeyPatch, t
     assert (tmp_path / "one.txt").read_bytes() == (tmp_path / "two.txt").read_bytes()
 
 
+def test_a_training_that_plays_no_game_leaves_no_record(tmp_path: Path) -> None:
+    path, run = tmp_path / "games.txt", tmp_path / "run.h5"
+    assert ttt.train(20, batch=10, record=path, out=run, stop=lambda: True).games == 0
+    assert list(tmp_path.iterdir()) == []
+    ttt.train(20, batch=10, out=run)
+    ttt.train(resume=run, more=20, record=path, stop=lambda: True)
+    assert [found.name for found in tmp_path.iterdir()] == ["run.h5"]
+
+
 def test_an_existing_record_is_kept_unless_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     path.write_text("precious")

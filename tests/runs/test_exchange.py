@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import untaught
+from support import command, untaught
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
@@ -468,3 +468,15 @@ def test_learners_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
         assert (one["epsilon"], one["alpha"], one["gamma"]) == (d.epsilon, d.alpha, d.gamma)
         assert one["games"] == learner.games and one["draw_worth"] == list(d.draw_worth)
     assert "nobody" in refused(capsys, "learners", "nobody")
+
+
+@pytest.mark.parametrize("to", ["html", "npz"])
+def test_a_board_too_large_for_a_table_is_refused_before_anything_is_compiled_for_it(
+    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = ttt.train(10, board="5x5x5", batch=10).save(tmp_path / "large.h5")
+    monkeypatch.setattr("ttt_batch.runs.loading.parts_of", lambda _: pytest.fail("the table was built"))
+    status, out, err = command(capsys, "export", path, "--to", to, "--out", tmp_path / "table")
+    assert (status, out, err.count("\n")) == (2, "", 1) and "5x5x5 is too large to enumerate" in err
+    with pytest.raises(BoardError, match="5x5x5 is too large to enumerate"):
+        ttt.export_run(path, tmp_path / "table", to)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from naive_boards import ImageBoard, VariantBoard, assert_same, oracle_of, position_values, random_games, start_tables
 from runfiles import changed, sealed
-from support import cells_of
+from support import assert_same_in_parts, cells_of
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import RunFileError
@@ -290,23 +290,9 @@ def test_visits_of_action_values_are_counted(name: str) -> None:
 
 @pytest.mark.parametrize("options", CASES, ids=str)
 def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Path) -> None:
-    options = {"board": LARGE, "seed": 3, **options}
     path = tmp_path / "run.h5"
-    whole = ttt.train(1_100, **options)
-    ttt.train(1, **options, out=path)
-    for until in (299, 300, 450, 1_050, 1_100):
-        resumed = ttt.train(resume=path, until=until)
-        assert resumed.games == until
-    loaded = ttt.load(path)
-    for run in (resumed, loaded):
-        assert run.config == whole.config
-        assert bytes_of(run) == bytes_of(whole)
-        assert (run.batch_start is None) == (whole.batch_start is None)
-        if run.batch_start is not None and whole.batch_start is not None:
-            for one, other in zip(run.batch_start.tables, whole.batch_start.tables, strict=True):
-                assert one.tobytes() == other.tobytes()
-    assert loaded.move_values((EMPTY,) * 25) == whole.move_values((EMPTY,) * 25)
-    assert int(whole.statistics["outcomes"][-1].sum()) == 1_100
+    whole = assert_same_in_parts(path, 1_100, (299, 300, 450, 1_050), **{"board": LARGE, "seed": 3, **options})
+    assert ttt.load(path).move_values((EMPTY,) * 25) == whole.move_values((EMPTY,) * 25)
     assert whole.statistics["positions"][-1] == whole.grown.positions  # type: ignore[union-attr]
 
 

@@ -17,8 +17,7 @@ from typing import Any
 import killed
 import pexpect
 import pytest
-from support import command, mostly_slow
-from test_resume import assert_same
+from support import assert_same_run, command, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import RunFileError, UsageError
@@ -164,7 +163,7 @@ def test_kill_9_at_any_moment_leaves_one_of_the_two_last_checkpoints(half: int, 
             if number % 5 == 0:
                 found = ttt.load(path)
                 whole = ttt.train(found.games, batch=500, seed=1, threads=1)
-                assert_same(whole, found)
+                assert_same_run(whole, found)
     finally:
         killer.close()
     assert killer.kills == 110 and killer.inside >= 50
@@ -190,7 +189,7 @@ def test_the_command_survives_kill_9(tmp_path: Path) -> None:
         games = found.games
         words = "train --resume run.h5 --checkpoint-every 0s"
     found = ttt.train(resume=tmp_path / "run.h5", more=250)
-    assert_same(ttt.train(games + 250, batch=500, seed=1), found)
+    assert_same_run(ttt.train(games + 250, batch=500, seed=1), found)
     assert names(tmp_path) == ["run.h5"]
 
 
@@ -228,8 +227,8 @@ def test_a_failing_checkpoint_is_said_once_and_tried_again(
     assert said[1].endswith("again")
     assert all(len(line.splitlines()) == 1 for line in said)
     monkeypatch.undo()
-    assert_same(run, ttt.load(path))
-    assert_same(run, ttt.train(40_000, batch=500, seed=1))
+    assert_same_run(run, ttt.load(path))
+    assert_same_run(run, ttt.train(40_000, batch=500, seed=1))
     assert names(tmp_path) == ["run.h5"]
 
 
@@ -287,7 +286,7 @@ def test_a_removed_folder(tmp_path: Path) -> None:
         20_000, batch=500, out=folder / "run.h5", checkpoint_every="2000games", progress=progress, warn=said.append
     )
     assert len(said) == 2
-    assert_same(run, ttt.load(folder / "run.h5"))
+    assert_same_run(run, ttt.load(folder / "run.h5"))
     assert names(folder) == ["run.h5"]
 
 
@@ -313,7 +312,7 @@ def test_a_file_that_holds_our_last_checkpoint_is_ours(how: str, tmp_path: Path)
 
     run = interfered(path, interfere, said)
     assert said == [] and names(tmp_path) == ["run.h5"] and run.file == path
-    assert_same(run, ttt.load(path))
+    assert_same_run(run, ttt.load(path))
 
 
 def test_a_file_that_is_there_from_before_is_ours_too(tmp_path: Path) -> None:
@@ -351,7 +350,7 @@ def test_a_file_that_another_program_replaces_is_left_alone(how: str, tmp_path: 
     assert len(said) == 1 and f"is saved in {tmp_path / 'run-3.h5'} from now on" in said[0]
     assert "\n" not in said[0] and str(path) in said[0]
     assert run.file == tmp_path / "run-3.h5"
-    assert_same(run, ttt.load(run.file))
+    assert_same_run(run, ttt.load(run.file))
     assert path.is_dir() if how == "folder" else [path.read_bytes()] == theirs
     assert names(tmp_path) == ["run-2.h5", "run-3.h5", "run.h5"]
     ttt.train(resume=run.file, more=500)
@@ -524,7 +523,7 @@ def test_a_full_disk(small_disk: Path) -> None:
         warn=said.append,
     )
     assert len(said) == 2 and "No space left" in said[0] and said[1].endswith("again")
-    assert_same(run, ttt.load(small_disk / "run.h5"))
+    assert_same_run(run, ttt.load(small_disk / "run.h5"))
     assert names(small_disk) == ["run.h5"]
 
 
@@ -548,6 +547,6 @@ def test_a_file_that_cannot_be_opened_for_a_moment_is_still_ours(
     monkeypatch.setattr(Path, "open", open_)
     run = ttt.train(20_000, batch=500, out=path, checkpoint_every="2000games", warn=said.append, progress=progress)
     assert names(tmp_path) == ["run.h5"] and run.file == path
-    assert_same(run, ttt.load(path))
+    assert_same_run(run, ttt.load(path))
     assert len(said) == (2 if touched else 0)
     assert not touched or ("Permission denied" in said[0] and "training goes on" in said[0] and "again" in said[1])

@@ -9,6 +9,7 @@ import naive
 import numpy as np
 import pytest
 from naive_boards import assert_same, oracle_of, random_games, start_tables
+from support import assert_same_in_parts
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import BoardError, UsageError
@@ -237,17 +238,7 @@ CASES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("options", CASES, ids=str)
 def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Path) -> None:
     options = {"board": BOARD, "seed": 3, **options}
-    path = tmp_path / "run.h5"
-    whole = ttt.train(2_500, **options)
-    ttt.train(1, **options, out=path)
-    for until in (299, 300, 1_050, 2_400, 2_500):
-        resumed = ttt.train(resume=path, until=until)
-    loaded = ttt.load(path)
-    for run in (resumed, loaded):
-        assert run.config == whole.config and bytes_of(run) == bytes_of(whole)
-        for column in ("unbeatable", "best_response", "value_error"):
-            assert run.statistics[column].tobytes() == whole.statistics[column].tobytes()
-    assert int(whole.statistics["outcomes"][-1].sum()) == 2_500
+    assert_same_in_parts(tmp_path / "run.h5", 2_500, (299, 300, 1_050, 2_400), **options)
 
 
 @pytest.mark.parametrize("batch", [1, 100])

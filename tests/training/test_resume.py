@@ -13,13 +13,12 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from support import command, mostly_slow
+from support import assert_same_run, command, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import RunFileError, UsageError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.exchange import export_run, import_tables
-from ttt_batch.runs.run import Run
 from ttt_batch.training.resume import table_digest
 from ttt_batch.training.trainers import walk as walking
 
@@ -31,27 +30,6 @@ def stop_after(asked: int) -> Callable[[], bool]:
     """A `stop` that is true from the so-manieth time on."""
     number = itertools.count(1)
     return lambda: next(number) > asked
-
-
-def assert_same(one: Run, other: Run) -> None:
-    """Everything that the games determine is the same to the last bit."""
-    assert one.config == other.config
-    assert one.games == other.games
-    for ours, theirs in zip(one.tables, other.tables, strict=True):
-        assert ours.dtype == theirs.dtype and ours.tobytes() == theirs.tobytes()
-    assert one.visits.tobytes() == other.visits.tobytes()
-    assert one.statistics.keys() == other.statistics.keys()
-    for name, column in one.statistics.items():
-        assert column.dtype == other.statistics[name].dtype, name
-        assert name == "seconds" or column.tobytes() == other.statistics[name].tobytes(), name
-    assert (one.batch_start is None) == (other.batch_start is None)
-    if one.batch_start is not None and other.batch_start is not None:
-        assert one.batch_start.games == other.batch_start.games
-        assert one.batch_start.outcomes.tolist() == other.batch_start.outcomes.tolist()
-        assert one.batch_start.visits.tobytes() == other.batch_start.visits.tobytes()
-        for ours, theirs in zip(one.batch_start.tables, other.batch_start.tables, strict=True):
-            assert ours.tobytes() == theirs.tobytes()
-    assert int(one.statistics["outcomes"][-1].sum()) == one.games
 
 
 CASES: list[dict[str, Any]] = [
@@ -78,16 +56,16 @@ def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Pat
     whole = ttt.train(50_000, **options)
     for first in (1, 699, 1_400, 9_999, 40_123):
         ttt.train(first, **options, out=path, overwrite=True)
-        assert_same(whole, ttt.train(resume=path, until=50_000))
-        assert_same(whole, ttt.load(path))
+        assert_same_run(whole, ttt.train(resume=path, until=50_000))
+        assert_same_run(whole, ttt.load(path))
     ttt.train(100, **options, out=path, overwrite=True)
     for more in (1, 1_000, 5_555, 13_344, 30_000):
         ttt.train(resume=path, more=more)
-    assert_same(whole, ttt.load(path))
+    assert_same_run(whole, ttt.load(path))
     stopped = ttt.train(50_000, **options, stop=stop_after(2), out=path, overwrite=True)
     assert stopped.interrupted and 0 < stopped.games < 50_000 and stopped.goal == 50_000
     assert ttt.load(path).interrupted
-    assert_same(whole, ttt.train(resume=path))
+    assert_same_run(whole, ttt.train(resume=path))
     assert not ttt.load(path).interrupted
 
 
@@ -108,11 +86,11 @@ def test_schedules_keep_their_horizon(options: dict[str, Any], tmp_path: Path) -
     for asked in (1, 3):
         ttt.train(30_000, **options, stop=stop_after(asked), out=path, overwrite=True)
         resumed = ttt.train(resume=path)
-        assert_same(whole, resumed)
+        assert_same_run(whole, resumed)
         assert resumed.config.horizon == 30_000
     beyond = ttt.train(resume=whole, until=45_000)
     ttt.train(resume=path, until=31_234)
-    assert_same(beyond, ttt.train(resume=path, until=45_000))
+    assert_same_run(beyond, ttt.train(resume=path, until=45_000))
     assert beyond.config == whole.config
 
 
@@ -125,10 +103,10 @@ def test_threads_may_change_on_the_way(threads: int, tmp_path: Path, monkeypatch
     path = tmp_path / "run.h5"
     for first in (20_000, 47_000):
         ttt.train(first, **options, threads=threads, out=path, overwrite=True)
-        assert_same(whole, ttt.train(resume=path, until=130_000, threads=4 - threads, block=77))
+        assert_same_run(whole, ttt.train(resume=path, until=130_000, threads=4 - threads, block=77))
     ttt.train(130_000, **options, threads=threads, stop=stop_after(20), out=path, overwrite=True)
     assert 0 < ttt.load(path).games < 130_000
-    assert_same(whole, ttt.train(resume=path, threads=1))
+    assert_same_run(whole, ttt.train(resume=path, threads=1))
 
 
 def test_a_run_as_the_opponent_and_a_run_to_start_from(tmp_path: Path) -> None:
@@ -143,7 +121,7 @@ def test_a_run_as_the_opponent_and_a_run_to_start_from(tmp_path: Path) -> None:
         ttt.train(resume=path, until=20_000, opponent=other)
     with pytest.raises(UsageError, match="start"):
         ttt.train(resume=path, until=20_000, opponent=rival, start=rival)
-    assert_same(whole, ttt.train(resume=path, until=20_000, opponent=rival, seat="both", start=other))
+    assert_same_run(whole, ttt.train(resume=path, until=20_000, opponent=rival, seat="both", start=other))
 
 
 def test_checkpoints_do_not_show_and_can_be_resumed(tmp_path: Path) -> None:
@@ -159,14 +137,14 @@ def test_checkpoints_do_not_show_and_can_be_resumed(tmp_path: Path) -> None:
             kept[now.saved] = path.read_bytes()
         games.append(now.games)
 
-    assert_same(whole, ttt.train(60_123, **options, out=path, checkpoint_every="4000games", progress=keep))
+    assert_same_run(whole, ttt.train(60_123, **options, out=path, checkpoint_every="4000games", progress=keep))
     assert len(kept) >= 10
     for saved, content in kept.items():
         assert saved % 700 == 0
         path.write_bytes(content)
         found = ttt.load(path)
         assert found.games == saved == found.statistics["games"][-1] and found.goal == 60_123 and found.interrupted
-        assert_same(whole, ttt.train(resume=path))
+        assert_same_run(whole, ttt.train(resume=path))
 
 
 def test_the_seconds_and_the_past_go_on(tmp_path: Path) -> None:
@@ -204,8 +182,8 @@ def test_files_changed_by_others_go_on_only_where_they_are_trusted(tmp_path: Pat
     whole = ttt.train(4_000, batch=500)
     with pytest.raises(RunFileError, match="trust=True"):
         ttt.train(resume=changed, until=4_000)
-    assert_same(ttt.train(resume=changed, until=4_000, trust=True), whole)
-    assert_same(ttt.load(changed), whole)
+    assert_same_run(ttt.train(resume=changed, until=4_000, trust=True), whole)
+    assert_same_run(ttt.load(changed), whole)
     with pytest.raises(RunFileError, match="trust=True"):
         ttt.train(1_000, batch=500, opponent=rival)
     against = ttt.train(1_000, batch=500, opponent=rival, trust=True)
@@ -218,7 +196,7 @@ def test_resuming_elsewhere_leaves_the_run_as_it_was(tmp_path: Path) -> None:
     before = path.read_bytes()
     ttt.train(resume=path, more=5_000, out=other)
     assert path.read_bytes() == before
-    assert_same(ttt.train(10_000, batch=700, seed=4), ttt.load(other))
+    assert_same_run(ttt.train(10_000, batch=700, seed=4), ttt.load(other))
     with pytest.raises(RunFileError, match="overwrite=True"):
         ttt.train(resume=path, more=5_000, out=other)
     ttt.train(resume=path, more=6_000, out=other, overwrite=True)
@@ -254,8 +232,8 @@ def test_a_resumption_that_is_stopped_at_once_changes_nothing(tmp_path: Path) ->
         ({"draw_worth": (0.5, 0.0)}, r"draw_worth .*, not \(0\.5, 0\.0\)"),
         ({"opponent": "random"}, r"opponent none, not random; seat none, not both"),
         ({"epsilon": 0.25, "seed": 5}, r"epsilon 0\.1, not 0\.25; seed 4, not 5"),
-        ({"games": 10_000}, "say until or more"),
-        ({"more": 5, "until": 10_000}, "two ways"),
+        ({"games": 10_000}, "give until or more"),
+        ({"more": 5, "until": 10_000}, "mean the same"),
         ({"until": 5_000}, "5,000 games; "),
         ({"more": 0}, "more 0"),
         ({"more": None}, "all it was asked for"),
@@ -278,7 +256,7 @@ def test_its_own_settings_may_be_repeated(tmp_path: Path) -> None:
     options: dict[str, Any] = {"learner": "td", "board": "3x3", "epsilon": "0.10", "batch": "700", "seed": 4}
     path = tmp_path / "run.h5"
     ttt.train(5_000, **options, out=path)
-    assert_same(ttt.train(9_000, **options), ttt.train(resume=path, **options, until=9_000))
+    assert_same_run(ttt.train(9_000, **options), ttt.train(resume=path, **options, until=9_000))
     with pytest.raises(UsageError, match="resume=RUN"):
         ttt.train(more=100)
 
@@ -302,9 +280,9 @@ def test_a_fork_may_change_them_and_names_its_parent(tmp_path: Path) -> None:
         cut = {**changes, "epsilon": 0.2}
         whole = ttt.train(resume=path, fork=True, until=20_000, **cut, out=tmp_path / "whole.h5", overwrite=True)
         ttt.train(resume=path, fork=True, until=first + 1, **cut, out=other)
-        assert_same(whole, ttt.train(resume=other, until=20_000))
+        assert_same_run(whole, ttt.train(resume=other, until=20_000))
     same = ttt.train(resume=path, fork=True, until=9_000, out=tmp_path / "same.h5")
-    assert_same(ttt.train(9_000, batch=700, seed=4, epsilon=0.1), same)
+    assert_same_run(ttt.train(9_000, batch=700, seed=4, epsilon=0.1), same)
     with pytest.raises(UsageError, match="same learner, board"):
         ttt.train(resume=path, fork=True, more=100, out=tmp_path / "no.h5", learner="sutton-barto")
 
@@ -361,7 +339,7 @@ def test_an_interrupted_command_goes_on_as_if_nothing_had_been(
     assert done.returncode == 0, done.stderr
     config = stopped.config
     whole = ttt.train(goal, seed=6, batch=config.batch, engine=config.engine)
-    assert_same(whole, ttt.load(tmp_path / "run.h5"))
+    assert_same_run(whole, ttt.load(tmp_path / "run.h5"))
     assert [found.name for found in tmp_path.iterdir()] == ["run.h5"]
 
 

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import Ties, check_ties
-from ttt_batch.base.jit import kernel
+from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.evaluation.ties import ends_alone, keep_soonest
-from ttt_batch.game.board import UNFINISHED
+from ttt_batch.game.bitboards import Places, outcome_after
+from ttt_batch.game.board import FIRST_WINS, UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of
 from ttt_batch.game.growing_graph import N_SHARED, SHARED_CODES, SHARED_OUTCOMES, Growth
 from ttt_batch.learners.growing_rows import row_at
@@ -18,11 +19,11 @@ from ttt_batch.simulation.policy import Choice, row_choices
 
 
 class Agent(NamedTuple):
-    """A learner's tables with what it takes to ask them for moves, in any position.
+    """A learner's tables with what it takes to choose moves from them, in any position.
 
     tables, graph, growth: of a `GrowingTable`; its borrowed rows are written to, and nothing that it holds.
     choice: the learner's rule.  worth: float64[P, 4].  chosen: bool[cells], scratch.
-    solution: int8[S], by which the soonest of its moves are kept (see `ties`); empty where all are.
+    solution: int8[S], by which the soonest of its moves are kept (see `ties`); empty to keep all.
     """
 
     tables: Any
@@ -33,12 +34,30 @@ class Agent(NamedTuple):
     chosen: Any
     solution: Any
 
+    @property
+    def places(self) -> Places:
+        """The board's cells and lines."""
+        places: Places = self.growth.places
+        return places
+
+
+@inlined
+def move_outcome(places: Places, cell: Any, own: Any, other: Any, ply: Any) -> Any:
+    """The outcome of the move of `ply` to a cell; own, other: the mover's marks and its opponent's before it, as bits.
+
+    An agent that chooses an occupied cell has lost.
+    """
+    mover, here = ply & 1, np.int64(1) << cell
+    if (own | other) & here:
+        return FIRST_WINS + 1 - mover
+    return outcome_after(places, cell, own | here, mover, ply + 1 == places.power.shape[0])
+
 
 @kernel
 def agent_cells(agent: Agent, code: Any, ply: Any) -> Any:
     """Cells (int64, bits) that an agent may pick in an unfinished position; `minimax-q` may name occupied ones.
 
-    Compiled by itself: what differs from learner to learner is here, and every kernel that asks an agent shares it.
+    Compiled by itself: only this differs from learner to learner, and all kernels that need an agent's moves share it.
     """
     graph = agent.graph
     row, image = row_at(agent.tables, graph, agent.growth, code, ply, agent.worth)
@@ -54,7 +73,7 @@ def agent_cells(agent: Agent, code: Any, ply: Any) -> Any:
 
 
 def make_agent(run: Run, ties: Ties = "any") -> Agent:
-    """What kernels ask for the moves of a run; on an enumerated board its tables are copied.  Raises UsageError."""
+    """The agent of a run; on an enumerated board its tables are copied.  Raises UsageError."""
     ties = check_ties(ties)
     grown = run.grown if run.grown is not None else _as_grown(run)
     chosen, solution = np.zeros(run.board.cells, np.bool_), np.zeros(0, np.int8)
@@ -67,23 +86,21 @@ def make_agent(run: Run, ties: Ties = "any") -> Agent:
 
 
 def _as_grown(run: Run) -> GrowingTable:
-    """An enumerated run as a growing board to which play has come everywhere."""
+    """An enumerated run as a growing board whose play has reached every position."""
     graph, learner = run.graph, run.learner
     n_open = graph.first_edge.size - 1
     kept = np.flatnonzero((graph.outcome != UNFINISHED) & (graph.code >= 0) & learner.final_rows)
     grown = GrowingTable(run.board, learner, run.worth, symmetry=run.config.symmetry)
 
     def rows(of_graph: NDArray[Any], shared: Any) -> NDArray[Any]:
-        """An array whose last axis is rows, with those that stand for positions without one of their own."""
-        parts = of_graph[..., :n_open], shared, of_graph[..., kept]
-        return np.concatenate(parts, axis=-1).astype(of_graph.dtype)
+        """An array whose last axis is rows, with the rows that positions without one of their own share."""
+        return np.concatenate([of_graph[..., :n_open], shared, of_graph[..., kept]], axis=-1).astype(of_graph.dtype)
 
-    behind = slice(grown.graph.first_edge.size - 1, grown.graph.first_edge.size - 1 + N_SHARED)
+    shared_rows = slice(grown.graph.first_edge.size - 1, grown.graph.first_edge.size - 1 + N_SHARED)
     tables = [
-        rows(table, start[..., behind]) if learner.fields[name][0].endswith("S") else table.copy()
+        rows(table, start[..., shared_rows]) if learner.fields[name][0].endswith("S") else table.copy()
         for name, table, start in zip(run.tables._fields, run.tables, grown.tables, strict=True)
     ]
-    code = rows(graph.code, np.array(SHARED_CODES))
-    outcome = rows(graph.outcome, np.array(SHARED_OUTCOMES))
-    grown.restore(code, outcome, learner.tables(*tables), np.zeros(0))
+    shared = np.array(SHARED_CODES), np.array(SHARED_OUTCOMES)
+    grown.restore(rows(graph.code, shared[0]), rows(graph.outcome, shared[1]), learner.tables(*tables), np.zeros(0))
     return grown

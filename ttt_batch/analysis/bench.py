@@ -1,8 +1,8 @@
-"""What this machine can do: `ttt-batch bench` measures it in a quarter of a minute.
+"""The speed of this machine: `ttt-batch bench` measures it in a quarter of a minute.
 
-Every subject is measured for about a tenth of a second, then all of them again, round after round: whatever else the
-machine does falls on all alike, and the rounds' spread tells how much that was.  Comparisons with other programs are
-`scripts/benchmark.py`'s.
+Every subject is measured for about a tenth of a second, then all of them again, round after round: other work of the
+machine slows all of them alike, and the rounds' spread shows how much.  `scripts/benchmark.py` compares with other
+programs.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ import numpy as np
 
 from ttt_batch.analysis.warmup import warm_up
 from ttt_batch.base.errors import TttBatchError, UsageError
-from ttt_batch.base.kernel_cache import JIT_DISABLED, check_cache
+from ttt_batch.base.kernel_cache import JIT_DISABLED
 from ttt_batch.base.processors import available_threads, processor_name
 from ttt_batch.base.quantities import Number, real, whole
 from ttt_batch.base.version import VERSION
@@ -27,6 +27,7 @@ from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.game.board import Board
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
+from ttt_batch.runs.provenance import TIME
 from ttt_batch.runs.recorder import Recorder
 from ttt_batch.simulation.random_games import random_games
 from ttt_batch.training.trainers import Trainer, make_trainer
@@ -40,18 +41,18 @@ COLUMNS = {
     ("walk", 1): "walk, one by one",
     ("flow", LARGE_BATCH): f"flow, by {LARGE_BATCH:,}",
 }
-"""The ways to learn that are measured: engine and batch, and what the table calls them."""
+"""The measured ways to learn: engine and batch, and their names in the table."""
 
 Steps = Callable[[int], object]
-"""Does that many steps of the work to be measured."""
+"""Does the given number of steps of the measured work."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One subject, and what was measured of it, a value a round.
+    """One subject, and its measurements, a value a round.
 
     work: random play, learning, threads (learning, too) or evaluation.
-    learner, engine, batch: those of `Config`, or None where there is none.  threads: how many took part.
+    learner, engine, batch: those of `Config`, or None if there is none.  threads: how many took part.
     unit: games/s, or ms for each judgement.
     """
 
@@ -70,14 +71,9 @@ class Figure:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys."""
-        names = ("work", "learner", "engine", "batch", "threads", "unit")
-        plain = {name: getattr(self, name) for name in names}
-        return plain | {
-            "median": self.median,
-            "min": min(self.rounds),
-            "max": max(self.rounds),
-            "rounds": self.rounds,
-        }
+        plain = vars(self).copy()
+        rounds = plain.pop("rounds")
+        return plain | {"median": self.median, "min": min(rounds), "max": max(rounds), "rounds": rounds}
 
 
 def bench(
@@ -85,35 +81,33 @@ def bench(
 ) -> list[Figure]:
     """Measure random play, learning with each engine and learner, 1, 2, 4, ... threads, and evaluation.
 
-    Kernels should be loaded already (`prepare`), or the first measurements are too slow.
+    Call `prepare` first, or the first measurements are too slow.
 
     seconds: how long to measure, about, 0.1 to 3600; fewer than 2 measure single batches.
     threads: the most; None for all processors.
     progress: called before each measurement and after the last one with how many are done of how many.
-    Raises UsageError, and TttBatchError where kernels are not compiled at all.
+    Raises UsageError, and TttBatchError if kernels are not compiled at all.
     """
     time_to_take, most = check(seconds, threads)
     subjects = list(_subjects(most))
-    report, done, total = progress or (lambda *_: None), 0, len(subjects) * (ROUNDS + 1)
-    # Finding out how many steps a slot takes costs a slot and a half on average.
-    slot = time_to_take / (len(subjects) * (ROUNDS + 1.5))
-    steps = []
-    for _, _, work in subjects:
+    report, total = progress or (lambda *_: None), len(subjects) * (ROUNDS + 1)
+    # To find out how many steps a slot takes costs a slot and a half on average.
+    slot, steps = time_to_take / (len(subjects) * (ROUNDS + 1.5)), list[int]()
+    for done in range(total):
         report(done, total)
-        steps.append(_steps_in(slot, work))
-        done += 1
-    for _ in range(ROUNDS):
-        for (figure, size, work), n in zip(subjects, steps, strict=True):
-            report(done, total)
-            spent = _time(work, n)
-            figure.rounds.append(1e3 * spent / n if figure.unit == "ms" else n * size / spent)
-            done += 1
-    report(done, total)
+        figure, size, work = subjects[done % len(subjects)]
+        if done < len(subjects):
+            steps.append(_steps_in(slot, work))
+            continue
+        n = steps[done % len(subjects)]
+        spent = _time(work, n)
+        figure.rounds.append(1e3 * spent / n if figure.unit == "ms" else n * size / spent)
+    report(total, total)
     return [figure for figure, _, _ in subjects]
 
 
 def check(seconds: Number, threads: Number | None) -> tuple[float, int]:
-    """Seconds and the number of threads to go up to, if `bench` can take these.  Raises what `bench` raises."""
+    """Seconds and the largest number of threads, checked.  Raises what `bench` raises."""
     limits = f"{LEAST_SECONDS:g} .. {MOST_SECONDS:g}"
     number = real("seconds", seconds, f"one in {limits}, e.g. 15")
     if not LEAST_SECONDS <= number <= MOST_SECONDS:
@@ -125,14 +119,13 @@ def check(seconds: Number, threads: Number | None) -> tuple[float, int]:
 
 def prepare(report: Callable[[str, float, int, int], None] | None = None) -> None:
     """Compile (or load) every kernel that `bench` needs; `report` as in `warmup.warm_up`."""
+    # If no cache can be kept, kernels are compiled in this process, while the first steps are counted.
     with contextlib.suppress(TttBatchError):
-        check_cache()
         warm_up(larger=False, report=report)
-    # Where no cache can be kept, kernels are compiled in this process, while the first steps are counted.
 
 
 def _subjects(most: int) -> Iterator[tuple[Figure, int, Steps]]:
-    """What is measured: an empty figure, the games of a step, and the work."""
+    """The subjects: an empty figure, the games of a step, and the work."""
     board = Board()
     yield Figure("random play"), RANDOM_GAMES, lambda n: random_games(board, n * RANDOM_GAMES)
     for learner in LEARNERS:
@@ -155,20 +148,20 @@ def thread_counts(most: int) -> list[int]:
 
 
 def _learning(trainer: Trainer) -> Steps:
-    """Batches, on and on."""
+    """Further batches."""
     size = int(trainer.config.batch)
     return lambda n: trainer.advance(trainer.games + n * size, lambda: False)
 
 
 def _judging(trainer: Trainer) -> Steps:
-    """Recorded points of tables as they are."""
+    """Recorded points of the current tables."""
+    outcomes = trainer.outcomes
 
     def judge(n: int) -> None:
         recorder = Recorder(exact_judge(trainer.graph, trainer.learner, trainer.worth))
         for _ in range(n):
             recorder.record(trainer.tables, trainer.games, 0.0, outcomes)
 
-    outcomes = trainer.outcomes
     return judge
 
 
@@ -179,7 +172,7 @@ def _time(work: Steps, n: int) -> float:
 
 
 def _steps_in(seconds: float, work: Steps) -> int:
-    """Steps that take about that long, at least one; found by doubling, which warms everything up on the way."""
+    """Steps that take about `seconds`, at least one; found by doubling, which also warms everything up."""
     n = 1
     while (spent := _time(work, n)) < seconds / 2:
         n *= 2
@@ -187,16 +180,12 @@ def _steps_in(seconds: float, work: Steps) -> int:
 
 
 def surroundings() -> dict[str, Any]:
-    """What is measured, on what, and when."""
+    """The machine, the versions and the date."""
+    versions = {"ttt-batch": VERSION, "python": platform.python_version()}
     return {
         "machine": {"processor": processor_name(), "cores": available_threads(), "system": platform.platform()},
-        "versions": {
-            "ttt-batch": VERSION,
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "numba": numba.__version__,
-        },
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "versions": versions | {"numpy": np.__version__, "numba": numba.__version__},
+        "date": time.strftime(TIME, time.gmtime()),
     }
 
 
@@ -208,13 +197,11 @@ def bench_summary(figures: list[Figure]) -> dict[str, Any]:
 def bench_text(figures: list[Figure]) -> str:
     """What `bench` prints: tables of 80 columns."""
     about = surroundings()
-    machine = about["machine"]
     used = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
-    random_play, judging = figures[0], figures[-1]
     learning = {(f.learner, f.engine, f.batch): f for f in figures if f.work == "learning"}
     threads = [figure for figure in figures if figure.work == "threads"]
     lines = [
-        *textwrap.wrap(f"{machine['processor']}, {machine['cores']} cores to use", 80),
+        *textwrap.wrap("{processor}, {cores} cores to use".format(**about["machine"]), 80),
         *textwrap.wrap(f"{used}; {about['date']}", 80),
         "",
         f"Games per second: the median of {ROUNDS} measurements, and the lowest and highest.",
@@ -225,8 +212,8 @@ def bench_text(figures: list[Figure]) -> str:
         _row("threads", f"{threads[0].learner}, walk, by {LARGE_BATCH:,}", "", "times one thread"),
         *(_row(str(f.threads), _cell(f), "", f"{f.median / threads[0].median:.2f}") for f in threads),
         "",
-        _row("random play", _cell(random_play), "1 thread, nothing learnt"),
-        _row("a judgement", _cell(judging), "exact, of a whole table"),
+        _row("random play", _cell(figures[0]), "1 thread, nothing learnt"),
+        _row("a judgement", _cell(figures[-1]), "exact, of a whole table"),
     ]
     return "\n".join(lines)
 
@@ -239,7 +226,6 @@ def _cell(figure: Figure) -> str:
     """Median and range of a figure in the median's unit, three digits of the median."""
     sizes = {" G": 1e9, " M": 1e6, " k": 1e3, "": 1.0}
     unit, size = (" ms", 1.0) if figure.unit == "ms" else next(u for u in sizes.items() if figure.median >= u[1])
-    numbers = [number / size for number in (figure.median, min(figure.rounds), max(figure.rounds))]
-    digits = 2 if numbers[0] < 10 else 1 if numbers[0] < 100 else 0
-    middle, low, high = (f"{number:.{digits}f}" for number in numbers)
-    return f"{middle}{unit}  {low}-{high}"
+    middle, low, high = (number / size for number in (figure.median, min(figure.rounds), max(figure.rounds)))
+    digits = 2 if middle < 10 else 1 if middle < 100 else 0
+    return f"{middle:.{digits}f}{unit}  {low:.{digits}f}-{high:.{digits}f}"

@@ -1,7 +1,7 @@
 """Boards to choose from: how many positions they have, what they take, and who wins with best play.
 
-What stands here was counted and solved by this program, but for the value of 5x5x5; `measure` does it anew for any
-board that can be enumerated.
+This program counted and solved what is listed here, except the value of 5x5x5; `measure` does it for any board that
+can be enumerated.
 """
 
 import io
@@ -14,10 +14,10 @@ from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.base.files import shown
 from ttt_batch.base.memory import free_memory
 from ttt_batch.base.outputs import Kind
-from ttt_batch.game.board import Board, parse_board
+from ttt_batch.game.board import Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.solution import solve
-from ttt_batch.game.state_space import Space, check_enumerable, choose_space, most_positions
+from ttt_batch.game.state_space import Space, check_enumerable, most_positions
 from ttt_batch.runs.config import Config, make_config
 from ttt_batch.runs.memory_needs import bytes_needed, check_space
 
@@ -32,10 +32,10 @@ _SOLUTION = Kind(TttBatchError, "solution")
 class Entry:
     """What is known of a board.
 
-    space: how `td` keeps it.  positions: rows of an enumerated board (classes where `space.symmetry`), None where only
-    play tells.  most: positions at most, before symmetry.  moves: edges of all unfinished rows.
-    value: with best play WON, DRAWN or LOST for the first player; None where it is not known.
-    bytes: what training `td` takes at most; None where that is what it is given.
+    space: how `td` keeps it.  positions: rows of an enumerated board (classes if `space.symmetry`), else None.
+    most: positions at most, before symmetry.  moves: edges of all unfinished rows; None if not enumerated.
+    value: with best play WON, DRAWN or LOST for the first player; None if unknown.
+    bytes: what training `td` takes at most; None on a growing board, which takes what it is given.
     """
 
     board: Board
@@ -69,23 +69,20 @@ KNOWN: dict[str, tuple[int | None, int | None, int | None]] = {
 
 def known_boards() -> list[Entry]:
     """Every board of the catalogue."""
-    return [_entry(parse_board(name), *found) for name, found in KNOWN.items()]
+    return [_entry(make_config(board=name), *found) for name, found in KNOWN.items()]
 
 
 def measure(board: Board | str, symmetry: str = "auto") -> Entry:
-    """Count a board and solve it, where it can be enumerated; where it cannot, what the catalogue says.
+    """Count and solve a board that can be enumerated; of others return the entry of the catalogue.
 
-    Raises UsageError for a symmetry that is none, and BoardError for a board that does not fit into memory.
+    Raises UsageError for an unknown symmetry, and BoardError for a board that does not fit into memory.
     """
     config = make_config(board=board, symmetry=symmetry)
-    board = config.board
     if config.grown:
-        known = KNOWN.get(board.name, (None, None, None))
-        return _entry(board, *known, space=Space(True, config.symmetry))
+        return _entry(config, *KNOWN.get(config.board.name, (None, None, None)))
     check_space(config, free_memory())
-    graph = enumerate_graph(board, False, config.symmetry)
-    value = int(solve(graph)[0])
-    return _entry(board, graph.code.size, graph.child.size, value, space=Space(False, config.symmetry))
+    graph = enumerate_graph(config.board, False, config.symmetry)
+    return _entry(config, graph.code.size, graph.child.size, int(solve(graph)[0]))
 
 
 def check_solution(path: Path, *, overwrite: bool) -> None:
@@ -100,40 +97,22 @@ def write_solution(board: Board | str, path: Path, symmetry: str = "auto", *, ov
 
     An `.npz` of `code` (int64), `outcome` (int8: 0 unfinished, 1 first wins, 2 second wins, 3 draw), `ply` (int8) and
     `value` (int8: 1 first wins, 0 draw, -1 second wins), and whether they are classes: `symmetry` (bool).
-    Raises BoardError where the board cannot be enumerated, UsageError and TttBatchError as `check_solution` does.
+    Raises BoardError if the board cannot be enumerated, UsageError and TttBatchError as `check_solution` does.
     """
     config = make_config(board=board, symmetry=symmetry)
-    board = config.board
-    check_enumerable(board, Space(config.grown, config.symmetry), "a solution")
+    check_enumerable(config.board, Space(config.grown, config.symmetry), "a solution")
     check_space(config, free_memory())
     check_solution(path, overwrite=overwrite)
-    graph = enumerate_graph(board, False, config.symmetry)
-    content = io.BytesIO()
-    np.savez_compressed(
-        content,
-        code=graph.code,
-        outcome=graph.outcome,
-        ply=graph.ply,
-        value=solve(graph),
-        symmetry=np.array(config.symmetry),
-    )
+    graph = enumerate_graph(config.board, False, config.symmetry)
+    content, symmetric = io.BytesIO(), np.array(config.symmetry)
+    arrays = {"code": graph.code, "outcome": graph.outcome, "ply": graph.ply, "value": solve(graph)}
+    np.savez_compressed(content, **arrays, symmetry=symmetric)
     with content.getbuffer() as view:  # ends before its buffer does, also if the disk refuses
         _SOLUTION.write([path], [view], overwrite=overwrite)
     return int(graph.code.size)
 
 
-def _entry(
-    board: Board, positions: int | None, moves: int | None, value: int | None, space: Space | None = None
-) -> Entry:
-    space = space or choose_space(board, "auto", prefers=True)
-    needed = None if space.grown else bytes_needed(_config(board, space))
+def _entry(config: Config, positions: int | None, moves: int | None, value: int | None) -> Entry:
+    board, space = config.board, Space(config.grown, config.symmetry)
+    needed = None if config.grown else bytes_needed(config)
     return Entry(board, space, positions, most_positions(board), moves, value, needed)
-
-
-def _config(board: Board, space: Space) -> Config:
-    return make_config(board=board.name, symmetry=space.symmetry)
-
-
-def memory_to_use() -> int:
-    """Bytes that a growing board may take unless told otherwise."""
-    return free_memory() // 2

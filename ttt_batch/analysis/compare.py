@@ -1,4 +1,4 @@
-"""Where two runs differ: in the numbers of their tables, and in the moves they may play."""
+"""The differences between two runs: the numbers of their tables, and the moves that they may play."""
 
 from typing import Any
 
@@ -16,20 +16,16 @@ SHOWN = 5
 def compare_runs(one: Run, other: Run) -> dict[str, Any]:
     """Compare two runs of one board.
 
-    Returns plain values: `tables` (entries, differing, largest and mean absolute difference; None where the
-    learners' tables do not have the same form), `policies` (positions, differing, and differing_optimal: those where
-    exactly one of the two may give the result away) and `examples`, the first differing positions with the cells
-    (from 0) each may pick.
-    Raises BoardError for runs of different boards.
+    Returns plain values: `tables` (entries, differing, largest and mean absolute difference; None if the learners'
+    tables do not have the same form), `policies` (positions, differing, and differing_optimal: those in which exactly
+    one of the two may give the result away) and `examples`, the first differing positions with the cells (from 0) that
+    each may pick.  Raises BoardError for runs of different boards.
     """
     graph = one.common_graph(other)
     first, second = (chosen_edges(graph, run.policy_on(graph)) for run in (one, other))
-    n_open = graph.first_edge.size - 1
-    row = rows_of_edges(graph)
+    row, solution, examples = rows_of_edges(graph), solve(graph), []
     differing = np.unique(row[first != second])
-    solution = solve(graph)
     keeps = [_keeping(graph, allowed, row, solution) for allowed in (first, second)]
-    examples = []
     for number in differing[:SHOWN].tolist():
         edges = slice(graph.first_edge[number], graph.first_edge[number + 1])
         examples.append(
@@ -42,7 +38,7 @@ def compare_runs(one: Run, other: Run) -> dict[str, Any]:
     return {
         "tables": _compare_tables(one, other),
         "policies": {
-            "positions": n_open,
+            "positions": graph.first_edge.size - 1,
             "differing": int(differing.size),
             "differing_optimal": int(np.count_nonzero(keeps[0] != keeps[1])),
         },

@@ -1,24 +1,19 @@
 """An agent made weaker on purpose, so that people of any strength have a game.
 
-Each move is decided anew: with probability `epsilon` it goes to any free cell, each equally likely, as in training;
-else with probability `1 - level` it is drawn by softmax over the agent's values; else the agent's own rule picks, and
-`ties` says among which of the moves that it may pick.
+With probability `epsilon` a move goes to any free cell, each equally likely, as in training; else with probability
+`1 - level` it is drawn by softmax over the agent's values; else the agent's own rule picks, with the given ties.
 At level 1 and epsilon 0 nothing is drawn here, and with ties `any` the agent plays exactly as it is.
 """
 
 import math
 import random
 from collections.abc import Mapping
-from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.quantities import Number, share
 from ttt_batch.evaluation.ties import soonest_cells
-from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Position
-from ttt_batch.game.solution import Truth
+from ttt_batch.game.board import EMPTY, UNFINISHED, Position
+from ttt_batch.runs.agents import Playing, StandIn
 
 TEMPERATURE = 0.25
 """Of the softmax, as a share of the distance between the best and the worst end of a game on the learner's scale of
@@ -26,32 +21,11 @@ worths.  So it means the same for all learners: a move worth a whole game more i
 half a game more 7.4 times."""
 
 
-class Playing(Protocol):
-    """What plays, shows its values and may know the truth: a run, for one."""
-
-    @property
-    def board(self) -> Board:
-        """The board it plays on."""
-
-    @property
-    def worth(self) -> NDArray[np.float64]:
-        """float64[P, 4]: what each outcome is worth to each player, on the scale of its values."""
-
-    def candidates(self, position: Position) -> list[int]:
-        """Cells that its choice rule may pick for the player to move, each equally likely."""
-
-    def move_values(self, position: Position) -> dict[int, float]:
-        """Its value of each free cell for the player to move; NaN where it has never been."""
-
-    def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
-        """By free cell the result of best play after the move there; None if unknown."""
-
-
 def softmax_shares(values: Mapping[int, float], temperature: float) -> dict[int, float]:
     """The probability of each cell: proportional to `exp(value / temperature)`; they add up to 1.
 
-    A cell never seen (NaN) counts like the average of those seen, neither tempting nor shunned; where none was seen
-    all are equally likely.  temperature: above 0.
+    A cell never seen (NaN) counts like the average of those seen.  If none was seen, all are equally likely.
+    temperature: above 0.
     """
     seen = [value for value in values.values() if not math.isnan(value)]
     average = sum(value / len(seen) for value in seen)
@@ -62,12 +36,12 @@ def softmax_shares(values: Mapping[int, float], temperature: float) -> dict[int,
     return {cell: weight / total for cell, weight in weights.items()}
 
 
-class Weakened:
-    """An agent that plays below its strength; as an agent it can take the other's place anywhere.
+class Weakened(StandIn):
+    """An agent that plays below its strength.
 
     level: share of moves by its own rule, 0 to 1 or a percentage; the others are drawn by softmax over its values.
     epsilon: share of moves to any free cell, 0 to 1; it comes first.
-    rng: what these are drawn with; the caller draws among `candidates` as ever, and may use the same.
+    rng: what these are drawn with; the caller draws among `candidates`, and may use the same.
     ties: `any` of the moves that its own rule may pick, or `soonest`, of them the quickest wins and longest losses.
 
     Raises UsageError for a level or an epsilon outside 0 to 1, and for other ties.
@@ -83,24 +57,11 @@ class Weakened:
     ):
         self.level = share("level", level, "1 plays its best, 0 draws every move by softmax")
         self.epsilon = share("epsilon", epsilon, "it is the share of random moves")
-        self._agent, self._ties = agent, check_ties(ties)
-        self._rng = random.Random() if rng is None else rng
-
-    @property
-    def board(self) -> Board:
-        """The board it plays on."""
-        return self._agent.board
-
-    @property
-    def worth(self) -> NDArray[np.float64]:
-        """The agent's own scale of worths."""
-        return self._agent.worth
+        super().__init__(agent)
+        self._ties, self._rng = check_ties(ties), rng or random.Random()
 
     def candidates(self, position: Position) -> list[int]:
-        """The cells to pick among for this one move: those of its rule, or the one that chance has drawn instead.
-
-        Another call draws anew.
-        """
+        """The cells to pick among for this one move: those of its rule, or the one drawn instead by this call."""
         free = [cell for cell, mark in enumerate(position) if mark == EMPTY]
         if self.epsilon > 0 and self._rng.random() < self.epsilon:
             return [self._rng.choice(free)]
@@ -109,14 +70,6 @@ class Weakened:
             return self._rng.choices(list(shares), list(shares.values()))
         cells = self._agent.candidates(position)
         return cells if self._ties == "any" else soonest_cells(self._agent, position, cells)
-
-    def move_values(self, position: Position) -> dict[int, float]:
-        """The agent's own value of each free cell."""
-        return self._agent.move_values(position)
-
-    def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
-        """The truth behind each move, where it is known."""
-        return self._agent.true_moves(position)
 
 
 def span_of(agent: Playing, position: Position) -> float:

@@ -1,13 +1,11 @@
-"""The three scripted players that measure an agent where a board is too large for exact results.
+"""The three scripted players that measure an agent on a board too large for exact results.
 
-A player's moves are the cells, as bits, that it picks among with equal chance.
-
-`random` takes any free cell.  `one-ply` wins at once where it can, and `two-ply` else takes a cell with which its
-opponent would win at once; where there is no such cell they move at random.  On misère boards, where no move wins at
-once, both avoid making a line as long as they can.
+`random` takes any free cell.  `one-ply` wins at once if it can; `two-ply` does so too, and else takes a cell with which
+its opponent would win at once.  Otherwise both move at random.  On misère boards, where no move wins at once, both
+avoid making a line as long as they can.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,11 +23,18 @@ PLAYERS = ("random", "one-ply", "two-ply")
 RANDOM, ONE_PLY, TWO_PLY = range(3)
 
 
+class Scripted(NamedTuple):
+    """A scripted player on a board.  plies: RANDOM, ONE_PLY or TWO_PLY."""
+
+    places: Places
+    plies: int
+
+
 @inlined
 def scripted_cells(places: Places, own: Any, other: Any, plies: Any) -> Any:
-    """Cells (int64, bits) that a scripted player picks among; own, other: its marks and its opponent's, as bits.
+    """Cells (int64, bits) that a scripted player picks among, each equally likely.
 
-    plies: RANDOM, ONE_PLY or TWO_PLY.
+    own, other: its marks and its opponent's, as bits.  plies: RANDOM, ONE_PLY or TWO_PLY.
     """
     n_cells = places.power.shape[0]
     free = ((np.int64(1) << n_cells) - 1) & ~(own | other)

@@ -1,13 +1,14 @@
-"""Everything about one position: what a run's agent makes of it, what is true of it, and its images.
+"""Everything about one position: a run's values and choices, the truth, and the position's images.
 
-Values are on the learner's own scale and for the player to move, as `Run.value` and `Run.move_values` give them; the
-truth is that of perfect play on both sides, where the board is enumerated.
+Values are on the learner's own scale and for the player to move, as `Run.value` and `Run.move_values` give them.  The
+truth is the result of best play on both sides; on a growing board it is unknown, and what depends on it is None.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ttt_batch.base.choices import SEATS, Ties, check_ties
 from ttt_batch.base.printable import Printable
@@ -17,16 +18,15 @@ from ttt_batch.game.solution import Truth
 from ttt_batch.runs.run import Run
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(NamedTuple):
     """One free cell of a position, for the player to move.
 
-    cell: from 0.  name: as `Board.cell_name` has it.  value: the agent's, nan where never seen.
+    cell: from 0.  name: as `Board.cell_name` has it.  value: the agent's, nan if never seen.
     probability: that the agent moves there.
-    visits: updates so far of the entry that `value` stands in; None where they are not counted.
-    truth: of best play after the move, its plies counted from the position before it; None on a growing board.
-    keeps: whether the move keeps the result of best play.  best: whether it also wins as soon or loses as late as can
-    be.  Both None on a growing board.
+    visits: updates so far of the entry that holds `value`; None if they are not counted.
+    truth: of best play after the move, its plies counted from the position before it.
+    keeps: whether the move keeps the result of best play.  best: whether it also wins as soon or loses as late as
+    possible.
     """
 
     cell: int
@@ -39,48 +39,38 @@ class Move:
     best: bool | None
 
     def to_dict(self, player: int) -> dict[str, Any]:
-        """Plain values with stable keys; player: who makes the move, 0 or 1, whose result `result` is."""
-        return {
-            "cell": self.cell,
-            "name": self.name,
-            "value": self.value,
-            "probability": self.probability,
-            "visits": self.visits,
-            "result": None if self.truth is None else self.truth.seen_by(player).word,
-            "plies": None if self.truth is None else self.truth.plies,
-            "keeps": self.keeps,
-            "best": self.best,
-        }
+        """Plain values with stable keys; `result` is that of `player` (0 or 1), who moves."""
+        plain = self._asdict()
+        truth = plain.pop("truth")
+        result, plies = (None, None) if truth is None else (truth.seen_by(player).word, truth.plies)
+        return plain | {"result": result, "plies": plies}
 
 
-@dataclass(frozen=True)
-class Image:
+class Image(NamedTuple):
     """An image of a position under the board's symmetries.
 
-    value: as `Shown.value`.  own: whether a row of the table stands for this image as it is; under symmetry one row,
-    that of the lowest code, stands for all.
+    value: as `Shown.value`.  own_row: whether the table has a row for this very image; under symmetry only the lowest
+    code has one.
     """
 
     code: int
     position: Position
     value: float
-    own: bool
+    own_row: bool
 
 
 @dataclass(frozen=True)
 class Shown(Printable):
     """A position as a run sees it.
 
-    player: who moves, 0 or 1; None at the end of a game.  outcome: as `Board.outcome` gives it.
-    value: to the player to move, at the end of a game to who would move next; nan where never seen.
+    learner, worth: the learner's name, and what a win, a draw and a loss are worth to `player` on its scale.
+    player: to move, 0 or 1; None at the end of a game.  outcome: as `Board.outcome` gives it.
+    value: to the player to move, at the end of a game to the one who would move next; nan if never seen.
     moves: the free cells, none at the end of a game.
     forfeits: occupied cells among which the agent also chooses (`minimax-q` alone), each with equal probability.
-    truth: None on a growing board.  keeps: probability that the agent's choice keeps the result of best play; None on
-    a growing board and at the end of a game.
-    line: cells of best play for both from here on, the lowest of equals each time; None on a growing board.
-    images: the distinct ones by code, where they were asked for.
-    learner, worth: the learner's name, and what a win, a draw and a loss are worth to `player` on its scale.
-    ties: which of the moves that its rule may pick the agent plays, see `ties`.
+    keeps: probability that the agent's choice keeps the result of best play; None at the end of a game.
+    line: cells of best play for both from here on, the lowest of equals each time.
+    images: the distinct ones by code, if wanted.  ties: as for `Run.candidates`.
     """
 
     board: Board
@@ -119,26 +109,24 @@ class Shown(Printable):
             "to_move": None if self.player is None else SEATS[self.player],
             "winner": {FIRST_WINS: SEATS[0], SECOND_WINS: SEATS[1]}.get(self.outcome),
             "value": self.value,
-            "truth": None
-            if self.truth is None
-            else {"winner": {1: SEATS[0], -1: SEATS[1]}.get(self.truth.result), "plies": self.truth.plies},
+            "truth": self._plain_truth(),
             "moves": [] if self.player is None else [move.to_dict(self.player) for move in self.moves],
             "forfeits": list(self.forfeits),
             "keeps": self.keeps,
             "best": None if self.truth is None else [move.cell for move in self.moves if move.best],
             "line": None if self.line is None else list(self.line),
-            "images": None
-            if self.images is None
-            else [
-                {
-                    "code": image.code,
-                    "position": rows_text(self.board, image.position),
-                    "value": image.value,
-                    "own_row": image.own,
-                }
-                for image in self.images
-            ],
+            "images": self._plain_images(),
         }
+
+    def _plain_truth(self) -> dict[str, Any] | None:
+        if self.truth is None:
+            return None
+        return {"winner": {1: SEATS[0], -1: SEATS[1]}.get(self.truth.result), "plies": self.truth.plies}
+
+    def _plain_images(self) -> list[dict[str, Any]] | None:
+        if self.images is None:
+            return None
+        return [image._asdict() | {"position": rows_text(self.board, image.position)} for image in self.images]
 
     def records(self) -> tuple[list[dict[str, Any]], str]:
         """Return a row for each free cell; none at the end of a game."""
@@ -151,16 +139,11 @@ def show(run: Run, position: str | int | Position, *, symmetric: bool = False, t
     symmetric: its images, too.  ties: as for `Run.candidates`.
     Raises BoardError for a position that no game reaches, and UsageError for other ties.  The run does not change.
     """
-    board = run.board
-    marks = run.position(position)
-    ties = check_ties(ties)
+    board, marks, ties = run.board, run.position(position), check_ties(ties)
     outcome, mover = board.outcome(marks), (board.cells - marks.count(EMPTY)) % 2
-    value = run.value(marks) + 0.0  # which is 0 where it was -0
-    truth, chosen = run.truth(marks), list[int]()
-    moves: tuple[Move, ...] = ()
-    if outcome == UNFINISHED:
-        chosen = run.candidates(marks, ties)
-        moves = _moves(run, marks, mover, chosen, truth)
+    value, truth = run.value(marks) + 0.0, run.truth(marks)  # 0 instead of -0
+    chosen = run.candidates(marks, ties) if outcome == UNFINISHED else []
+    moves = _moves(run, marks, mover, chosen, truth) if outcome == UNFINISHED else ()
     return Shown(
         board=board,
         learner=run.config.learner,
@@ -182,15 +165,13 @@ def show(run: Run, position: str | int | Position, *, symmetric: bool = False, t
 def best_play(run: Run, position: Position) -> tuple[int, ...]:
     """Cells of best play for both players from a position of an enumerated board on, the lowest of equals each time.
 
-    Whoever wins takes the shortest way and whoever loses the longest.  Raises BoardError.
+    The winner takes the shortest way and the loser the longest.  Raises BoardError.
     """
     line: list[int] = []
-    while True:
-        best = best_moves(run, position)
-        if not best:
-            return tuple(line)
+    while best := best_moves(run, position):
         line.append(best[0])
         position = run.board.after(position, best[0])
+    return tuple(line)
 
 
 def best_moves(run: Run, position: Position) -> list[int]:
@@ -207,26 +188,24 @@ def best_moves(run: Run, position: Position) -> list[int]:
 def _moves(run: Run, marks: Position, mover: int, chosen: list[int], truth: Truth | None) -> tuple[Move, ...]:
     """Every free cell."""
     after, visits = run.true_moves(marks) or {}, _visits(run, marks, mover)
-    found = []
-    for cell, value in run.move_values(marks).items():
-        then = after[cell].a_ply_earlier if cell in after else None
-        found.append(
-            Move(
-                cell=cell,
-                name=run.board.cell_name(cell),
-                value=value + 0.0,
-                probability=(cell in chosen) / len(chosen),
-                visits=visits.get(cell),
-                truth=then,
-                keeps=None if then is None or truth is None else then.result == truth.result,
-                best=None if then is None else then == truth,
-            )
+    truths = {cell: then.a_ply_earlier for cell, then in after.items()}
+    return tuple(
+        Move(
+            cell=cell,
+            name=run.board.cell_name(cell),
+            value=value + 0.0,
+            probability=(cell in chosen) / len(chosen),
+            visits=visits.get(cell),
+            truth=truths.get(cell),
+            keeps=None if truth is None else truths[cell].result == truth.result,
+            best=None if truth is None else truths[cell] == truth,
         )
-    return tuple(found)
+        for cell, value in run.move_values(marks).items()
+    )
 
 
 def _visits(run: Run, marks: Position, mover: int) -> dict[int, int]:
-    """Updates of the entry behind each free cell's value; none where they are not counted.
+    """Updates of the entry that holds each free cell's value; none if they are not counted.
 
     A table of moves counts the moves; a table of positions those after them, if it learns what ends of games are worth.
     """
@@ -237,26 +216,21 @@ def _visits(run: Run, marks: Position, mover: int) -> dict[int, int]:
     free = [cell for cell, mark in enumerate(marks) if mark == EMPTY]
     if run.learner.fields[run.tables._fields[0]][0] == "E":
         lowest, image = board.representative(marks, symmetry)
-        row = _row(run, lowest)
-        if row is None:
-            return dict.fromkeys(free, 0)
-        edges = range(int(graph.first_edge[row]), int(graph.first_edge[row + 1]))
-        counted = {image[int(graph.cell[edge])]: int(visits[edge]) for edge in edges}
-        return {cell: counted[cell] for cell in free}
+        edges = [slice(*graph.first_edge[row : row + 2]) for row in _rows(run, lowest)]
+        counted = {image[cell]: n for here in edges for cell, n in zip(graph.cell[here], visits[here], strict=True)}
+        return {cell: int(counted.get(cell, 0)) for cell in free}
     counts = visits if visits.ndim == 1 else visits[mover]
-    found = {}
-    for cell in free:
-        after = board.after(marks, cell)
-        if board.outcome(after) == UNFINISHED or run.learner.final_rows:
-            row = _row(run, board.representative(after, symmetry)[0])
-            found[cell] = 0 if row is None else int(counts[row])
-    return found
+    after = {cell: board.after(marks, cell) for cell in free}
+    return {
+        cell: int(sum(counts[_rows(run, board.representative(then, symmetry)[0])]))
+        for cell, then in after.items()
+        if board.outcome(then) == UNFINISHED or run.learner.final_rows
+    }
 
 
-def _row(run: Run, lowest: Position) -> int | None:
-    """The row of a position, of its images that with the lowest code; None where a growing board has none."""
-    rows = np.flatnonzero(run.graph.code == run.board.encode(lowest))
-    return int(rows[0]) if rows.size else None
+def _rows(run: Run, lowest: Position) -> NDArray[np.int64]:
+    """The row of a position, of its images that with the lowest code; empty if a growing board has none."""
+    return np.flatnonzero(run.graph.code == run.board.encode(lowest))
 
 
 def _worth(run: Run, player: int) -> tuple[float, float, float]:

@@ -1,7 +1,7 @@
-"""What moves are truly worth to who makes them, and the review of a game: which moves gave something away.
+"""What moves are truly worth to their mover, and the review of a game: which moves gave something away.
 
-A move gives something away where the result of best play is worse for its mover afterwards than it was before: a won
-position becomes a draw or a loss, or a draw a loss.  Winning later than possible, or losing sooner, does not count.
+A move gives something away if it makes the result of best play worse for its mover: a won position becomes a draw or a
+loss, or a draw a loss.  Winning later than possible, or losing sooner, does not count.
 """
 
 import textwrap
@@ -19,8 +19,8 @@ __all__ = ["Prospect", "Slip", "prospects", "review", "review_text"]
 class Slip(NamedTuple):
     """A move that gave something away.
 
-    ply: its number from 0.  player: who made it, 0 the first or 1 the second.  cell: where.
-    before: what its mover had with best play, 1 a win or 0 a draw.  after: what the move led to.
+    ply: its number from 0.  player: who made it, 0 the first or 1 the second.
+    before: the result of best play for the mover until then, 1 a win or 0 a draw.  after: what the move led to.
     better: every cell that would have kept it, with what it leads to, the quickest first.
     """
 
@@ -57,7 +57,7 @@ def review(knowing: Knowing, game: Game) -> list[Slip] | None:
         best = max(prospect.result for prospect in found.values())
         after = found.get(cell, Prospect(-1, 1))
         if after.result < best:
-            better = [(other, prospect) for other, prospect in found.items() if prospect.result == best]
+            better = [choice for choice in found.items() if choice[1].result == best]
             better.sort(key=lambda choice: (choice[1].plies, choice[0]))
             slips.append(Slip(ply, ply % 2, cell, best, after, tuple(better)))
     return slips

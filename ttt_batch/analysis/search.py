@@ -1,14 +1,13 @@
-"""Whether an agent can be beaten, by search: exact wherever its game tree can be exhausted, on boards of any size.
+"""Whether an agent can be beaten, by search: exact if its game tree can be exhausted, on boards of any size.
 
-The opponent may make any move, and so, in effect, may the tie-breaks among the moves that the agent's rule could ever
-pick: whoever moves, some move that leads to a loss of the agent's is enough.  So the agent is unbeatable exactly if no
-lost end can be reached, and the search is a walk, depth first, over the positions that the agent lets happen; each is
-entered once, by its code (up to symmetry where the run's table is).
+The opponent may make any move, and the tie-breaks any move that the agent's rule may pick.  So the agent is unbeatable
+exactly if no lost end can be reached.  The search walks, depth first, over the positions that the agent lets happen and
+enters each once, by its code (up to symmetry if the run's table is).
 
-What ends a branch early: the player whose line would beat the agent (its opponent; on misère boards the agent itself)
-can fill no line any more, because every one holds a mark of the other's, or needs more moves than are left.  Moves are
-tried in the order of what they build and what they block, most promising first for the opponent, least for the agent,
-which changes no verdict and finds losing lines within a few thousand positions.
+A branch ends early if the player whose line would beat the agent (its opponent; on misère boards the agent itself) can
+fill no line any more: every one holds a mark of the other player, or needs more moves than are left.  The opponent's
+most promising moves come first, and the agent's last, by what they build and block.  That changes no verdict and finds
+losing lines within a few thousand positions.
 """
 
 from dataclasses import dataclass
@@ -16,14 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.analysis.agent import Agent, agent_cells, make_agent
+from ttt_batch.analysis.agent import Agent, agent_cells, make_agent, move_outcome
 from ttt_batch.analysis.opponents import seat_number
 from ttt_batch.base.choices import Ties
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.memory import free_memory
 from ttt_batch.base.quantities import Number, whole
-from ttt_batch.game.bitboards import Places, n_bits, nth_cell, outcome_after
+from ttt_batch.game.bitboards import Places, n_bits, nth_cell
 from ttt_batch.game.board import FIRST_WINS, UNFINISHED
 from ttt_batch.game.hash_table import hash_of
 from ttt_batch.runs.run import Run
@@ -32,7 +31,7 @@ PROVED, REFUTED, PAUSED = range(3)
 STATUS = ("proved", "refuted", "undecided")
 
 BUDGET = 2_000_000
-"""Positions that a search enters at most, unless told otherwise: some seconds and 32 MB."""
+"""Positions that a search enters at most by default: some seconds and 32 MB."""
 
 MAX_BUDGET = 500_000_000
 
@@ -40,21 +39,21 @@ AT_ONCE = 1 << 16
 """Positions between two chances to interrupt."""
 
 PLY, SEEN, ARRIVING = range(3)
-"""What `Hunt.at` holds: marks on the board, positions entered, and whether the one at hand has yet to be entered."""
+"""What `Hunt.at` holds: marks on the board, positions entered, and whether the current one has yet to be entered."""
 
 HEAVIEST = 12
-"""Marks in a line beyond which its weight grows no more: eight times per mark, and 64 bits for the sum."""
+"""Marks in a line beyond which its weight grows no more: each mark multiplies it by eight, and the sum has 64 bits."""
 
 
 class Hunt(NamedTuple):
-    """Where a search stands.
+    """The state of a search.  After every ply of the current game:
 
-    lines, fences: int64[lines], bits, as in `Board.line_masks`.
-    images: int64[cells + 1, images], marks: int64[cells + 1, P]: codes of all images, and bits of either player's
-    cells, of the position after every ply of the game at hand.
-    moves: int64[cells + 1, cells], the moves to try there, n_moves of them; tried: int64[cells + 1] each, done already.
-    played: int64[cells], the moves of the game at hand.  scores: int64[cells], scratch.
-    at: int64[3], see `PLY`.  slots: int64, a power of two of them: 0, or the code of a position entered + 1.
+    images: int64[cells + 1, images], codes of the position's images.  marks: int64[cells + 1, P], the players' cells as
+    bits.  moves: int64[cells + 1, cells], the moves to try; n_moves, tried: int64[cells + 1], all, and done already.
+
+    lines, fences: int64[lines], bits, as in `Board.line_masks`.  played: int64[cells], the moves of the current game.
+    scores: int64[cells], scratch.  at: int64[3], see `PLY`.
+    slots: int64, a power of two of them: 0, or the code of a position entered + 1.
     """
 
     lines: Any
@@ -72,7 +71,7 @@ class Hunt(NamedTuple):
 
 @inlined
 def slot_for(hunt: Hunt, ply: Any) -> Any:
-    """Where the position after `ply` moves stands in the hash table, or would; by the lowest code of its images."""
+    """The slot of the position after `ply` moves in the hash table, and its key, the lowest code of its images."""
     code = hunt.images[ply, 0]
     for image in range(1, hunt.images.shape[1]):
         code = min(code, hunt.images[ply, image])
@@ -84,8 +83,10 @@ def slot_for(hunt: Hunt, ply: Any) -> Any:
 
 
 @inlined
-def is_open(hunt: Hunt, own: Any, other: Any, left: Any) -> Any:
-    """Whether a player with marks `own` (bits) can still fill a line with `left` more moves."""
+def is_open(hunt: Hunt, ply: Any, player: Any) -> Any:
+    """Whether a player (0 or 1) can still fill a line, after `ply` moves."""
+    own, other = hunt.marks[ply, player], hunt.marks[ply, 1 - player]
+    left = (hunt.played.shape[0] + 1 - player) // 2 - n_bits(own)
     for number in range(hunt.lines.shape[0]):
         line = hunt.lines[number]
         if line & other == 0 and hunt.fences[number] & own == 0 and n_bits(line & ~own) <= left:
@@ -95,7 +96,7 @@ def is_open(hunt: Hunt, own: Any, other: Any, left: Any) -> Any:
 
 @inlined
 def promise(places: Places, cell: Any, own: Any, other: Any) -> Any:
-    """How much a move builds, and blocks: the lines through the cell that one player has alone, by marks in them."""
+    """How much a move builds and blocks: the lines through the cell that one player has alone, by marks in them."""
     total = np.int64(0)
     for number in range(places.lines.shape[1]):
         line = places.lines[cell, number]
@@ -132,22 +133,19 @@ def hunt_losses(agent: Agent, hunt: Hunt, seat: int, cut: bool, until: int) -> A
     """Go on with a search for a loss of the agent in `seat` (0 or 1) until `until` positions were entered.
 
     cut: whether the agent can lose by a line alone, and not by choosing an occupied cell.
-    Returns PROVED where there is no loss, REFUTED with the lost game in the first `hunt.at[PLY]` of `hunt.played`, or
+    Returns PROVED if there is no loss, REFUTED with the lost game in the first `hunt.at[PLY]` of `hunt.played`, or
     PAUSED.  `hunt` is modified in place.
     """
     places = agent.growth.places
-    n_cells = places.power.shape[0]
     filler = seat if places.misere else 1 - seat
-    n_filler = (n_cells + 1 - filler) // 2
-    all_cells = (np.int64(1) << n_cells) - 1
+    all_cells = (np.int64(1) << places.power.shape[0]) - 1
     ply, arriving = hunt.at[PLY], hunt.at[ARRIVING] != 0
     while ply >= 0:
         mover = ply & 1
         own, other = hunt.marks[ply, mover], hunt.marks[ply, 1 - mover]
         if arriving:
             arriving = False
-            marks = hunt.marks[ply, filler]
-            if cut and not is_open(hunt, marks, hunt.marks[ply, 1 - filler], n_filler - n_bits(marks)):
+            if cut and not is_open(hunt, ply, filler):
                 ply -= 1
                 continue
             slot, code = slot_for(hunt, ply)
@@ -159,26 +157,23 @@ def hunt_losses(agent: Agent, hunt: Hunt, seat: int, cut: bool, until: int) -> A
                 return PAUSED
             hunt.slots[slot] = code + 1
             hunt.at[SEEN] += 1
+            cells, sign = all_cells & ~(own | other), 1 - 2 * places.misere
             if mover == seat:
-                list_moves(places, hunt, ply, agent_cells(agent, hunt.images[ply, 0], ply), -1 + 2 * places.misere)
-            else:
-                list_moves(places, hunt, ply, all_cells & ~(own | other), 1 - 2 * places.misere)
+                cells, sign = agent_cells(agent, hunt.images[ply, 0], ply), -sign
+            list_moves(places, hunt, ply, cells, sign)
         if hunt.tried[ply] == hunt.n_moves[ply]:
             ply -= 1
             continue
         cell = hunt.moves[ply, hunt.tried[ply]]
         hunt.tried[ply] += 1
         hunt.played[ply] = cell
-        here = np.int64(1) << cell
-        outcome = FIRST_WINS + 1 - mover  # of choosing an occupied cell
-        if (own | other) & here == 0:
-            outcome = outcome_after(places, cell, own | here, mover, ply + 1 == n_cells)
+        outcome = move_outcome(places, cell, own, other, ply)
         if outcome == FIRST_WINS + 1 - seat:
             hunt.at[PLY] = ply + 1
             return REFUTED
         if outcome == UNFINISHED:
             ply += 1
-            hunt.marks[ply, mover], hunt.marks[ply, 1 - mover] = own | here, other
+            hunt.marks[ply, mover], hunt.marks[ply, 1 - mover] = own | np.int64(1) << cell, other
             for image in range(hunt.images.shape[1]):
                 hunt.images[ply, image] = hunt.images[ply - 1, image] + (1 + mover) * places.power[cell, image]
             arriving = True
@@ -191,7 +186,7 @@ class Verdict:
     """What a search has found about an agent in one seat.
 
     status: `proved` (no opponent and no tie-break beats it), `refuted`, or `undecided` within the budget.
-    positions: how many were entered.  line: a game that the agent can lose, as cells, where refuted; else None.
+    positions: how many were entered.  line: a game that the agent can lose, as cells, if refuted; else None.
     """
 
     status: str
@@ -200,7 +195,7 @@ class Verdict:
 
     @property
     def unbeatable(self) -> bool | None:
-        """Whether nothing beats the agent in this seat; None where it is not known."""
+        """Whether nothing beats the agent in this seat; None if undecided."""
         return None if self.status == STATUS[PAUSED] else self.status == STATUS[PROVED]
 
 
@@ -218,20 +213,21 @@ def search(run: Run, seat: str, *, budget: Number = BUDGET, ties: Ties = "any", 
             f"budget {budget:,} takes {8 * n_slots / 1e9:.1f} GB of memory, {free_memory() / 1e9:.1f} GB are free; "
             "give a smaller one"
         )
-    if agent is None:
-        agent = make_agent(run, ties)
+    agent = agent or make_agent(run, ties)
     cells = run.board.cells
-    masks = np.array(run.board.line_masks, np.int64).reshape(-1, 2)
+    lines, fences = np.array(run.board.line_masks, np.int64).reshape(-1, 2).T.copy()
+    n_moves, tried = np.zeros((2, cells + 1), np.int64)
+    played, scores = np.zeros((2, cells), np.int64)
     hunt = Hunt(
-        lines=masks[:, 0].copy(),
-        fences=masks[:, 1].copy(),
+        lines,
+        fences,
         images=np.zeros((cells + 1, agent.growth.images.size), np.int64),
         marks=np.zeros((cells + 1, 2), np.int64),
         moves=np.zeros((cells + 1, cells), np.int64),
-        n_moves=np.zeros(cells + 1, np.int64),
-        tried=np.zeros(cells + 1, np.int64),
-        played=np.zeros(cells, np.int64),
-        scores=np.zeros(cells, np.int64),
+        n_moves=n_moves,
+        tried=tried,
+        played=played,
+        scores=scores,
         at=np.array([0, 0, 1], np.int64),
         slots=np.zeros(n_slots, np.int64),
     )

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from ttt_batch.analysis.matches import CONFIDENCE, DEVIATIONS, MAX_MATCH_GAMES, Tally
-from ttt_batch.analysis.meetings import Meeting, Shares, make_participants
+from ttt_batch.analysis.meetings import Meeting, Participants, Shares
+from ttt_batch.analysis.playing import CONFIDENCE, DEVIATIONS, MAX_MATCH_GAMES, Tally
 from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.printable import Printable
@@ -15,32 +15,37 @@ from ttt_batch.game.solution import RESULTS
 from ttt_batch.runs.run import Run
 
 GAMES = 1_000
-"""Games of a meeting that has to be sampled, unless told otherwise."""
+"""Games of a sampled meeting by default."""
 
 
-def _games(games: Number) -> int:
-    """A number of games.  Raises UsageError."""
-    return whole("games", games, 1, MAX_MATCH_GAMES)
+def _listed(found: "Tournament | Series") -> dict[str, Any]:
+    """What the plain values of both begin with."""
+    return {"board": found.board, "runs": list(found.names), "ties": found.ties}
 
 
-@dataclass(frozen=True)
-class Standing:
-    """Where a run stands in a tournament, over its meetings with all others in both seats.
+class Standing(NamedTuple):
+    """The place of a run in a tournament, over its meetings with all others in both seats.
 
-    run: its number, from 0.  place: from 1; runs of equal points share one.
+    place: from 1; runs of equal points share one.  run: its number, from 0.
     points: sum over the meetings of its points a game, a win 1 and a draw one half.
     margin: half the width of the 95 % interval of `points`, by a normal approximation, which takes some dozens of games
-    a meeting (see `Meeting.variance`); 0 where results are exact and nowhere else.
-    first, second: points as first and as second player.  shares: of its games won, drawn and lost in all.
+    a meeting (see `Meeting.variance`); 0 only for exact results.
+    as_first, as_second: points in each seat.  shares: of its games won, drawn and lost in all.
     """
 
-    run: int
     place: int
+    run: int
+    name: str
     points: float
     margin: float
-    first: float
-    second: float
+    as_first: float
+    as_second: float
     shares: Shares
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values with stable keys."""
+        plain = self._asdict()
+        return plain | dict(zip(RESULTS, plain.pop("shares"), strict=True))
 
 
 @dataclass(frozen=True)
@@ -48,9 +53,8 @@ class Tournament(Printable):
     """All against all in both seats.
 
     meetings: `[first][second]`, every run also against itself, which counts for no points.
-    exact: whether the results are exact.  games: played in each meeting where they are not, with this seed.
-    standings: best first, runs of equal points in the order given.
-    ties: how all of them play, as for `Run.candidates`.
+    exact: whether the results are exact.  games: played in each meeting if they are not, with this seed.
+    standings: best first, runs of equal points in the order given.  ties: as for `Run.candidates`.
     """
 
     board: str
@@ -65,26 +69,12 @@ class Tournament(Printable):
     def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them; `run` counts from 0 in the order given."""
         return {
-            "board": self.board,
-            "runs": list(self.names),
-            "ties": self.ties,
+            **_listed(self),
             "exact": self.exact,
             "games": self.games,
             "seed": None if self.exact else self.seed,
             "confidence": None if self.exact else CONFIDENCE,
-            "standings": [
-                {
-                    "place": one.place,
-                    "run": one.run,
-                    "name": self.names[one.run],
-                    "points": one.points,
-                    "margin": one.margin,
-                    "as_first": one.first,
-                    "as_second": one.second,
-                    **dict(zip(RESULTS, one.shares, strict=True)),
-                }
-                for one in self.standings
-            ],
+            "standings": [one.to_dict() for one in self.standings],
             "meetings": [meeting.to_dict(self.names) for row in self.meetings for meeting in row],
         }
 
@@ -98,18 +88,17 @@ def tournament(
 ) -> Tournament:
     """Let every run meet every run in both seats, itself included.
 
-    games: played in each meeting, 1 to 10**9.  If not given, results are exact on enumerated boards, and GAMES are
-    played elsewhere.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.
+    games: played in each meeting, 1 to 10**9; None for exact results on enumerated boards and GAMES elsewhere.
+    seed: any integer of 64 bits.  ties: as for `Run.candidates`.
 
-    Raises UsageError for fewer than two runs, BoardError for runs of different boards, and without `games` for runs of
-    which only some take all images of a position for one.
+    Raises UsageError for fewer than two runs, BoardError for runs of different boards, or symmetry without `games`.
     """
     if len(runs) < 2:
         raise UsageError("a tournament takes two runs or more; evaluate judges one alone")
     ties, seed = check_ties(ties), any_seed(seed)
-    participants = make_participants(runs, names, ties)
+    participants = Participants(runs, names, ties)
     if games is not None:
-        games = _games(games)
+        games = whole("games", games, 1, MAX_MATCH_GAMES)
     elif not participants.exact:
         if runs[0].grown is None:
             other = [run.config.symmetry == runs[0].config.symmetry for run in runs].index(False)
@@ -120,12 +109,11 @@ def tournament(
         games = GAMES
     n = len(runs)
     meetings = tuple(tuple(participants.meet(i, j, games, seed) for j in range(n)) for i in range(n))
-    return Tournament(
-        runs[0].board.name, tuple(names), meetings, games is None, games, seed, _standings(meetings), ties
-    )
+    standings = _standings(meetings, names)
+    return Tournament(runs[0].board.name, tuple(names), meetings, games is None, games, seed, standings, ties)
 
 
-def _standings(meetings: Sequence[Sequence[Meeting]]) -> tuple[Standing, ...]:
+def _standings(meetings: Sequence[Sequence[Meeting]], names: Sequence[str]) -> tuple[Standing, ...]:
     """Points and places, best first."""
     runs = range(len(meetings))
     as_first = [[meetings[run][j] for j in runs if j != run] for run in runs]
@@ -140,7 +128,8 @@ def _standings(meetings: Sequence[Sequence[Meeting]]) -> tuple[Standing, ...]:
         won, drawn, lost = (sum(shares) / len(both) for shares in zip(*both, strict=True))
         place = 1 + sum(other > points[run] for other in points)
         margin = DEVIATIONS * math.sqrt(sum(meeting.variance for meeting in as_first[run] + as_second[run]))
-        found.append(Standing(run, place, points[run], margin, first[run], second[run], (won, drawn, lost)))
+        seats = first[run], second[run]
+        found.append(Standing(place, run, names[run], points[run], margin, *seats, (won, drawn, lost)))
     return tuple(found)
 
 
@@ -148,9 +137,8 @@ def _standings(meetings: Sequence[Sequence[Meeting]]) -> tuple[Standing, ...]:
 class Series(Printable):
     """Games played between two agents that take turns to move first, or of one against itself.
 
-    names: the two.  games: played in all, every other one with the second of them moving first.
-    meetings: those in which the first of them moves first, then the others; one alone against itself.
-    ties: how both play, as for `Run.candidates`.
+    games: played in all, every other one with the second of them moving first.  ties: as for `Run.candidates`.
+    meetings: one in which the first of them moves first, then the other; one alone against itself.
     """
 
     board: str
@@ -167,18 +155,13 @@ class Series(Printable):
 
     @property
     def total(self) -> Tally:
-        """All games as the first of the two sees them; of one against itself as whoever moves first."""
-        won, drawn, lost = 0, 0, 0
-        for meeting in self.meetings:
-            if meeting.tally is not None:
-                sides = meeting.tally.win, meeting.tally.loss
-                won, lost = (n + m for n, m in zip((won, lost), sides[:: -1 if meeting.first else 1], strict=True))
-                drawn += meeting.tally.draw
-        return Tally(won, drawn, lost)
+        """All games as the first of the two sees them; of one against itself, as the first player sees them."""
+        tallies = [meeting.tally[:: -1 if meeting.first else 1] for meeting in self.meetings if meeting.tally]
+        return Tally(*map(sum, zip(*tallies, strict=True)))
 
     @property
     def expected(self) -> Shares | None:
-        """The exact shares of `total`; None where they are not known."""
+        """The exact shares of `total`; None if they are not known."""
         shares = [0.0, 0.0, 0.0]
         for meeting in self.meetings:
             if meeting.exact is None or meeting.tally is None:
@@ -190,9 +173,7 @@ class Series(Printable):
     def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them; a meeting's shares are those of its `first`."""
         return {
-            "board": self.board,
-            "runs": list(self.names),
-            "ties": self.ties,
+            **_listed(self),
             "games": self.games,
             "seed": self.seed,
             "confidence": CONFIDENCE,
@@ -214,13 +195,12 @@ def series(
 ) -> Series:
     """Play games between two agents, the first of them moving first in every other game, beginning with the first.
 
-    Of a run against itself all games are one meeting.  Beside the sample stands what is expected exactly, where the
-    board is enumerated and both runs keep it alike.
-    games: 1 to 10**9.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.
-    Raises UsageError, and BoardError for runs of different boards.
+    All games of a run against itself are one meeting.  The sample comes with what is expected exactly, if the board is
+    enumerated and both runs keep it in the same way.
+    games: 1 to 10**9.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.  Raises UsageError and BoardError.
     """
-    ties, games, seed = check_ties(ties), _games(games), any_seed(seed)
-    participants = make_participants([first_run, second_run], names, ties)
+    ties, games, seed = check_ties(ties), whole("games", games, 1, MAX_MATCH_GAMES), any_seed(seed)
+    participants = Participants([first_run, second_run], names, ties)
     itself = first_run is second_run
     seats = [(0, 0, games)] if itself else [(0, 1, (games + 1) // 2), (1, 0, games // 2)]
     meetings = tuple(participants.meet(one, other, number, seed) for one, other, number in seats if number)

@@ -208,13 +208,15 @@ def export_run(
     to = choose("format", to, ("html", *FORMATS))
     read = [] if isinstance(run, Run) else [("run", find_run(run))]
     check_distinct([(option("out"), file) for file in files], read)
+    if not isinstance(run, Run):
+        run = load(run, check=lambda config: exchange.check_export(config, to))
     if to == "html":
         from ttt_batch.app.web import export_page
 
         if len(files) != 1 or player is not None:
             raise UsageError("a page is one file for both players; give one file and no player")
-        return [export_page(_run(run), files[0], **options)]
-    return exchange.export_run(_run(run), to, files, player=player, **options)
+        return [export_page(run, files[0], **options)]
+    return exchange.export_run(run, to, files, player=player, **options)
 
 
 def import_run(

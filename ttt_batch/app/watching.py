@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TextIO
 
-from ttt_batch.analysis.handicap import Playing, Weakened
+from ttt_batch.analysis.handicap import Weakened
 from ttt_batch.analysis.review import review, review_text
 from ttt_batch.app.keyboard import Keyboard
 from ttt_batch.app.terminal.drawing import NARROW, draw_board, move_name
@@ -23,6 +23,7 @@ from ttt_batch.base.quantities import Number, any_seed, real
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import DRAW, FIRST, FIRST_WINS, MARKS, UNFINISHED
 from ttt_batch.game.history import Game
+from ttt_batch.runs.agents import Playing
 
 PACE = 1.0
 """Seconds a move on a terminal, unless another pace is asked for."""

@@ -71,19 +71,18 @@ class GameFile:
         if folder:
             raise self._refused("it is a folder")
 
-    def place(self) -> Path | int | None:
+    def places(self) -> list[tuple[str, Path | int]]:
         """What is read, for `outputs.check_distinct`: a path, or the descriptor of standard input if it has one."""
         if not self._standard:
-            return self._path
+            return [("GAMES", self._path)]
         try:
-            return sys.stdin.fileno()
+            return [(self.name, sys.stdin.fileno())]
         except (OSError, ValueError):
-            return None
+            return []
 
     def _mode(self) -> int:
         try:
-            place = self.place()
-            return 0 if place is None else os.stat(place).st_mode  # noqa: PTH116 - it may be a descriptor
+            return next((os.stat(place).st_mode for _, place in self.places()), 0)  # noqa: PTH116 - or a descriptor
         except (OSError, ValueError):  # not there, or no file at all: reading says so
             return 0
 
@@ -163,8 +162,9 @@ class GameLines:
     def check(self) -> None:
         """There is nothing that could be missing."""
 
-    def place(self) -> None:
+    def places(self) -> list[tuple[str, Path | int]]:
         """There is no file."""
+        return []
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = lines

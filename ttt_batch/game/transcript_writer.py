@@ -1,7 +1,7 @@
 """Recording games: a file of games, in the notation of `transcript_notation`, that appears whole in the end."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
@@ -15,7 +15,8 @@ from ttt_batch.game.graph import Graph
 from ttt_batch.game.transcripts import Games, GamesError, format_games, joined
 
 GAMES_FILE = Kind(GamesError, "record", "write games to")
-"""Files of games, as `outputs` speaks of them."""
+_RECORD = Kind(GamesError, "record", "append games to")
+"""Files of games that are written whole, and those that grow, as `outputs` speaks of them."""
 
 _AT_ONCE = 1 << 16
 """Bytes of games that are written at once."""
@@ -38,7 +39,7 @@ class GamesWriter:
     ) -> None:
         """board: given where a row stands for all images of a position.  say: called if the games go elsewhere."""
         self._path, self._board, self._overwrite, self._say = path, board, overwrite, say
-        self._pending = bytearray()
+        self._pending, self._written = bytearray(), False
         self.file: Path | None = None
         self.failure: GamesError | None = None
 
@@ -63,6 +64,7 @@ class GamesWriter:
             return
         lines = joined(games.edge, games) if graph is None else format_games(games, graph, self._board)
         self._pending += "".join(f"{line}\n" for line in lines).encode("ascii")
+        self._written = self._written or bool(self._pending)
         if len(self._pending) >= _AT_ONCE:
             self.flush()
 
@@ -76,8 +78,11 @@ class GamesWriter:
         self._pending = bytearray()
 
     def finish(self) -> None:
-        """Let the file appear now, once.  Raises GamesError where that fails, or writing the games has failed."""
-        if self.file is not None:
+        """Let the file appear now, once, if any game was played.
+
+        Raises GamesError if that fails, or if writing the games has failed.
+        """
+        if self.file is not None or not self._written:
             return
         self.flush()
         if self.failure is not None:
@@ -112,3 +117,18 @@ class GamesWriter:
                 raise GamesError(str(error)) from None
             return path
         raise AssertionError("names do not run out")
+
+
+class GameRecord:
+    """A text file to which finished games are appended; call it with the cells of a game.
+
+    Raises GamesError at once if `path` cannot be written, or holds something other than text.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        _RECORD.check_text(path)
+
+    def __call__(self, cells: Sequence[int]) -> None:
+        """Append a game.  Raises GamesError for what the disk refuses."""
+        _RECORD.append_line(self._path, " ".join(map(str, cells)).encode())

@@ -13,7 +13,7 @@ from ttt_batch.game.board import Board
 from ttt_batch.game.state_space import too_large
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
-from ttt_batch.runs.config import make_config
+from ttt_batch.runs.config import Config, make_config
 from ttt_batch.runs.formats import (
     FORMATS,
     ActionTable,
@@ -45,8 +45,7 @@ def export_run(
     Returns the paths written.  Raises UsageError and FormatError.
     """
     files = [Path(path) for path in paths]
-    if run.grown is not None:
-        raise too_large("export", run.board, "read the run file itself, where states/code has the position of each row")
+    check_export(run.config, to)
     form = format_named(to)
     kind = _kind_in(form, run.learner)
     check_use(form, run.board, files, kind, player)
@@ -59,6 +58,15 @@ def export_run(
     else:
         table = value_by_code(run.graph, _both_players(run), run.board.cells)
     return write(form.name, table, run.board, files, player=player, overwrite=overwrite)
+
+
+def check_export(config: Config, to: str) -> None:
+    """Raise BoardError if a run's board is too large for any table, or for a page (`html`)."""
+    if config.grown and to == "html":
+        raise too_large("a page", config.board, "choose a smaller one, such as 4x4x4")
+    if config.grown:
+        remedy = "read the run file itself, where states/code has the position of each row"
+        raise too_large("export", config.board, remedy)
 
 
 def import_tables(

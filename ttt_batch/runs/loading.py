@@ -1,27 +1,33 @@
 """Run files become runs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ttt_batch.base.errors import RunFileError
 from ttt_batch.base.files import shown
+from ttt_batch.runs.config import Config
 from ttt_batch.runs.consistency import misfits, parts_of
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile import RunData, load_run
 from ttt_batch.runs.state import State
+from ttt_batch.runs.stored_config import config_from_dict
 
 
-def load(path: str | Path, *, trust: bool = False) -> Run:
+def load(path: str | Path, *, trust: bool = False, check: Callable[[Config], None] | None = None) -> Run:
     """Read a run file; `.h5` may be left out of its name.
 
     trust: open a file that another program changed, whose digest is wrong; every other check applies.
+    check: called with the run's configuration before anything is compiled for it; may raise.
     Raises RunFileError if it is damaged, foreign, too new or does not fit its own board.
     """
     path = find_run(path)
-    run, wrong = run_of(load_run(path, trust=trust))
+    data = load_run(path, trust=trust)
+    if check is not None:
+        check(config_from_dict(data.config))
+    run, wrong = run_of(data)
     if run is None:
         raise RunFileError(f"{shown(path)}: {wrong[0]}")
     return run

@@ -11,6 +11,8 @@ from ttt_batch.base.version import VERSION
 
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 
+Provenance = dict[str, str | int | float]
+
 
 class Clock:
     """When a run was made, how long it took, and with what.
@@ -27,7 +29,7 @@ class Clock:
         """Seconds since the start."""
         return time.perf_counter() - self._started
 
-    def provenance(self, command: str) -> dict[str, str | int | float]:
+    def provenance(self, command: str) -> Provenance:
         """Start, end, duration, command, processor, and the versions of what the result depends on."""
         return {
             "created": self._created,
@@ -40,3 +42,13 @@ class Clock:
             "numpy_version": np.__version__,
             "numba_version": numba.__version__,
         }
+
+
+def continued(past: Provenance, now: Provenance, noted: str) -> Provenance:
+    """The provenance of a run that goes on: it was created when, and by the command with which, it began.
+
+    past: empty if it begins now.  noted: the key for the command by which it goes on.
+    """
+    if not past:
+        return now
+    return past | now | {key: past[key] for key in ("created", "command") if key in past} | {noted: now["command"]}

@@ -1,7 +1,6 @@
-"""Checkpoints: a training's run file, written again and again while nobody else may write it.
+"""Checkpoints: a training's run file, written again and again while no other process may write it.
 
-A checkpoint that fails never stops a training: it is said once, and tried again when the next one is due.  `rewriting`
-knows whether the file is still that of the training.
+A checkpoint that fails never stops a training: it is reported once, and tried again when the next one is due.
 """
 
 import math
@@ -17,14 +16,14 @@ from ttt_batch.base.files import shown
 from ttt_batch.base.quantities import exact_number, whole
 from ttt_batch.runs.batches import MAX_GAMES
 from ttt_batch.runs.run import Run
-from ttt_batch.training.rewriting import RewrittenRun
+from ttt_batch.training.rewriting import RewrittenRun, Say
 
 DEFAULT_EVERY = "30s"
 
 
 @dataclass(frozen=True)
 class Every:
-    """How often: after so many seconds or games, whichever is finite; at the end in any case."""
+    """The seconds or games between two checkpoints, whichever is finite; one is written at the end in any case."""
 
     seconds: float = math.inf
     games: int | None = None
@@ -35,68 +34,57 @@ def parse_every(text: str) -> Every:
     name = option("checkpoint_every")
     if fold(text) == "never":
         return Every()
-    if match := re.fullmatch(r"(.+?) ?games?", text.strip(), re.IGNORECASE):
+    match = re.fullmatch(r"(.+?) ?(games?|s)", text.strip(), re.IGNORECASE)
+    if match and match[2].lower() != "s":
         return Every(games=whole(name, match[1], 1, MAX_GAMES))
-    match = re.fullmatch(r"(.+?) ?s", text.strip(), re.IGNORECASE)
     seconds = exact_number(match[1]) if match else None
     if seconds is None or not 0 <= seconds < 10**9:
         raise UsageError(f"{name} {quoted(text)} is none of 30s, 1Mgames and never; give one of these forms")
     return Every(seconds=float(seconds))
 
 
-class Checkpoints:
-    """The run file of one training; nobody else can write it while it is entered.
+class Checkpoints(RewrittenRun):
+    """The run file of one training; until the `with` block ends no other process can write it.
 
-    path: the run file.  overwrite: whether it may exist.  every: when a checkpoint is due.
-    warn: called with a line where one fails, or succeeds again, or goes into another file.
+    every: when a checkpoint is due.  say: called with a line if one fails, or succeeds again, or goes into another
+    file.  path, overwrite: as for `RewrittenRun`.
     """
 
-    def __init__(self, path: Path, *, overwrite: bool, every: Every, warn: Callable[[str], None]) -> None:
-        self._first, self._overwrite, self._every, self._warn = path, overwrite, every, warn
-        self._failing = False
-
-    def __enter__(self) -> "Checkpoints":
-        self.file = RewrittenRun(self._first, overwrite=self._overwrite, hold=True, say=self._warn)
-        self._last_time, self._last_games = time.perf_counter(), 0
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.file.close()
+    def __init__(self, path: Path, *, overwrite: bool, every: Every, say: Say) -> None:
+        super().__init__(path, overwrite=overwrite, hold=True, say=say)
+        self._every, self._failing = every, False
+        self.begin(0)
 
     def begin(self, games: int) -> None:
-        """Count from here, where the run has so many games."""
+        """Count from now, when the run has `games` games."""
         self._last_time, self._last_games = time.perf_counter(), games
 
     def next_games(self) -> float:
-        """Games from which on the next one is due; infinite where that goes by time."""
+        """Games from which on the next one is due; infinite if that depends on time."""
         return math.inf if self._every.games is None else self._last_games + self._every.games
 
     def due(self, games: int) -> bool:
-        """Whether the next one is due, where the run has so many games."""
+        """Whether the next one is due, when the run has `games` games."""
         return games >= self.next_games() or time.perf_counter() - self._last_time >= self._every.seconds
 
     def attempt(self, run: Run) -> None:
-        """Write a checkpoint if that is possible; say so once if not."""
+        """Write a checkpoint if that is possible; warn once if not."""
         try:
             self.write(run)
         except RunFileError as error:
             if not self._failing:
-                self._warn(f"{error}; training goes on, and the next checkpoint tries again")
+                self._say(f"{error}; training goes on, and the next checkpoint tries again")
             self._failing = True
         else:
             if self._failing:
-                self._warn(f"checkpoints are written to {shown(self.file.path)} again")
+                self._say(f"checkpoints are written to {shown(self.path)} again")
             self._failing = False
         self.begin(run.games)  # from now on, so that a slow disk does not take all the time
 
-    def write(self, run: Run) -> None:
-        """Write the run.  Raises RunFileError if it cannot be written."""
-        self.file.write(run)
-
     def finish(self, run: Run, elsewhere: Callable[[RunFileError], Path | None] | None = None) -> None:
-        """Write the run in the end, and note in it where.
+        """Write the run at the end, and set its `file`.
 
-        elsewhere: asked for another, new file where that fails, until it succeeds or None is returned.
+        elsewhere: called for another, new file if that fails, until it succeeds or None is returned.
         Raises RunFileError if it was not written, with what has become of the last checkpoint.
         """
         try:
@@ -104,10 +92,10 @@ class Checkpoints:
             return
         except RunFileError as error:
             failure = error
-        while other := elsewhere(failure) if elsewhere is not None else None:
+        while elsewhere is not None and (other := elsewhere(failure)):
             try:
                 run.file = run.save(other)
                 return
             except RunFileError as error:
                 failure = error
-        raise RunFileError(f"{failure}; {self.file.where(run.games)}")
+        raise RunFileError(f"{failure}; {self.where(run.games)}")

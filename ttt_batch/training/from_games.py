@@ -1,7 +1,7 @@
-"""Learning from given games, whichever players they are of."""
+"""Learning from given games, no matter who played them."""
 
 from collections.abc import Callable, Iterable
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
@@ -58,37 +58,37 @@ def learn_from(
 ) -> tuple[Run, Skipped]:
     """Learn from given games one after the other, a line each; return the run and the bad lines.
 
-    games: the file that they are in, `-` for standard input, or the lines themselves (see `transcript_notation`).
+    games: the file with them, `-` for standard input, or the lines themselves (see `transcript_notation`).
     learner: needed unless `run` is given, a run (or its file) to go on from, with its learner and options.
     name: what messages call the source of the games.
-    skip_bad: leave out lines that are no game under the rules.  Of those the first thousand are returned with the
-    reason of each; the list's `total` says how many there were.
+    skip_bad: leave out lines that are no game under the rules.  The first thousand are returned, each with its reason;
+    the list's `total` is the number of all.
     cells_from: the number of the first cell, 0 (if not given) or 1.
-    progress: called after every piece of about a megabyte.
+    progress: called before the games are read, and after every piece of about a megabyte.
     out: the run file to write, locked against other writers meanwhile; it may be that of `run`, with `overwrite`.
-    warn: called with a line if the numbers in a file seem to count from 1 although `cells_from` is not given, or if
-    another program replaces the run's file all the same, and the run goes into a new one beside it.  Without it these
-    are Python warnings.
+    warn: called with a line, instead of a Python warning, if the numbers in a file seem to count from 1 although
+    `cells_from` is not given, or if another program replaces the run's file, and the run goes into a new one.
     board, epsilon, alpha, gamma, draw_worth, seed, symmetry: see `Config`; over the learner's defaults or the run's.
 
-    What is read is never more than a piece at a time.  Nothing is kept of what was learnt before an error.
+    No more than a piece is in memory at a time.  Nothing is kept of what was learnt before an error.
 
     Raises GamesError, also if there is no game at all, UsageError, BoardError and RunFileError.
     """
-    given_options(learn_from, options)  # refuses names that are none before anything is read
-    if warn is None and isinstance(games, str | Path):  # lines in memory are Python's own, whose cells count from 0
-        warn = warn_python
+    given_options(learn_from, options)  # refuses unknown names before anything is read
     source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
-    if out is not None and (place := source.place()) is not None:
-        check_distinct([(option("out"), Path(out))], [(source.name if isinstance(place, int) else "GAMES", place)])
+    say = warn or warn_python
+    if out is not None:
+        check_distinct([(option("out"), Path(out))], source.places())
     # Held before the run is read: it may be the file of `out`, and another process may write that until then.
-    held = None if out is None else RewrittenRun(Path(out), overwrite=overwrite, hold=True, say=warn or warn_python)
-    with nullcontext() if held is None else closing(held):
+    held = None if out is None else RewrittenRun(Path(out), overwrite=overwrite, hold=True, say=say)
+    with held or nullcontext():
         origin = load(run) if isinstance(run, str | Path) else run
         config = given_config(learner, origin, **options)
         clock = Clock()
         source.check()  # before anything is compiled for it
         name = name or source.name
+        if progress is not None:
+            progress(Learnt(0, 0, source.size, clock.seconds))
         pupil = make_pupil(config, origin)
         reader = GameReader(
             config.board,
@@ -103,10 +103,10 @@ def learn_from(
                 progress(Learnt(reader.games, source.read, source.size, clock.seconds))
         if reader.games == 0:
             raise GamesError(_no_games(name, reader.skipped))
-        if warn is not None and cells_from is None and 0 < reader.lowest < config.board.cells:
-            warn(
-                f"no game in {name} uses cell 0: cells count from 0 in game files; choose {from_one()} if these do not"
-            )
+        # Lines in memory are Python's own, whose cells count from 0.
+        doubtful = cells_from is None and (warn is not None or isinstance(source, GameFile))
+        if doubtful and 0 < reader.lowest < config.board.cells:
+            say(f"no game in {name} uses cell 0: cells count from 0 in game files; choose {from_one()} if these do not")
         result = run_of(pupil, clock)
         result.provenance = clock.provenance(command)
         if held is not None:
@@ -152,14 +152,14 @@ def given_config(learner: str | None, origin: Run | None, **options: Unpack[Lear
 
 
 def make_pupil(config: Config, origin: Run | None) -> Given:
-    """Who learns from given games: from the tables of `origin`, or from the start."""
+    """What learns from given games: from the tables of `origin`, or from the learner's start."""
     state = None if origin is None else state_of(origin, origin.games)
     max_rows = rows_within(config, parse_memory(None)) if config.grown else 0
     return Given(Task(config, state=state, max_rows=max_rows))
 
 
 def run_of(pupil: Given, clock: Clock) -> Run:
-    """The run that a pupil has become."""
+    """The run after what `pupil` has learnt."""
     state = pupil.state()
     run = Run(pupil.config, state.tables, state.games, {}, visits=state.visits, grown=pupil.grown)
     run.statistics = record_once(run, clock.seconds, state.outcomes)

@@ -1,8 +1,8 @@
-"""Going on with a run: from where, how far, and with which configuration.
+"""Going on with a run: its state, its new end, and its configuration.
 
 Batches begin and points are recorded at games that follow from the configuration alone.  So a run that ended within a
-batch goes on from that batch's beginning, and a point recorded only because the run ended there is dropped: what comes
-is what would have come without the end.
+batch goes on from that batch's beginning, and a point recorded only because the run ended there is dropped: the result
+is that of a run without the interruption.
 """
 
 import hashlib
@@ -30,9 +30,9 @@ def table_digest(tables: Any) -> str:
 
 
 def resumable_state(run: Run, name: str) -> State:
-    """Where `run` (called `name`) goes on from.
+    """The state from which `run` (called `name`) goes on.
 
-    Raises UsageError where its games were not played here, and RunFileError where its parts contradict each other.
+    Raises UsageError if its games were not played here, and RunFileError if its parts contradict each other.
     """
     if run.config.engine == "given":
         raise UsageError(
@@ -50,9 +50,9 @@ def resumable_state(run: Run, name: str) -> State:
 
 
 def goal_of(run: Run, name: str, more: Number | None, until: Number | None) -> int:
-    """Games that a resumed run goes on to.  Raises UsageError where it has them already."""
+    """Games that a resumed run goes on to.  Raises UsageError if it has them already."""
     if more is not None and until is not None:
-        raise UsageError(f"{option('more')} and {option('until')} say the same in two ways; leave one out")
+        raise UsageError(f"{option('more')} and {option('until')} mean the same; leave one out")
     if more is not None:
         return whole("until", run.games + whole("more", more, 1, MAX_GAMES), 1, MAX_GAMES)
     goal = run.goal if until is None else whole("until", until, 1, MAX_GAMES)
@@ -63,23 +63,18 @@ def goal_of(run: Run, name: str, more: Number | None, until: Number | None) -> i
 
 
 def differing_settings(before: Config, given: dict[str, Any], *, horizon: int) -> tuple[Config, str]:
-    """The configuration `before` with the settings `given`, and in words where they differ.
+    """The configuration `before` with the settings `given`, and the differences in words.
 
-    horizon: games over which a schedule runs that `before` did not have.  Raises UsageError for values that cannot be.
+    horizon: games over which a schedule runs that `before` did not have.  Raises UsageError for impossible values.
     """
     values = {field.name: getattr(before, field.name) for field in fields(before)}
-    values["horizon"] = before.horizon or horizon
-    config = make_config(**{**values, **given})
+    config = make_config(**{**values, "horizon": before.horizon or horizon, **given})
     changes = [
-        f"{name} {_said(old)}, not {_said(new)}"
+        f"{name} {'none' if old == '' else old}, not {'none' if new == '' else new}"
         for (name, old), new in zip(before.written.items(), config.written.values(), strict=True)
         if new != old
     ]
     return config, "; ".join(changes)
-
-
-def _said(value: Any) -> str:
-    return "none" if value == "" else str(value)
 
 
 def kept_points(run: Run, games: int) -> dict[str, NDArray[Any]]:

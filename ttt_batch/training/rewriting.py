@@ -1,9 +1,10 @@
-"""A run file that is written again and again: by a training, or by lessons one after the other."""
+"""A run file that is written again and again: by a training, or after each game that a run learns from."""
 
 import warnings
 from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
+from typing import Self
 
 from ttt_batch.base.errors import RunFileError, TakenError
 from ttt_batch.base.files import free_names, shown
@@ -16,7 +17,7 @@ Say = Callable[[str], None]
 
 
 def warn_python(line: str) -> None:
-    """Say a line as a Python warning, the default way to warn."""
+    """Issue a line as a Python warning, the default way to warn."""
     warnings.warn(line, RuntimeWarning, stacklevel=3)
 
 
@@ -30,12 +31,12 @@ class RewrittenRun:
     """
 
     def __init__(self, path: Path, *, overwrite: bool, hold: bool, say: Say) -> None:
-        """Begin with `path`.
+        """Begin with `path`; overwrite: whether the file may exist.
 
-        overwrite: whether the file may exist.  hold: keep others from writing it until `close`, not only during a
-        write.  say: called with a line if the run goes elsewhere.
+        hold: keep others from writing it until the `with` block ends, not only during a write.
+        say: called with a line if the run goes elsewhere.
 
-        Raises RunFileError where a run cannot be written, TakenError where the name is in use.
+        Raises RunFileError if a run cannot be written, TakenError if the name is in use.
         """
         self.path, self.saved = path, 0
         self._first, self._hold, self._say = path, hold, say
@@ -50,12 +51,14 @@ class RewrittenRun:
             if hold:
                 self._locks = stack.pop_all()
 
-    def close(self) -> None:
-        """Let others write it."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._locks.close()
 
     def write(self, run: Run) -> None:
-        """Write the run, and note in it where.
+        """Write the run, and set its `file`.
 
         Raises RunFileError if neither this file nor one beside it can be written, TakenError if another process is
         writing this one.
@@ -66,7 +69,7 @@ class RewrittenRun:
                 ours = self._is_ours()
                 if ours is not False:
                     self._stamp = save_run(self._target, data, overwrite=ours is True)
-                    self._note(run)
+                    self.saved, run.file = run.games, self.path
                     return
             except TakenError:  # put there just now
                 pass
@@ -74,26 +77,18 @@ class RewrittenRun:
 
     def where(self, learnt: int = 0) -> str:
         """In words, what has become of what was written last.  learnt: games that the run has now, if they are more."""
-        of_all = f"{self.saved:,} of the {counted(learnt, 'game')} learnt" if learnt else counted(self.saved, "game")
         if not self.saved:
-            return (
-                f"the {counted(learnt, 'game learnt is', 'games learnt are')} not saved"
-                if learnt
-                else "nothing was written"
-            )
+            lost = counted(learnt, "game learnt is", "games learnt are")
+            return f"the {lost} not saved" if learnt else "nothing was written"
+        last, saved = f"the last checkpoint in {shown(self.path)}", counted(self.saved, "game")
         try:
             ours = self._is_ours()
         except RunFileError:
-            return f"the last checkpoint in {shown(self.path)}, of {counted(self.saved, 'game')}, cannot be looked at"
+            return f"{last}, of {saved}, cannot be read"
         if ours:
-            return f"the last checkpoint in {shown(self.path)} holds {of_all}"
+            return f"{last} holds " + (f"{self.saved:,} of the {counted(learnt, 'game')} learnt" if learnt else saved)
         lost = "is gone" if ours is None else "was replaced by another program"
-        return (
-            f"the last checkpoint in {shown(self.path)}, of {counted(self.saved, 'game')}, {lost}, and nothing is saved"
-        )
-
-    def _note(self, run: Run) -> None:
-        self.saved, run.file = run.games, self.path
+        return f"{last}, of {saved}, {lost}, and nothing is saved"
 
     def _is_ours(self) -> bool | None:
         """Whether the file is ours; None if there is none."""
@@ -108,23 +103,19 @@ class RewrittenRun:
 
     def _write_beside(self, run: Run, data: RunData) -> None:
         """Write the run into a new file beside the first one, and go on with that."""
-        before = self.path
         for path in free_names(self._first):
             if path == self._first:
                 continue  # removed just now
-            try:
-                with ExitStack() as stack:
-                    target = RUN_FILE.place(path, overwrite=False)
-                    stack.enter_context(Lock(target))
-                    self._stamp = save_run(target, data)
-                    if self._hold:
-                        self._locks.push(stack.pop_all())
+            with suppress(TakenError), ExitStack() as stack:
+                target = RUN_FILE.place(path, overwrite=False)
+                stack.enter_context(Lock(target))
+                self._stamp = save_run(target, data)
+                if self._hold:
+                    self._locks.push(stack.pop_all())
                 break
-            except TakenError:
-                continue
-        self.path, self._target = path, target
-        self._note(run)
         self._say(
-            f"another program has changed or replaced {shown(before)}, which is left as it is; "
+            f"another program has changed or replaced {shown(self.path)}, which is left as it is; "
             f"the run is saved in {shown(path)} from now on"
         )
+        self.path, self._target = path, target
+        self.saved, run.file = run.games, path

@@ -1,4 +1,4 @@
-"""The files of a training: none is written over another, and each is kept whatever becomes of the other."""
+"""The files of a training: none is written over another, and each is kept if the other fails."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,15 +26,15 @@ def check_files(
     if opponent is not None and not isinstance(opponent, Run):
         meant = name_or_run("opponent", opponent, OPPONENTS)
         opponent = meant if isinstance(meant, Path) else None
-    in_place = out is None
-    written = {"resume" if in_place else "out": resume if in_place else out, "record": record}
     if isinstance(start, str | Path):
         start = find_run(start)
-    read = {"resume": None if in_place else resume, "start": start, "opponent": opponent}
+    written = {"resume": resume, "record": record} if out is None else {"out": out, "record": record}
+    read = {"resume": None if out is None else resume, "start": start, "opponent": opponent}
     check_distinct(_paths(written), _paths(read))
 
 
 def _paths(named: dict[str, Any]) -> list[tuple[str, Path]]:
+    """The options that name files."""
     return [(option(name), Path(path)) for name, path in named.items() if isinstance(path, str | Path)]
 
 
@@ -44,33 +44,33 @@ def keep(
     writer: GamesWriter | None,
     elsewhere: Callable[[RunFileError], Path | None] | None,
 ) -> None:
-    """Save the run and let the file of its games appear, each whatever becomes of the other.
+    """Save the run and let the file of its games appear; neither depends on the other.
 
     Raises RunFileError, whose `run` is the run, or GamesError; one line says what became of both.
     """
+    failure = None
     try:
         if files is not None:
             files.finish(run, elsewhere)
-    except BaseException as error:
-        of_games = "" if writer is None else f"; {_kept_games(writer)}"
-        if not isinstance(error, RunFileError):
-            raise
-        failure = RunFileError(f"{error}{of_games}")
-        failure.run = run  # type: ignore[attr-defined]
-        raise failure from error
-    if writer is not None:
-        try:
-            writer.finish()
-        except GamesError as error:
-            where = "" if run.file is None else f"; the run itself is saved in {shown(run.file)}"
-            raise GamesError(f"{error}{where}") from error
+    except RunFileError as error:
+        failure = error
+    finally:
+        lost = _finish(writer)
+    if failure is not None:
+        kept = "" if writer is None or writer.file is None else f"; the games played are in {shown(writer.file)}"
+        failed = RunFileError(f"{failure}; {lost}" if lost else f"{failure}{kept}")
+        failed.run = run  # type: ignore[attr-defined]
+        raise failed from failure
+    if lost is not None:
+        where = "" if run.file is None else f"; the run itself is saved in {shown(run.file)}"
+        raise GamesError(f"{lost}{where}") from lost
 
 
-def _kept_games(writer: GamesWriter) -> str:
-    """Let the file of games appear; return in words where they are, or why they are nowhere."""
+def _finish(writer: GamesWriter | None) -> GamesError | None:
+    """Let the file of games appear; return why it does not."""
     try:
-        writer.finish()
+        if writer is not None:
+            writer.finish()
     except GamesError as error:
-        return str(error)
-    assert writer.file is not None
-    return f"the games played are in {shown(writer.file)}"
+        return error
+    return None

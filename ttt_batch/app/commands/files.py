@@ -74,7 +74,7 @@ def export_(
 ) -> None:
     """Write a run's table in another program's format, or as a page that plays in any browser."""
     from ttt_batch.base.outputs import check_distinct
-    from ttt_batch.runs.exchange import export_run
+    from ttt_batch.runs.exchange import check_export, export_run
 
     to = choose("format", to, FORMATS)
     if to == "html" and (len(out or "1") != 1 or player is not None):
@@ -84,7 +84,7 @@ def export_(
     rule = check_ties("soonest" if ties is None else ties)
     check_distinct([("--out", file) for file in out or []], [("RUN", path)])
     with working(quiet=quiet):
-        run = load_run(path, trust)
+        run = load_run(path, trust, check=lambda config: check_export(config, to))
 
         def work(paths: list[Path]) -> list[Path]:
             if to != "html":

@@ -37,9 +37,14 @@ def learn_from(
     from ttt_batch.game.transcript_source import GameFile
     from ttt_batch.training import from_games
 
+    source = GameFile(games)
     with working("interrupted; nothing was written", quiet=quiet) as report:
-        if (source := GameFile(games)).waits():
-            report.note(f"waiting for games from {source.name} ...")
+
+        def follow(now: from_games.Learnt) -> None:
+            if now.read == 0 and source.waits():
+                report.note(f"waiting for games from {source.name} ...")
+            elif now.read and not source.typed():
+                report.reading(now)
 
         def work(target: Path) -> "tuple[Run, Skipped]":
             return from_games.learn_from(
@@ -50,7 +55,7 @@ def learn_from(
                 cells_from=cells_from,
                 out=target,
                 overwrite=overwrite,
-                progress=None if source.typed() else report.reading,
+                progress=follow,
                 warn=report.warn,
                 command=command_line(),
                 alpha=alpha,

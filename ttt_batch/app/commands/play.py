@@ -64,23 +64,26 @@ def play(
     with _told_later() as later, working(quiet=quiet, doing=_reading(path), keys=keys) as report:
         from ttt_batch.app import terminal
         from ttt_batch.base.outputs import check_distinct
+        from ttt_batch.game.transcript_source import GameFile
         from ttt_batch.runs.runfile import check_target
 
         if out is not None:
             check_target(out, overwrite=False)
         elif learn and path is None:
             path = _newest_to_teach(report)
-        written = [("--out", out), ("--record", record)]
-        check_distinct([(name, file) for name, file in written if file], [] if path is None else [("RUN", path)])
+        written = [(name, file) for name, file in (("--out", out), ("--record", record)) if file]
+        check_distinct(written, [*([("RUN", path)] if path else []), *GameFile("-").places()])
         agent = _agent(path, trust, report)
         report.clear()
         keeper = pupil = None
         if record is not None or learn:
-            from ttt_batch.training.lessons import GameRecord, Lessons
+            from ttt_batch.game.transcript_writer import GameRecord
+            from ttt_batch.training.learning_run import LearningRun
 
             keeper = None if record is None else GameRecord(record)
             if learn:
-                pupil = Lessons(agent, out or path, overwrite=out is None, command=command_line(), warn=later.append)
+                into, how = out or path, command_line()
+                pupil = LearningRun(agent, into, overwrite=out is None, command=how, warn=later.append)
             if learn and out is None and agent.config.engine != "given":
                 tell(
                     "ttt-batch: after an update this is a run of given games, which train --resume does not go on "

@@ -13,16 +13,22 @@ from ttt_batch.base.errors import NameTakenError, TttBatchError
 
 if TYPE_CHECKING:
     from ttt_batch.app.progress import Reporter
+    from ttt_batch.runs.config import Config
     from ttt_batch.runs.run import Run
 
 Result = TypeVar("Result")
 
 
-def load_run(path: Path, trust: bool, report: "Reporter | None" = None) -> "Run":
-    """Read a run file, with notes about it on standard error, where a notice of `report` may stand."""
+def load_run(
+    path: Path, trust: bool, report: "Reporter | None" = None, check: "Callable[[Config], None] | None" = None
+) -> "Run":
+    """Read a run file, with notes about it on standard error, where a notice of `report` may stand.
+
+    check: as for `load`.
+    """
     from ttt_batch.runs.loading import load
 
-    run = load(path, trust=trust)
+    run = load(path, trust=trust, check=check)
     if report is not None and run.notes:
         report.clear()
     say(path, run.notes)

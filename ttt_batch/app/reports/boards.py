@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from ttt_batch.analysis.boards import DRAWN, WON, Entry, memory_to_use
+from ttt_batch.analysis.boards import DRAWN, WON, Entry
+from ttt_batch.base.memory import parse_memory
 
 KINDS = {True: "grown in play", False: "enumerated"}
 
@@ -60,7 +61,7 @@ def boards_text(entries: list[Entry]) -> str:
             "Any ROWSxCOLUMNSxK of up to 36 cells can be played;",
             "ttt-batch boards 4x4x3 counts and solves one.",
             "Boards grown in play take what --max-memory gives them,",
-            f"{_size(memory_to_use())} if it is not given.",
+            f"{_size(parse_memory(None))} if it is not given.",
         ]
     )
 
@@ -76,7 +77,7 @@ def board_text(entry: Entry) -> str:
         ("moves", "-" if entry.moves is None else f"{entry.moves:,}"),
         ("best play", value_text(entry.value)),
         ("kept", _kept(entry)),
-        ("memory", _size(entry.bytes) if entry.bytes else f"{_size(memory_to_use())} unless --max-memory says more"),
+        ("memory", _size(entry.bytes) if entry.bytes else f"{_size(parse_memory(None))} unless --max-memory says more"),
     ]
     return "\n".join(f"{name:<11} {text}" for name, text in rows)
 

@@ -153,13 +153,13 @@ def _images(shown: Shown) -> list[str]:
     """The images of the position with their codes and values."""
     if shown.images is None:
         return []
-    one = not all(image.own for image in shown.images)
+    one = not all(image.own_row for image in shown.images)
     n = len(shown.images)
     which = "the table has one row for all of them, that of image 1" if one else "the table has a row for each of them"
     head = f"{n} distinct images: {which}" if n > 1 else "no image differs from the position itself"
     boards, lines = [], []
     for number, image in enumerate(shown.images, 1):
-        own = "  <- its row" * (one and image.own) + "  <- shown above" * (image.position == shown.position)
+        own = "  <- its row" * (one and image.own_row) + "  <- shown above" * (image.position == shown.position)
         value = "never" if math.isnan(image.value) else f"{image.value:z.4f}"
         text = rows_text(shown.board, image.position)
         lines += hanging(f"  {number}  ", f"{text}  code {image.code}  value {value}{own}", 5)

@@ -6,8 +6,8 @@ Plain ASCII within 80 columns, but for the names of files, which stand at the en
 import math
 from collections.abc import Sequence
 
-from ttt_batch.analysis.matches import CONFIDENCE, Tally
 from ttt_batch.analysis.meetings import Meeting
+from ttt_batch.analysis.playing import CONFIDENCE, Tally
 from ttt_batch.analysis.tournament import Series, Tournament
 from ttt_batch.base.wording import counted
 from ttt_batch.evaluation.ties import meaning
@@ -40,7 +40,7 @@ def tournament_text(found: Tournament) -> str:
         points = f"{one.points:.4f}" if found.exact else f"{one.points:.3f} +- {one.margin:.3f}"
         shares = "".join(f"{share:>8.4f}" for share in one.shares)
         which = f"{one.run + 1}  {found.names[one.run]}"
-        lines.append(f"{one.place:>5}{points:>{wide}}{one.first:>10.4f}{one.second:>11.4f}{shares}  {which}")
+        lines.append(f"{one.place:>5}{points:>{wide}}{one.as_first:>10.4f}{one.as_second:>11.4f}{shares}  {which}")
     most = 2 * (n - 1)
     lines += ["", f"A win counts 1, a draw 1/2: {most} points at most, none against itself."]
     if not found.exact:

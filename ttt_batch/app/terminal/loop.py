@@ -10,7 +10,6 @@ import random
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Protocol
 
-from ttt_batch.analysis.handicap import Playing
 from ttt_batch.analysis.review import review, review_text
 from ttt_batch.app.keyboard import Command, Place, commands_in
 from ttt_batch.app.terminal.drawing import NARROW
@@ -21,12 +20,13 @@ from ttt_batch.base.errors import BoardError, TttBatchError
 from ttt_batch.base.wording import counted
 from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED
 from ttt_batch.game.history import Game
+from ttt_batch.runs.agents import Playing
 
 
 class Pupil(Protocol):
     """What a game needs of an agent that learns from it."""
 
-    def teach(self, cells: Sequence[int]) -> int:
+    def update(self, cells: Sequence[int]) -> int:
         """Learn from the moves of a finished game and keep that for good; return how many positions changed.
 
         Raises TttBatchError where it could not, and has not learnt then.
@@ -196,6 +196,6 @@ def _telling(face: Face, then: str = "") -> Iterator[None]:
 
 def _teach(pupil: Pupil, game: Game, face: Face) -> None:
     with _telling(face, "This game was not learnt."):
-        n = pupil.teach(game.moves)
+        n = pupil.update(game.moves)
         changed = f"{counted(n, 'position')} changed" if n else "nothing changed"
         face.tell(f"Learnt: {changed} (u: undo).")

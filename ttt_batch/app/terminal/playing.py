@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from ttt_batch.analysis.handicap import Playing, Weakened
+from ttt_batch.analysis.handicap import Weakened
 from ttt_batch.app.terminal.faces import Face, Score, Session
 from ttt_batch.app.terminal.hints import prepare
 from ttt_batch.app.terminal.loop import Pupil, play_games
@@ -15,6 +15,7 @@ from ttt_batch.base.choices import Ties
 from ttt_batch.base.console import wants_colour
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.quantities import Number
+from ttt_batch.runs.agents import Playing
 
 
 def play(

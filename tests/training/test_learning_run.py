@@ -20,10 +20,11 @@ from ttt_batch.app.commands import play as play_command
 from ttt_batch.base.errors import RunFileError, UsageError
 from ttt_batch.base.lock import Lock
 from ttt_batch.game.board import EMPTY, FIRST, UNFINISHED, Board
+from ttt_batch.game.transcript_writer import GameRecord
 from ttt_batch.game.transcripts import GamesError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.verify import check_run
-from ttt_batch.training.lessons import GameRecord, Lessons
+from ttt_batch.training.learning_run import LearningRun
 
 # pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")
@@ -67,17 +68,17 @@ def trained(tmp_path: Path, games: int = 2_000, **options: Any) -> Path:
 
 @pytest.mark.parametrize("alpha", [None, "1/n"])
 @pytest.mark.parametrize("name", mostly_slow(LEARNERS, "td", "minimax-q"))
-def test_lesson_by_lesson_equals_learn_from(name: str, alpha: str | None, tmp_path: Path) -> None:
+def test_update_by_update_equals_learn_from(name: str, alpha: str | None, tmp_path: Path) -> None:
     path = trained(tmp_path, learner=name, alpha=alpha)
     before = ttt.load(path)
     games = random_games(before.board, 25)
-    lessons = Lessons(ttt.load(path), path)
+    learning = LearningRun(ttt.load(path), path)
     for n, cells in enumerate(games, 1):
-        lessons.teach(cells)
+        learning.update(cells)
         whole, _ = ttt.learn_from(lines_of(games[:n]), run=before)
-        assert bytes_of(lessons.run) == bytes_of(whole) and lessons.run.games == whole.games
+        assert bytes_of(learning.run) == bytes_of(whole) and learning.run.games == whole.games
     assert bytes_of(whole) != bytes_of(before)
-    assert lessons.run.config == whole.config
+    assert learning.run.config == whole.config
     found = ttt.load(path)
     assert bytes_of(found) == bytes_of(whole)
     assert (found.config, found.games) == (whole.config, 2_025)
@@ -90,57 +91,57 @@ def test_lesson_by_lesson_equals_learn_from(name: str, alpha: str | None, tmp_pa
 def test_what_it_learns_changes_how_it_plays(board: str, lost: list[int]) -> None:
     """A learner that loses again and again with its favourite opening leaves it."""
     run = untaught("greedy-td", board=board)
-    lessons = Lessons(run)
-    empty = (EMPTY,) * lessons.board.cells
-    assert lessons.candidates(empty) == [0] and lessons.move_values(empty)[0] == 0.5
-    assert [lessons.teach(lost) for _ in range(3)] == [2, 4, 5]  # a move further from the end each time
-    assert lessons.move_values(empty)[0] < 0.1
-    assert lessons.candidates(empty) == [1] and run.candidates(empty) == [0]
+    learning = LearningRun(run)
+    empty = (EMPTY,) * learning.board.cells
+    assert learning.candidates(empty) == [0] and learning.move_values(empty)[0] == 0.5
+    assert [learning.update(lost) for _ in range(3)] == [2, 4, 5]  # a move further from the end each time
+    assert learning.move_values(empty)[0] < 0.1
+    assert learning.candidates(empty) == [1] and run.candidates(empty) == [0]
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_number_of_changed_positions(name: str) -> None:
     run = ttt.train(50, learner=name, batch=1, seed=2)
-    lessons = Lessons(run)
+    learning = LearningRun(run)
     for cells in random_games(run.board, 20):
-        old = lessons.run.tables[0].copy()
-        changed = lessons.teach(cells)
-        differ = old.view(np.uint64) != lessons.run.tables[0].view(np.uint64)  # as bits, so that nan is nan
+        old = learning.run.tables[0].copy()
+        changed = learning.update(cells)
+        differ = old.view(np.uint64) != learning.run.tables[0].view(np.uint64)  # as bits, so that nan is nan
         assert changed == np.atleast_2d(differ).any(axis=0).sum()
         assert 0 < changed <= len(cells)
 
 
 def test_nothing_changes_where_all_is_known() -> None:
-    lessons = Lessons(ttt.train(300_000, seed=1))
-    assert lessons.teach([4, 0, 8, 2, 1, 7, 5, 3, 6]) == 0
-    assert lessons.run.games == 300_001
+    learning = LearningRun(ttt.train(300_000, seed=1))
+    assert learning.update([4, 0, 8, 2, 1, 7, 5, 3, 6]) == 0
+    assert learning.run.games == 300_001
 
 
 def test_minimax_q_learns_from_a_forfeit() -> None:
     run = ttt.train(10, learner="minimax-q", batch=1)
-    lessons = Lessons(run)
-    assert lessons.teach([4, 4]) == 2
-    assert bytes_of(lessons.run) == bytes_of(ttt.learn_from(["4 4"], run=run)[0])
+    learning = LearningRun(run)
+    assert learning.update([4, 4]) == 2
+    assert bytes_of(learning.run) == bytes_of(ttt.learn_from(["4 4"], run=run)[0])
     with pytest.raises(GamesError, match="move 2, '4', is not a free cell"):
-        Lessons(ttt.train(10, batch=1)).teach([4, 4])
+        LearningRun(ttt.train(10, batch=1)).update([4, 4])
 
 
 @pytest.mark.parametrize("cells", [[], [4], [4, 0, 4], [9], [-1], [0, 3, 1, 4, 2, 5]])
 def test_what_is_no_finished_game_teaches_nothing(cells: list[int], tmp_path: Path) -> None:
     path = trained(tmp_path)
     content = path.read_bytes()
-    lessons = Lessons(ttt.load(path), path)
+    learning = LearningRun(ttt.load(path), path)
     with pytest.raises(GamesError, match="nothing was learnt") as caught:
-        lessons.teach(cells)
+        learning.update(cells)
     assert "--skip-bad" not in str(caught.value) and "\n" not in str(caught.value)
-    assert not lessons.undo()
+    assert not learning.undo()
     assert path.read_bytes() == content
 
 
 def test_a_step_size_that_goes_by_games_is_refused(tmp_path: Path) -> None:
     path = trained(tmp_path, alpha="0.3->0.1:linear")
     with pytest.raises(UsageError, match="depends on the number of games of a run"):
-        Lessons(ttt.load(path), path)
+        LearningRun(ttt.load(path), path)
 
 
 # --- undo ---------------------------------------------------------------------------------------------------
@@ -151,23 +152,23 @@ def test_a_step_size_that_goes_by_games_is_refused(tmp_path: Path) -> None:
 def test_undo_brings_everything_back(name: str, alpha: str | None, tmp_path: Path) -> None:
     path = trained(tmp_path, games=1_250, learner=name, alpha=alpha)  # ends within a batch
     content = path.read_bytes()
-    lessons = Lessons(ttt.load(path), path, command="ttt-batch play --learn")
-    one, two = random_games(lessons.board, 2)
-    assert not lessons.undo()
-    lessons.teach(one)
-    after_one, taught = bytes_of(lessons.run), path.read_bytes()
+    learning = LearningRun(ttt.load(path), path, command="ttt-batch play --learn")
+    one, two = random_games(learning.board, 2)
+    assert not learning.undo()
+    learning.update(one)
+    after_one, taught = bytes_of(learning.run), path.read_bytes()
     assert taught != content
-    lessons.teach(two)
-    assert lessons.undo() and not lessons.undo()
-    assert bytes_of(lessons.run) == after_one and path.read_bytes() == taught
-    lessons.teach(two)
-    assert lessons.undo()
-    assert lessons.run.games == 1_251
-    # The first lesson undone leaves the very file: all its points, its goal, and what resuming needs.
+    learning.update(two)
+    assert learning.undo() and not learning.undo()
+    assert bytes_of(learning.run) == after_one and path.read_bytes() == taught
+    learning.update(two)
+    assert learning.undo()
+    assert learning.run.games == 1_251
+    # The first update undone leaves the very file: all its points, its goal, and what resuming needs.
     path.write_bytes(content)
-    lessons = Lessons(ttt.load(path), path)
-    lessons.teach(one)
-    assert lessons.undo()
+    learning = LearningRun(ttt.load(path), path)
+    learning.update(one)
+    assert learning.undo()
     assert path.read_bytes() == content
     resumed = ttt.train(resume=path, more=250)
     assert resumed.games == 1_500
@@ -180,12 +181,12 @@ def test_what_the_file_says_of_itself(tmp_path: Path) -> None:
     path = trained(tmp_path, games=40_000, command="ttt-batch train")
     before = ttt.load(path)
     games = random_games(before.board, 7)
-    lessons = Lessons(before, path, command="ttt-batch play run.h5 --learn")
+    learning = LearningRun(before, path, command="ttt-batch play run.h5 --learn")
     for cells in games[:4]:
-        lessons.teach(cells)
-    lessons = Lessons(ttt.load(path), path, command="ttt-batch play again")
+        learning.update(cells)
+    learning = LearningRun(ttt.load(path), path, command="ttt-batch play again")
     for cells in games[4:]:
-        lessons.teach(cells)
+        learning.update(cells)
     found = ttt.load(path)
     assert found.config.engine == "given" and found.config.batch == 1 and len(found.config.start) == 16
     assert (found.config.learner, found.config.alpha) == (before.config.learner, before.config.alpha)
@@ -216,8 +217,8 @@ def test_an_imported_table_keeps_its_unreachable_rows(tmp_path: Path) -> None:
     import_tables([table], "minimax-q").save(path)
     before = ttt.load(path)
     assert before.background is not None
-    lessons = Lessons(before, path)
-    lessons.teach([4, 0, 2, 1, 6])
+    learning = LearningRun(before, path)
+    learning.update([4, 0, 2, 1, 6])
     found = ttt.load(path)
     assert found.background is not None
     np.testing.assert_array_equal(found.background, before.background)
@@ -226,55 +227,55 @@ def test_an_imported_table_keeps_its_unreachable_rows(tmp_path: Path) -> None:
 
 def test_a_run_in_memory_can_be_taught_and_given_a_file(tmp_path: Path) -> None:
     run = ttt.train(100, batch=1)
-    Lessons(run).teach([4, 0, 2, 1, 6])
+    LearningRun(run).update([4, 0, 2, 1, 6])
     assert run.games == 100
-    lessons = Lessons(run, tmp_path / "new.h5")
+    learning = LearningRun(run, tmp_path / "new.h5")
     assert names(tmp_path) == []
-    lessons.teach([4, 0, 2, 1, 6])
+    learning.update([4, 0, 2, 1, 6])
     assert ttt.load(tmp_path / "new.h5").games == 101
-    assert lessons.undo() and ttt.load(tmp_path / "new.h5").games == 100
+    assert learning.undo() and ttt.load(tmp_path / "new.h5").games == 100
 
 
 def test_a_training_that_holds_the_run_comes_first(tmp_path: Path) -> None:
     path = trained(tmp_path)
-    lessons = Lessons(ttt.load(path), path)
+    learning = LearningRun(ttt.load(path), path)
     content = path.read_bytes()
     with Lock(path.resolve()):
         with pytest.raises(RunFileError, match="is being written"):
-            Lessons(ttt.load(path), path)
+            LearningRun(ttt.load(path), path)
         with pytest.raises(RunFileError, match="is being written") as caught:
-            lessons.teach([4, 0, 2, 1, 6])
+            learning.update([4, 0, 2, 1, 6])
         assert "\n" not in str(caught.value)
-    assert path.read_bytes() == content and lessons.run.games == 2_000
-    lessons.teach([4, 0, 2, 1, 6])
+    assert path.read_bytes() == content and learning.run.games == 2_000
+    learning.update([4, 0, 2, 1, 6])
     assert ttt.load(path).games == 2_001
 
 
 def test_what_a_training_wrote_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     """Lessons go on in a new file beside it."""
     path, said = trained(tmp_path), list[str]()
-    lessons = Lessons(ttt.load(path), path, warn=said.append)
-    lessons.teach([4, 0, 2, 1, 6])
+    learning = LearningRun(ttt.load(path), path, warn=said.append)
+    learning.update([4, 0, 2, 1, 6])
     os.utime(path, ns=(0, 0))
-    lessons.teach([4, 0, 2, 1, 6])
+    learning.update([4, 0, 2, 1, 6])
     assert said == [] and ttt.load(path).games == 2_002
     ttt.train(3_000, out=path, overwrite=True)
-    lessons.teach([4, 0, 2, 1, 6])
+    learning.update([4, 0, 2, 1, 6])
     assert len(said) == 1 and f"saved in {tmp_path / 'run-2.h5'} from now on" in said[0]
     assert ttt.load(path).games == 3_000 and ttt.load(tmp_path / "run-2.h5").games == 2_003
-    assert lessons.undo() and ttt.load(tmp_path / "run-2.h5").games == 2_002
+    assert learning.undo() and ttt.load(tmp_path / "run-2.h5").games == 2_002
     path.unlink()  # from now on the other one is the file
-    lessons.teach([4, 0, 2, 1, 6])
+    learning.update([4, 0, 2, 1, 6])
     assert len(said) == 1 and names(tmp_path) == ["run-2.h5"]
     (tmp_path / "run-2.h5").unlink()  # nothing is in the way of a file that is gone
-    lessons.teach([4, 0, 2, 1, 6])
+    learning.update([4, 0, 2, 1, 6])
     assert ttt.load(tmp_path / "run-2.h5").games == 2_004
 
 
 @pytest.mark.parametrize("place", ["nowhere/run.h5", "."])
 def test_a_place_where_no_run_can_be_written_is_found_before_anything_is_taught(place: str, tmp_path: Path) -> None:
     with pytest.raises(RunFileError) as caught:
-        Lessons(ttt.train(10, batch=1), tmp_path / place)
+        LearningRun(ttt.train(10, batch=1), tmp_path / place)
     assert str(tmp_path) in str(caught.value) and "\n" not in str(caught.value)
     assert names(tmp_path) == []
 
@@ -411,7 +412,7 @@ def test_another_file_for_what_is_learnt(tmp_path: Path) -> None:
     assert path.read_bytes() == content and ttt.load(tmp_path / "mine.h5").games == 22
 
 
-def test_a_file_that_appears_before_the_first_lesson_stays(
+def test_a_file_that_appears_before_the_first_update_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Another process may write `--out` while the run is read."""

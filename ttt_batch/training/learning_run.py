@@ -1,0 +1,120 @@
+"""A run that learns from the games that people play against it, one by one.
+
+An update is `learn_from` with one game, so the updates of several games end in the tables that `learn_from` makes of
+all of them.  A person's moves count as greedy, like the agent's, and both seats' tables learn.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ttt_batch.game.board import EMPTY, FIRST
+from ttt_batch.game.transcript_notation import parse_line
+from ttt_batch.game.transcripts import GamesError
+from ttt_batch.runs.agents import StandIn
+from ttt_batch.runs.provenance import continued
+from ttt_batch.runs.run import Run
+from ttt_batch.training.from_games import given_config, learn_from
+from ttt_batch.training.rewriting import RewrittenRun, warn_python
+
+
+class LearningRun(StandIn):
+    """A run that goes on learning, game by game; as an agent it plays by what it knows now.
+
+    run: in its current state.  Its configuration is that of `learn_from` going on from the run given here; the recorded
+    points of that run stay, and the last point is that of the current tables.
+    path: the run's file, or a new one, written after every update; None keeps the updates in memory.
+    overwrite: whether `path` may exist, as the run's own file does.  command: noted in the file.
+    warn: called with a line, instead of a Python warning, if another program has replaced the file.
+
+    Raises UsageError if the step size depends on the games of a training, and RunFileError if `path` cannot be
+    written, exists (unless `overwrite`), or a training is writing it.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        path: str | Path | None = None,
+        *,
+        overwrite: bool = True,
+        command: str = "",
+        warn: Callable[[str], None] = warn_python,
+    ) -> None:
+        super().__init__(run)
+        self.run, self._start = run, run
+        self._before: Run | None = None  # as it was before the last update, unless that was undone
+        self._command, self._began = command, time.perf_counter()
+        # Not held: a training may write the file while the person is thinking, and what it learns must not be lost.
+        self._file = None if path is None else RewrittenRun(Path(path), overwrite=overwrite, hold=False, say=warn)
+        self._config = given_config(None, run)
+
+    def update(self, cells: Sequence[int]) -> int:
+        """Learn from a finished game, its cells (from 0) in order, and save; return how many positions changed value.
+
+        Action tables count the positions whose move changed value.  Raises GamesError for what is no finished game,
+        and RunFileError if the run could not be saved; nothing is learnt then.
+        """
+        line = " ".join(map(str, cells))
+        try:
+            if not parse_line(line, self.board, occupied=self.run.learner.occupied):
+                raise GamesError("a game needs a move")
+        except GamesError as error:
+            raise GamesError(f"the game: {error}; nothing was learnt") from None
+        run, _ = learn_from([line], run=self.run)
+        run.config, run.background = self._config, self.run.background
+        self._describe(run)
+        changed = _changed_positions(self.run, run, cells)
+        self._go_on_with(run, before=self.run)
+        return changed
+
+    def undo(self) -> bool:
+        """Go back to before the last update, and save that; return False if there is no update left to undo.
+
+        One update can be undone.  If it was the first, the very file that was there before is restored.
+        Raises RunFileError if the run could not be saved; the update stays then.
+        """
+        if self._before is None:
+            return False
+        self._go_on_with(self._before, before=None)
+        return True
+
+    def _go_on_with(self, run: Run, before: Run | None) -> None:
+        if self._file is not None:
+            self._file.write(run)
+        self.run = self._agent = run
+        self._before = before
+
+    def _describe(self, run: Run) -> None:
+        """Put the past of this run before the recorded point and the provenance of `run`."""
+        seconds, point, past = time.perf_counter() - self._began, run.statistics, self._start.statistics
+        if past.keys() == point.keys() and past["games"].size:
+            point["seconds"] = past["seconds"][-1:] + seconds
+            point["outcomes"] = point["outcomes"] + self.run.statistics["outcomes"][-1]
+            run.statistics = {name: np.concatenate([past[name], point[name]]) for name in point}
+        origin = self._start.provenance
+        now = run.provenance | {"command": self._command, "seconds": float(origin.get("seconds", 0.0)) + seconds}
+        run.provenance = continued(origin, now, "taught_by")
+
+
+def _changed_positions(before: Run, after: Run, cells: Sequence[int]) -> int:
+    """Positions with another value than before the game `cells`, which changes at most one move of each."""
+    if any(old.shape != new.shape for old, new in zip(before.tables, after.tables, strict=True)):
+        return _changed_moves(before, after, cells)
+    changed = np.zeros(1, np.bool_)
+    for old, new in zip(before.tables, after.tables, strict=True):
+        differs = (old != new) & ~(np.isnan(old) & np.isnan(new))
+        changed = changed | differs.reshape(-1, differs.shape[-1]).any(axis=0)
+    return int(changed.sum())
+
+
+def _changed_moves(before: Run, after: Run, cells: Sequence[int]) -> int:
+    """Moves of the game with another value than before, for tables that grew and so have other rows."""
+    marks, changed = [EMPTY] * after.board.cells, 0
+    for ply, cell in enumerate(cells):
+        old, new = (run.move_values(tuple(marks)).get(cell, math.nan) for run in (before, after))
+        changed += not np.array_equal(old, new, equal_nan=True)
+        marks[cell] = marks[cell] or FIRST + ply % 2
+    return changed
