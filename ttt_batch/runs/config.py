@@ -113,7 +113,7 @@ class Config:
 
     @property
     def graph(self) -> Graph:
-        """The enumerated board as the learner sees it.  Raises BoardError where it is too large for that."""
+        """The enumerated board as the learner sees it.  Raises BoardError if it is too large for that."""
         return self.graph_of(None)
 
     def graph_of(self, counts: tuple[int, ...] | None) -> Graph:
@@ -133,7 +133,7 @@ class Config:
 
     @property
     def settings(self) -> Settings:
-        """The learner's numbers, those of the first game where they change."""
+        """The learner's numbers, those of the first game if they change."""
         return Settings(self.epsilon.start, self.alpha.start, self.gamma, self.draw_worth)
 
     @property
@@ -191,7 +191,7 @@ def make_config(
 
 
 def _check_opponent(start: str, opponent: str, seat: str) -> None:
-    """Raise UsageError where what begins the table or plays against it has no name here, or a seat no opponent."""
+    """Raise UsageError if what begins the table or plays against it has no name here, or a seat no opponent."""
     if re.fullmatch(_START, start) is None:
         raise UsageError(f"start {quoted(start)} is no digest of a table; give a run to start from")
     if re.fullmatch(_OPPONENT, opponent) is None:
@@ -210,7 +210,7 @@ def _schedule(name: str, value: Number | Schedule, *, positive: bool) -> Schedul
 
 
 def _batch(batch: Number, engine: str) -> int | str:
-    """Return `batch` as the configuration keeps it.  Raises UsageError where the engine cannot play such batches."""
+    """Return `batch` as the configuration keeps it.  Raises UsageError if the engine cannot play such batches."""
     games = parse_batch(batch)
     if not isinstance(games, str):
         if engine == "flow" and games == 1:
@@ -225,7 +225,7 @@ def _batch(batch: Number, engine: str) -> int | str:
 
 
 def _fraction(name: str, value: Number) -> float:
-    """Return `value` where it lies in [0, 1]; NaN does not.  Raises UsageError."""
+    """Return `value` if it lies in [0, 1]; NaN does not.  Raises UsageError."""
     number = real(name, value, "one in [0, 1], e.g. 0.9 or 90%", shares=True)
     if not 0.0 <= number <= 1.0:
         raise UsageError(f"{name} {number_text(value)} is outside [0, 1]; give a number in it, e.g. 0.9")

@@ -41,7 +41,7 @@ def parts_of(data: RunData) -> Parts:
 def _graph_of(config: Config, data: RunData) -> Graph:
     """The enumerated board of a file; what that takes is bounded by the positions that the file has itself.
 
-    Raises RunFileError where the board has other positions.
+    Raises RunFileError if the board has other positions.
     """
     code = data.states["code"]
     plies = plies_of(code[code >= 0], config.board.cells)
@@ -52,7 +52,7 @@ def _graph_of(config: Config, data: RunData) -> Graph:
 
 
 def _grown_of(config: Config, data: RunData) -> GrowingTable:
-    """The growing board of a file, with its tables.  Raises RunFileError where it is none that play can have made."""
+    """The growing board of a file, with its tables.  Raises RunFileError if it is none that play can have made."""
     learner, grown, counted = learner_named(config.learner), grow(config), config.alpha.power > 0
     code, outcome = data.states["code"], data.states["outcome"]
     try:
@@ -76,11 +76,11 @@ def misfits(data: RunData, parts: Parts) -> Iterator[str]:
     for name, found in data.states.items():
         if not np.array_equal(found, wanted[name]):
             yield f"its states/{name} is not that of board {config.board.name}; {_FOREIGN}"
-    for prefix, tables in (("", data.tables), ("resume/", data.resume)):
-        if tables or not prefix:
-            seed = np.random.default_rng(config.seed % 2**64)
-            start = learner.start(graph, learner.worth(config.settings), seed) if grown is None else grown.fresh()
-            yield from _table_misfits(prefix, tables, data, config, start)
+    seed = np.random.default_rng(config.seed % 2**64)
+    start = learner.start(graph, learner.worth(config.settings), seed) if grown is None else grown.fresh()
+    yield from _table_misfits("", data.tables, data, config, start)
+    if data.resume:
+        yield from _table_misfits("resume/", data.resume, data, config, start)
     if grown is not None and data.resume:
         rows, finals = data.progress.get("batch_positions", np.zeros(2, np.int64)).tolist()
         if not 0 < rows <= grown.used.rows or not 0 <= finals <= grown.used.finals:
@@ -96,7 +96,7 @@ def course_misfits(data: RunData) -> Iterator[str]:
 
 
 def _course_misfits(config: Config, data: RunData) -> Iterator[str]:
-    """Where games, recorded points and batches contradict the configuration or each other."""
+    """How games, recorded points and batches contradict the configuration or each other."""
     exact = set(EXACT_COLUMNS) & set(data.statistics)
     if exact != (set() if config.grown else set(EXACT_COLUMNS)) or config.grown != ("positions" in data.statistics):
         yield f"its statistics are not those that board {config.board.name} has; {_FOREIGN}"

@@ -31,7 +31,7 @@ class Evaluation(Printable):
 
     first, second: probabilities (win, draw, loss) of the agent in that seat.
     unbeatable: whether no opponent and no tie-break beats the agent in a seat, whatever `against` is.
-    losing_line: a shortest game that the agent can lose in a seat, as cells; None where it cannot.
+    losing_line: a shortest game that the agent can lose in a seat, as cells; None if it cannot.
     ties: which of the moves that their rules may pick runs play, see `ties`.
     run: the agent itself.
     """
@@ -121,7 +121,7 @@ class Judged(Knowledge):
     def policy_on(self, graph: Graph, ties: Ties = "any") -> Policy:
         """The agent's policy over the edges of this or another graph of the same board; ties: as for `candidates`.
 
-        Raises UsageError where it may choose an occupied cell and `graph` has no such moves, and for other ties.
+        Raises UsageError if it may choose an occupied cell and `graph` has no such moves, and for other ties.
         """
         ties = check_ties(ties)
         policy = self.policy if ties == "any" else self.soonest

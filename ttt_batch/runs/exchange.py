@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.choices import choose_seat
 from ttt_batch.base.files import shown
-from ttt_batch.game.board import Board
+from ttt_batch.game.board import DRAW, EMPTY, Board
 from ttt_batch.game.state_space import too_large
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
@@ -27,6 +27,7 @@ from ttt_batch.runs.formats import (
     read,
     write,
 )
+from ttt_batch.runs.formats.base import marks_of
 from ttt_batch.runs.formats.tables import action_by_code, edges_from, listing, of_classes, value_by_code, values_from
 from ttt_batch.runs.provenance import Clock
 from ttt_batch.runs.recorder import record_once
@@ -164,17 +165,14 @@ def _start_values(board: Board, worth: NDArray[np.float64]) -> NDArray[np.float6
     The mover follows from the number of marks; a move is worth 1 after which any line is complete.
     """
     codes = np.arange(3**board.cells)
-    marks = codes[:, None] // 3 ** np.arange(board.cells) % 3
-    mover = (marks != 0).sum(axis=1) % 2
+    marks = marks_of(codes, board.cells)
+    in_lines = marks[:, np.array(board.lines)]  # [codes, lines, cells of a line]
+    complete = ((in_lines == in_lines[..., :1]).all(axis=2) & (in_lines[..., 0] != EMPTY)).any(axis=1)
+    mover = np.count_nonzero(marks, axis=1) % 2
     table = np.full(marks.shape, ILLEGAL)
     for cell in range(board.cells):
-        after = marks.copy()
-        after[:, cell] = mover + 1
-        complete = np.zeros(codes.size, dtype=bool)
-        for line in board.lines:
-            first = after[:, line[0]]
-            complete |= (first != 0) & (after[:, list(line)] == first[:, None]).all(axis=1)
-        full = (after != 0).all(axis=1)
-        value = np.where(complete, 1.0, np.where(full, worth[mover, 3], 0.5))
-        table[:, cell] = np.where(marks[:, cell] == 0, value, ILLEGAL)
+        free = np.flatnonzero(marks[:, cell] == EMPTY)
+        after = codes[free] + (mover[free] + 1) * 3**cell
+        in_full = np.where((marks[after] != EMPTY).all(axis=1), worth[mover[free], DRAW], 0.5)
+        table[free, cell] = np.where(complete[after], 1.0, in_full)
     return table

@@ -175,6 +175,6 @@ class Knowledge:
         return {cell: truth for cell in free if (truth := self.truth(self.board.after(marks, cell))) is not None}
 
     def true_value(self, position: str | int | Position) -> int | None:
-        """The result of best play from a position: 1 first wins, 0 draw, -1 second wins; None where it is not known."""
+        """The result of best play from a position: 1 first wins, 0 draw, -1 second wins; None if it is not known."""
         truth = self.truth(position)
         return None if truth is None else truth.result

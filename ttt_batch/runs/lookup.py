@@ -39,7 +39,7 @@ def name_or_run(what: str, given: str | Path, names: Collection[str], *, others:
     """One of `names`, or the file of a run.  A file is preferred to a name that is spelled otherwise.
 
     others: what else may be given, for the message.
-    Raises UsageError for what is neither, and RunFileError where it can only be a file.
+    Raises UsageError for what is neither, and RunFileError if it can only be a file.
     """
     if isinstance(given, Path) or not isinstance(given, str):
         return find_run(given)

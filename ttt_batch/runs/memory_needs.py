@@ -31,7 +31,7 @@ def bytes_needed(config: Config) -> int:
 
 
 def rows_within(config: Config, max_bytes: int) -> int:
-    """Unfinished rows that a growing board may have in so much memory.  Raises BoardError where that is too little."""
+    """Unfinished rows that a growing board may have in so much memory.  Raises BoardError if that is too little."""
     rows = int(max_bytes / bytes_a_row(config))
     if rows < 10_000:
         raise BoardError(
@@ -42,7 +42,7 @@ def rows_within(config: Config, max_bytes: int) -> int:
 
 
 def check_space(config: Config, max_bytes: int) -> None:
-    """Raise BoardError where the board takes more memory than it may, before any work starts."""
+    """Raise BoardError if the board takes more memory than it may, before any work starts."""
     if config.grown or config.small:
         return
     needed = bytes_needed(config)

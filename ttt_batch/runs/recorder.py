@@ -38,19 +38,17 @@ class Recorder:
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
-        self._points: list[tuple[int, float, NDArray[np.int64], dict[str, Any]]] = []
+        self._points: list[dict[str, Any]] = []
 
     def restore(self, statistics: Mapping[str, NDArray[Any]]) -> None:
         """Take over the points of an earlier part of the run, as `statistics` gave them."""
-        columns = {name: column for name, column in statistics.items() if name not in ("games", "seconds", "outcomes")}
         for i in range(statistics["games"].size):
-            verdict = {name: np.array(column[i]) for name, column in columns.items()}
-            point = statistics["games"][i], statistics["seconds"][i], statistics["outcomes"][i]
-            self._points.append((int(point[0]), float(point[1]), point[2].copy(), verdict))
+            self._points.append({name: np.array(column[i]) for name, column in statistics.items()})
 
     def record(self, tables: Any, games: int, seconds: float, outcomes: NDArray[np.int64]) -> None:
         """Judge `tables` after `games` games."""
-        self._points.append((games, seconds, outcomes, self._judge(tables)._asdict()))
+        point = {"games": np.int64(games), "seconds": np.float64(seconds), "outcomes": outcomes}
+        self._points.append(point | self._judge(tables)._asdict())
 
     def statistics_now(
         self, tables: Any, games: int, seconds: float, outcomes: NDArray[np.int64]
@@ -67,28 +65,23 @@ class Recorder:
     @property
     def last(self) -> int:
         """Games at the last point; 0 before the first."""
-        return self._points[-1][0] if self._points else 0
+        return int(self._points[-1]["games"]) if self._points else 0
 
     @property
     def since(self) -> int | None:
         """Games at the first point since which every one was unbeatable in both seats, or None."""
-        if not self._points or "unbeatable" not in self._points[-1][3]:
-            return None
-        return unbeatable_since(
-            np.array([point[0] for point in self._points]), np.stack([point[3]["unbeatable"] for point in self._points])
-        )
+        since = None
+        for point in reversed(self._points):
+            if "unbeatable" not in point or not point["unbeatable"].all():
+                break
+            since = int(point["games"])
+        return since
 
     def statistics(self) -> dict[str, NDArray[Any]]:
         """The points as columns, by the names of the run file; only games, seconds and outcomes while there is none."""
-        columns: dict[str, NDArray[Any]] = {
-            "games": np.array([point[0] for point in self._points], np.int64),
-            "seconds": np.array([point[1] for point in self._points], np.float64),
-            "outcomes": np.array([point[2] for point in self._points], np.int64).reshape(-1, 3),
-        }
-        if self._points:
-            for name in self._points[0][3]:
-                columns[name] = np.stack([point[3][name] for point in self._points])
-        return columns
+        if not self._points:
+            return {"games": np.zeros(0, np.int64), "seconds": np.zeros(0), "outcomes": np.zeros((0, 3), np.int64)}
+        return {name: np.stack([point[name] for point in self._points]) for name in self._points[0]}
 
 
 def record_once(run: Run, seconds: float = 0.0, outcomes: NDArray[np.int64] | None = None) -> dict[str, NDArray[Any]]:

@@ -78,11 +78,9 @@ class Run(Judged):
             return ""
         if self.grown is not None:
             return counted(int(self.statistics["positions"][-1]), "position")
-        first, second = self.statistics["unbeatable"][-1].tolist()
-        words = {True: "unbeatable", False: "can be beaten"}
-        if first == second:
-            return f"{words[first]} in both seats"
-        return f"{words[first]} as first, {words[second]} as second"
+        seats = self.statistics["unbeatable"][-1].tolist()
+        first, second = ("unbeatable" if unbeatable else "can be beaten" for unbeatable in seats)
+        return f"{first} in both seats" if first == second else f"{first} as first, {second} as second"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Run):
@@ -122,13 +120,13 @@ class Run(Judged):
         return self.graph.code, self.graph.outcome
 
     def visits_or_zeros(self) -> NDArray[np.float64]:
-        """Updates so far of every entry of the table, zeros where they were not counted."""
+        """Updates so far of every entry of the table, zeros if they were not counted."""
         return self.visits if self.visits.size else np.zeros(self.tables[0].size)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run file; an existing file is kept unless `overwrite`.
 
-        Raises RunFileError, also where a training is writing it.
+        Raises RunFileError, also if a training is writing it.
         """
         path = Path(path)
         with Lock(RUN_FILE.place(path, overwrite=overwrite)):
@@ -166,9 +164,7 @@ class Run(Judged):
             tables=tables,
             table_fields=fields,
             statistics=self.statistics,
-            provenance={
-                name: value[:MOST_TEXT] if isinstance(value, str) else value for name, value in self.provenance.items()
-            },
+            provenance={name: v[:MOST_TEXT] if isinstance(v, str) else v for name, v in self.provenance.items()},
             progress=progress,
             resume=resume,
         )

@@ -13,7 +13,7 @@ _MAX_FINDING = 300
 
 
 def config_from_dict(values: dict[str, Any]) -> Config:
-    """The configuration of a run file.  Raises RunFileError where it is not one of ours."""
+    """The configuration of a run file.  Raises RunFileError if it is not one of ours."""
     _check_types(values)
     try:
         config = make_config(**values)

@@ -39,14 +39,14 @@ class TakenFormatError(FormatError, NameTakenError):
 
 @dataclass(frozen=True)
 class ValueTable:
-    """value: float64[P, C], what a position is worth to each player; nan where the table has no entry."""
+    """value: float64[P, C], what a position is worth to each player; nan if the table has no entry."""
 
     value: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class ActionTable:
-    """q: float64[C, cells], what marking a cell is worth; nan where the table has no entry."""
+    """q: float64[C, cells], what marking a cell is worth; nan if the table has no entry."""
 
     q: NDArray[np.float64]
 
@@ -57,7 +57,7 @@ class Listing:
 
     code: int64[S].  outcome: int8[S], see `board`, or UNSAID.
     best: bool[S, cells], the cells that a greedy agent may pick.
-    Exactly one of value: float64[P, S] and q: float64[S, cells]; nan where the table has no entry.
+    Exactly one of value: float64[P, S] and q: float64[S, cells]; nan if the table has no entry.
     """
 
     code: NDArray[np.int64]
@@ -116,7 +116,7 @@ def texts_of(codes: NDArray[np.int64], cells: int) -> list[str]:
 
 
 def columns_of(table: Listing, cells: int) -> dict[str, Any]:
-    """A list as columns of S entries: `code`, `board` (list of text), `to_move` (int8, a mark, 0 where the game is
+    """A list as columns of S entries: `code`, `board` (list of text), `to_move` (int8, a mark, 0 if the game is
     over), `outcome`, and either `value_first` and `value_second` or `q`.
     """
     placed = np.count_nonzero(marks_of(table.code, cells), axis=1)
@@ -140,7 +140,7 @@ def check_board(name: str, board: Board) -> None:
 
 
 def other_board(found: int, size: Callable[[int], int]) -> str:
-    """Which board has a table of size `found`, for a message; empty where none has.  size: by number of cells."""
+    """Which board has a table of size `found`, for a message; empty if none has.  size: by number of cells."""
     cells = next((cells for cells in range(1, MAX_CELLS + 1) if size(cells) == found), None)
     return f", as for a board of {cells} cells" if cells else ""
 

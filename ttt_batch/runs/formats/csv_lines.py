@@ -3,7 +3,7 @@
 Action values: a line for each code from 0, a number for each cell, as `numpy.savetxt(path, q, delimiter=",")` writes
 them; the table of the program behind `minimax-q`.
 Position values: the header `code,board,first,second`, then a line for each code: the code, its board as a character
-X, O or `.` for each cell, the first player's value and the second player's; empty where there is none.
+X, O or `.` for each cell, the first player's value and the second player's; empty if there is none.
 """
 
 import io
@@ -92,12 +92,11 @@ def _check_lines(found: int, board: Board, where: str) -> None:
 def _number(field: str, line: int) -> float:
     try:
         # Python reads 1_0 as 10; other programs do not.
-        value = float(field) if "_" not in field else math.nan
+        if "_" not in field and math.isfinite(value := float(field)):
+            return value
     except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise FormatError(f"line {line} holds {field.strip()!r:.40}, which is no finite number; fix the line")
-    return value
+        pass
+    raise FormatError(f"line {line} holds {field.strip()!r:.40}, which is no finite number; fix the line")
 
 
 def _field(value: float) -> str:

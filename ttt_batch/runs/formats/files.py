@@ -16,7 +16,7 @@ EXPORT = Kind(FormatError, taken=TakenFormatError)
 def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:
     """Make sure, before any work, that all these files can be written.
 
-    Raises FormatError where a file exists (unless `overwrite`), for a folder or a special file, for a folder that
+    Raises FormatError if a file exists (unless `overwrite`), for a folder or a special file, for a folder that
     does not exist or takes no files, and where one file is named twice.
     """
     check_distinct([(option("out"), path) for path in paths], error=FormatError)

@@ -45,7 +45,7 @@ def encode(table: Table, board: Board) -> bytes:
 def decode(content: bytes, board: Board) -> Listing:
     """The table in a file's bytes.  Raises FormatError for what is no such list, or of another board."""
     try:
-        whole = json.loads(content, parse_constant=_no_number)
+        whole = json.loads(content, parse_constant=int)  # which refuses NaN and infinities: JSON has none
     except (ValueError, RecursionError) as error:
         raise base.unreadable("the file is no JSON", error) from None
     states = whole.get("states") if isinstance(whole, dict) else None
@@ -53,30 +53,27 @@ def decode(content: bytes, board: Board) -> Listing:
         raise FormatError("the file has no list of states; name one that was exported as json")
     base.check_board(str(whole.get("board", "")), board)
     actions = bool(states) and "q" in states[0]
-    codes = [_whole(state.get("code"), 3**board.cells, number) for number, state in enumerate(states)]
-    numbers = [_numbers(state, actions, board.cells, number) for number, state in enumerate(states)]
-    table = np.array(numbers, dtype=np.float64).reshape(len(states), board.cells if actions else 2)
-    best = np.zeros((len(states), board.cells), np.bool_)
-    outcome = np.zeros(len(states), np.int8)
+    width = board.cells if actions else 2
+    code, outcome = np.zeros(len(states), np.int64), np.zeros(len(states), np.int8)
+    table, best = np.zeros((len(states), width)), np.zeros((len(states), board.cells), np.bool_)
     for number, state in enumerate(states):
+        code[number] = _whole(state.get("code"), 3**board.cells, number)
+        table[number] = _numbers(state, actions, width, number)
+        outcome[number] = _outcome(state, number)
         listed = state.get("best", [])
         if not isinstance(listed, list):
             raise FormatError(f"state {number}: best {listed!r:.40} is no list of cells; export the table again")
         for cell in listed:
             best[number, _whole(cell, board.cells, number)] = True
-        outcome[number] = _outcome(state, number)
-    code = np.array(codes, dtype=np.int64)
     return Listing(code, outcome, best, None if actions else table.T, table if actions else None)
 
 
 def _outcome(state: dict[str, Any], number: int) -> int:
-    """The outcome of a state, UNSAID where the file has none."""
+    """The outcome of a state, UNSAID if the file has none."""
     found = state.get("outcome")
-    if found is None:
-        return UNSAID
-    if found not in OUTCOMES:
+    if found is not None and found not in OUTCOMES:
         raise FormatError(f"state {number}: outcome {found!r:.40} is none of {', '.join(OUTCOMES)}; fix the entry")
-    return OUTCOMES.index(found)
+    return UNSAID if found is None else OUTCOMES.index(found)
 
 
 def _whole(value: Any, end: int, state: int) -> int:
@@ -88,13 +85,13 @@ def _whole(value: Any, end: int, state: int) -> int:
     return value
 
 
-def _numbers(state: dict[str, Any], actions: bool, cells: int, number: int) -> list[float]:
+def _numbers(state: dict[str, Any], actions: bool, width: int, number: int) -> list[float]:
     """The values of both players, or of every cell; nan for null."""
     found = state.get("q") if actions else state.get("value")
     if not actions and isinstance(found, dict):
         found = [found.get(player) for player in SEATS]
-    if not isinstance(found, list) or len(found) != (cells if actions else 2):
-        what = f"q, a number for each of {cells} cells" if actions else "value, a number for each player"
+    if not isinstance(found, list) or len(found) != width:
+        what = f"q, a number for each of {width} cells" if actions else "value, a number for each player"
         raise FormatError(f"state {number} has no {what}; export the table again")
     if not all(each is None or (isinstance(each, int | float) and not isinstance(each, bool)) for each in found):
         raise FormatError(f"state {number} has {found!r:.60}, not numbers alone; export the table again")
@@ -102,10 +99,6 @@ def _numbers(state: dict[str, Any], actions: bool, cells: int, number: int) -> l
         return [float("nan") if each is None else float(each) for each in found]
     except OverflowError:
         raise FormatError(f"state {number} has a number beyond all bounds; export the table again") from None
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _or_none(numbers: NDArray[np.float64]) -> list[list[float | None]]:

@@ -5,8 +5,8 @@ code          int64[S]           sum(mark[i] * 3**i), marks 0 empty, 1 first pla
 board         text[S]            a character X, O or '.' for each cell
 to_move       int8[S]            1 first player, 2 second player, 0 none
 outcome       int8[S]            0 unfinished, 1 first player wins, 2 second player wins, 3 draw
-value_first, value_second        float64[S], nan where the table has no entry; or
-q             float64[S, cells]  nan where the table has no entry
+value_first, value_second        float64[S], nan if the table has no entry; or
+q             float64[S, cells]  nan if the table has no entry
 best          bool[S, cells]     the cells that a greedy agent may pick
 """
 

@@ -19,7 +19,7 @@ from ttt_batch.runs.formats.base import OUTCOMES, TO_MOVE, VALUES, Format, Forma
 
 
 def encode(table: Table, board: Board) -> bytes:
-    """The file's bytes.  Raises FormatError where pyarrow is not installed."""
+    """The file's bytes.  Raises FormatError if pyarrow is not installed."""
     assert isinstance(table, Listing)
     pa, pq = _pyarrow()
     columns = base.columns_of(table, board.cells)
@@ -68,7 +68,7 @@ def decode(content: bytes, board: Board) -> Listing:
 
 
 def _pyarrow() -> Any:
-    """The two modules of pyarrow that are needed.  Raises FormatError where it is not installed."""
+    """The two modules of pyarrow that are needed.  Raises FormatError if it is not installed."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

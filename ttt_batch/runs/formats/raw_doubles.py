@@ -16,7 +16,7 @@ def encode(table: Table, board: Board) -> bytes:
 
 
 def decode(content: bytes, board: Board) -> ActionTable:
-    """The table in a file's bytes.  Raises FormatError where their number is not exactly the board's."""
+    """The table in a file's bytes.  Raises FormatError if their number is not exactly the board's."""
     expected = _size(board.cells)
     if len(content) != expected:
         hint = other_board(len(content), _size)
@@ -25,8 +25,7 @@ def decode(content: bytes, board: Board) -> ActionTable:
             f"doubles, {expected:,} bytes; give the table's own board, or export it again"
         )
     q = np.frombuffer(content, dtype="<f8").reshape(3**board.cells, board.cells).astype(np.float64)
-    if np.isnan(q).any():
-        code, cell = np.argwhere(np.isnan(q))[0]
+    for code, cell in np.argwhere(np.isnan(q)):
         raise FormatError(f"the number for code {code}, cell {cell} is nan; a table holds finite numbers only")
     return ActionTable(q)
 

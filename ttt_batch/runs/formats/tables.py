@@ -22,7 +22,7 @@ from ttt_batch.runs.formats.base import (
 
 
 def value_by_code(graph: Graph, values: NDArray[np.float64], cells: int) -> ValueTable:
-    """Values by row, float64[P, S], as values by code; nan where the table has no entry."""
+    """Values by row, float64[P, S], as values by code; nan if the table has no entry."""
     real = graph.code >= 0
     value = np.full((2, 3**cells), np.nan)
     value[:, graph.code[real]] = values[:, real]
@@ -32,7 +32,7 @@ def value_by_code(graph: Graph, values: NDArray[np.float64], cells: int) -> Valu
 def values_from(graph: Graph, table: ValueTable | Listing, fill: NDArray[np.float64]) -> NDArray[np.float64]:
     """A table's values by row, float64[P, S]; where the table has no entry, that of `fill`, float64[P, S].
 
-    Raises FormatError where the table has an entry for a position that does not occur, or is of other rules.
+    Raises FormatError if the table has an entry for a position that does not occur, or is of other rules.
     """
     values = np.array(fill, dtype=np.float64)
     if isinstance(table, Listing):
@@ -48,7 +48,7 @@ def values_from(graph: Graph, table: ValueTable | Listing, fill: NDArray[np.floa
 
 
 def _check_rules(value: NDArray[np.float64], outcome: NDArray[np.int8]) -> None:
-    """Raise FormatError where all that a player has won is worth less than all that the player has lost.
+    """Raise FormatError if all that a player has won is worth less than all that the player has lost.
 
     Only that shows of which rules a table by code is, which names no board.
     """
@@ -71,7 +71,7 @@ def action_by_code(graph: Graph, q: NDArray[np.float64], background: NDArray[np.
 def edges_from(graph: Graph, table: ActionTable | Listing) -> NDArray[np.float64]:
     """A table's action values by edge, float64[E].
 
-    Raises FormatError where a state of a list does not occur, or ends otherwise, and where a move has no value.
+    Raises FormatError if a state of a list does not occur, or ends otherwise, and where a move has no value.
     """
     assert table.q is not None
     if isinstance(table, Listing):
@@ -101,7 +101,7 @@ def of_classes(table: Listing, board: Board) -> bool:
 
 
 def _rows_of(graph: Graph, code: NDArray[np.int64], outcome: NDArray[np.int8], cells: int) -> NDArray[np.int64]:
-    """The rows of positions.  Raises FormatError where one does not occur, or ends otherwise, unless it is UNSAID."""
+    """The rows of positions.  Raises FormatError if one does not occur, or ends otherwise, unless it is UNSAID."""
     order = np.argsort(graph.code)
     at = np.minimum(np.searchsorted(graph.code, code, sorter=order), order.size - 1)
     rows: NDArray[np.int64] = order[at]

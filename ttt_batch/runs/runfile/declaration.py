@@ -132,7 +132,7 @@ FIELDS = tuple(_declared(_FIELDS))
 """The declaration of every fixed dataset.  Tables differ from learner to learner and declare themselves."""
 
 EXACT_COLUMNS = ("unbeatable", "worst", "self_play", "versus_random", "best_response", "optimal_share", "value_error")
-"""The statistics that need every position of a board; there where it is enumerated, and only there."""
+"""The statistics that need every position of a board; a run has them only if its board is enumerated."""
 
 
 def format_documentation() -> str:

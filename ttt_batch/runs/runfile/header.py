@@ -87,7 +87,7 @@ def _changed(finding: str) -> Damaged:
 def verify(name: str, content: bytes) -> tuple[int, int]:
     """The format version of a run file whose length and digest are right.
 
-    Raises Damaged where they are not, and RunFileError for what is too new.
+    Raises Damaged if they are not, and RunFileError for what is too new.
     """
     size = len(content)
     version, digest, length = parse_header(name, content[: USER_BLOCK + 8], size)

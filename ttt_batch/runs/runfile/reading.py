@@ -39,7 +39,7 @@ def is_run_file(path: Path) -> bool:
 def examine_run(path: Path, *, trust: bool = False) -> tuple[RunData | None, list[str]]:
     """A run, unless its file cannot even be read in full, and everything that is wrong with it.
 
-    Raises RunFileError where length or digest are wrong, unless `trust`, and for what is no file or too new.
+    Raises RunFileError if length or digest are wrong, unless `trust`, and for what is no file or too new.
     """
     path = Path(path)
     name = shown(path)
@@ -74,7 +74,7 @@ def find_newest_run(folder: Path) -> Path | None:
     """The run file in `folder` (`*.h5`, not hidden) that was written last, or None.
 
     A run file is known by its first bytes alone, so this is fast; the file may still turn out to be damaged.
-    Raises RunFileError where the folder cannot be listed.
+    Raises RunFileError if the folder cannot be listed.
     """
     folder = Path(folder)
     candidates = []

@@ -30,8 +30,8 @@ RUN_FILE = Kind(RunFileError, "out", taken=TakenError)
 def check_target(path: Path, *, overwrite: bool) -> Path:
     """Make sure, before hours of training, that a run can be written to `path`; return where, links followed.
 
-    Raises RunFileError where a file exists (unless `overwrite`), and for a folder, a special file, or a place
-    where the disk refuses a new file.  To know that, an empty temporary file is made and removed.
+    Raises RunFileError if a file exists (unless `overwrite`), and for a folder, a special file, or a place
+    if the disk refuses a new file.  To know that, an empty temporary file is made and removed.
     """
     return RUN_FILE.check(Path(path), overwrite=overwrite)
 
@@ -40,7 +40,7 @@ def save_run(path: Path, data: RunData, *, overwrite: bool = False) -> Stamp:
     """Write a run, whole or not at all, and return what its file is known by.
 
     Without `overwrite` an existing file is never replaced, also when it appears during the write.
-    Raises RunFileError where the data are not what `FIELDS` declares, and for whatever the disk refuses; the
+    Raises RunFileError if the data are not what `FIELDS` declares, and for whatever the disk refuses; the
     old file is then as it was and no temporary file is left.
     """
     path = Path(path)
@@ -52,7 +52,7 @@ def save_run(path: Path, data: RunData, *, overwrite: bool = False) -> Stamp:
             raise RunFileError(f"cannot write {shown(path)}: {exc}; nothing was written") from exc
         except MemoryError as exc:
             raise RunFileError(f"cannot write {shown(path)}: not enough memory; free some and try again") from exc
-        # The view ends before its buffer does: Python 3.13 complains where a buffer is collected first.
+        # The view ends before its buffer does: Python 3.13 complains if a buffer is collected first.
         with RUN_FILE.drafts([path], overwrite=overwrite) as [draft], image.getbuffer() as view:
             draft.write(view)
             return Stamp(draft.identity(), bytes(view[:USER_BLOCK]))
