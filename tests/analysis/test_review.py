@@ -6,9 +6,10 @@ import pytest
 from players import FakeAgent, KnowingAgent, best_play, moves_of
 
 import ttt_batch as ttt
-from ttt_batch.analysis.review import Prospect, prospects, review, review_text
+from ttt_batch.analysis.review import prospects, review, review_text
 from ttt_batch.game.board import EMPTY, UNFINISHED, Board, parse_board
 from ttt_batch.game.history import Game
+from ttt_batch.game.solution import Prospect
 
 BOARD = Board()
 NAMES = ["3x3", "3x3-misere", "2x3x2", "3x3x2-exact", "2x4x3"]

@@ -126,8 +126,7 @@ def prepare(report: Callable[[str, float, int, int], None] | None = None) -> Non
 
 def _subjects(most: int) -> Iterator[tuple[Figure, int, Steps]]:
     """The subjects: an empty figure, the games of a step, and the work."""
-    board = Board()
-    yield Figure("random play"), RANDOM_GAMES, lambda n: random_games(board, n * RANDOM_GAMES)
+    yield Figure("random play"), RANDOM_GAMES, lambda n: random_games(Board(), n * RANDOM_GAMES)
     for learner in LEARNERS:
         for engine, batch in COLUMNS:
             figure = Figure("learning", learner, engine, batch)
@@ -149,8 +148,7 @@ def thread_counts(most: int) -> list[int]:
 
 def _learning(trainer: Trainer) -> Steps:
     """Further batches."""
-    size = int(trainer.config.batch)
-    return lambda n: trainer.advance(trainer.games + n * size, lambda: False)
+    return lambda n: trainer.advance(trainer.games + n * int(trainer.config.batch), lambda: False)
 
 
 def _judging(trainer: Trainer) -> Steps:

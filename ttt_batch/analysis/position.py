@@ -235,9 +235,8 @@ def _rows(run: Run, lowest: Position) -> NDArray[np.int64]:
 
 def _worth(run: Run, player: int) -> tuple[float, float, float]:
     """What a win, a draw and a loss are worth to a player."""
-    win, loss = (FIRST_WINS, SECOND_WINS) if player == 0 else (SECOND_WINS, FIRST_WINS)
-    worth = run.worth[player] + 0.0
-    return float(worth[win]), float(worth[DRAW]), float(worth[loss])
+    win, draw, loss = (run.worth[player] + 0.0)[[FIRST_WINS + player, DRAW, SECOND_WINS - player]].tolist()
+    return win, draw, loss
 
 
 def _images(run: Run, marks: Position) -> tuple[Image, ...]:

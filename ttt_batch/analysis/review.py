@@ -13,8 +13,6 @@ from ttt_batch.game.board import EMPTY, MARKS, Board, Position
 from ttt_batch.game.history import Game
 from ttt_batch.game.solution import WORDS, Prospect
 
-__all__ = ["Prospect", "Slip", "prospects", "review", "review_text"]
-
 
 class Slip(NamedTuple):
     """A move that gave something away.

@@ -26,7 +26,7 @@ class Playing(Knowing, Protocol):
 
 
 class StandIn:
-    """An agent that answers as another one, `agent`, does; that one may change."""
+    """An agent that answers as another one does, which may change."""
 
     def __init__(self, agent: Playing) -> None:
         self._agent = agent

@@ -128,20 +128,13 @@ def given_config(learner: str | None, origin: Run | None, **options: Unpack[Lear
     """
     if origin is None and learner is None:
         raise UsageError("name a learner, or a run to go on from")
-    given = given_options(given_config, options)
+    given, start = given_options(given_config, options), ""
     if origin is not None:
         if learner is not None and learner_named(learner).name != origin.config.learner:
             raise UsageError(f"the run was made by {origin.config.learner}, not {learner}; leave the learner out")
-        before = {name: getattr(origin.config, name) for name in LearnerOptions.__annotations__}
-        given = before | given
-        learner = origin.config.learner
-    config = make_config(
-        learner=str(learner),
-        batch=1,
-        engine="given",
-        start="" if origin is None else table_digest(origin.tables),
-        **given,
-    )
+        given = {name: getattr(origin.config, name) for name in LearnerOptions.__annotations__} | given
+        learner, start = origin.config.learner, table_digest(origin.tables)
+    config = make_config(learner=str(learner), batch=1, engine="given", start=start, **given)
     if origin is not None:
         check_origin(origin, config)
     if config.alpha.by_games:

@@ -103,7 +103,6 @@ def make_plan(
     if changes and not fork:
         remedy = f"leave that out, or add {option('fork', True)} and {option('out')} for a new run"
         raise UsageError(f"{name} was trained with {changes}; {remedy}")
-    _check_seat(config.seat, against=bool(config.opponent))
     _check_engine(config)
     if fork:
         past |= {"parent": table_digest(run.tables), "parent_games": run.games}
@@ -120,14 +119,10 @@ def _fresh_plan(
     """A training from the first game on, which takes over the tables of `origin`."""
     learner = learner_named({**DEFAULTS, **options}["learner"])
     total = whole("games", learner.games if games is None else games, 1, MAX_GAMES)
-    _check_seat(seat, against=rival is not None)
-    config = make_config(
-        **options,
-        horizon=total,
-        start="" if origin is None else table_digest(origin.tables),
-        opponent="" if rival is None else _rival_name(rival),
-        seat="" if rival is None else seat or "both",
-    )
+    start, against = "" if origin is None else table_digest(origin.tables), ""
+    if rival is not None:
+        against, seat = _rival_name(rival), seat or "both"
+    config = make_config(**options, horizon=total, start=start, opponent=against, seat=seat)
     _check_engine(config)
     if origin is not None:
         check_origin(origin, config)
@@ -149,11 +144,6 @@ def _opponent(opponent: Source, *, trust: bool) -> Run | str | None:
 
 def _rival_name(rival: Run | str) -> str:
     return rival if isinstance(rival, str) else table_digest(rival.tables)
-
-
-def _check_seat(seat: str, *, against: bool) -> None:
-    if seat and not against:
-        raise UsageError(f"seat {seat!r} goes with an opponent; name one, or leave the seat out for self-play")
 
 
 def _check_engine(config: Config) -> None:

@@ -8,10 +8,11 @@ import math
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from ttt_batch.analysis.review import Prospect, prospects
+from ttt_batch.analysis.review import prospects
 from ttt_batch.app.terminal.drawing import draw_grid, styled
 from ttt_batch.game.board import EMPTY, MARKS
 from ttt_batch.game.history import Game
+from ttt_batch.game.solution import Prospect
 from ttt_batch.runs.agents import Playing
 
 PLY = "(a ply is one move of either player)"
