@@ -280,6 +280,11 @@ def test_names_and_numbers_are_read_as_in_commands():
     for alone in (run, "td-3x3"):
         with pytest.raises(ttt.UsageError, match="two runs or more"):
             ttt.tournament(alone)  # type: ignore[arg-type]
+    for wrong in (3, None, b"td"):
+        with pytest.raises(ttt.UsageError, match=r"not the name of a run file; give text, a path or a Run"):
+            ttt.load(wrong)  # type: ignore[arg-type]
+    with pytest.raises(ttt.UsageError, match="the name of the run file is empty"):
+        ttt.evaluate("")
     for seat in ("-1", "-2"):
         with pytest.raises(ttt.UsageError, match=f"unknown seat '{seat}'"):
             ttt.train(10, opponent="random", seat=seat)

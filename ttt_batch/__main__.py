@@ -18,22 +18,21 @@ LEAST, LEAST_TO_COMPILE = 350_000_000, 500_000_000
 def main() -> None:
     """Run `ttt-batch` with the arguments of the process.
 
-    Half of a short command's time went into unneeded work: on one 2.5 GHz processor, looking for garbage
-    among imported modules 0.05 s, and freeing them one by one before the process ends anyway 0.3 s.
+    Unneeded work took half of a short command's time: on one 2.5 GHz processor, looking for garbage among imported
+    modules 0.05 s, and freeing them one by one before the process ends anyway 0.3 s.
     """
     # NumPy starts a thread per processor for linear algebra, of which there is none here.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.set_threshold(200_000, 20, 20)
-    # A stream that was closed before we started is None; nothing is read from it, what is written to it goes nowhere,
-    # and no file takes its number.
-    sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - for good
-    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for good
-    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for good
+    # A stream that was closed before the program started is None.  The null device takes its number, so no file does.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - for good
     status = run(sys.argv[1:])
-    for number in (signal.SIGINT, signal.SIGTERM):  # all is said and saved: there is nothing left to interrupt
+    for number in (signal.SIGINT, signal.SIGTERM):  # all is written: there is nothing left to interrupt
         signal.signal(number, signal.SIG_IGN)
     if status == 130:
-        # An interrupt may have left the compiler's library in disorder, which then crashes when it is taken down.
+        # An interrupt may have left the compiler's library in disorder; its clean-up would then crash.
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
@@ -61,7 +60,7 @@ def run(arguments: list[str]) -> int:
 
         status = app(arguments or ["--help"], prog_name="ttt-batch", standalone_mode=False)
         sys.stdout.flush()
-        if status == 130:  # commands say for themselves what was interrupted; this came before one began
+        if status == 130:  # commands report their own interrupts; this one came before a command began
             return _fail("interrupted", 130)
         return status if isinstance(status, int) else 0
     except TttBatchError as error:
@@ -73,12 +72,12 @@ def run(arguments: list[str]) -> int:
     except (Exception, SystemExit) as error:
         # typer leaves a closed pipe by SystemExit.
         failure = error.__context__ if isinstance(error, SystemExit) else error
-        # A write that fails at once leaves nothing to flush; what fails elsewhere is worded where it does.
+        # A write that fails at once leaves nothing to flush; errors on other files are worded by their writers.
         full = isinstance(failure, OSError) and failure.errno == errno.ENOSPC and failure.filename is None
         if isinstance(failure, OSError) and (console.refuses(stdout) or full):
             console.silence(stdout)
             if isinstance(failure, BrokenPipeError):
-                return 0  # the reader of our output has gone; nothing is wrong
+                return 0  # the reader of the output has gone; nothing is wrong
             return _fail(f"cannot write to standard output: {failure.strerror}; make room, or send it elsewhere", 1)
         if isinstance(error, SystemExit):
             raise
@@ -86,18 +85,16 @@ def run(arguments: list[str]) -> int:
 
 
 def _status(error: Exception) -> int:
-    """Say what typer, or a defect of ours, ended a command with; return its exit status."""
+    """Report what typer, or a defect of the program, ended a command with; return its exit status."""
     # typer's own usage errors; it carries click under different names in different versions.
     if hasattr(error, "format_message"):
         from ttt_batch.app.commands.usage import misuse
 
         return _fail(misuse(error), int(getattr(error, "exit_code", 2)))
-    if type(error).__name__ == "Abort":
+    if type(error).__name__ == "Exit" and not isinstance(error.__cause__, KeyboardInterrupt):
+        return int(getattr(error, "exit_code", 0))
+    if type(error).__name__ in ("Abort", "Exit"):
         return _fail("interrupted", 130)
-    if type(error).__name__ == "Exit":
-        status = int(getattr(error, "exit_code", 0))
-        interrupted = status == 130 and isinstance(error.__cause__, KeyboardInterrupt)
-        return _fail("interrupted", 130) if interrupted else status
     if line := _starved(error):
         return _fail(line, 1)
     if os.environ.get("TTT_BATCH_DEBUG"):
@@ -110,7 +107,7 @@ def _status(error: Exception) -> int:
 
 
 def _starved(error: Exception) -> str:
-    """What to say where `ulimit -v` allows too little for the libraries, which then fail in many ways; else nothing."""
+    """The message if `ulimit -v` allows too little for the libraries, which then fail in many ways; else nothing."""
     from ttt_batch.base.address_space import address_limit
 
     limit = address_limit()
@@ -119,7 +116,7 @@ def _starved(error: Exception) -> str:
     cause = f"{type(error).__name__}: {error}".strip(": ").splitlines()[0]
     return (
         f"not enough memory: {limit / 1e6:,.0f} MB are allowed (ulimit -v); allow {LEAST_TO_COMPILE / 1e6:.0f} MB at "
-        f"least, or {LEAST / 1e6:.0f} MB where all kernels are compiled ({cause:.100})"
+        f"least, or {LEAST / 1e6:.0f} MB if all kernels are compiled ({cause:.100})"
     )
 
 

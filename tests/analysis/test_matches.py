@@ -30,7 +30,7 @@ from ttt_batch.base.streams import stream_key
 from ttt_batch.game.bitboards import make_places, n_bits, nth_cell
 from ttt_batch.game.board import UNFINISHED, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.notation import parse_any
+from ttt_batch.game.notation import read_position
 from ttt_batch.game.solution import RESULTS
 from ttt_batch.runs.run import Run
 
@@ -107,7 +107,7 @@ def test_scripted_players_pick_among_the_cells_of_their_description(name: str, p
 )
 def test_wins_are_taken_and_wins_of_the_other_blocked(position: str, cells: dict[str, list[int]]) -> None:
     graph, board = enumerate_graph(parse_board("3x3")), parse_board("3x3")
-    marks = parse_any(position, board)
+    marks = read_position(position, board)
     row = int(np.flatnonzero(graph.code == board.encode(marks))[0])
     for player, expected in cells.items():
         policy = scripted_policy(small_run(), player)

@@ -13,7 +13,7 @@ import ttt_batch as ttt
 from ttt_batch.app.cli import COMMANDS
 from ttt_batch.app.commands.shared import command_line
 from ttt_batch.base.files import command_text
-from ttt_batch.game.notation import parse_any
+from ttt_batch.game.notation import read_position
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +234,7 @@ def test_a_file_that_is_not_there(here, capsys):
 def test_python_reads_the_positions_that_commands_read(here, capsys, position):
     run = ttt.load("td-3x3")
     shown = json.loads(command(capsys, "show", "td-3x3", position, "--json")[1])
-    assert run.position(position) == parse_any(position, run.board) == run.board.decode(shown["code"])
+    assert run.position(position) == read_position(position, run.board) == run.board.decode(shown["code"])
     assert run.value(position) == shown["value"]
     assert sorted(run.move_values(position)) == [move["cell"] for move in shown["moves"]]
 
@@ -272,11 +272,15 @@ def test_python_refuses_the_positions_that_commands_refuse(here, capsys, positio
             "tournament",
             "tournament needs RUN...: Two run files of one board, or more (see ttt-batch tournament --help)",
         ),
+        ("show ''", "the name for RUN is empty; name a file (see ttt-batch show --help)"),
+        ("tournament a ''", "the name for RUN... is empty; name a file (see ttt-batch tournament --help)"),
+        ("train --out ''", "the name for --out is empty; name a file (see ttt-batch train --help)"),
+        ("train --opponent ''", "the name of the run file is empty; name one"),
         ("import x", "import needs --learner NAME: The learner whose table it is (see ttt-batch import --help)"),
     ],
 )
 def test_misuses_in_our_words(capsys, words, line):
-    assert misused(capsys, *words.split()) == f"ttt-batch: {line}\n"
+    assert misused(capsys, *shlex.split(words)) == f"ttt-batch: {line}\n"
 
 
 def test_commands_are_names_like_others(here, capsys):

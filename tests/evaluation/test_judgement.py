@@ -15,7 +15,7 @@ from ttt_batch.evaluation.judgement import judge, make_bench, make_judgement, op
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph
-from ttt_batch.game.notation import parse_any
+from ttt_batch.game.notation import read_position
 from ttt_batch.game.solution import solve
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
@@ -264,7 +264,7 @@ def true_table() -> np.ndarray:
 
 def judged(name: str, graph: Graph, tables: Any) -> Any:
     learner = LEARNERS[name]
-    bench = make_bench(graph, empty_policy(graph), random_policy(graph), solve(graph), learner.worth(learner.defaults))
+    bench = make_bench(graph, learner.worth(learner.defaults), solve(graph))
     verdict = make_judgement()
     judge(tables, graph, learner.choice, bench, verdict)
     return verdict
@@ -277,7 +277,7 @@ def test_one_wrong_value_makes_a_beatable_table_and_the_line_shows_it() -> None:
     board = Board()
 
     def row(text: str) -> int:
-        return int(np.flatnonzero(GRAPH.code == board.encode(parse_any(text, board)))[0])
+        return int(np.flatnonzero(GRAPH.code == board.encode(read_position(text, board)))[0])
 
     # After X1 only the centre keeps the draw; the table now likes O9 as much.
     assert values[row("X.. .O. ...")] == 0 and values[row("X.. ... ..O")] == 1
@@ -321,7 +321,7 @@ def test_one_losing_move_among_those_that_may_be_picked_makes_it_beatable() -> N
     solution = solve(GRAPH)
     allowed = solution[GRAPH.child] == solution[np.arange(GRAPH.first_edge.size - 1).repeat(np.diff(GRAPH.first_edge))]
     board = Board()
-    row = int(np.flatnonzero(GRAPH.code == board.encode(parse_any("X.. ... ...", board)))[0])
+    row = int(np.flatnonzero(GRAPH.code == board.encode(read_position("X.. ... ...", board)))[0])
     assert allowed[GRAPH.first_edge[row] : GRAPH.first_edge[row + 1]].sum() == 1
     allowed[GRAPH.first_edge[row]] = True
     policy = policy_among(GRAPH, allowed)

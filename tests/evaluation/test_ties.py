@@ -31,7 +31,7 @@ from ttt_batch.base.errors import UsageError
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import EMPTY, FIRST_WINS, UNFINISHED, Board, Position
-from ttt_batch.game.notation import parse_any
+from ttt_batch.game.notation import read_position
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
@@ -109,7 +109,7 @@ def naive_board(board: Board) -> VariantBoard:
 
 def test_a_win_in_one_is_no_longer_passed_up() -> None:
     run = trained(games=1_000_000)
-    position = parse_any(PASSED_UP, run.board)
+    position = read_position(PASSED_UP, run.board)
     assert run.candidates(position) == [3, 5, 6]
     assert run.candidates(position, "soonest") == [6]
     chances = [move.probability for move in show(run, PASSED_UP, ties="soonest").moves]
@@ -181,10 +181,10 @@ def test_boards_too_large_to_enumerate_know_wins_in_one(board: str) -> None:
 
 def test_an_agent_that_nobody_solves_knows_wins_in_one() -> None:
     everywhere = FakeAgent(choose=lambda position: [cell for cell, mark in enumerate(position) if not mark])
-    position = parse_any("1 4 2 5", Board())
+    position = read_position("1 4 2 5", Board())
     assert Weakened(everywhere, ties="soonest").candidates(position) == [2]
     assert Weakened(everywhere, ties="any").candidates(position) == [2, 5, 6, 7, 8]
-    late_win_or_draw = parse_any(PASSED_UP, Board())
+    late_win_or_draw = read_position(PASSED_UP, Board())
     assert Weakened(FakeAgent(choose=lambda _: [3, 7]), ties="soonest").candidates(late_win_or_draw) == [3, 7]
     assert Weakened(KnowingAgent(choose=lambda _: [3, 7]), ties="soonest").candidates(late_win_or_draw) == [3]
 

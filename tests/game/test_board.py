@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ttt_batch.base.errors import BoardError
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board
-from ttt_batch.game.notation import parse_any
+from ttt_batch.game.notation import read_position
 
 SIZES = [
     (rows, cols, k)
@@ -108,7 +108,7 @@ def test_outcomes_are_those_of_the_oracle(case: tuple[Board, tuple[int, ...]]) -
 )
 def test_outcomes_and_winning_cells(text: str, outcome: int, cells: set[int]) -> None:
     board = Board()
-    position = parse_any(text, board)
+    position = read_position(text, board)
     assert board.outcome(position) == outcome
     assert board.winning_cells(position) == cells
 
@@ -210,4 +210,10 @@ def test_texts_that_are_no_board(text: str) -> None:
 def test_boards_outside_the_limits(text: str, words: str) -> None:
     with pytest.raises(BoardError, match=words) as caught:
         parse_board(text)
-    assert text in str(caught.value) and len(str(caught.value).splitlines()) == 1
+    assert re.match(rf"board {text}[: ]", str(caught.value)) and len(str(caught.value).splitlines()) == 1
+
+
+def test_a_board_of_text_is_refused_with_the_function_that_reads_it() -> None:
+    for wrong in (("3x3",), (3, "3"), (3.0, 3, 3), (None,)):
+        with pytest.raises(BoardError, match=r"whole numbers.*parse_board\('3x4x3'\)"):
+            Board(*wrong)  # type: ignore[arg-type]

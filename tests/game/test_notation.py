@@ -13,7 +13,6 @@ from ttt_batch.game.notation import (
     check_possible,
     moves_text,
     notations,
-    parse_any,
     parse_moves,
     position_after,
     read_position,
@@ -57,18 +56,18 @@ BOARDS = ["3x3", "2x4x2", "3x4x3", "4x4x4", "5x5x5", "1x36x3", "6x6x4-misere"]
 def test_every_notation(text, board, rows):
     if rows is None:
         with pytest.raises(BoardError, match="take turns"):
-            parse_any(text, board)
+            read_position(text, board)
     else:
-        assert board.format_position(parse_any(text, board)) == rows
+        assert board.format_position(read_position(text, board)) == rows
 
 
 def test_a_number_alone_is_a_move_where_it_names_a_cell_and_else_a_code():
     for number in range(1, 10):
-        assert parse_any(str(number), CLASSIC) == tuple(int(cell == number - 1) for cell in range(9))
-    assert parse_any("code 5", CLASSIC) == CLASSIC.decode(5) != parse_any("5", CLASSIC)
-    assert parse_any("16", CLASSIC) == CLASSIC.decode(16)
-    assert parse_any("5", LARGE) == LARGE.decode(5)
-    assert parse_any("7", Board(2, 3, 2)) == Board(2, 3, 2).decode(7)  # six cells: 7 names none
+        assert read_position(str(number), CLASSIC) == tuple(int(cell == number - 1) for cell in range(9))
+    assert read_position("code 5", CLASSIC) == CLASSIC.decode(5) != read_position("5", CLASSIC)
+    assert read_position("16", CLASSIC) == CLASSIC.decode(16)
+    assert read_position("5", LARGE) == LARGE.decode(5)
+    assert read_position("7", Board(2, 3, 2)) == Board(2, 3, 2).decode(7)  # six cells: 7 names none
 
 
 @pytest.mark.parametrize("name", BOARDS)
@@ -78,13 +77,13 @@ def test_what_is_written_is_read_back(name):
         marks, cells = (EMPTY,) * board.cells, []
         while board.outcome(marks) == UNFINISHED:
             for text in (rows_text(board, marks), board.format_position(marks), f"code {board.encode(marks)}"):
-                assert parse_any(text, board) == marks
+                assert read_position(text, board) == marks
             if cells:
-                assert parse_any(moves_text(board, cells), board) == marks
+                assert read_position(moves_text(board, cells), board) == marks
             cells.append(rng.choice([cell for cell in range(board.cells) if marks[cell] == EMPTY]))
             marks = position_after(cells, board)
         assert parse_moves(moves_text(board, cells).split(), board) == cells
-        assert parse_any(moves_text(board, cells), board) == marks
+        assert read_position(moves_text(board, cells), board) == marks
     assert moves_text(board, [0, 1], first=1) == f"O{board.cell_name(0)} X{board.cell_name(1)}"
 
 
@@ -148,7 +147,7 @@ def test_a_position_is_possible_where_a_game_comes_to_it(name):
 )
 def test_refusals_say_what_was_given_and_which_notations_there_are(text, board, reason):
     with pytest.raises(BoardError, match=reason) as caught:
-        parse_any(text, board)
+        read_position(text, board)
     message = str(caught.value)
     assert message.startswith("position ") and message.endswith(notations(board))
     assert message.isprintable() and message.isascii() and len(message) < 320
@@ -186,14 +185,14 @@ def test_the_notations_named_are_read():
     for name in BOARDS:
         board = parse_board(name)
         for text in notations(board).split("(")[1:]:
-            parse_any(text.split(")")[0], board)
+            read_position(text.split(")")[0], board)
 
 
 @settings(max_examples=300)
 @given(st.text() | st.text("XO.-_/| 0123456789abcxocde,:="), st.sampled_from([CLASSIC, LARGE, WIDE]))
 def test_nothing_else_is_raised_and_nothing_impossible_read(text, board):
     try:
-        marks = parse_any(text, board)
+        marks = read_position(text, board)
     except BoardError as error:
         assert str(error).isprintable()
     else:

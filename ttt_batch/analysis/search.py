@@ -24,7 +24,7 @@ from ttt_batch.base.memory import free_memory
 from ttt_batch.base.quantities import Number, whole
 from ttt_batch.game.bitboards import Places, n_bits, nth_cell
 from ttt_batch.game.board import FIRST_WINS, UNFINISHED
-from ttt_batch.game.hash_table import hash_of
+from ttt_batch.game.hash_table import slot_of
 from ttt_batch.runs.run import Run
 
 PROVED, REFUTED, PAUSED = range(3)
@@ -76,7 +76,7 @@ def slot_for(hunt: Hunt, ply: Any) -> Any:
     for image in range(1, hunt.images.shape[1]):
         code = min(code, hunt.images[ply, image])
     mask = hunt.slots.shape[0] - 1
-    slot = np.int64(hash_of(code) & np.uint64(mask))
+    slot = slot_of(code, mask)
     while hunt.slots[slot] != 0 and hunt.slots[slot] != code + 1:
         slot = (slot + 1) & mask
     return slot, code

@@ -1,7 +1,4 @@
-"""Games shared out to threads while they are played: whoever is free claims the next ones.
-
-A thread that starts late, or whose processor is wanted elsewhere, claims less, and none waits long for another.
-"""
+"""Games shared out to threads while they are played: a free thread claims the next ones, so none waits long."""
 
 import threading
 from collections.abc import Callable
@@ -16,7 +13,7 @@ _one_at_a_time = threading.Lock()
 
 
 def _claim(next_free: Any, n: int) -> int:
-    """Claim `n` numbers from `next_free` (int64[1], the first that nobody has, modified in place); return the first.
+    """Claim `n` numbers from `next_free` (int64[1], the first free one, modified in place); return the first.
 
     Any number of threads may do so at once.
     """
@@ -27,7 +24,7 @@ def _claim(next_free: Any, n: int) -> int:
 
 
 def _typed(_context: Any, next_free: Any, _n: Any) -> tuple[Any, Callable[..., Any]]:
-    """What Numba asks of an intrinsic: its signature, and the function that writes its LLVM code."""
+    """An intrinsic for Numba: its signature, and the function that writes its LLVM code."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])

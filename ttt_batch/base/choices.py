@@ -6,7 +6,7 @@ name that a command or a Python function takes is read here.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from ttt_batch.base.errors import UsageError, quoted
 
@@ -34,10 +34,7 @@ def fold(name: str) -> str:
 
 
 def find_name(given: object, names: Collection[str], words: Mapping[str, str] | None = None) -> str | None:
-    """The one of `names` that is meant: the name as it is, or the only one that is equal when folded.
-
-    words: other words for some of them, by their folded form.
-    """
+    """The one of `names` that is given, or the only one equal to it when folded.  words: others for them, folded."""
     if not isinstance(given, str):
         return None
     if given in names:
@@ -74,10 +71,9 @@ def choose(
     hints: Mapping[str, str] | None = None,
     others: str = "",
 ) -> str:
-    """The one of `names` that is meant by `given`, in its own spelling.
+    """The one of `names` that `given` means, in its own spelling.  Raises UsageError.
 
-    what: what the names are names of.  words, hints: see `find_name` and `suggested_name`.
-    others: what else may be given, for the message.  Raises UsageError.
+    what: what is named.  words, hints: see `find_name` and `suggested_name`.  others: what else may be given.
     """
     if (found := find_name(given, names, words)) is None:
         raise unknown_name(what, given, names, hints=hints, others=others)
@@ -112,5 +108,4 @@ def choose_person(given: object) -> int | None:
 
 def check_ties(name: object) -> Ties:
     """The rule of play of that name, however it is spelled.  Raises UsageError."""
-    found = choose("ties", name, TIES)
-    return "soonest" if found == "soonest" else "any"
+    return cast(Ties, choose("ties", name, TIES))

@@ -106,7 +106,7 @@ def discard(path: Path, descriptor: int) -> None:
 
 def write_all(descriptor: int, content: Content) -> None:
     """Write all bytes, however many calls that takes."""
-    # Views end here even if the disk refuses: a traceback would keep them, and with them the buffer from closing.
+    # Views are released even if the disk refuses: a traceback would keep them, and the buffer could not be closed.
     with memoryview(content) as view:
         written = 0
         while written < len(view):

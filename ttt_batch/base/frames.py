@@ -32,8 +32,9 @@ def point_records(statistics: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]
 
     statistics: arrays of shape [T], [T, seats], [T, 3] or [T, seats, 3], as `runfile` declares them.
     """
-    length = len(statistics["games"])
-    return [{name: _nested(column[row]) for name, column in statistics.items()} for row in range(length)]
+    return [
+        {name: _nested(column[row]) for name, column in statistics.items()} for row in range(len(statistics["games"]))
+    ]
 
 
 def _nested(value: Any) -> Any:

@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 # passes NamedTuples raises and lowers the count of each array (ordering the rows took three times as long).
 # error_model="numpy": no zero-division branch in the loops.  fastmath stays off: sums must not be
 # reassociated, or the same counts would give other bytes on another processor.
-# no_cfunc_wrapper=True: nobody calls a kernel by its address.
+# no_cfunc_wrapper=True: no kernel is called by its address.
 OPTIONS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",
@@ -30,7 +30,7 @@ WITHIN_KERNELS = OPTIONS | {"no_cpython_wrapper": True}
 
 
 def _never_free_modules() -> None:
-    """Leave all that LLVM has at this moment to the end of the process.
+    """Keep all that LLVM has at this moment until the process ends.
 
     An interrupt may have come after LLVM took a module over (while it linked it, say) and before llvmlite noted that.
     The module would be freed twice, which crashed the process in one of thirty tries.
@@ -50,7 +50,7 @@ def kernel(function: F) -> F:
     compile_signature = dispatcher.compile
 
     def compile_or_forget(signature: Any) -> Any:
-        """Numba's own, but a compilation that is given up (Ctrl-C) is no longer waited for, and never freed."""
+        """Numba's own, but a compilation that is interrupted (Ctrl-C) is forgotten, and never freed."""
         try:
             return compile_signature(signature)
         except BaseException as error:

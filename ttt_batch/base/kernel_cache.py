@@ -1,11 +1,10 @@
-"""The cache of compiled kernels, which keeps them honest.
+"""The cache of compiled kernels, which never runs machine code of an older source.
 
-Numba stamps a cached kernel with the file that defines it, so an edited *callee* in another file goes
-unnoticed and old machine code keeps running.  Here the cache lives in a folder named after a hash of the
-whole package and of the versions below it: any edit or upgrade starts an empty folder.  Each
-compiled signature is one file with a name of its own, written elsewhere and renamed, so processes that
-compile at the same time cannot mix up each other's entries.  A cache that cannot be read or written
-costs the cache, never the run (`kernel_files`).
+Numba stamps a cached kernel with the file that defines it, so an edited *callee* in another file goes unnoticed and old
+machine code keeps running.  Here the cache lies in a folder named after a hash of the whole package and of the versions
+below it: any edit or upgrade starts an empty folder.  Each compiled signature is one file with a name of its own,
+written elsewhere and renamed, so processes that compile at the same time cannot mix up each other's entries.  A cache
+that cannot be read or written costs the cache, never the run (`kernel_files`).
 """
 
 import contextlib
@@ -16,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import llvmlite
 import numba
@@ -42,29 +41,21 @@ LOADING, COMPILING, COMPILING_FIRST = 32_000_000, 80_000_000, 160_000_000
 Without them LLVM ends the process.  One kernel took up to 55 MB, and all of a training 110 MB.
 """
 
-
-class _Watcher(NamedTuple):
-    begin: Callable[[], None]
-    end: Callable[[], None]
-    each: Callable[[], None]
-
-
-_watchers: list[_Watcher] = []
+Action = Callable[[], None]
+_watchers: list[tuple[Action, Action, Action]] = []
 in_work: list[Callable[..., Any]] = []
 """The kernels being compiled: each for the one before it."""
 _announced = [0]
 
 
-def on_compile(
-    begin: Callable[[], None], end: Callable[[], None] = lambda: None, each: Callable[[], None] = lambda: None
-) -> Callable[[], None]:
-    """Call `begin` just before a kernel that no cache holds is compiled, and `end` when it and those it calls are.
+def on_compile(begin: Action, end: Action = lambda: None, each: Action = lambda: None) -> Action:
+    """Call `begin` just before a kernel that no cache holds is compiled, and `end` after it and those it calls are.
 
-    Each of a series of kernels is announced, to the latest watcher first.  `begin` may raise to prevent the
-    compilation; the caller of the kernel then gets that exception.  `each` is called whenever one more is compiled,
-    be it only called by another.  Returns a function that ends the watch.
+    The latest watcher is called first.  `begin` may raise to prevent the compilation; the caller of the kernel then
+    gets that exception.  `each` is called after every kernel, even one that only kernels call.
+    Returns a function that ends the watch.
     """
-    watcher = _Watcher(begin, end, each)
+    watcher = begin, end, each
     _watchers.append(watcher)
     return lambda: _watchers.remove(watcher)
 
@@ -75,12 +66,12 @@ def _check_first_room() -> None:
 
 
 def announce_kernels(number: int) -> None:
-    """Say how many kernels the work to come would compile if none were cached; 0 if that is not known."""
+    """Set how many kernels the work to come would compile if none were cached; 0 if that is not known."""
     _announced[0] = number
 
 
 def kernels_to_compile() -> int:
-    """How many kernels the work to come compiles; 0 if that is not known, as where some are cached."""
+    """How many kernels the work to come compiles; 0 if that is not known, e.g. because some are cached."""
     return 0 if cached_kernels() else _announced[0]
 
 
@@ -88,7 +79,7 @@ def kernels_to_compile() -> int:
 def cache_folder() -> Path:
     """Folder of the compiled kernels of exactly this package, these versions and this interpreter.
 
-    `TTT_BATCH_CACHE_DIR` overrides the user's cache directory.  The folder need not exist, and is used where
+    `TTT_BATCH_CACHE_DIR` overrides the user's cache directory.  The folder need not exist, and is used only if
     `kernel_folder` finds it safe.
     """
     return cache_root() / folder_name(ROOT)
@@ -106,7 +97,7 @@ def folder_name(package: Path) -> str:
 
 
 def kernel_folder() -> Path | None:
-    """Where compiled kernels are looked for and kept: `cache_folder()` or its stand-in; None where there is none."""
+    """The folder that kernels are read from and kept in: `cache_folder()`, its stand-in, or None."""
     return usable_folder(cache_folder())
 
 
@@ -138,58 +129,42 @@ def check_cache() -> Path:
     return folder
 
 
-class _FilePerSignature:
-    """Where one kernel's compiled signatures lie: a file each, found by name alone.
+class KernelCache(FunctionCache):  # type: ignore[misc]
+    """Numba's function cache, with a file for each signature; every fault of the disk only costs a compilation.
 
-    Takes the place of Numba's index and data files, whose read-modify-write of the index is not safe
-    between processes.
+    Numba's own index of signatures is read, modified and written, which is not safe between processes.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._prefix = f"{function.__module__}.{function.__qualname__}"
-
-    def _name(self, key: object) -> str:
-        return f"{self._prefix}-{hashlib.sha256(str(key).encode()).hexdigest()[:24]}.kernel"
-
-    def load(self, key: object) -> Any:
-        """Read what was saved for `key`; an exception where there is nothing, or nothing to be trusted."""
-        # Numba's own format, which only this user could have written.
-        return pickle.loads(read_kernel(cache_folder(), self._name(key)))
-
-    def save(self, key: object, data: object) -> None:
-        """Write `data` for `key`, whole or not at all."""
-        write_kernel(cache_folder(), self._name(key), dumps(data))
-
-
-class KernelCache(FunctionCache):  # type: ignore[misc]
-    """Numba's function cache over files of our own, forgiving about every fault of the disk."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
         # Deliberately not calling super().__init__(): it would create a directory per kernel at import.
-        self._name = repr(function)
         self._py_func = function
-        self._impl = _ReduceOnly()
-        self._cache_path = str(cache_folder())
-        self._cache_file = _FilePerSignature(function)
+        # Numba's way to turn a compile result into plain data, without its search for a directory.
+        self._impl = object.__new__(FunctionCache._impl_class)
         self._ours = of_package(function)
-        self.enable()
+
+    def _file(self, sig: Any, codegen: Any) -> str:
+        """The name of the file for a signature, on this processor."""
+        digest = hashlib.sha256(str(self._index_key(sig, codegen)).encode()).hexdigest()[:24]
+        return f"{self._py_func.__module__}.{self._py_func.__qualname__}-{digest}.kernel"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled kernel, or None where the cache has none that works, or may have none."""
+        """Return the compiled kernel, or None if the cache has none that works, or may have none."""
         # Deliberately not calling target_context.refresh() as Numba does: it imports everything that may be called
         # in kernels, 0.1 s, of which machine code needs nothing.  The compiler refreshes for itself.
         if not in_work:
             check_room(LOADING, "loading kernels")
-        try:
-            found = self._load_overload(sig, target_context) if self._ours and _is_ours(sig) else None
-        except Exception:  # a missing, torn or foreign file: compile instead
-            found = None
+        found = None
+        with contextlib.suppress(Exception):  # a missing, torn or foreign file: compile instead
+            if self._ours and _is_ours(sig):
+                content = read_kernel(cache_folder(), self._file(sig, target_context.codegen()))
+                # Numba's own format, which only this user could have written.
+                found = self._impl.rebuild(target_context, pickle.loads(content))
         if found is None:
             if not in_work:
                 _check_first_room()
                 check_room(COMPILING, "compiling kernels")
-                for watcher in reversed(_watchers):
-                    watcher.begin()
+                for begin, _, _ in reversed(_watchers):
+                    begin()
             in_work.append(self._py_func)
         return found
 
@@ -198,21 +173,20 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         # Read-only home, full disk, no permission: the run goes on.
         with contextlib.suppress(Exception):
             if self._ours and _is_ours(sig):
-                key = self._index_key(sig, data.codegen)
-                self._cache_file.save(key, self._impl.reduce(data))
-        if self._py_func in in_work:  # those behind it were given up
+                write_kernel(cache_folder(), self._file(sig, data.codegen), dumps(self._impl.reduce(data)))
+        if self._py_func in in_work:  # those after it were given up
             del in_work[in_work.index(self._py_func) :]
-        for watcher in list(_watchers):
-            watcher.each()
+        for _, end, each in list(_watchers):
+            each()
             if not in_work:
-                watcher.end()
+                end()
 
 
 def _is_ours(types: Any) -> bool:
     """Whether all classes among the argument types are the package's.
 
     The hash that names the folder does not cover a learner from elsewhere (`learners.register`): an edit of its fold
-    would go unseen.  What is compiled for it is compiled anew in every process.
+    would go unseen.  Its kernels are compiled again in every process.
     """
     for one in types:
         made_by = getattr(one, "instance_class", None)
@@ -224,10 +198,3 @@ def _is_ours(types: Any) -> bool:
 def of_package(made: Any) -> bool:
     """Whether a class or function is defined in the package, whose hash names the folder."""
     return str(made.__module__).partition(".")[0] == PACKAGE
-
-
-class _ReduceOnly(FunctionCache._impl_class):  # type: ignore[misc]
-    """Numba's way to turn a compile result into plain data, without its search for a directory."""
-
-    def __init__(self) -> None:
-        pass

@@ -1,8 +1,8 @@
 """The files of compiled kernels: where they lie, and what makes them safe to load.
 
 Loading a kernel is unpickling it, which runs whatever its writer planted.  So nothing is read that others could have
-written, be it the file or a folder above it.  And what is damaged crashes LLVM, and with it the interpreter: a file
-begins with a digest of the rest, of its name and of its folder's name, and what does not fit is compiled again.
+written, be it the file or a folder above it.  A damaged kernel crashes LLVM, and with it the interpreter.  So a file
+begins with a digest of the rest, of its name and of its folder's name; if that does not fit, the kernel is compiled.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ttt_batch.base.console import tell
-from ttt_batch.base.files import shown
+from ttt_batch.base.files import remove, shown
 from ttt_batch.base.ownership import SharedError, private_folder, read_own
 
 STALE_AFTER_DAYS = 30
@@ -59,8 +59,8 @@ def _homes() -> Iterator[Path]:
 def usable_folder(wished: Path) -> Path | None:
     """The folder to use for `wished`, made if it was not there, with links followed.
 
-    Where others could write to `wished`, one line says so, and it is a folder of that name that they could not write
-    to, in one of `_roots`; None where there is none.
+    If others could write to `wished`, one line says so, and a folder of that name in one of `_roots` takes its place;
+    None if there is none.
     """
     refused = ""
     for folder in (wished, *(root / wished.name for root in _roots())):
@@ -90,24 +90,18 @@ def _say_once(line: str) -> None:
 
 
 @functools.cache
-def _drop_unused(folder: Path) -> None:
-    """Drop the folders beside this one that no version has used for a month."""
+def _tidy(folder: Path) -> None:
+    """Drop folders beside this one that no version has used for a month, and files of writes that were killed."""
     for other in folder.parent.glob("kernels-*"):
         if other != folder and _age(other) > STALE_AFTER_DAYS * 86_400:
             shutil.rmtree(other, ignore_errors=True)
-
-
-@functools.cache
-def _drop_left(folder: Path) -> None:
-    """Drop what processes left that were killed within a write, which takes a living one less than a second."""
     for left in folder.glob("tmp*.tmp"):
-        if _age(left) > LEFT_AFTER_SECONDS:
-            with contextlib.suppress(OSError):
-                left.unlink()
+        if _age(left) > LEFT_AFTER_SECONDS:  # a write takes less than a second
+            remove(left)
 
 
 def _age(path: Path) -> float:
-    """Seconds since the last change; 0 for what another process has just dropped."""
+    """Seconds since the last change; 0 if another process has just removed it."""
     try:
         return time.time() - path.stat().st_mtime
     except OSError:
@@ -116,13 +110,13 @@ def _age(path: Path) -> float:
 
 @functools.cache
 def _note_use(folder: Path) -> None:
-    """Mark the folder as used today, so that it is not dropped; once a process, and no matter if it fails."""
+    """Mark the folder as used today, so that it is not dropped; once a process, if that is possible."""
     with contextlib.suppress(OSError):
         os.utime(folder)
 
 
 def read_kernel(wished: Path, name: str) -> memoryview:
-    """Read what was written under `name`; an exception where there is nothing, or nothing to be trusted."""
+    """Read what was written under `name`.  Raises some exception if there is nothing that can be trusted."""
     folder = usable_folder(wished)
     if folder is None:
         raise FileNotFoundError(name)
@@ -138,12 +132,11 @@ def read_kernel(wished: Path, name: str) -> memoryview:
 
 
 def write_kernel(wished: Path, name: str, content: bytes) -> None:
-    """Write `content` under `name`, whole or not at all; not at all where there is no folder for it."""
+    """Write `content` under `name`, whole or not at all; not at all if there is no folder for it."""
     folder = usable_folder(wished)
     if folder is None:
         return
-    _drop_unused(folder)
-    _drop_left(folder)
+    _tidy(folder)
     handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -151,7 +144,7 @@ def write_kernel(wished: Path, name: str, content: bytes) -> None:
             file.write(content)
         Path(temporary).replace(folder / name)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        remove(Path(temporary))
         raise
 
 

@@ -5,6 +5,7 @@ Everything here raises what the system raises; the callers word it.
 
 import os
 import stat
+from contextlib import ExitStack
 from io import BufferedReader
 from pathlib import Path
 
@@ -23,13 +24,11 @@ class NotOrdinaryError(Exception):
 def open_ordinary(path: Path) -> BufferedReader:
     """Open an ordinary file.  Raises NotOrdinaryError, and OSError as the system has it."""
     _check(path.stat())  # opening alone may do something to a device
-    file = os.fdopen(os.open(path, _FLAGS), "rb")
-    try:
+    with ExitStack() as stack:
+        file = stack.enter_context(os.fdopen(os.open(path, _FLAGS), "rb"))
         _check(os.fstat(file.fileno()))
-    except BaseException:
-        file.close()
-        raise
-    return file
+        stack.pop_all()
+        return file
 
 
 def size_of(file: BufferedReader) -> int:

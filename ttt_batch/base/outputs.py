@@ -48,11 +48,10 @@ class Draft:
             self._close()
         if not overwrite:
             files.rename_new(self._path, target)
-            return
-        with suppress(FileNotFoundError):
-            if not stat.S_ISREG(target.lstat().st_mode):  # put there since `Kind.place` looked
-                raise OSError(errno.EINVAL, "something that is no ordinary file has the name now")
-        self._path.replace(target)
+        elif target.is_symlink() or (target.exists() and not target.is_file()):  # put there since `Kind.place` looked
+            raise OSError(errno.EINVAL, "something that is no ordinary file has the name now")
+        else:
+            self._path.replace(target)
 
     def close(self) -> None:
         """Remove what is temporary."""
@@ -64,6 +63,12 @@ class Draft:
         if descriptor >= 0:
             os.close(descriptor)
 
+
+_REMEDIES = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room there, or name a file elsewhere"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "name a file in a folder that you may write to"),
+    errno.ENAMETOOLONG: "name a file with a shorter name",
+}
 
 _BEGINNING = 1 << 16
 """Bytes of a file that show whether it is text."""
@@ -90,13 +95,13 @@ class Kind:
                 mode = path.stat().st_mode
             except FileNotFoundError:
                 target = path.resolve()
-                if not target.parent.is_dir():
-                    remedy = self._say("create it, or name a file elsewhere")
-                    raise self._refusal(path, f"there is no folder {shown(target.parent)}; {remedy}") from None
-                return target
+                if target.parent.is_dir():
+                    return target
+                remedy = self._say("create it, or name a file elsewhere")
+                raise self._refusal(path, f"there is no folder {shown(target.parent)}; {remedy}") from None
             if stat.S_ISDIR(mode):
-                example = shown(path / "FILE")
-                raise self._refusal(path, f"it is not an ordinary file, it is a folder; name a file in it: {example}")
+                why = f"it is not an ordinary file, it is a folder; name a file in it: {shown(path / 'FILE')}"
+                raise self._refusal(path, why)
             if not stat.S_ISREG(mode):
                 raise self._refusal(path, f"it is not an ordinary file; {self._say('name another file')}")
             if not overwrite:
@@ -154,15 +159,15 @@ class Kind:
             if not is_there(path):
                 self.check(path, overwrite=False)
                 return
-            decoder = codecs.getincrementaldecoder("utf-8")()
             with os.fdopen(_open_to_append(self.place(path, overwrite=True)), "rb") as file:
                 beginning = file.read(_BEGINNING)
-                try:
-                    if "\0" in decoder.decode(beginning, final=len(beginning) < _BEGINNING):
-                        raise UnicodeError
-                except UnicodeError:
-                    why = f"it is not a text file; {self._say('name another file')}"
-                    raise self._refusal(path, why) from None
+            try:
+                codecs.utf_8_decode(beginning, "strict", len(beginning) < _BEGINNING)
+                binary = b"\0" in beginning
+            except UnicodeError:
+                binary = True
+            if binary:
+                raise self._refusal(path, f"it is not a text file; {self._say('name another file')}")
 
     def append_line(self, path: Path, line: bytes) -> None:
         """Append a line to a text file, or begin one; all of it or nothing."""
@@ -193,14 +198,14 @@ class Kind:
             while True:
                 try:
                     stack.enter_context(lock)
+                    break
                 except RunFileError as error:
                     taken = isinstance(error, TakenError)
-                    if taken and time.monotonic() < until:
-                        time.sleep(0.02)
-                        continue
-                    if taken or necessary:
+                    if not taken and not necessary:
+                        break
+                    if not taken or time.monotonic() >= until:
                         raise self.error(str(error)) from None
-                break
+                time.sleep(0.02)
             yield
 
     @contextmanager
@@ -214,7 +219,8 @@ class Kind:
         except (OSError, ValueError, RuntimeError) as exc:
             if isinstance(exc, TttBatchError):
                 raise
-            raise self._refusal(path, f"{reason(exc)}; {self._remedy(exc)}") from exc
+            remedy = _REMEDIES.get(getattr(exc, "errno", None) or 0, "name another file")
+            raise self._refusal(path, f"{reason(exc)}; {self._say(remedy)}") from exc
 
     def _refusal(self, path: Path, why: str) -> TttBatchError:
         return self.error(f"cannot {self.writing} {shown(path)}: {why}")
@@ -226,16 +232,6 @@ class Kind:
 
     def _say(self, remedy: str) -> str:
         return f"{remedy}{with_option(self.option)}" if self.option else remedy
-
-    def _remedy(self, exc: BaseException) -> str:
-        number = exc.errno if isinstance(exc, OSError) else None
-        if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            return f"make room there, or {self._say('name a file elsewhere')}"
-        if number in (errno.EACCES, errno.EPERM, errno.EROFS):
-            return self._say("name a file in a folder that you may write to")
-        if number == errno.ENAMETOOLONG:
-            return self._say("name a file with a shorter name")
-        return self._say("name another file")
 
 
 def _open_to_append(target: Path) -> int:

@@ -41,10 +41,9 @@ def why_shared(status: os.stat_result, *, above: bool = False) -> str:
 def _user_name(uid: int) -> str:
     import pwd
 
-    try:
+    with suppress(KeyError):
         return f"user {pwd.getpwuid(uid).pw_name}"
-    except KeyError:
-        return f"user {uid}"
+    return f"user {uid}"
 
 
 def _own_group(gid: int) -> bool:
@@ -52,11 +51,10 @@ def _own_group(gid: int) -> bool:
     import grp
     import pwd
 
-    try:
+    with suppress(KeyError):
         name, group = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(gid)
-    except KeyError:
-        return False
-    return group.gr_name == name and set(group.gr_mem) <= {name}
+        return group.gr_name == name and set(group.gr_mem) <= {name}
+    return False
 
 
 def check_private(folder: Path) -> None:
@@ -87,8 +85,8 @@ def read_own(path: Path) -> bytes:
 
     The open file is looked at and read, not the name, which could be given to another file in between.
     """
-    flags = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
-    with open(os.open(path, os.O_RDONLY | flags), "rb") as file:  # noqa: PTH123 - by its descriptor
+    flags = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+    with os.fdopen(os.open(path, os.O_RDONLY | flags), "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, f"{path} is no ordinary file")

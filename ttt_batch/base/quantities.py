@@ -38,7 +38,7 @@ def exact_number(text: str, *, shares: bool = False) -> Decimal | None:
 def whole(name: str, value: Number, low: int, high: int) -> int:
     """The whole number that `value` is or stands for.
 
-    Raises UsageError, which names what was given, the limits and an example, unless it is one from `low` to `high`.
+    Raises UsageError with the limits and an example unless it is one from `low` to `high`.
     """
     number = whole_number(value)
     if number is None:

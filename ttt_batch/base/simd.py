@@ -1,11 +1,11 @@
-"""Eight table entries looked at in one step.
+"""Eight table entries read in one step.
 
-Numba has no vectors of its own, and its loops over a row's few moves end after as many steps as there are moves.  These
-are the two operations that are worth writing for the compiler underneath: on processors with vectors of 64 bytes they
-are a few instructions, on others LLVM makes two or four of most.
+Numba has no vectors of its own, and a loop over a row's few moves takes a step for each.  These two operations are
+worth writing in LLVM's own code: with vectors of 64 bytes they are a few instructions, elsewhere two to four times as
+many.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 from ttt_batch.base.kernel_cache import JIT_DISABLED
 
 LANES = 8
-"""Entries looked at together."""
+"""Entries read together."""
 
 Lowering = Callable[[Any, Any, Any, Any], Any]
 
@@ -30,40 +30,34 @@ def _exceeding(values: Any, start: Any, limit: Any) -> Any:
 
 
 def _highest(values: Any, start: Any, members: Any) -> Any:
-    """The greatest of those of the eight entries of `values` (float64[N], no NaN) from `start` on that are `members`.
+    """The greatest of the `members` of the eight entries of `values` (float64[N], no NaN) from `start` on, or -inf.
 
-    start: as for `exceeding`.  members: uint64, a bit for each of the eight, others mean nothing; without any, -inf.
+    start: as for `exceeding`.  members: uint64, a bit for each of the eight; other bits are ignored.
     """
     return max((float(values[int(start) + lane]) for lane in range(LANES) if int(members) >> lane & 1), default=-np.inf)
 
 
-def _vector(element: Any, lanes: int = LANES) -> Any:
-    """The LLVM type of that many elements."""
-    return ir.VectorType(element, lanes)
-
-
-def _some(builder: Any, vector: Any, lanes: range) -> Any:
-    """Those lanes of a vector."""
-    order = ir.Constant(_vector(ir.IntType(32), len(lanes)), list(lanes))
+def _some(builder: Any, vector: Any, lanes: Sequence[int]) -> Any:
+    """These lanes of a vector."""
+    order = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes))
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
 
 
 def _load(context: Any, builder: Any, array_type: Any, array: Any, start: Any) -> Any:
     """Eight entries of an array from `start` on."""
     data = context.make_array(array_type)(context, builder, array).data
-    place = builder.bitcast(builder.gep(data, [start]), _vector(ir.DoubleType()).as_pointer())
+    place = builder.bitcast(builder.gep(data, [start]), ir.VectorType(ir.DoubleType(), LANES).as_pointer())
     return builder.load(place, align=8)
 
 
 def _typed_exceeding(_context: Any, values: Any, _start: Any, _limit: Any) -> tuple[Any, Lowering]:
-    """What Numba asks of an intrinsic: its signature, and the function that writes its LLVM code."""
+    """An intrinsic for Numba: its signature, and the function that writes its LLVM code."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         eight = _load(context, builder, signature.args[0], arguments[0], arguments[1])
         undefined = ir.Constant(eight.type, ir.Undefined)
         limit = builder.insert_element(undefined, arguments[2], ir.Constant(ir.IntType(32), 0))
-        limits = builder.shuffle_vector(limit, undefined, ir.Constant(_vector(ir.IntType(32)), [0] * LANES))
-        above = builder.fcmp_ordered(">", eight, limits)
+        above = builder.fcmp_ordered(">", eight, _some(builder, limit, [0] * LANES))
         return builder.zext(builder.bitcast(above, ir.IntType(LANES)), ir.IntType(64))
 
     return types.uint64(values, types.uint64, types.float64), lower
@@ -74,7 +68,7 @@ def _typed_highest(_context: Any, values: Any, _start: Any, _members: Any) -> tu
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         left = _load(context, builder, signature.args[0], arguments[0], arguments[1])
-        chosen = builder.bitcast(builder.trunc(arguments[2], ir.IntType(LANES)), _vector(ir.IntType(1)))
+        chosen = builder.bitcast(builder.trunc(arguments[2], ir.IntType(LANES)), ir.VectorType(ir.IntType(1), LANES))
         left = builder.select(chosen, left, ir.Constant(left.type, [float("-inf")] * LANES))
         while left.type.count > 1:  # half against half
             half = left.type.count // 2

@@ -14,14 +14,9 @@ from ttt_batch.base.jit import inlined
 DRAWS = 128
 """Numbers that each game owns: enough for a mask and a choice at each ply of a board of 36 cells."""
 
-PLAY = 0
-"""Purpose of the numbers that decide the games of a training."""
-
-FLOW = 1
-"""Purpose of those that decide how many games of a batch take each move, where none is played."""
-
-NEW_ROWS = 2
-"""Purpose of those that a learner may give the rows which a growing board adds."""
+PLAY, FLOW, NEW_ROWS = 0, 1, 2
+"""Purposes of numbers: games of a training; how many games of a batch take each move; values of a growing board's new
+rows."""
 
 MATCHES = range(16, 64)
 """Purposes of matches against scripted players: one for each player and seat."""
@@ -42,10 +37,7 @@ MASK_64 = 2**64 - 1
 
 
 def stream_key(seed: int, purpose: int = PLAY) -> np.uint64:
-    """Return where the sequence of `seed` starts; another `purpose` starts far away from it.
-
-    seed: any int; taken modulo 2**64.  purpose: one of those above, which stand together so that no two are the same.
-    """
+    """Return where the sequence of `seed` (any int, modulo 2**64) starts for a `purpose`, one of those above."""
 
     def mix(z: int) -> int:
         z = ((z ^ (z >> 30)) * int(MIX_1)) & MASK_64

@@ -12,7 +12,7 @@ from ttt_batch.simulation.policy import Policy
 
 @kernel
 def worst_results(graph: Graph, policy: Policy, seat: int, result: Any) -> None:
-    """What the agent is sure of from every row on when opponent *and* tie-breaks are against it.
+    """The agent's worst result from every row on, against any opponent and with every tie broken against it.
 
     result: int8[S], modified in place: 1 the agent wins, 0 draws, -1 loses; the agent sits in `seat` (0 or 1).
     """
@@ -26,7 +26,7 @@ def worst_results(graph: Graph, policy: Policy, seat: int, result: Any) -> None:
             for slot in range(lo, lo + policy.best[row]):
                 worst = min(worst, result[graph.child[policy.ordered[slot]]])
         else:
-            # An occupied cell is no worse for the agent than any other loss of its opponent's: it changes no minimum.
+            # An occupied cell loses for the opponent, so it changes no minimum.
             for edge in range(lo, hi):
                 worst = min(worst, result[graph.child[edge]])
         result[row] = worst
@@ -34,8 +34,8 @@ def worst_results(graph: Graph, policy: Policy, seat: int, result: Any) -> None:
 
 @kernel
 def best_response_values(graph: Graph, policy: Policy, seat: int, value: Any) -> None:
-    """What the best opponent expects (wins - losses) from every row on against `policy` in `seat`, ties as its
-    rule breaks them.
+    """The best opponent's expectation (wins - losses) from every row on against `policy` in `seat`, whose rule breaks
+    ties at random.
 
     value: float64[S], modified in place, from the opponent's view, -1 to 1.
     """
@@ -59,7 +59,7 @@ def best_response_values(graph: Graph, policy: Policy, seat: int, value: Any) ->
 
 @kernel
 def shortest_losses(graph: Graph, policy: Policy, seat: int, worst: Any, plies: Any, follow: Any) -> None:
-    """Find the shortest way to lose from every row where the agent in `seat` can lose (`worst` is -1 there).
+    """Find the shortest way to lose from every row in which the agent in `seat` can lose (`worst` is -1 there).
 
     worst: int8[S], as `worst_results` gives it.
     plies: int64[S], moves to the end, and follow: int64[U], the edge to take or -1; both are modified in place.
@@ -78,7 +78,7 @@ def shortest_losses(graph: Graph, policy: Policy, seat: int, worst: Any, plies: 
 
 
 def losing_line(graph: Graph, policy: Policy, seat: int) -> list[int] | None:
-    """Cells of a shortest game that the agent in `seat` can lose, or None where it cannot be beaten.
+    """Cells of a shortest game that the agent in `seat` can lose, or None if it cannot be beaten.
 
     Every move of the agent is one that its rule may pick.
     """

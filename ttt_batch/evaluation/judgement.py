@@ -18,8 +18,6 @@ from ttt_batch.game.solution import solve
 from ttt_batch.learners.base import Learner, state_value
 from ttt_batch.simulation.policy import Choice, Policy, empty_policy, order_rows, random_policy
 
-FIRST_SEAT = 0
-
 
 @kernel
 def optimal_share(graph: Graph, policy: Policy, seat: int, solution: Any, reached: Any) -> Any:
@@ -45,7 +43,7 @@ def optimal_share(graph: Graph, policy: Policy, seat: int, solution: Any, reache
                     keeps = 0
             optimal += keeps
         else:
-            for edge in range(lo, hi):  # of final rows, forfeits among them, nobody asks
+            for edge in range(lo, hi):  # including final rows, which are not counted
                 reached[graph.child[edge]] = True
     return optimal / total if total else 1.0
 
@@ -54,7 +52,7 @@ def optimal_share(graph: Graph, policy: Policy, seat: int, solution: Any, reache
 def value_error(tables: Any, graph: Graph, player: int, solution: Any, worth: Any) -> Any:
     """Mean absolute distance of the values of unfinished positions from the true result's worth to `player`.
 
-    nan where the table has seen none of them.
+    nan if the table has seen none of them.
     """
     total, seen = 0.0, 0
     for row in range(n_unfinished(graph)):
@@ -109,10 +107,10 @@ def judge(tables: Any, graph: Graph, choice: Choice, bench: Bench, verdict: Judg
     for outcome in range(3):
         verdict.self_play[outcome] = bench.results[0, outcome]
     for seat in range(2):
-        if seat == FIRST_SEAT:
-            expected_results(graph, policy, bench.random, bench.results)
-        else:
+        if seat:
             expected_results(graph, bench.random, policy, bench.results)
+        else:
+            expected_results(graph, policy, bench.random, bench.results)
         for outcome in range(3):
             verdict.versus_random[seat, outcome] = bench.results[0, 2 - outcome if seat else outcome]
         worst_results(graph, policy, seat, bench.worst)
@@ -127,12 +125,11 @@ def judge(tables: Any, graph: Graph, choice: Choice, bench: Bench, verdict: Judg
 def exact_judge(
     graph: Graph, learner: Learner, worth: NDArray[np.float64], solution: NDArray[np.int8] | None = None
 ) -> Callable[[Any], Judgement]:
-    """Return what judges tables of a learner over an enumerated board.
+    """Return the function that judges a learner's tables of an enumerated board.
 
     worth: float64[P, 4].  solution: int8[S], see `solution.solve`; solved here if not given.
     """
-    known = solve(graph) if solution is None else solution
-    bench = make_bench(graph, empty_policy(graph), random_policy(graph), known, worth)
+    bench = make_bench(graph, worth, solve(graph) if solution is None else solution)
 
     def judged(tables: Any) -> Judgement:
         verdict = make_judgement()
@@ -145,28 +142,18 @@ def exact_judge(
 def make_judgement() -> Judgement:
     """An empty judgement."""
     return Judgement(
-        np.zeros(2, np.bool_),
-        np.zeros(2, np.int8),
-        np.zeros(3),
-        np.zeros((2, 3)),
-        np.zeros(2),
-        np.zeros(2),
-        np.zeros(2),
+        unbeatable=np.zeros(2, np.bool_),
+        worst=np.zeros(2, np.int8),
+        self_play=np.zeros(3),
+        versus_random=np.zeros((2, 3)),
+        best_response=np.zeros(2),
+        optimal_share=np.zeros(2),
+        value_error=np.zeros(2),
     )
 
 
-def make_bench(
-    graph: Graph, policy: Policy, random: Policy, solution: NDArray[np.int8], worth: NDArray[np.float64]
-) -> Bench:
-    """Working space for `judge`; `policy` is overwritten by it."""
-    n_rows = graph.code.size
-    return Bench(
-        policy,
-        random,
-        solution,
-        worth,
-        np.zeros((n_rows, 3)),
-        np.zeros(n_rows, np.int8),
-        np.zeros(n_rows),
-        np.zeros(n_rows, np.bool_),
-    )
+def make_bench(graph: Graph, worth: NDArray[np.float64], solution: NDArray[np.int8]) -> Bench:
+    """Working space for `judge`."""
+    rows = graph.code.size
+    results, worst, values, reached = np.zeros((rows, 3)), np.zeros(rows, np.int8), np.zeros(rows), np.zeros(rows, bool)
+    return Bench(empty_policy(graph), random_policy(graph), solution, worth, results, worst, values, reached)

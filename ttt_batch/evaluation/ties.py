@@ -1,18 +1,17 @@
 """Ties broken by the truth: of the moves that an agent's rule may pick, the quickest win or the longest loss.
 
 To a table every win may be worth the same, however late it comes, so its rule may pass up a win in one.  A rule of play
-on top of it says what becomes of the moves that it may pick:
+selects among the moves that the table's rule may pick:
 
-    any       all of them stay candidates
+    any       all of them
     soonest   if one of them truly wins, the quickest wins; if all truly lose, the longest losses; else all
 
 The numbers of `solution.solve_in_plies`, seen by the mover, put wins above draws above losses, quick wins above long
-ones and long losses above quick ones.  So `soonest` keeps the highest, but all where the highest is 0, a draw.  On a
-board too large to enumerate only ends of games are known and all else is 0, which leaves wins in one; on misère boards,
-where no move wins at once, it changes nothing.
+ones and long losses above quick ones.  So `soonest` keeps the highest, or all if the highest is 0, a draw.  On a board
+too large to enumerate only ends of games are known and all else is 0, which leaves wins in one; on misère boards, which
+have no move that wins at once, it changes nothing.
 
-These candidates are some of the others: who is unbeatable with any of them is unbeatable with these, and not the other
-way round.
+An agent that is unbeatable with `any` is unbeatable with `soonest`, and not the other way round.
 """
 
 from collections.abc import Mapping
@@ -36,19 +35,19 @@ _MEANING: dict[Ties, str] = {
 
 
 def meaning(ties: Ties) -> str:
-    """What the agent plays, in words that fit on a line of 80 columns after `ties:`."""
+    """The rule in words that fit on a line of 80 columns after `ties:`."""
     return f"{_MEANING[ties]} ({option('ties', ties)})"
 
 
 class Knowing(Protocol):
-    """What knows a board, and the true result of its moves: a run, for one."""
+    """A board with the true results of its moves, such as a run's."""
 
     @property
     def board(self) -> Board:
         """The board."""
 
     def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
-        """By free cell the result of best play after the move there; None if unknown."""
+        """The result of best play after the move to each free cell; None if unknown."""
 
 
 def soonest_policy(graph: Graph, policy: Policy, solution: NDArray[np.int8]) -> Policy:
@@ -82,7 +81,7 @@ def soonest_cells(knowing: Knowing, position: Position, cells: list[int]) -> lis
 
 
 def ends_alone(outcome: NDArray[np.int8]) -> NDArray[np.int8]:
-    """int8[S]: what takes the place of `solution.solve_in_plies` where only the ends of games are known."""
+    """int8[S]: in place of `solution.solve_in_plies` if only the ends of games are known."""
     solution = np.zeros(outcome.size, np.int8)
     solution[outcome == FIRST_WINS], solution[outcome == SECOND_WINS] = QUICKEST, -QUICKEST
     return solution

@@ -1,7 +1,7 @@
-"""The rules as bits: the cells of a player are an integer, and kernels ask whether a move completes a line.
+"""The rules as bits for kernels: a player's cells are an integer, `Places` holds the lines and powers of a board.
 
-`Places` holds what kernels need of a board.  A position's code is a sum over its cells, so the codes of all images of
-a child follow from those of its parent by one addition each.
+A position's code is a sum over its cells, so the codes of all images of a child follow from those of its parent by one
+addition each.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from ttt_batch.game.board import DRAW, FIRST_WINS, UNFINISHED, Board
 
 
 class Places(NamedTuple):
-    """What the kernels know of a board.
+    """A board as kernels read it.
 
     power: int64[cells, images], what a first player's mark on a cell adds to the code of each image.
     lines, fences: int64[cells, most], the lines through each cell as bits (0 where there are fewer), and which cells
@@ -44,7 +44,7 @@ def make_places(board: Board, symmetry: bool) -> Places:
 
 @inlined
 def completes(places: Places, cell: int, marks: Any) -> Any:
-    """Whether a player whose cells are `marks` (bits), `cell` the last of them, has just made a line."""
+    """Whether a player whose cells are `marks` (bits) made a line with the last one, `cell`."""
     for number in range(places.lines.shape[1]):
         line = places.lines[cell, number]
         if line != 0 and marks & (line | places.fences[cell, number]) == line:
@@ -74,7 +74,7 @@ def image_codes(places: Places, code: Any, images: Any) -> None:
 
 @inlined
 def lowest_child(places: Places, images: Any, cell: int, mark: int) -> Any:
-    """The lowest code among the images of a child: that of `images` with `mark` on `cell`."""
+    """The lowest code among the images of a child: `images` with `mark` on `cell` (a negative one is taken away)."""
     lowest = images[0] + mark * places.power[cell, 0]
     for image in range(1, places.power.shape[1]):
         code = images[image] + mark * places.power[cell, image]

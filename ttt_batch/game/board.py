@@ -7,6 +7,8 @@ a position is `sum(mark[i] * 3**i)`.
 import functools
 import re
 from dataclasses import dataclass
+from itertools import chain
+from numbers import Integral
 
 from ttt_batch.base.errors import BoardError, quoted
 
@@ -24,7 +26,7 @@ class Board:
     """A rows x columns board on which `k` marks in a line win.
 
     misere: the player who completes a line loses.  exact: longer lines do not count.
-    Raises BoardError where a side or `k` is outside its range.
+    Raises BoardError for a side or a `k` outside its range; `parse_board` reads text.
     """
 
     rows: int = 3
@@ -34,12 +36,13 @@ class Board:
     exact: bool = False
 
     def __post_init__(self) -> None:
-        if self.rows < 1 or self.cols < 1:
-            raise BoardError(f"board {self.name}: rows and columns must be at least 1")
-        if self.cells > MAX_CELLS:
-            raise BoardError(f"board {self.name} has {self.cells} cells; at most {MAX_CELLS} are supported")
-        if not 1 <= self.k <= max(self.rows, self.cols):
-            raise BoardError(f"board {self.name}: k must be between 1 and the longer side, {max(self.rows, self.cols)}")
+        given = self.rows, self.cols, self.k
+        if not all(isinstance(number, Integral) for number in given):
+            raise BoardError(
+                f"board {', '.join(map(quoted, given))}: rows, columns and k are whole numbers; write Board(3, 4, 3), "
+                "or parse_board('3x4x3') for text"
+            )
+        _check_sides(self.name, *given)
 
     @property
     def cells(self) -> int:
@@ -82,7 +85,7 @@ class Board:
         return tuple(found)
 
     def completed_lines(self, position: Position) -> list[tuple[int, ...]]:
-        """Every line that one player has filled, where `exact` no longer than it may be."""
+        """Every line that one player has filled; with `exact` no part of a longer one."""
         found = []
         for line, (_, fence) in zip(self.lines, self.line_masks, strict=True):
             mark = position[line[0]]
@@ -95,22 +98,14 @@ class Board:
     def symmetries(self) -> tuple[tuple[int, ...], ...]:
         """The board's symmetries as permutations: image cell `i` holds what stood on cell `permutation[i]`."""
         grid = [[row * self.cols + col for col in range(self.cols)] for row in range(self.rows)]
-        found = []
-        for turned in range(4):
-            for mirrored in (False, True):
-                image = grid
-                for _ in range(turned):
-                    image = [list(line) for line in zip(*image[::-1], strict=True)]
-                if mirrored:
-                    image = [line[::-1] for line in image]
-                if len(image) == self.rows:
-                    flat = tuple(cell for line in image for cell in line)
-                    if flat not in found:
-                        found.append(flat)
-        return tuple(found)
+        images = []
+        for _ in range(4):
+            images += [grid, [line[::-1] for line in grid]]
+            grid = [list(line) for line in zip(*grid[::-1], strict=True)]  # turned
+        return tuple(dict.fromkeys(tuple(chain(*image)) for image in images if len(image) == self.rows))
 
     def images(self, symmetry: bool) -> tuple[tuple[int, ...], ...]:
-        """The symmetries under which positions are one and the same: all of the board's, or none but itself."""
+        """The symmetries whose images share a row: all of the board's, or only the identity."""
         return self.symmetries if symmetry else (tuple(range(self.cells)),)
 
     def representative(self, position: Position, symmetry: bool = True) -> tuple[Position, tuple[int, ...]]:
@@ -140,7 +135,7 @@ class Board:
         return UNFINISHED if EMPTY in position else DRAW
 
     def winning_cells(self, position: Position) -> frozenset[int]:
-        """Cells of every completed line; empty where there is none."""
+        """Cells of every completed line."""
         return frozenset(cell for line in self.completed_lines(position) for cell in line)
 
     def format_position(self, position: Position) -> str:
@@ -176,4 +171,15 @@ def parse_board(text: str | Board) -> Board:
         )
     rows, cols = int(match[1]), int(match[2])
     k = int(match[3]) if match[3] else max(1, min(rows, cols))
+    _check_sides(" ".join(text.split()), rows, cols, k)
     return Board(rows, cols, k, misere=match[4] is not None, exact=match[5] is not None)
+
+
+def _check_sides(name: str, rows: int, cols: int, k: int) -> None:
+    """Raise BoardError for a board, called `name`, that does not exist."""
+    if rows < 1 or cols < 1:
+        raise BoardError(f"board {name}: rows and columns must be at least 1")
+    if rows * cols > MAX_CELLS:
+        raise BoardError(f"board {name} has {rows * cols} cells; at most {MAX_CELLS} are supported")
+    if not 1 <= k <= max(rows, cols):
+        raise BoardError(f"board {name}: k must be between 1 and the longer side, {max(rows, cols)}")

@@ -1,11 +1,10 @@
 """Every position of a board that can occur in play, found ply by ply: as itself, or up to the board's symmetries.
 
 Up to symmetry a row is a class of positions and stands for them as the image with the lowest code.  Its edges are the
-moves of that image, cell by cell, also where several lead to the same class; so moves still count one by one.
+moves of that image, one for each free cell, even if several lead to the same class.
 
 A code is a sum over cells, so the codes of all images of a child follow from those of its parent by one addition
-each.  The positions of a ply are told apart in a hash table: 4x4x4 (1,217,977 classes, 6,460,008 moves) takes 0.5 s.
-What did not pay: the codes in the hash table itself, one load less a look-up (0.92 to 0.99 times the speed).
+each.  A hash table tells the positions of a ply apart: 4x4x4 (1,217,977 classes, 6,460,008 moves) takes 0.5 s.
 """
 
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from ttt_batch.base.errors import BoardError
 from ttt_batch.base.jit import kernel
 from ttt_batch.game.bitboards import Places, image_codes, lowest_child, make_places, outcome_after
-from ttt_batch.game.board import DRAW, FIRST, FIRST_WINS, SECOND, SECOND_WINS, UNFINISHED, Board
+from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.hash_table import EMPTY_SLOT, slot_of
 from ttt_batch.game.state_space import positions_of_ply
@@ -26,7 +25,7 @@ MAX_ROWS = 20_000_000
 """Rows that are enumerated at most; about 1.5 GB of graph."""
 
 SMALL = 9
-"""Cells up to which no kernel is needed, nor the time to load or compile one: 2 ms on 3x3."""
+"""Cells up to which NumPy alone enumerates: 3x3 takes 5 ms; the kernels take 2 ms, 60 ms to load, 1.5 s to compile."""
 
 
 @kernel
@@ -35,8 +34,8 @@ def next_ply(
 ) -> Any:
     """Find the children of the unfinished positions `parents` (int64, codes) of `ply`.
 
-    Returns how many there are, written to `code` (int64) and `outcome` (int8) in the order found, or -1 where there
-    are more than fit.  cells (int8), target (int32): the moves, grouped by parent, and the child that each leads to.
+    Returns how many there are, written to `code` (int64) and `outcome` (int8) in the order found, or -1 if they do not
+    fit.  cells (int8), target (int32): the moves, grouped by parent, and the child that each leads to.
     slots: int32, a power of two of EMPTY_SLOT; a hash table of the children.  images: int64[images], scratch.
     """
     n_cells = places.power.shape[0]
@@ -83,7 +82,7 @@ class _Ply(NamedTuple):
 
 
 def _plies(board: Board, symmetry: bool, counts: tuple[int, ...] | None) -> Iterator[_Ply]:
-    """Breadth-first enumeration by kernel; no ply takes more memory than `counts`, where given, have positions."""
+    """Breadth-first enumeration by kernel; no ply takes more memory than `counts`, if given, have positions."""
     places = make_places(board, symmetry)
     images = np.zeros(places.power.shape[1], np.int64)
     code, outcome = np.zeros(1, np.int64), np.zeros(1, np.int8)
@@ -93,27 +92,23 @@ def _plies(board: Board, symmetry: bool, counts: tuple[int, ...] | None) -> Iter
         parents = code[outcome == UNFINISHED]
         n_edges = parents.size * (board.cells - ply)
         cell, target = np.empty(n_edges, np.int8), np.empty(n_edges, np.int32)
-        children, outcomes = np.empty(0, np.int64), np.empty(0, np.int8)
-        found = 0
-        if n_edges:
-            positions = positions_of_ply(board, ply + 1)
-            most = min(n_edges, positions, positions if counts is None else counts[ply + 1])
-            space = min(most, 64 + 2 * positions // images.size)
-            while True:
-                children, outcomes = np.empty(space, np.int64), np.empty(space, np.int8)
-                slots = np.full(1 << (2 * space).bit_length(), EMPTY_SLOT, np.int32)
-                found = next_ply(places, parents, ply, slots, children, outcomes, cell, target, images)
-                if found >= 0:
-                    break
-                if space == most:
-                    raise _other_positions(board)
-                space = most  # a small board with many positions that are their own images
+        if n_edges == 0:
+            yield _Ply(code, outcome, cell, target)
+            return
+        positions = positions_of_ply(board, ply + 1)
+        most = min(n_edges, positions, positions if counts is None else counts[ply + 1])
+        for space in (min(most, 64 + 2 * positions // images.size), most):  # most: many are their own images
+            children, outcomes = np.empty(space, np.int64), np.empty(space, np.int8)
+            slots = np.full(1 << (2 * space).bit_length(), EMPTY_SLOT, np.int32)
+            found = next_ply(places, parents, ply, slots, children, outcomes, cell, target, images)
+            if found >= 0:
+                break
+        else:
+            raise _other_positions(board)
         order = np.argsort(children[:found])
         rank = np.empty(found, np.int32)
         rank[order] = np.arange(found, dtype=np.int32)
         yield _Ply(code, outcome, cell, rank[target])
-        if found == 0:
-            return
         code, outcome = children[order], outcomes[order]
 
 
@@ -123,23 +118,21 @@ def _plies_of_small(board: Board) -> Iterator[_Ply]:
     code, masks = np.zeros(1, dtype=np.int64), np.zeros((1, 2), dtype=np.int64)
     for ply in range(board.cells + 1):
         outcome = np.full(code.size, UNFINISHED if ply < board.cells else DRAW, np.int8)
-        for player, wins in ((0, FIRST_WINS), (1, SECOND_WINS)):
+        for player in range(2):
             for line, fence in board.line_masks:
-                outcome[masks[:, player] & (line | fence) == line] = (
-                    FIRST_WINS + SECOND_WINS - wins if board.misere else wins
-                )
+                outcome[masks[:, player] & (line | fence) == line] = FIRST_WINS + (player ^ board.misere)
         free = ((masks[:, :1] | masks[:, 1:]) >> np.arange(board.cells)) & 1 == 0
         source, cell = np.nonzero(free & (outcome == UNFINISHED)[:, None])
         mover = ply % 2
-        child_code, first_seen, target = np.unique(
-            code[source] + powers[cell] * (SECOND if mover else FIRST), return_index=True, return_inverse=True
+        children, first_seen, target = np.unique(
+            code[source] + (1 + mover) * powers[cell], return_index=True, return_inverse=True
         )
         yield _Ply(code, outcome, cell.astype(np.int8), target.ravel().astype(np.int32))
-        if child_code.size == 0:
+        if children.size == 0:
             return
         masks = masks[source[first_seen]]
         masks[:, mover] |= np.int64(1) << cell[first_seen]
-        code = child_code
+        code = children
 
 
 @kernel
@@ -153,7 +146,7 @@ def group_by_child(children: Any, sources: Any, first: Any, parent: Any) -> None
         first[children[edge] + 1] += 1
     for row in range(n_rows):
         first[row + 1] += first[row]
-    for edge in range(children.shape[0] - 1, -1, -1):  # backwards: the last of a group goes to its end
+    for edge in range(children.shape[0] - 1, -1, -1):  # the last of a group is written to its end
         child = children[edge]
         first[child + 1] -= 1
         parent[first[child + 1]] = sources[edge]
@@ -174,8 +167,8 @@ def enumerate_graph(
     occupied: make edges of occupied cells, too; they lead to the row in which the mover has forfeited.
     symmetry: a row for each class of positions that are images of each other.
     counts: the claimed number of positions (classes) with 0, 1, ... marks up to all cells.  A larger board with
-    others is then refused at the first ply that has others, at no more cost than so many positions have.
-    Arrays are read-only; the result is remembered.  Raises BoardError where the board is too large.
+    others is refused at the first ply that differs, with no more work than the claimed positions take.
+    Arrays are read-only; the result is remembered.  Raises BoardError if the board is too large.
     """
     key = board, occupied, symmetry
     if key not in GRAPHS:
@@ -191,55 +184,27 @@ def _enumerated(board: Board, occupied: bool, symmetry: bool, counts: tuple[int,
     """What `enumerate_graph` remembers."""
     small = board.cells <= SMALL and not symmetry
     plies: list[_Ply] = []
-    seen = 0
     for found in _plies_of_small(board) if small else _plies(board, symmetry, counts):
-        seen += found.code.size
-        if seen > MAX_ROWS:
+        plies.append(found)
+        if sum(p.code.size for p in plies) > MAX_ROWS:
             raise BoardError(
                 f"board {board.name} has more than {MAX_ROWS:,} positions, too many to enumerate; choose a smaller one"
             )
-        plies.append(found)
-    open_count = [int(np.count_nonzero(p.outcome == UNFINISHED)) for p in plies]
-    n_open, n_rows = sum(open_count), sum(p.code.size for p in plies)
-
-    rows_of_ply, open_start, final_start = [], 0, n_open
-    for p, opened in zip(plies, open_count, strict=True):
-        rows = np.empty(p.code.size, dtype=np.uint32)
-        is_open = p.outcome == UNFINISHED
-        rows[is_open] = open_start + np.arange(opened)
-        rows[~is_open] = final_start + np.arange(p.code.size - opened)
-        rows_of_ply.append(rows)
-        open_start, final_start = open_start + opened, final_start + p.code.size - opened
-
-    code, outcome, ply = np.empty(n_rows, np.int64), np.empty(n_rows, np.int8), np.empty(n_rows, np.int8)
-    for number, (p, rows) in enumerate(zip(plies, rows_of_ply, strict=True)):
-        code[rows], outcome[rows], ply[rows] = p.code, p.outcome, number
-    children = np.concatenate(
-        [rows[p.target] for p, rows in zip(plies, [*rows_of_ply[1:], np.zeros(0, np.uint32)], strict=True)]
-    )
+    code, outcome, ply, children = _rows(plies)
+    n_rows, n_open = code.size, int(np.count_nonzero(outcome == UNFINISHED))
     cells = np.concatenate([p.cell for p in plies])
-    legal = np.repeat(board.cells - np.arange(len(plies)), open_count).astype(np.uint32)
-
+    legal = (board.cells - ply[:n_open]).astype(np.uint32)
+    width = legal
     if occupied:
-        code, outcome, ply = (
-            np.append(code, [-1, -2]),
-            np.append(outcome, [SECOND_WINS, FIRST_WINS]).astype(np.int8),
-            np.append(ply, [0, 0]).astype(np.int8),
-        )
-        table = np.repeat((n_rows + ply[:n_open].astype(np.uint32) % 2).astype(np.uint32)[:, None], board.cells, axis=1)
+        forfeits = n_rows + ply[:n_open].astype(np.uint32) % 2
+        table = np.repeat(forfeits, board.cells).reshape(n_open, board.cells)
         table[np.arange(n_open).repeat(legal), cells] = children
         children, cells = table.ravel(), np.tile(np.arange(board.cells, dtype=np.int8), n_open)
-        n_rows += 2
-
-    width = np.full(n_open, board.cells, np.uint32) if occupied else legal
-    sources = np.arange(n_open, dtype=np.uint32).repeat(width)
-    if small:
-        by_child = np.argsort(children, kind="stable")
-        first_parent = np.append(0, np.cumsum(np.bincount(children, minlength=n_rows))).astype(np.uint32)
-        parent = sources[by_child]
-    else:
-        first_parent, parent = np.zeros(n_rows + 1, np.uint32), np.empty(children.size, np.uint32)
-        group_by_child(children, sources, first_parent, parent)
+        code = np.append(code, [-1, -2])
+        outcome = np.append(outcome, np.array([SECOND_WINS, FIRST_WINS], np.int8))
+        ply = np.append(ply, np.zeros(2, np.int8))
+        width = np.full(n_open, board.cells, np.uint32)
+    first_parent, parent = _parents(children, width, code.size, small)
     graph = Graph(
         code=code,
         outcome=outcome,
@@ -250,8 +215,37 @@ def _enumerated(board: Board, occupied: bool, symmetry: bool, counts: tuple[int,
         legal=legal,
         first_parent=first_parent,
         parent=parent,
-        ply_start=np.append(0, np.cumsum(open_count)).astype(np.uint32),
+        ply_start=np.searchsorted(ply[:n_open], np.arange(len(plies) + 1)).astype(np.uint32),
     )
     for array in graph:
         array.flags.writeable = False
     return graph
+
+
+def _rows(plies: list[_Ply]) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.int8], NDArray[np.uint32]]:
+    """Code, outcome and ply of every row, unfinished ones first; the row that each move leads to."""
+    outcome = np.concatenate([p.outcome for p in plies])
+    order = np.concatenate([np.flatnonzero(outcome == UNFINISHED), np.flatnonzero(outcome != UNFINISHED)])
+    row = np.empty(order.size, np.uint32)
+    row[order] = np.arange(order.size, dtype=np.uint32)
+    sizes = [p.code.size for p in plies]
+    ply = np.repeat(np.arange(len(plies), dtype=np.int8), sizes)
+    next_plies = np.split(row, np.cumsum(sizes))[1:]
+    children = np.concatenate([rows[p.target] for p, rows in zip(plies, next_plies, strict=True)])
+    return np.concatenate([p.code for p in plies])[order], outcome[order], ply[order], children
+
+
+def _parents(
+    children: NDArray[np.uint32], width: NDArray[np.uint32], n_rows: int, small: bool
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """`first_parent` and `parent` of a graph whose unfinished rows have `width` moves; small: without a kernel."""
+    sources = np.arange(width.size, dtype=np.uint32).repeat(width)
+    if small:
+        first = np.append(0, np.cumsum(np.bincount(children, minlength=n_rows))).astype(np.uint32)
+        return first, sources[np.argsort(children, kind="stable")]
+    first, parent = np.zeros(n_rows + 1, np.uint32), np.empty(children.size, np.uint32)
+    group_by_child(children, sources, first, parent)
+    return first, parent
+
+
+# What did not pay: codes in the hash table itself, which saves a load at each look-up (0.92 to 0.99 times the speed).

@@ -52,12 +52,12 @@ def n_unfinished(graph: Graph) -> Any:
 
 @inlined
 def edges_of(graph: Graph, row: Any) -> Any:
-    """First edge of an unfinished row, and the first edge behind it: int64 both.
+    """First edge of an unfinished row, and the first edge after its own: int64 both.
 
-    What is stored is unsigned: for an index that might be negative Numba adds a check and a selection to every access
-    (the sweeps take 1.2 to 1.6 times as long, games one by one 1.1 to 1.5 times).  It is counted with as int64,
-    because Numba turns the sum of an unsigned and a signed 64-bit number into a float; loops that are hot make it
-    unsigned again where it is an index (batches 1.04 to 1.1 times, games one by one 1.1 to 1.5 times as fast).
+    They are stored unsigned: for an index that might be negative Numba adds a check and a selection to every access
+    (sweeps take 1.2 to 1.6 times as long, games one by one 1.1 to 1.5 times).  They are returned signed, because Numba
+    turns the sum of an unsigned and a signed 64-bit number into a float.  Hot loops convert indices back to unsigned
+    (batches 1.04 to 1.1 times, games one by one 1.1 to 1.5 times as fast).
     """
     return np.int64(graph.first_edge[row]), np.int64(graph.first_edge[row + 1])
 
@@ -75,7 +75,7 @@ def rows_of_edges(graph: Graph) -> NDArray[np.int64]:
 
 
 def row_of(graph: Graph, code: int) -> int:
-    """Row of a position code.  Raises BoardError where no game reaches the position."""
+    """Row of a position code.  Raises BoardError if no game reaches the position."""
     found = np.flatnonzero(graph.code == code)
     if code < 0 or found.size == 0:
         raise BoardError(f"position with code {code} cannot occur in play: no game reaches it")

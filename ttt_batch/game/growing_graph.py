@@ -1,11 +1,11 @@
 """The graph of a board too large to enumerate: rows and edges are added when play first reaches a position.
 
-The graph has room for more rows than it holds.  Its unfinished rows stand in the order in which play reached them, not
-in ply order.  After the room for them stand rows for all positions without a row of their own: `UNSEEN` positions, the
+The graph has room for more rows than it holds.  Its unfinished rows are in the order in which play reached them, not in
+ply order.  After the room for them follow rows for all positions without a row of their own: `UNSEEN` positions, the
 ends of games by outcome, and forfeits.
 
-A new row looks up which of its children have rows, and the rows of its parents are linked to it: both by code in one
-hash table, so the order of moves does not matter.  Nothing here knows a learner (`growing_rows` does).
+A new row is linked to those of its children and parents that have rows, found by code in one hash table, so the order
+of moves does not matter.  Learners' tables grow in `growing_rows`.
 """
 
 from typing import Any, NamedTuple
@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.streams import S32
-from ttt_batch.game.bitboards import Places, completes, lowest_child, outcome_after
+from ttt_batch.game.bitboards import Places, completes, lowest_child, n_bits, outcome_after
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of, n_unfinished
 from ttt_batch.game.hash_table import TAG, hash_of
 
 UNSEEN, FORFEIT, N_SHARED = 0, 4, 6
-"""Rows behind the room for unfinished ones: UNSEEN + an outcome (1 to 3 for ends of games), FORFEIT + who did."""
+"""Rows after the room for unfinished ones: UNSEEN + an outcome (1 to 3 for ends of games), FORFEIT + who did."""
 
 SHARED_CODES = (-3, -4, -5, -6, -1, -2)
 SHARED_OUTCOMES = (UNFINISHED, FIRST_WINS, SECOND_WINS, DRAW, SECOND_WINS, FIRST_WINS)
 
 ROWS, EDGES, FINALS, LOST = range(4)
-"""What `Growth.used` counts: unfinished rows, edges, final rows of their own, and positions met without room."""
+"""What `Growth.used` counts: unfinished rows, edges, final rows of their own, and positions reached without room."""
 
 MAX_ROWS = (1 << 32) // 37
 """Unfinished rows at most: edges are numbered in 32 bits, and a row may have 36 of them."""
@@ -36,8 +36,8 @@ MAX_ROWS = (1 << 32) // 37
 class Growth(NamedTuple):
     """What adding rows needs beside the graph.
 
-    places: the board.  origin, place: int64[images, cells], where what stands on a cell of an image stands in the
-    game, and the other way round.
+    places: the board.  origin, place: int64[images, cells], the game's cell that a cell of an image shows, and the
+    image's cell that shows a cell of the game.
     slots: int64, a power of two of them; 0 or a row + 1 above 32 bits of its code's hash.
     used: int64[4], see `ROWS`.
     marks: int64[2], bits of either player's cells, and images: int64[images], codes, of the game being played.
@@ -157,12 +157,9 @@ def link(graph: Graph, growth: Growth, row: Any, ply: Any) -> None:
     for cell in range(graph_cells(growth)):
         if (growth.marks[mover] >> cell) & 1 == 0:
             continue
-        lowest = growth.images[0] - (1 + mover) * growth.places.power[cell, 0]
-        for image in range(1, growth.images.shape[0]):
-            code = growth.images[image] - (1 + mover) * growth.places.power[cell, image]
-            lowest = code if code < lowest else lowest
+        lowest = lowest_child(growth.places, growth.images, cell, -(1 + mover))
         parent = find_row(graph, growth, lowest)
-        if parent < 0 or parent >= n_unfinished(graph):  # a final one, in a file that somebody has forged
+        if parent < 0 or parent >= n_unfinished(graph):  # a final one, in a forged file
             continue
         lo, hi = edges_of(graph, parent)
         # A parent that is its own image in several ways has as many moves here.
@@ -188,7 +185,7 @@ def has_room(graph: Graph, growth: Growth, rows: Any) -> Any:
 
 @inlined
 def is_legal(graph: Graph, edge: Any) -> Any:
-    """Whether a move marks a free cell: all but those that forfeit."""
+    """Whether a move marks a free cell, i.e. does not forfeit."""
     code = graph.code[graph.child[edge]]
     return code != -1 and code != -2
 
@@ -205,19 +202,16 @@ def remember_all(graph: Graph, growth: Growth) -> None:
 
 @inlined
 def outcome_of_marks(growth: Growth) -> Any:
-    """The outcome of the position of the game, or -1 where no game comes to it.
+    """The outcome of the position of the game, or -1 if no game reaches it.
 
-    Because there are not as many marks as turns leave, or whoever would move next has a line.
+    Then turns do not leave these numbers of marks, or the player to move next has a line.
     """
     n_cells = graph_cells(growth)
-    plies, ahead = 0, 0
-    for cell in range(n_cells):
-        first, second = (growth.marks[0] >> cell) & 1, (growth.marks[1] >> cell) & 1
-        plies += first + second
-        ahead += first - second
+    first, second = n_bits(growth.marks[0]), n_bits(growth.marks[1])
+    ahead = first - second
     if ahead != 0 and ahead != 1:
         return -1
-    outcome = DRAW if plies == n_cells else UNFINISHED
+    outcome = DRAW if first + second == n_cells else UNFINISHED
     for cell in range(n_cells):
         for player in range(2):
             if (growth.marks[player] >> cell) & 1 != 0 and completes(growth.places, cell, growth.marks[player]):
@@ -240,7 +234,7 @@ def expand_all(graph: Graph, growth: Growth) -> Any:
         code, _ = lowest_image(growth)
         if code != graph.code[row] or plies != graph.ply[row] or outcome_of_marks(growth) != UNFINISHED:
             return row
-        # The row's own orientation, also where its first image has the same code by another permutation.
+        # The row's own orientation, even if its first image has the same code by another permutation.
         edge = expand(graph, growth, plies, 0, edge)
         graph.first_edge[row + 1] = edge
     growth.used[EDGES] = edge
@@ -253,26 +247,16 @@ def expand_all(graph: Graph, growth: Growth) -> Any:
 
 
 def shared_rows() -> Graph:
-    """A graph of nothing but the rows that stand for positions without one of their own."""
-    none = np.zeros(0, np.uint32)
-    return Graph(
-        code=np.array(SHARED_CODES, np.int64),
-        outcome=np.array(SHARED_OUTCOMES, np.int8),
-        ply=np.zeros(N_SHARED, np.int8),
-        first_edge=np.zeros(1, np.uint32),
-        child=none,
-        cell=np.zeros(0, np.int8),
-        legal=none,
-        first_parent=none,
-        parent=none,
-        ply_start=np.zeros(1, np.uint32),
-    )
+    """A graph of only the rows that stand for positions without one of their own."""
+    none, start = np.zeros(0, np.uint32), np.zeros(1, np.uint32)
+    code, outcome = np.array(SHARED_CODES, np.int64), np.array(SHARED_OUTCOMES, np.int8)
+    ply, cell = np.zeros(N_SHARED, np.int8), np.zeros(0, np.int8)
+    return Graph(code, outcome, ply, start, none, cell, none, none, none, start.copy())
 
 
 def plies_of(code: NDArray[np.int64], cells: int) -> NDArray[np.int8]:
     """Marks on the board of each code; 0 for negative ones."""
-    rest, plies = np.maximum(code, 0), np.zeros(code.size, np.int8)
-    for _ in range(cells):
-        plies += rest % 3 != 0
-        rest //= 3
+    plies = np.zeros(code.size, np.int8)
+    for cell in range(cells):
+        plies += np.maximum(code, 0) // 3**cell % 3 != 0
     return plies

@@ -1,7 +1,4 @@
-"""A game so far: a tuple of moves, from which position, player to move and outcome follow.
-
-`transcripts` reads and writes games as text.
-"""
+"""A game so far: a tuple of moves.  `transcripts` reads and writes games as text."""
 
 import functools
 from dataclasses import dataclass, replace
@@ -44,7 +41,7 @@ class Game:
         return self.board.outcome(self.position)
 
     def after(self, cell: int) -> "Game":
-        """Return the game with one more move; an occupied cell forfeits it.
+        """The game with one more move; an occupied cell forfeits it.
 
         Raises BoardError for a cell outside the board and for a move after the end.
         """
@@ -55,8 +52,6 @@ class Game:
         return replace(self, moves=(*self.moves, cell))
 
     def before_move_of(self, player: int) -> "Game | None":
-        """Return the game before the last move of `player` (FIRST or SECOND), None where there is none."""
-        for ply in reversed(range(len(self.moves))):
-            if FIRST + ply % 2 == player:
-                return replace(self, moves=self.moves[:ply])
-        return None
+        """The game before the last move of `player` (FIRST or SECOND), None if there is none."""
+        plies = range(player - FIRST, len(self.moves), 2)
+        return replace(self, moves=self.moves[: plies[-1]]) if plies else None

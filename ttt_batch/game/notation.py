@@ -4,10 +4,10 @@ Rows:  X, O and `.` (or `-`, `_`), with `/`, `|`, spaces or nothing between the 
 Moves: cells in the order of play, X first, with spaces or commas between: `5 1 9`, `X5 O1 X9`, `b2 a1 c3`.  A cell is
        its digit on boards of up to nine cells, and on any board its column letter and row number from the top left;
        the mark before it may be left out.
-Code:  the position's number, `sum(mark[i] * 3**i)`, alone or behind `code`: `12345`, `code 5`.
+Code:  the position's number, `sum(mark[i] * 3**i)`, alone or after `code`: `12345`, `code 5`.
 
-A number alone that names a cell is the move to it: `5` is X in the centre of 3x3, and `code 5` the position of that
-code.  Every other number is a code; on larger boards, whose cells have no digits, every number is one.
+A number alone is the move to the cell of that number, if there is one: `5` is X in the centre of 3x3, and `code 5` the
+position of that code.  Every other number is a code; on larger boards, whose cells have no digits, every number is one.
 """
 
 import operator
@@ -19,39 +19,19 @@ from ttt_batch.base.errors import BoardError, quoted
 from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED, Board, Position
 
 NO_CELL = -1
-"""What a name stands for that no cell of the board has."""
-
-
-def parse_any(text: str, board: Board) -> Position:
-    """Read a position that is written as rows, as moves or as a code (see the module's description).
-
-    Raises BoardError, in one line that says what was given and which notations there are, for anything else, for moves
-    that the rules do not allow, and for a position that no game reaches (`check_possible`).
-    """
-    words = text.replace(",", " ").split()
-    try:
-        if not words:
-            raise BoardError("nothing is given")
-        number = re.fullmatch(r"(?:code[ :=]*)?(0|[1-9][0-9]{0,19})", " ".join(words), re.IGNORECASE)
-        if number and (len(words[0]) > len(number[1]) or len(words) > 1 or _cell_of(number[1], board) is None):
-            return check_possible(board.decode(int(number[1])), board)
-        if re.search("[0-9]", text):
-            return position_after(parse_moves(words, board), board)
-        return check_possible(_position_of("".join(words), board), board)
-    except BoardError as error:
-        raise BoardError(f"position {quoted(text)}: {error}; {notations(board)}") from None
+"""The cell of a name that the board does not have."""
 
 
 def read_position(position: str | int | Position, board: Board) -> Position:
-    """Read a position given as text (see `parse_any`), as a code, or as the marks of all cells (0 to 2, row by row).
+    """Read a position given as text (see above), as a code, or as the marks of all cells (0 to 2, row by row).
 
-    This is the one reader, for every command and every function.  Raises BoardError also for a position that no game
-    reaches (`check_possible`).
+    This is the one reader, for every command and every function.  Raises BoardError, in one line with the notations
+    that there are, for anything else, for moves that the rules do not allow, and for a position that no game reaches.
     """
-    if isinstance(position, str):
-        return parse_any(position, board)
     given: Any = position
     try:
+        if isinstance(given, str):
+            return _parsed(given, board)
         several = isinstance(given, Iterable)
         marks = tuple(map(operator.index, given)) if several else board.decode(operator.index(given))
         if len(marks) != board.cells or not {EMPTY, FIRST, SECOND}.issuperset(marks):
@@ -63,6 +43,18 @@ def read_position(position: str | int | Position, board: Board) -> Position:
         raise BoardError(f"position {quoted(given)}: {error}; {notations(board)}") from None
 
 
+def _parsed(text: str, board: Board) -> Position:
+    words = text.replace(",", " ").split()
+    if not words:
+        raise BoardError("nothing is given")
+    number = re.fullmatch(r"(?:code[ :=]*)?(0|[1-9][0-9]{0,19})", " ".join(words), re.IGNORECASE)
+    if number and (len(words[0]) > len(number[1]) or len(words) > 1 or _cell_of(number[1], board) is None):
+        return check_possible(board.decode(int(number[1])), board)
+    if re.search("[0-9]", text):
+        return position_after(parse_moves(words, board), board)
+    return check_possible(_position_of("".join(words), board), board)
+
+
 def notations(board: Board) -> str:
     """How positions of this board may be written, for messages."""
     rows = "/".join(["." * board.cols] * board.rows)
@@ -71,7 +63,7 @@ def notations(board: Board) -> str:
 
 
 def _position_of(rows: str, board: Board) -> Position:
-    """Read rows of X, O and `.` without spaces; how many marks there are is not looked at."""
+    """Read rows of X, O and `.` without spaces; numbers of marks are not checked."""
     marks = re.sub("[-_]", ".", re.sub("[/|]", "", rows.upper()))
     for mark in marks:
         if mark not in MARKS:
@@ -84,7 +76,7 @@ def _position_of(rows: str, board: Board) -> Position:
 def parse_moves(words: Iterable[str], board: Board) -> list[int]:
     """The cells that words name, each with or without the mark of the player whose turn it is before it.
 
-    Raises BoardError for what names no cell, and for the other player's mark.
+    Raises BoardError for a word that names no cell, and for the other player's mark.
     """
     cells = []
     for number, word in enumerate(words, 1):
@@ -120,7 +112,7 @@ def named_cell(name: str, board: Board) -> int | None:
 
 
 def position_after(cells: Iterable[int], board: Board) -> Position:
-    """The position after moves from the empty board.  Raises BoardError for one that the rules do not allow."""
+    """The position after moves from the empty board.  Raises BoardError for a move that the rules do not allow."""
     marks: Position = (EMPTY,) * board.cells
     for number, cell in enumerate(cells, 1):
         if board.outcome(marks) != UNFINISHED:
@@ -132,7 +124,7 @@ def position_after(cells: Iterable[int], board: Board) -> Position:
 
 
 def check_possible(position: Position, board: Board) -> Position:
-    """Return a position where games may come to it, as far as its marks and lines tell without looking for a game.
+    """Return a position that games may reach, as far as its marks and lines show without a search.
 
     Raises BoardError for a wrong number of marks, and for lines that the last move cannot have made.
     """
@@ -150,7 +142,7 @@ def check_possible(position: Position, board: Board) -> Position:
 
 
 def moves_text(board: Board, cells: Iterable[int], first: int = 0) -> str:
-    """Write moves as `X1 O2 X4`; first: who makes the first of them, 0 or 1."""
+    """Write moves as `X1 O2 X4`; first: the player, 0 or 1, of the first of them."""
     return " ".join(f"{MARKS[1 + (first + ply) % 2]}{board.cell_name(cell)}" for ply, cell in enumerate(cells))
 
 

@@ -1,4 +1,4 @@
-"""The truth about a position, who wins with best play on both sides and after how many plies; words for results."""
+"""The truth about a position: who wins with best play on both sides, and after how many plies; words for results."""
 
 from typing import NamedTuple
 
@@ -15,14 +15,11 @@ WORDS = {1: "win", 0: "draw", -1: "loss"}
 """Words for a result as one player sees it."""
 
 RESULTS = tuple(WORDS.values())
-"""The same in the order in which shares of games are given."""
+"""The same in the order of shares of games."""
 
 
 class Prospect(NamedTuple):
-    """What a player has to expect with best play on both sides.
-
-    result: 1 win, 0 draw, -1 loss.  plies: moves from here to the end of the game.
-    """
+    """A player's result with best play on both sides: 1 win, 0 draw, -1 loss; plies: moves to the end of the game."""
 
     result: int
     plies: int
@@ -45,8 +42,7 @@ class Truth(NamedTuple):
     """The result of best play from a position.
 
     result: 1 the first player wins, 0 draw, -1 the second wins.
-    plies: moves to the end when whoever wins takes the shortest way and whoever loses the longest; a draw fills the
-    board.
+    plies: moves to the end if the winner takes the shortest way and the loser the longest; a draw fills the board.
     """
 
     result: int
@@ -79,15 +75,15 @@ def truth_of(value: int, empty: int) -> Truth:
 
 
 def solve(graph: Graph) -> NDArray[np.int8]:
-    """Solve the game: int8[S], 1 where the first player wins with best play, 0 for a draw, -1 where the second wins."""
+    """Solve the game: int8[S], 1 if the first player wins with best play, 0 for a draw, -1 if the second wins."""
     return _minimax(graph, 1, slower=0)
 
 
 def solve_in_plies(graph: Graph) -> NDArray[np.int8]:
-    """Solve the game with distances: int8[S], QUICKEST - n where the first player wins after n more plies, n - QUICKEST
-    where the second does, 0 for a draw.
+    """Solve the game with distances: int8[S], QUICKEST - n if the first player wins after n more plies, n - QUICKEST if
+    the second does, 0 for a draw.
 
-    Whoever wins takes the shortest way and whoever loses the longest.
+    The winner takes the shortest way and the loser the longest.
     """
     return _minimax(graph, QUICKEST, slower=1)
 
@@ -102,8 +98,8 @@ def _minimax(graph: Graph, win: int, slower: int) -> NDArray[np.int8]:
         rows = slice(*np.searchsorted(open_ply, [ply, ply + 1]))
         edges = slice(graph.first_edge[rows.start], graph.first_edge[rows.stop])
         best = np.minimum if ply % 2 else np.maximum
-        behind = value[graph.child[edges]]
+        after = value[graph.child[edges]]
         if slower:
-            behind -= np.sign(behind) * slower
-        value[rows] = best.reduceat(behind, graph.first_edge[rows] - graph.first_edge[rows.start])
+            after -= np.sign(after) * slower
+        value[rows] = best.reduceat(after, graph.first_edge[rows] - graph.first_edge[rows.start])
     return value

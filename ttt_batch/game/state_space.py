@@ -1,6 +1,6 @@
 """How a board's positions are kept: enumerated, enumerated up to symmetry, or added as play reaches them.
 
-Decided from the board alone, before any work: how many positions there are at most follows from counting marks.
+The board alone decides, before any work: counting marks gives the greatest possible number of positions.
 """
 
 import math
@@ -11,7 +11,7 @@ from ttt_batch.base.errors import BoardError
 from ttt_batch.game.board import Board
 
 PLAIN = 1_000_000
-"""Positions up to which a board is enumerated as it is, unless symmetry is asked for."""
+"""Positions up to which a board is enumerated without symmetry by default."""
 
 ENUMERATED = 12_000_000
 """Rows up to which a board is enumerated at all: 4x4 has 10,165,779 positions, of which 4x4x3 reaches 6,036,001."""
@@ -27,14 +27,14 @@ class Space(NamedTuple):
 
 
 def most_positions(board: Board) -> int:
-    """Positions with as many marks of one player as of the other, or one more: no fewer than play can reach."""
+    """Positions with as many X as O, or one more: no fewer than play can reach."""
     return sum(positions_of_ply(board, ply) for ply in range(board.cells + 1))
 
 
 def choose_space(board: Board, symmetry: bool | str, *, prefers: bool) -> Space:
     """How the positions of `board` are kept.
 
-    symmetry: `on`, `off`, or `auto`: off where the board is small, on where that makes it enumerable, and else as the
+    symmetry: `on`, `off`, or `auto`: off on a small board, on if that makes the board enumerable, and else as the
     learner `prefers`.  Raises UsageError.
     """
     if not isinstance(symmetry, bool):
@@ -56,13 +56,13 @@ def space_of(board: Board, symmetry: bool) -> Space:
 
 
 def check_enumerable(board: Board, space: Space, what: str) -> None:
-    """Raise BoardError where `what` needs an enumerated board and this is none."""
+    """Raise BoardError, which says that `what` needs an enumerated board, unless this is one."""
     if space.grown:
         raise too_large(what, board, "choose a smaller one, such as 4x4x4")
 
 
 def too_large(what: str, board: Board, remedy: str) -> BoardError:
-    """The error where `what` needs an enumerated board and this is none."""
+    """The error if `what` needs an enumerated board and this is none."""
     return BoardError(
         f"{what} needs an enumerated board; {board.name} is too large to enumerate, with up to "
         f"{most_positions(board):,} positions: {remedy}"

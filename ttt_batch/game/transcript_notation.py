@@ -1,13 +1,13 @@
 """A line of a game file: the cells in the order of play, `!` after an exploratory move, `#` before a comment.
 
 A cell is its number, which counts from 0 in game files, or its name: `b2`, column letter and row number.
-`transcript_reader` reads whole files, thousands of lines at a time.  A line that it cannot read comes here, for the
-words that say why.
+`transcript_reader` reads whole files, thousands of lines at a time.  Lines that it cannot read are read here, with a
+message for each fault.
 """
 
 from collections.abc import Iterator
 
-from ttt_batch.base.errors import LONGEST, UsageError, option
+from ttt_batch.base.errors import UsageError, option, quoted
 from ttt_batch.base.quantities import Number
 from ttt_batch.base.wording import counted
 from ttt_batch.game.board import EMPTY, UNFINISHED, Board
@@ -22,7 +22,7 @@ Moves = list[tuple[int, bool]]
 
 
 def from_one() -> str:
-    """What to choose for files whose cells count from 1, for messages."""
+    """The option for files whose cells count from 1, for messages."""
     return option("cells_from", 1)
 
 
@@ -44,10 +44,10 @@ def parse_line(line: str, board: Board, *, occupied: bool, cells_from: int = 0) 
     moves: Moves = []
     for number, (word, cell, explores) in enumerate(_words(line.partition("#")[0], board, cells_from), 1):
         if over:
-            raise GamesError(f"the game is over after {counted(len(moves), 'move')}, but {_quoted(word)} follows")
+            raise GamesError(f"the game is over after {counted(len(moves), 'move')}, but {quoted(word)} follows")
         if cell not in range(board.cells) or (marks[cell] != EMPTY and not occupied):
             hint = _numbers_of_cells(board, cells_from) if word[0].isdigit() and cell not in range(board.cells) else ""
-            raise GamesError(f"move {number}, {_quoted(word)}, is not a free cell of the board{hint}")
+            raise GamesError(f"move {number}, {quoted(word)}, is not a free cell of the board{hint}")
         over = marks[cell] != EMPTY
         if not over:
             marks[cell] = 1 + len(moves) % 2
@@ -67,17 +67,11 @@ def _words(text: str, board: Board, cells_from: int) -> Iterator[tuple[str, int,
             continue
         cell = named_cell(name, board)
         if cell is None:
-            raise GamesError(f"move {number}, {_quoted(word)}, is not a cell number")
+            raise GamesError(f"move {number}, {quoted(word)}, is not a cell number")
         yield word, cell, explores
 
 
 def _numbers_of_cells(board: Board, cells_from: int) -> str:
-    """What a message adds about a number that no cell has."""
+    """The end of a message about a number that no cell has."""
     numbers = f"cells count from {cells_from} in game files, {cells_from} to {board.cells - 1 + cells_from}"
     return f": {numbers}; choose {from_one()} if these count from 1" if cells_from == 0 else f": {numbers}"
-
-
-def _quoted(word: str) -> str:
-    """A word of a game, on one line, and not longer than a line can be."""
-    quoted = repr(word)
-    return quoted if len(quoted) <= LONGEST else f"{quoted[: LONGEST - 3]}..."

@@ -1,10 +1,7 @@
-"""Games from text: a kernel follows the bytes, and `transcript_notation` reads the rest.
+"""Games from text: a kernel reads the bytes, some three million games of 3x3 a second.
 
-Parsing alone reaches some three million games of 3x3 a second.
-
-The kernel knows digits, column letters, blanks, `!`, comments, line ends and the rules of the board.  It stops at
-any line of which it cannot make a game; `transcript_notation.parse_line` then reads that line, or says what is wrong
-with it.  So each message, and each reading of something unusual, has one place.
+It reads digits, column letters, blanks, `!`, comments and line ends, and applies the rules of the board.  It stops at
+any line that is not a plain game; `transcript_notation.parse_line` then reads that line, or says what is wrong with it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,7 +33,7 @@ SHOWN = 1_000
 
 
 class Rules(NamedTuple):
-    """What the kernel knows of the games: the board, whether occupied cells may be chosen, the first cell's number."""
+    """How the kernel reads games: the board, whether occupied cells may be chosen, the first cell's number."""
 
     places: Places
     rows: int
@@ -86,8 +83,8 @@ def read_cell(text: Any, rules: Rules, position: Any) -> Any:
 def scan(text: Any, rules: Rules, found: CellGames, at: Any) -> bool:
     """Read games from `at[POSITION]` on, up to the end of the text; return whether it stopped before a line instead.
 
-    text: uint8, ends where a line ends.  found: the games, with room for a move for every other byte, added to
-    those that are there.  at: int64[4], see `POSITION`; on stopping the first byte of the line.
+    text: uint8, ends with a line.  found: games are appended, with room for a move for every other byte.
+    at: int64[4], see `POSITION`, changed in place.
     """
     places, size = rules.places, text.shape[0]
     cells = places.power.shape[0]
@@ -96,7 +93,7 @@ def scan(text: Any, rules: Rules, found: CellGames, at: Any) -> bool:
     move, good = found.start[games], True
     while position < size and good:
         first_byte, first_move, smallest = position, move, lowest
-        own, other, over = np.int64(0), np.int64(0), False  # cells of who moves and of the opponent, as bits
+        own, other, over = np.int64(0), np.int64(0), False  # cells of the mover and of the opponent, as bits
         while True:
             sign = text[position]
             while sign in (SPACE, TAB):
@@ -137,7 +134,7 @@ class GameReader:
     """Reads games of a board, piece by piece.
 
     occupied: choosing an occupied cell is a move, too, and loses.  cells_from: the number of the first cell, 0 or 1.
-    name: what messages call the source.  skip_bad: leave out lines that are no game, and list them in `skipped`.
+    name: the source, for messages.  skip_bad: leave out lines that are no game, and list them in `skipped`.
     games: good ones so far.
     """
 
@@ -154,11 +151,11 @@ class GameReader:
 
     @property
     def lowest(self) -> int:
-        """The lowest number of a cell so far; the number of cells if there was none."""
+        """The lowest number of a cell so far; at first the number of cells."""
         return int(self._at[LOWEST])
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[CellGames]:
-        """The games of each piece of text, which ends where a line ends; valid until the next one is asked for.
+        """The games of each piece of text, which ends with a line; they are valid until the next piece is read.
 
         Raises GamesError for the first line that is no whole game under the rules, unless such lines are skipped.
         """
@@ -203,13 +200,13 @@ class GameReader:
                 found.cell[i], found.exploring[i] = cell, explores
 
     def _is_game(self, line: str, cells_from: int) -> bool:
-        """Whether a line is a whole game if its cells count from there."""
+        """Whether a line is a whole game if its cells count from `cells_from`."""
         with suppress(GamesError):
             return bool(parse_line(line, self._board, occupied=self._occupied, cells_from=cells_from))
         return False
 
 
 def _room(size: int) -> CellGames:
-    """Room for the games of so many bytes."""
+    """Room for the games of `size` bytes."""
     most = size // 2 + 1
     return CellGames(np.zeros(most + 1, np.int64), np.empty(most, np.int8), np.empty(most, np.bool_))

@@ -1,7 +1,7 @@
-"""The text of games in pieces that end where a line ends, from a file, a FIFO, a terminal, or lines in memory.
+"""The text of games in pieces of whole lines, from a file, a FIFO, a terminal, or lines in memory.
 
 A piece holds at most `PIECE` bytes and a line, so any amount of text is read in little memory.  A line ends with LF,
-CR LF or CR.  Of a line that is too long for a game only the beginning is kept, one byte more than a line may have.
+CR LF or CR.  A line that is too long for a game is cut to one byte more than a line may have.
 """
 
 import io
@@ -38,7 +38,7 @@ class GameFile:
 
     name: the file, for messages.  size: its bytes if they are known, else 0.  read: bytes read so far.
 
-    Raises GamesError for what cannot be read, and for what is no text.
+    Raises GamesError if it cannot be read, or is no text.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -48,7 +48,7 @@ class GameFile:
         self.size = self.read = 0
 
     def waits(self) -> bool:
-        """Whether another program or person has yet to write what is read: a FIFO, a socket or a terminal."""
+        """Whether a program or person is still writing: to a FIFO, a socket or a terminal."""
         mode = self._mode()
         return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or self.typed()
 
@@ -57,7 +57,10 @@ class GameFile:
         if not stat.S_ISCHR(self._mode()):
             return False
         with suppress(OSError):
-            return sys.stdin.isatty() if self._standard else _is_terminal(self._path)
+            if self._standard:
+                return sys.stdin.isatty()
+            with self._path.open("rb", buffering=0) as file:
+                return file.isatty()
         return False
 
     def check(self) -> None:
@@ -73,18 +76,14 @@ class GameFile:
 
     def places(self) -> list[tuple[str, Path | int]]:
         """What is read, for `outputs.check_distinct`: a path, or the descriptor of standard input if it has one."""
-        if not self._standard:
-            return [("GAMES", self._path)]
-        try:
-            return [(self.name, sys.stdin.fileno())]
-        except (OSError, ValueError):
-            return []
+        with suppress(OSError, ValueError):
+            return [(self.name, sys.stdin.fileno())] if self._standard else [("GAMES", self._path)]
+        return []
 
     def _mode(self) -> int:
-        try:
+        with suppress(OSError, ValueError):  # not there, or no file at all: reading says so
             return next((os.stat(place).st_mode for _, place in self.places()), 0)  # noqa: PTH116 - or a descriptor
-        except (OSError, ValueError):  # not there, or no file at all: reading says so
-            return 0
+        return 0
 
     def __iter__(self) -> Iterator[bytes]:
         try:
@@ -118,18 +117,11 @@ class GameFile:
         return GamesError(f"cannot read games from {self.name}: {why}; {remedy}")
 
 
-def _is_terminal(path: Path) -> bool:
-    with path.open("rb", buffering=0) as file:
-        return file.isatty()
-
-
 def _beginning(file: io.BufferedReader) -> bytes:
     """The first block, with a byte order mark whole if there is one."""
-    block = file.read1(PIECE)
-    while block and any(block != mark and mark.startswith(block) for mark in (UTF_8, *WIDE_TEXT)):
+    block = more = file.read1(PIECE)
+    while more and any(block != mark and mark.startswith(block) for mark in (UTF_8, *WIDE_TEXT)):
         more = file.read1(PIECE)
-        if not more:
-            break
         block += more
     return block
 
@@ -157,29 +149,28 @@ def whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class GameLines:
-    """Lines in memory, each of them one line whatever it holds; as `GameFile`."""
-
-    def check(self) -> None:
-        """There is nothing that could be missing."""
-
-    def places(self) -> list[tuple[str, Path | int]]:
-        """There is no file."""
-        return []
+    """Lines in memory, each of them one line whatever it holds; used like `GameFile`."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = lines
         self.name, self.size, self.read = "games", 0, 0
 
+    def check(self) -> None:
+        """Nothing can be missing."""
+
+    def places(self) -> list[tuple[str, Path | int]]:
+        """There is no file."""
+        return []
+
     def __iter__(self) -> Iterator[bytes]:
-        piece, size = list[bytes](), 0
+        piece = bytearray()
         for line in self._lines:
-            text = line.rstrip("\r\n").replace("\n", " ").replace("\r", " ")
-            piece.append(text.encode("utf-8", "backslashreplace")[: LONGEST_LINE + 1] + b"\n")
-            size += len(piece[-1])
-            if size >= PIECE:
-                self.read += size
-                yield b"".join(piece)
-                piece, size = [], 0
-        self.read += size
+            text = re.sub("[\r\n]", " ", line.rstrip("\r\n"))
+            piece += text.encode("utf-8", "backslashreplace")[: LONGEST_LINE + 1] + b"\n"
+            if len(piece) >= PIECE:
+                self.read += len(piece)
+                yield bytes(piece)
+                piece.clear()
+        self.read += len(piece)
         if piece:
-            yield b"".join(piece)
+            yield bytes(piece)

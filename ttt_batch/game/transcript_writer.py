@@ -26,18 +26,18 @@ class GamesWriter:
     """Writes games to a file as they are played; the file appears whole, when the `with` block ends without an error.
 
     No other process may write it meanwhile.  A disk that refuses games ends the recording, not the training: `failure`
-    says why, from then on nothing is written, and the block ends with it.  If another program takes the name meanwhile,
-    that stays as it is, and the games go into a new file beside it.
+    says why, nothing more is written, and the block raises it in the end.  If another program takes the name meanwhile,
+    its file stays as it is, and the games go into a new file beside it.
 
-    file: where the games are, once they are.
-    Raises GamesError for an existing file (unless `overwrite`), for what is no ordinary file, and for what the disk
-    refuses at the beginning or in the end.
+    file: where the games are in the end.
+    Raises GamesError for an existing file (unless `overwrite`), for one that is not ordinary, and if the disk refuses
+    at the beginning or in the end.
     """
 
     def __init__(
         self, path: Path, board: Board | None = None, *, overwrite: bool = False, say: Callable[[str], None]
     ) -> None:
-        """board: given where a row stands for all images of a position.  say: called if the games go elsewhere."""
+        """board: given if a row stands for all images of a position.  say: called if the games go elsewhere."""
         self._path, self._board, self._overwrite, self._say = path, board, overwrite, say
         self._pending, self._written = bytearray(), False
         self.file: Path | None = None
@@ -69,7 +69,7 @@ class GamesWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Hand what there is to the system; `failure` if it does not take that."""
+        """Write what is pending; `failure` if the system refuses it."""
         try:
             with GAMES_FILE.refusing(self._path):
                 self._draft.write(self._pending)
@@ -93,7 +93,7 @@ class GamesWriter:
             flush_folder(self.file.parent)
 
     def _publish(self) -> Path:
-        """Give the file its name, or a free one beside it if what has the name must stay; return which."""
+        """Give the file its name, or a free one beside it if that is taken; return which."""
         try:
             self._draft.publish(overwrite=self._overwrite)
         except OSError as error:

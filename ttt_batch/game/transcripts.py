@@ -1,7 +1,7 @@
-"""Games as text: a line of cell numbers per game, `!` behind an exploratory move, `#` before a comment.
+"""Games as text: a line of cell numbers per game, `!` after an exploratory move, `#` before a comment.
 
-Made here.  `transcript_writer` keeps them in a file, `transcript_reader` reads them, and `transcript_notation` knows
-what a line may say.
+They are made here.  `transcript_writer` keeps them in a file, `transcript_reader` reads them, and `transcript_notation`
+defines a line.
 """
 
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.base.jit import kernel
 from ttt_batch.game.bitboards import Places, make_places
-from ttt_batch.game.board import EMPTY, Board
+from ttt_batch.game.board import EMPTY, Board, Position
 from ttt_batch.game.graph import Graph, edges_of
 
 
@@ -63,7 +63,7 @@ def find_edges(graph: Graph, places: Places, origin: Any, codes: Any, games: Cel
                     found = other
             edge[move] = found
             row = np.int64(graph.child[found])
-            if images > 1:  # which of them the row stands for: the one of lowest code
+            if images > 1:  # the row stands for the one of lowest code
                 image = 0
                 for i in range(images):
                     codes[i] += player * places.power[cell, i]
@@ -79,35 +79,13 @@ def on_graph(games: CellGames, graph: Graph, board: Board, symmetry: bool) -> Ga
     return Games(games.start, edge, games.exploring)
 
 
-class GameImage:
-    """How the image that a row stands for shows a game's cells; without a board every row stands for itself."""
-
-    def __init__(self, board: Board | None) -> None:
-        self._board = board
-        self._marks = [EMPTY] * (board.cells if board else 0)
-        self._image = tuple(range(len(self._marks)))
-        self._plies = 0
-
-    def in_game(self, cell: int) -> int:
-        """The cell of the game that a cell of the image shows."""
-        return self._image[cell] if self._board else cell
-
-    def mark(self, cell: int) -> None:
-        """Make a move of the game."""
-        if self._board:
-            self._marks[cell] = 1 + self._plies % 2
-            self._plies += 1
-            self._image = self._board.representative(tuple(self._marks))[1]
-
-
 def format_games(games: Games, graph: Graph, board: Board | None = None) -> list[str]:
     """Write games as lines of text, without line ends.
 
-    board: given where a row of `graph` stands for all images of a position.
+    board: given if a row of `graph` stands for all images of a position.
     """
-    if board is not None:
-        return [_format_game(games, game, graph, board) for game in range(games.start.size - 1)]
-    return joined(graph.cell[games.edge], games)
+    cells = graph.cell[games.edge]
+    return joined(cells if board is None else _cells_in_game(cells, games, board), games)
 
 
 def joined(cells: Any, games: Games) -> list[str]:
@@ -116,12 +94,12 @@ def joined(cells: Any, games: Games) -> list[str]:
     return [" ".join(words[a:b]) for a, b in zip(games.start[:-1], games.start[1:], strict=True)]
 
 
-def _format_game(games: Games, game: int, graph: Graph, board: Board) -> str:
-    """One game whose rows are images of its positions."""
-    image, words = GameImage(board), []
-    for move in range(int(games.start[game]), int(games.start[game + 1])):
-        cell = image.in_game(int(graph.cell[games.edge[move]]))
-        words.append(f"{cell}!" if games.exploring[move] else str(cell))
-        if cell < board.cells:
-            image.mark(cell)
-    return " ".join(words)
+def _cells_in_game(cells: Any, games: Games, board: Board) -> list[int]:
+    """The game's cells of moves whose `cells` are those of the images that rows stand for."""
+    found: list[int] = []
+    for start, end in zip(games.start[:-1], games.start[1:], strict=True):
+        position: Position = (EMPTY,) * board.cells
+        for cell in cells[start:end]:
+            found.append(board.representative(position)[1][cell])
+            position = board.after(position, found[-1])
+    return found

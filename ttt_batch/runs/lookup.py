@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ttt_batch.base.choices import OPPONENT_HINTS, find_name, suggested_name, unknown_name
-from ttt_batch.base.errors import RunFileError
+from ttt_batch.base.errors import RunFileError, UsageError, quoted
 from ttt_batch.base.files import is_there, shown
 
 SUFFIX = ".h5"
@@ -15,7 +15,14 @@ MOST_NAMES = 1000
 
 
 def find_run(path: str | Path) -> Path:
-    """The file that is meant: `path`, or, if there is no file of that name, the one with `.h5` appended."""
+    """The file that is meant: `path`, or, if there is no file of that name, the one with `.h5` appended.
+
+    Raises UsageError for an empty name, and for what is no name.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"{quoted(path)} is not the name of a run file; give text, a path or a Run")
+    if path == "":
+        raise UsageError("the name of the run file is empty; name one")
     path = Path(path)
     with suppress(OSError, ValueError):  # opening it says what is wrong with the name
         if path.name and (path.is_dir() or not path.exists()):
