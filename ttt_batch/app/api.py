@@ -98,13 +98,13 @@ def evaluate(
             f"{option(next(iter(given)))} is for boards too large to enumerate; {agent.board.name} is judged exactly, "
             "leave it out"
         )
-    if isinstance(against, Run):
-        return agent.evaluation(against, ties)
     names = tuple(dict.fromkeys((*PLAYERS, *EXACT_OPPONENTS)))
-    opponent = name_or_run("opponent", "random" if against is None else against, names)
+    opponent = against if against is not None else "random"
+    if not isinstance(opponent, Run):
+        opponent = name_or_run("opponent", opponent, names)
     if isinstance(opponent, Path):
-        return agent.evaluation(load(opponent), ties)
-    if opponent in EXACT_OPPONENTS:
+        opponent = load(opponent)
+    if isinstance(opponent, Run) or opponent in EXACT_OPPONENTS:
         return agent.evaluation(opponent, ties)
     return scripted_evaluation(agent, opponent, ties)
 
@@ -117,7 +117,7 @@ def tournament(
     seed: int = 0,
     ties: Ties = "any",
 ) -> Tournament:
-    """Let every run meet every run in both seats: exactly, or by so many `games` a meeting.
+    """Let every run play every run in both seats: exactly, or by `games` games a meeting.
 
     names: what to call them; if not given, their files' names, or learners.  Raises UsageError and BoardError.
     """

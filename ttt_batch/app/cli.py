@@ -8,6 +8,8 @@ import typer
 
 from ttt_batch.app.commands import catalogues, files, judge, learn_from, machine, pictures, play, train
 from ttt_batch.app.commands.usage import Command, Program
+from ttt_batch.base.console import put
+from ttt_batch.base.version import VERSION
 
 app = typer.Typer(
     cls=Program,
@@ -21,9 +23,6 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from ttt_batch.base.console import put
-        from ttt_batch.base.version import VERSION
-
         put(f"ttt-batch {VERSION}", sys.stdout)
         raise typer.Exit
 

@@ -1,4 +1,4 @@
-"""How a command line is read: values as they were typed, and one line in our words for whatever cannot be read.
+"""How a command line is read: values as they were typed, and one line in our words for what cannot be read.
 
 Every option is text, a path or a switch.  What the text stands for is read where it is used, by the readers that Python
 calls share (`quantities`, `choices`), so no library's wording comes up.  typer reads even text with pydantic, which
@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
+
+from ttt_batch.base.choices import find_name, suggested_name
+from ttt_batch.base.errors import UsageError, command_line_words, quoted
 
 PROGRAM = "ttt-batch"
 
@@ -56,15 +59,11 @@ class Command(_Taking, TyperCommand):
                 error.ctx = ctx  # type: ignore[attr-defined]
             raise
         if rest and not ctx.resilient_parsing:
-            from ttt_batch.base.errors import UsageError, quoted
-
             raise UsageError(f"{self.name} takes no argument {quoted(rest[0])}{manual(self.name)}")
         return rest
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; messages speak of options."""
-        from ttt_batch.base.errors import command_line_words
-
         with command_line_words():
             return super().invoke(ctx)
 
@@ -75,13 +74,9 @@ class Program(_Taking, TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first of `args` names.  Raises UsageError."""
         if not ctx.resilient_parsing and not args[0].startswith("-"):
-            from ttt_batch.base.choices import find_name, suggested_name
-            from ttt_batch.base.errors import UsageError, quoted
-
             found = find_name(args[0], self.commands)
             if found is None:
-                meant = suggested_name(args[0], self.commands)
-                asked = f"; did you mean {meant}?" if meant is not None else ""
+                asked = _question(suggested_name(args[0], self.commands))
                 raise UsageError(f"there is no command {quoted(args[0])}{asked}{manual()}")
             args = [found, *args[1:]]
         return super().resolve_command(ctx, args)
@@ -92,19 +87,20 @@ def manual(command: str | None = None) -> str:
     return f" (see {PROGRAM} {command} --help)" if command else f" (see {PROGRAM} --help)"
 
 
+def _question(meant: str | None) -> str:
+    """Asks whether a name was meant, if there is one."""
+    return "" if meant is None else f"; did you mean {meant}?"
+
+
 def misuse(error: Any) -> str:
     """One line for a usage error of typer, which carries click under different names in different versions."""
-    from ttt_batch.base.choices import suggested_name
-    from ttt_batch.base.errors import quoted
-
     kind, ctx, param = type(error).__name__, getattr(error, "ctx", None), getattr(error, "param", None)
     command = getattr(ctx, "command", None)
     name = getattr(command, "name", None) if getattr(ctx, "parent", None) is not None else None
     known = {opt: each for each in getattr(command, "params", []) for opt in (*each.opts, *each.secondary_opts)}
     given = str(getattr(error, "option_name", ""))
     if kind == "NoSuchOption":
-        meant = suggested_name(given, [opt for opt in known if opt.startswith("-")])
-        asked = f"; did you mean {meant}?" if meant is not None else ""
+        asked = _question(suggested_name(given, [opt for opt in known if opt.startswith("-")]))
         return f"{name or PROGRAM} has no option {given if given.isprintable() else quoted(given)}{asked}{manual(name)}"
     if kind == "BadOptionUsage" and given in known:
         if known[given].is_flag:
@@ -119,10 +115,9 @@ def misuse(error: Any) -> str:
 
 
 def _kind(hint: Any) -> Any:
-    """Of an option's type `str`, `Path` or a list of them, also where it may be None; None for others."""
-    kinds = [hint] if typing.get_origin(hint) is list else list(typing.get_args(hint) or (hint,))
-    kinds = [kind for kind in kinds if kind in (str, Path, list[str], list[Path])]
-    return kinds[0] if len(kinds) == 1 else None
+    """Of an option's type `str`, `Path` or a list of them, also if it may be None; None for others."""
+    kinds = [hint] if typing.get_origin(hint) is list else typing.get_args(hint) or (hint,)
+    return next((kind for kind in kinds if kind in (str, Path, list[str], list[Path])), None)
 
 
 def _as_typed(param: Any, kind: Any, usual: Any, ctx: Any, value: Any) -> Any:

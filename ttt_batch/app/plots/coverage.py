@@ -233,15 +233,13 @@ def _draw_legend(figure: Any, covers: Sequence[Coverage]) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    handles: list[Any] = []
-    labels: list[str] = []
+    entries: list[tuple[Any, str]] = []
     if any(cover.kind != "visited" for cover in covers):
-        for number, name in enumerate(BINS):
-            handles.append(Patch(**_fill(number)))
-            labels.append(name)
+        entries += [(Patch(**_fill(number)), name) for number, name in enumerate(BINS)]
     if any(cover.kind == "visited" for cover in covers):
-        handles += [Patch(facecolor=COLOURS[0]), Line2D([], [], color="#000000", ls="--", marker="o", ms=3)]
-        labels += ["positions visited", "positions there are at most"]
+        most = Line2D([], [], color="#000000", ls="--", marker="o", ms=3)
+        entries += [(Patch(facecolor=COLOURS[0]), "positions visited"), (most, "positions there are at most")]
+    handles, labels = zip(*entries, strict=True)
     figure.legend(
         handles, labels, loc="outside lower left", ncols=min(len(labels), 6), columnspacing=1.2, handlelength=1.4
     )

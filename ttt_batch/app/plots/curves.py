@@ -37,7 +37,7 @@ def curves_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
     panels = learning_panels(runs)
     look = make_look(runs, make_legend(runs, names), len(COLOURS))
     rows, alone = (len(panels) + 2) // 2, len(panels) % 2 == 0  # the legend, in a row of its own
-    handles, labels = _legend_entries(panels, look, runs)
+    handles, labels = zip(*_legend_entries(panels, look, runs), strict=True)
     needed = sum(ENTRY + LINE * (label.count("\n") + 1) for label in labels) / ROW
     ratios = [1.0] * (rows - 1) + [needed if alone else max(1.0, needed)]
     figure = new_figure(0.6 + 2.35 * sum(ratios))
@@ -182,54 +182,45 @@ def _proofs(runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
                 yield number, max(since, int(after_games(run.statistics)["games"][0]))
 
 
-def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[Run]) -> tuple[list[Any], list[str]]:
-    """What the legend shows, and says beside it."""
+def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[Run]) -> list[tuple[Any, str]]:
+    """The signs of the legend, and what stands beside each."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    handles: list[Any] = []
-    labels: list[str] = []
+    def sign(**style: Any) -> Any:
+        return Line2D([], [], **style)
+
+    def style_of(run: int, seat: int, what: str) -> dict[str, Any]:
+        return _line_style(Line(run, seat, what, np.zeros(0, np.int64), np.zeros(0)), look)
+
     seats = any(line.seat >= 0 for panel in panels for line in panel.lines)
-    one = len(runs) == 1
+    one, entries = len(runs) == 1, []
     if one:
         there = any(panel.name == "versus_random" for panel in panels)
         meanings = ("agent wins; in play X wins", "draw", "agent loses; in play O wins") if there else PLAYED
-        for what, name in zip(RESULTS, meanings, strict=True):
-            line = Line(0, 0, what, np.zeros(0, np.int64), np.zeros(0))
-            handles.append(Line2D([], [], **_line_style(line, look)))
-            labels.append(name)
+        entries = [(sign(**style_of(0, 0, what)), name) for what, name in zip(RESULTS, meanings, strict=True)]
     for text, numbers in look.entries[:LEGEND_ENTRIES]:
-        line = Line(numbers[0], 0, "", np.zeros(0, np.int64), np.zeros(0))
-        handles.append(Line2D([], [], **_line_style(line, look)))
         said = verdict([runs[number] for number in numbers])
-        together = f"{text}: {said.replace('unbeatable since game', 'proved since')}"
-        if len(look.entries) > FEW and said and len(together) <= LEGEND_WIDTH and "\n" not in said:
-            labels.append(together)
-        else:
-            labels.append("\n".join([textwrap.fill(text, LEGEND_WIDTH), *([said] if said else [])]))
+        label = f"{text}: {said.replace('unbeatable since game', 'proved since')}"
+        if len(look.entries) <= FEW or not said or len(label) > LEGEND_WIDTH or "\n" in said:
+            label = "\n".join([textwrap.fill(text, LEGEND_WIDTH), *([said] if said else [])])
+        entries.append((sign(**style_of(numbers[0], 0, "")), label))
     if len(look.entries) > LEGEND_ENTRIES:
-        handles.append(Line2D([], [], linestyle=""))
-        labels.append(f"and {len(look.entries) - LEGEND_ENTRIES} more")
+        entries.append((sign(linestyle=""), f"and {len(look.entries) - LEGEND_ENTRIES} more"))
     if seats:
         for seat, dash in zip(SEATS, DASHES, strict=True):
-            handles.append(Line2D([], [], color="#444444", ls=dash))
-            labels.append(f"agent moves {seat}")
-        for colour, meaning in ((PROVED if one else "#666666", "no opponent beats it"), (BEATEN, "can be beaten")):
-            handles.append(Patch(facecolor=colour))
-            labels.append(meaning)
+            entries.append((sign(color="#444444", ls=dash), f"agent moves {seat}"))
+        entries.append((Patch(facecolor=PROVED if one else "#666666"), "no opponent beats it"))
+        entries.append((Patch(facecolor=BEATEN), "can be beaten"))
     if any(len(numbers) > 1 for _, numbers in look.entries):
-        handles.append(Line2D([], [], color="#444444", linewidth=0.6))
-        labels.append("a single seed (bold: the median)")
+        entries.append((sign(color="#444444", linewidth=0.6), "a single seed (bold: the median)"))
     if seats and any(verdict([run]).startswith("unbeatable") for run in runs):
         if one:
-            handles.append(Patch(facecolor=PROVED, alpha=0.25))
-            labels.append("unbeatable in both seats")
+            entries.append((Patch(facecolor=PROVED, alpha=0.25), "unbeatable in both seats"))
         else:
-            handles.append(Line2D([], [], color="#444444", marker="*", markersize=10, linestyle=""))
-            labels.append("unbeatable in both seats from here on")
-    if not all("unbeatable" in run.statistics for run in runs):
-        handles.append(Line2D([], [], linestyle=""))
-        labels.append(
-            NO_EXACT + (": only what all runs have" if any("unbeatable" in r.statistics for r in runs) else "")
-        )
-    return handles, labels
+            star = sign(color="#444444", marker="*", markersize=10, linestyle="")
+            entries.append((star, "unbeatable in both seats from here on"))
+    exact = ["unbeatable" in run.statistics for run in runs]
+    if not all(exact):
+        entries.append((sign(linestyle=""), NO_EXACT + (": only what all runs have" if any(exact) else "")))
+    return entries

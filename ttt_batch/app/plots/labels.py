@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ttt_batch.app.units import short_number
@@ -80,7 +80,7 @@ def _told_apart(texts: list[str], more: list[str]) -> list[str]:
 
 
 def _values(run: Run, *, plain: bool) -> dict[str, Any]:
-    """The run's settings as the configuration has them; unless `plain`, None for those that nobody had to give."""
+    """The run's settings as the configuration has them; unless `plain`, None for the defaults."""
     config = run.config
     values = {key: config.written[key] for key in SETTINGS}
     if not plain:
@@ -95,21 +95,17 @@ def _setting(key: str, value: Any) -> str:
     """One setting as a legend names it; empty for what goes without saying."""
     if value is None:
         return ""
-    if key == "board":
-        return str(value)
-    if key == "symmetry":
-        return "symmetric" if value else "not symmetric"
-    if key == "opponent":
-        return opponent_text(value)
-    if key == "seat":
-        return f"as {value}" if value else ""
-    if key == "start":
-        return f"from {one_line(value[:DIGEST])}" if value else "from the start"
-    if key == "draw_worth":
-        return f"draw {value[0]:g},{value[1]:g}"
     if key == "batch" and not isinstance(value, str):
         return f"batch {value:,}"
-    return f"{key} {value}"
+    texts: dict[str, Callable[[Any], str]] = {
+        "board": str,
+        "symmetry": lambda on: "symmetric" if on else "not symmetric",
+        "opponent": opponent_text,
+        "seat": lambda seat: f"as {seat}" if seat else "",
+        "start": lambda digest: f"from {one_line(digest[:DIGEST])}" if digest else "from the start",
+        "draw_worth": lambda worth: f"draw {worth[0]:g},{worth[1]:g}",
+    }
+    return texts[key](value) if key in texts else f"{key} {value}"
 
 
 def opponent_text(opponent: str) -> str:

@@ -96,27 +96,22 @@ def learning_panels(runs: Sequence[Run]) -> list[Panel]:
 
 
 def _exact_panels(points: Sequence[Mapping[str, NDArray[Any]]]) -> list[Panel]:
-    def lines(column: str, scale: float, result: int | None = None, what: str = "") -> list[Line]:
-        found = []
-        for number, columns in enumerate(points):
-            for seat in range(2):
-                value = columns[column][:, seat] if result is None else columns[column][:, seat, result]
-                found.append(Line(number, seat, what, columns["games"], scale * value.astype(np.float64)))
-        return found
+    """The panels of what is judged exactly."""
+
+    def lines(column: str, scale: float, result: int | None = None) -> list[Line]:
+        what = RESULTS[result] if result is not None and one else ""
+        return [
+            Line(number, seat, what, columns["games"], scale * values.T[seat].astype(np.float64))
+            for number, columns in enumerate(points)
+            for values in [columns[column] if result is None else columns[column][:, :, result]]
+            for seat in range(2)
+        ]
 
     one = len(points) == 1
-    against = (
-        [line for result, what in enumerate(RESULTS) for line in lines("versus_random", 100, result, what)]
-        if one
-        else lines("versus_random", 100, 2)
-    )
+    title = "Against random play, exactly" if one else "Lost against random play, exactly"
+    against = [line for result in (range(3) if one else (2,)) for line in lines("versus_random", 100, result)]
     return [
-        Panel(
-            "versus_random",
-            "Against random play, exactly" if one else "Lost against random play, exactly",
-            "% of games",
-            against,
-        ),
+        Panel("versus_random", title, "% of games", against),
         Panel("unbeatable", "Against the best opponent (ties any)", "", lines("unbeatable", 1)),
         Panel("optimal_share", "Positions played optimally", "% of those reachable", lines("optimal_share", 100)),
         Panel("value_error", "Values: distance from the truth", "mean, on its own scale", lines("value_error", 1)),

@@ -5,14 +5,10 @@ from typing import Any
 from ttt_batch.analysis.boards import DRAWN, WON, Entry
 from ttt_batch.base.memory import parse_memory
 
-KINDS = {True: "grown in play", False: "enumerated"}
-
 
 def value_text(value: int | None) -> str:
     """Who wins with best play."""
-    if value is None:
-        return "unknown"
-    return "draw" if value == DRAWN else "first wins" if value == WON else "second wins"
+    return {None: "unknown", DRAWN: "draw", WON: "first wins"}.get(value, "second wins")
 
 
 def _size(size: int | None) -> str:
@@ -22,7 +18,9 @@ def _size(size: int | None) -> str:
 
 
 def _kept(entry: Entry) -> str:
-    return KINDS[entry.space.grown] + (" up to symmetry" if entry.space.symmetry else "")
+    return ("grown in play" if entry.space.grown else "enumerated") + (
+        " up to symmetry" if entry.space.symmetry else ""
+    )
 
 
 def _positions(entry: Entry) -> str:

@@ -43,10 +43,9 @@ def information_text(information: dict[str, Any], run: Run) -> str:
     goal = f" of {information['goal']:,}" if information["goal"] > information["games"] else ""
     rows = "rows in the table so far" if run.grown is not None else "positions"
     worth = f"draw worth {','.join(f'{number:g}' for number in config['draw_worth'])}"
-    given = config["engine"] == "given"
-    played = (
-        "the latest of them given or played with people" if given else f"in batches of {batch} ({config['engine']})"
-    )
+    played = f"in batches of {batch} ({config['engine']})"
+    if config["engine"] == "given":
+        played = "the latest of them given or played with people"
     lines = [
         ("file", f"{information['file']} ({counted(information['bytes'], 'byte')}, format {information['format']})"),
         ("learner", f"{config['learner']}: {run.learner.source}"),
@@ -66,7 +65,7 @@ def information_text(information: dict[str, Any], run: Run) -> str:
     ]
     lines = [(one_line(key), one_line(str(value))) for key, value in lines]
     width = max(len(key) for key, _ in lines) + 2
-    whole = ("file", "command")  # what a person may want to paste has no line ends
+    whole = ("file", "command")  # to be pasted, so without line ends
     blocks = [
         [f"{key:<{width}}{value}"] if key in whole else hanging(key, value, width) for key, value in lines if value
     ]

@@ -3,6 +3,7 @@
 Plain ASCII within 80 columns, but for the names of files, which stand at the ends of lines or are cut.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -14,7 +15,7 @@ from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.solution import RESULTS
 
 COLUMNS = 8
-"""Columns of the matrix that stand beside each other; those of more runs follow below."""
+"""Columns of the matrix in a block; those of more runs follow below."""
 
 LISTED = 4
 """Runs up to which every meeting is listed with its wins, draws and losses."""
@@ -49,9 +50,9 @@ def tournament_text(found: Tournament) -> str:
 
 
 def _matrix(found: Tournament) -> list[str]:
-    """Points a game of whoever moves first, row against column, in blocks of columns."""
+    """Points a game of the first player, row against column, in blocks of columns."""
     n = len(found.names)
-    lines = ["", "points a game of whoever moves first (row) against who moves second (column):"]
+    lines = ["", "points a game of the first player (row) against the second (column):"]
     for start in range(0, n, COLUMNS):
         columns = range(start, min(n, start + COLUMNS))
         lines += ["", " " * 16 + "".join(f"{column + 1:>8}" for column in columns)]
@@ -67,7 +68,7 @@ def _meetings(found: Tournament) -> list[str]:
         return []
     wide = 12 if found.exact else 22
     lines = ["", "first - second" + "".join(f"{name:>{wide}}" for name in RESULTS)]
-    for meeting in (meeting for row in found.meetings for meeting in row):
+    for meeting in itertools.chain(*found.meetings):
         label = f"{meeting.first + 1:>5} - {meeting.second + 1}"
         if meeting.tally is None:
             shares = [f"{share:.4f}" for share in meeting.shares]
@@ -88,16 +89,13 @@ def series_text(found: Series) -> str:
     for meeting in found.meetings:
         if meeting.tally is None:
             continue
-        if found.itself:
-            labels = ["X wins", "draw", "O wins"]
-        else:
-            names = [cut(name, LABEL - 9) for name in found.names]
-            if names[0] == names[1]:
-                names = ["the first run", "the second run"]
-            labels = [f"{names[meeting.first]} wins", "draw", f"{names[meeting.second]} wins"]
-            who = found.names[meeting.first]
-            lines += ["", f"{who} moves first in {counted(meeting.tally.games, 'game')}"]
-        lines += ["", *_shares(meeting, meeting.tally, labels)]
+        names = ["X", "O"]
+        if not found.itself:
+            both = [cut(name, LABEL - 9) for name in found.names]
+            both = both if both[0] != both[1] else ["the first run", "the second run"]
+            names = [both[meeting.first], both[meeting.second]]
+            lines += ["", f"{found.names[meeting.first]} moves first in {counted(meeting.tally.games, 'game')}"]
+        lines += ["", *_shares(meeting, meeting.tally, [f"{names[0]} wins", "draw", f"{names[1]} wins"])]
     if len(found.meetings) > 1:
         total = [f"{share:.4f}" for share in (found.total.share(result)[0] for result in RESULTS)]
         exact = [] if found.expected is None else ["exactly     {:.4f}, {:.4f}, {:.4f}".format(*found.expected)]

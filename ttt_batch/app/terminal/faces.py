@@ -1,7 +1,7 @@
-"""What a face is, and what it is told: questions, results and the score of a person's games.
+"""What a face is, and what it is given: questions, results and the score of a person's games.
 
-A face is what shows and asks: lines of text (`plain`) or a screen (`view`).  The loop tells it what happens, and yields
-a `Question` wherever the person has to answer.
+A face shows and asks: in lines of text (`plain`) or on a screen (`view`).  The loop has it show what happens, and
+yields a `Question` whenever the person has to answer.
 """
 
 import enum
@@ -23,9 +23,9 @@ Answer = int | Command
 class Question:
     """What the person is asked.
 
-    prompt: what stands before the answer.  read: reads an answer, or raises UsageError with a line that says why not.
-    leave: the answer of who is gone.  keys: the most useful keys and their meaning, in a word or two each.
-    game: where a cell is asked for, else None.
+    prompt: what stands before the answer.  read: reads an answer, or raises UsageError with the reason in a line.
+    leave: the answer if the person is gone.  keys: the most useful keys and their meaning, in a word or two each.
+    game: the game if a cell is asked for, else None.
     """
 
     prompt: str

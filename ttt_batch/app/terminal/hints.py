@@ -1,7 +1,6 @@
-"""Hints: what the agent gives each free cell, and the true result behind it where that is known.
+"""Hints: the agent's value of each free cell, and its true result if that is known.
 
-Wins, draws and losses are told apart by letters, and where there is colour wins lie on blue and
-losses on orange.
+Letters tell wins, draws and losses apart; with colour, wins are on blue and losses on orange.
 """
 
 import math
@@ -16,13 +15,13 @@ from ttt_batch.game.solution import Prospect
 from ttt_batch.runs.agents import Playing
 
 PLY = "(a ply is one move of either player)"
-"""What people who play may never have heard; said where plies are first counted."""
+"""Explains the word where plies are first counted."""
 
 
 class Hints(NamedTuple):
     """What is known of the moves of a position.
 
-    values: the agent's value of free cells for the player to move, NaN or left out where it has never been.
+    values: the agent's value of free cells for the player to move, NaN or left out if never visited.
     truths: what each free cell truly leads to; None if unknown.
     """
 
@@ -36,8 +35,7 @@ def hints_of(agent: Playing, game: Game) -> Hints:
 
 
 def prepare(agent: Playing) -> None:
-    """Ask an agent all that a game may ask, before a screen is taken: what has to be compiled or enumerated for the
-    first answer may write lines of its own."""
+    """Query an agent as a game does, before a screen is taken: compiling and enumerating may write lines."""
     game = Game(agent.board)
     hints_of(agent, game)
     agent.candidates(game.position)
@@ -53,7 +51,7 @@ def draw_hints(game: Game, hints: Hints, colour: bool = False) -> list[str]:
 def draw_values(
     game: Game, hints: Hints, colour: bool = False, cursor: int | None = None, marked: Collection[int] = ()
 ) -> list[str]:
-    """Draw the board with the value of each free cell, `?` where the agent has never been, above the truth.
+    """Draw the board with the value of each free cell, `?` if never visited, above the truth.
 
     The `marked` cells stand in brackets.
     """
@@ -65,18 +63,13 @@ def draw_values(
         truth = hints.truths.get(cell) if hints.truths is not None else None
         labels.append(text if hints.truths is None else (text, truth.short if truth is not None else ""))
         look = MARKS[mark] if mark != EMPTY else truth.word if truth is not None else ""
-        styles.append(
-            (
-                look,
-                "best" if cell in best else "",
-                "marked" if cell == cursor or (cell in best and hints.truths is None) else "",
-            )
-        )
+        inverse = cell == cursor or (cell in best and hints.truths is None)
+        styles.append((look, "best" if cell in best else "", "marked" if inverse else ""))
     return draw_grid(game.board, labels, marked, styles if colour else None, cursor)
 
 
 def draw_highest(game: Game, hints: Hints) -> list[str]:
-    """Name the cells of the highest value, in a line; none where the agent has been nowhere."""
+    """Name the cells of the highest value, in a line; none if no cell was visited."""
     best = _highest(game, hints)
     cells = " ".join(game.board.cell_name(cell) for cell in best) if len(best) < 10 else f"{len(best)} cells"
     return [f"Highest: {cells}"] if best else []
@@ -93,13 +86,13 @@ def draw_legend(game: Game, hints: Hints, colour: bool = False) -> list[str]:
 
 
 def _known(game: Game, hints: Hints) -> dict[int, float]:
-    """Values of the free cells where the agent has been."""
+    """Values of the free cells that were visited."""
     values = {cell: hints.values.get(cell, math.nan) for cell, mark in enumerate(game.position) if mark == EMPTY}
     return {cell: value for cell, value in values.items() if not math.isnan(value)}
 
 
 def _highest(game: Game, hints: Hints) -> list[int]:
-    """The free cells of the highest value; none where the agent has been nowhere."""
+    """The free cells of the highest value; none if none was visited."""
     known = _known(game, hints)
     return [cell for cell, value in known.items() if value == max(known.values())]
 

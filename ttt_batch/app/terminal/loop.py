@@ -69,7 +69,9 @@ def play_games(
             score.add(result)
             face.tell(f"Score: {score}")
             face.count(score)
-            _review(agent, game, face, seat)
+            if (slips := review(agent, game)) is not None:
+                names = ("you", "agent") if seat == 0 else ("agent", "you")
+                face.tell(*review_text(slips, agent.board, names, NARROW))
             if record is not None:
                 with _telling(face):
                     record(game.moves)
@@ -177,17 +179,9 @@ def _ask_again(face: Face, game: Game, usual: int, pupil: Pupil | None) -> Gener
                 return Command.LEAVE
 
 
-def _review(agent: Playing, game: Game, face: Face, person: int) -> None:
-    """Say who gave what away in a finished game, if that is known."""
-    slips = review(agent, game)
-    if slips is not None:
-        names = ("you", "agent") if person == 0 else ("agent", "you")
-        face.tell(*review_text(slips, game.board, names, NARROW))
-
-
 @contextlib.contextmanager
 def _telling(face: Face, then: str = "") -> Iterator[None]:
-    """Say what could not be done, then what follows from that, and go on: the next game may fare better."""
+    """Show what could not be done, then what follows from that, and go on: it may work after the next game."""
     try:
         yield
     except TttBatchError as error:

@@ -14,22 +14,19 @@ from ttt_batch.game.history import Game
 
 
 class Plain:
-    """A face of lines: what was said stays above, and answers are typed behind a prompt.
+    """A face of lines: earlier lines stay above, and answers are typed after a prompt.
 
-    Off a terminal what was read is written behind its prompt, so that the output reads like a session, and no
-    control characters are written.
+    Off a terminal what was read is written after its prompt, so that the output reads like a session, and no control
+    characters are written.
     """
 
     hints_stay = False
     single_keys = False
 
     def __init__(self, stdin: TextIO, stdout: TextIO) -> None:
-        reconfigure = getattr(stdin, "reconfigure", None)
-        if reconfigure is not None:
-            # A byte that is no text is a slip like any other; it must not end the game. (A stream already
-            # read from may refuse.)
-            with contextlib.suppress(OSError, ValueError):
-                reconfigure(errors="replace")
+        # A byte that is no text is a slip like any other; it must not end the game.
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # a stream already read from may refuse
+            stdin.reconfigure(errors="replace")  # type: ignore[attr-defined]
         self._stdin, self._stdout = stdin, stdout
         self._echo = not (stdin.isatty() and stdout.isatty())
         self._colour = wants_colour(stdout)
