@@ -1,4 +1,4 @@
-"""What is said while kernels are compiled: how many are, of how many.  How long it takes is not known beforehand."""
+"""Messages while kernels are compiled: how many are, of how many.  How long it takes is not known beforehand."""
 
 import math
 import time
@@ -6,7 +6,7 @@ import time
 COMPILING, COMPILING_ALL = "compiling kernels (once)", "compiling all kernels (once)"
 
 FIRST_LINE = 8
-"""Kernels until the first line about them off a terminal, where it is not known how many there will be."""
+"""Kernels until the first line about them off a terminal, if it is not known how many there will be."""
 
 
 class CompiledKernels:
@@ -41,7 +41,7 @@ class CompiledKernels:
         return f"{COMPILING}: {self._done} done" if self._done else COMPILING
 
     def end(self) -> str:
-        """The last line, once; empty where nothing was compiled."""
+        """The last line, once; empty if nothing was compiled."""
         if self.since is None or self._ended:
             return ""
         self._ended = True

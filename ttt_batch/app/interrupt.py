@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: the first asks to stop, the second stops."""
+"""Ctrl-C, SIGTERM and SIGHUP: the first requests a stop, the second stops."""
 
 import _thread
 import signal

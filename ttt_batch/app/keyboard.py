@@ -105,11 +105,11 @@ class Keyboard:
 
     @property
     def how_to_leave(self) -> str:
-        """A line that says how to leave."""
+        """How to leave, as a line of text."""
         return f"{Command.LEAVE.keys[0] if self._before is not None else 'Ctrl-C'} {Command.LEAVE.label}"
 
     def wait(self, seconds: float) -> None:
-        """Wait.  Raises KeyboardInterrupt, as Ctrl-C does, as soon as a key or a word asks to leave."""
+        """Wait.  Raises KeyboardInterrupt, as Ctrl-C does, at a key or a word that leaves."""
         until = time.monotonic() + seconds
         while True:
             keys = SEQUENCE.sub("", self._read(until - time.monotonic())).lower()

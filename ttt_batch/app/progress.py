@@ -86,7 +86,7 @@ class Reporter:
         if self._notice is not None:
             self._notice.wipe()
         if self._display is not None:
-            with suppress(OSError):  # the terminal may be gone, and what was done is still to be saved or said
+            with suppress(OSError):  # the terminal may be gone, and what was done is still to be saved or printed
                 self._display.stop()
             self._display = None
 
@@ -126,7 +126,7 @@ class Reporter:
         self._display = _live_display(now)
 
     def warming(self, name: str, seconds: float, done: int, total: int) -> None:
-        """Show that one more job of `warmup.warm_up` is done; an empty name says that they begin."""
+        """Show that one more job of `warmup.warm_up` is done; an empty name before the first."""
         self.clear()
         if name:
             self._print(f"{name:<14}{seconds:6.1f} s   {done} of {total}")

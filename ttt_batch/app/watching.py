@@ -1,4 +1,4 @@
-"""Two agents play a game, move by move, with what the one to move gives each cell and the truth behind it.
+"""Two agents play a game, move by move, with the mover's value of each cell and its true result.
 
 On a real terminal each position stands in the place of the one before, at a pace to follow; elsewhere they are
 printed one below the other.
@@ -26,7 +26,7 @@ from ttt_batch.game.history import Game
 from ttt_batch.runs.agents import Playing
 
 PACE = 1.0
-"""Seconds a move on a terminal, unless another pace is asked for."""
+"""Seconds a move on a terminal, if no pace is given."""
 
 
 class Scene(NamedTuple):
@@ -41,7 +41,7 @@ class Scene(NamedTuple):
 
 
 Show = Callable[[Scene], None]
-"""Shows a scene, and waits as long as the pace says."""
+"""Shows a scene, and waits for the pace."""
 
 
 def watch(
@@ -117,7 +117,7 @@ def _play(agents: tuple[Playing, ...], names: tuple[str, str], rng: random.Rando
 
 
 def _said(game: Game, hints: Hints) -> str:
-    """The last move of a game, what its player gave it and what it truly led to: `3. X b2: +0.12, W5`."""
+    """The last move of a game, its player's value and its true result: `3. X b2: +0.12, W5`."""
     cell = game.moves[-1]
     value = hints.values.get(cell)
     truth = hints.truths.get(cell) if hints.truths is not None else None
@@ -136,7 +136,7 @@ def _ended(game: Game, names: tuple[str, str]) -> str:
 
 
 def _reviewed(agent: Playing, game: Game, names: tuple[str, str]) -> list[str]:
-    """Who gave what away, where anybody knows."""
+    """Who gave what away, if that is known."""
     slips = review(agent, game)
     return [] if slips is None else review_text(slips, game.board, names, NARROW)
 

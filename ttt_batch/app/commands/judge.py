@@ -141,7 +141,7 @@ def tournament(
 def _openable(paths: list[Path], trust: bool) -> tuple[list["Run"], list[str]]:
     """The runs of one board that can be opened, and what they are called; others are named on standard error.
 
-    That is the board of most of them, of the first where several are as many; all runs if no two are of one board.
+    That is the board of most of them, of the first if several are as many; all runs if no two are of one board.
     Raises RunFileError if fewer than two of several can be opened.
     """
     entries: list[tuple[Run, str]] = []

@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 def load_run(
     path: Path, trust: bool, report: "Reporter | None" = None, check: "Callable[[Config], None] | None" = None
 ) -> "Run":
-    """Read a run file, with notes about it on standard error, where a notice of `report` may stand.
+    """Read a run file, with notes about it on standard error, after the notice of `report`.
 
     check: as for `load`.
     """
@@ -114,5 +114,5 @@ def in_new_files(paths: list[Path], names: list[str], work: Callable[[list[Path]
 
 
 def command_line() -> str:
-    """The command for the run file, as it may be pasted; the program by its name, not by where it lies."""
+    """The command for the run file, as it may be pasted; the program by its name, not by its path."""
     return shlex.join(["ttt-batch", *sys.argv[1:]])

@@ -184,7 +184,7 @@ def _origin(path: Path | None, config: "Config", trust: bool) -> "Run | None":
 
 
 def _ask_for_file(failure: Exception) -> Path | None:
-    """Another file for a run that could not be written; None if no person can be asked, or wants to give one."""
+    """Another file for a run that could not be written; None if there is no person, or no answer."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
     tell(f"ttt-batch: {failure}")

@@ -38,7 +38,7 @@ def plot(
     names: what each run is called, such as its file's name.  kind: `curves`, `opening` or `coverage`.
     The same runs and the same matplotlib give the same bytes.
     Raises UsageError for another kind or suffix, for runs that such a picture cannot show, and without runs;
-    TttBatchError where matplotlib is missing, and as FormatError where `out` exists (unless `overwrite`) or cannot be
+    TttBatchError if matplotlib is missing, and as FormatError if `out` exists (unless `overwrite`) or cannot be
     written.
     """
     path = Path(out)

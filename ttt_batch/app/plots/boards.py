@@ -28,7 +28,7 @@ MOST_RUNS, LARGEST = 4, 8
 """Runs of a picture, and rows and columns of their boards."""
 
 COLOUR_MAP, DARKEST = "PuOr", 0.9
-"""Orange is bad for the player to move, purple good, pale between: told apart with every kind of colour vision.
+"""Orange is bad for the player to move, purple good, pale between: every kind of colour vision tells them apart.
 
 The ends of the map are left out: a frame would not be seen on them.
 """
@@ -40,8 +40,8 @@ class Opening(NamedTuple):
     """One board of the picture.
 
     position: the marks.  title: what it shows.
-    values: the agent's value of each free cell, nan where never seen.  choices: the free cells that it may choose.
-    truth: what best play makes of each free cell for the player to move, 1 win, 0 draw, -1 loss; empty where unknown.
+    values: the agent's value of each free cell, nan if never visited.  choices: the free cells that it may choose.
+    truth: what best play makes of each free cell for the player to move, 1 win, 0 draw, -1 loss; empty if unknown.
     """
 
     position: Position
@@ -128,26 +128,17 @@ def opening_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
         if len(runs) > 1:
             part.suptitle(text, x=0.01, ha="left", fontsize=10)
         _colour_bar(part, grid, run)
-    figure.supxlabel(
-        _which(runs, boards)
-        + _all_alike(boards, legend.texts)
-        + "Frame: the agent may choose it.  "
-        + (
-            "W, D, L: with best play the move wins, draws, loses."
-            if all(run.grown is None for run in runs)
-            else "What best play makes of a move is not known on boards this large."
-            if all(run.grown is not None for run in runs)
-            else "W, D, L: with best play the move wins, draws, loses, where known."
-        ),
-        fontsize=8.5,
-        x=0.01,
-        ha="left",
-    )
+    known = [run.grown is None for run in runs]
+    truth = "What best play makes of a move is not known on boards this large."
+    if any(known):
+        truth = f"W, D, L: with best play the move wins, draws, loses{'' if all(known) else ', where known'}."
+    under = f"{_which(runs, boards)}{_all_alike(boards, legend.texts)}Frame: the agent may choose it.  {truth}"
+    figure.supxlabel(under, fontsize=8.5, x=0.01, ha="left")
     return figure
 
 
 def _which(runs: Sequence[Run], boards: Sequence[Sequence[Opening]]) -> str:
-    """How many of the first moves are shown, where not all are."""
+    """How many of the first moves are shown, if not all are."""
     shown, there = len(boards[0]) - 1, len(first_moves(runs[0]))
     if len(runs) > 1 or shown in (0, there):
         return ""

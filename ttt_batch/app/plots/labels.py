@@ -1,4 +1,4 @@
-"""What a picture says in words and numbers: legends from what differs between runs, titles from what does not."""
+"""The words and numbers of a picture: legends from what differs between runs, titles from what does not."""
 
 import math
 from collections import Counter
@@ -43,7 +43,7 @@ class Legend(NamedTuple):
 
 
 def make_legend(runs: Sequence[Run], names: Sequence[str]) -> Legend:
-    """Name each run by the settings that differ between `runs`; by its file name only where no setting does.
+    """Name each run by the settings that differ between `runs`; by its file name only if no setting does.
 
     Beside learners or boards that differ, what a run has by default goes without saying.
     What a picture cannot show of a name, such as a line end, is escaped.
@@ -70,7 +70,7 @@ def make_legend(runs: Sequence[Run], names: Sequence[str]) -> Legend:
 
 
 def _told_apart(texts: list[str], more: list[str]) -> list[str]:
-    """Texts that occur several times get something more, where that differs among them."""
+    """Texts that occur several times get something more, if that differs among them."""
     alike = Counter(texts)
     differing = {text: len({m for t, m in zip(texts, more, strict=True) if t == text}) > 1 for text in alike}
     return [
@@ -123,7 +123,7 @@ class Look(NamedTuple):
 
 
 def make_look(runs: Sequence[Run], legend: Legend, most: int) -> Look:
-    """Runs of the same settings share a colour where there are several of both, or more than `most`."""
+    """Runs of the same settings share a colour if there are several of both, or more than `most`."""
     groups = list(dict.fromkeys(legend.settings))
     if len(runs) <= most and (len(groups) == 1 or len(groups) == len(runs)):
         return Look(list(range(len(runs))), [(text, [number]) for number, text in enumerate(legend.texts)])
@@ -138,14 +138,14 @@ def make_look(runs: Sequence[Run], legend: Legend, most: int) -> Look:
 
 
 def since_text(since: int | None) -> str:
-    """Since which game a run is unbeatable in both seats, in a few words; a table that always was says so."""
+    """Since which game a run is unbeatable in both seats, in a few words; or from the start."""
     if since is None:
         return "can be beaten"
     return f"unbeatable since game {since:,}" if since else "unbeatable from the start"
 
 
 def verdict(runs: Sequence[Run]) -> str:
-    """What a legend says about the runs of an entry: since when they are unbeatable in both seats, how they ended."""
+    """What a legend adds about the runs of an entry: since when they are unbeatable in both seats, how they ended."""
     if len(runs) == 1:
         run = runs[0]
         parts = []
@@ -171,9 +171,9 @@ def common_title(runs: Sequence[Run]) -> str:
 
 
 def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers from `low` to `high` (0 < low <= high) for a log axis, 1 to `most` of them where there are any.
+    """Round numbers from `low` to `high` (0 < low <= high) for a log axis, 1 to `most` of them if there are any.
 
-    Powers of ten where at least two fit, thinned evenly where too many do; else 1, 2, 5 times them, else `low` itself.
+    Powers of ten if at least two fit, thinned evenly if too many do; else 1, 2, 5 times them, else `low` itself.
     """
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
     powers = list(range(first, last + 1))

@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -28,24 +29,25 @@ from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.runfile import EXACT_COLUMNS, RunData, load_run
 
 COLUMNS, LINES = 80, 24
-"""Size of a picture where there is no terminal."""
+"""Size of a picture without a terminal."""
 
 LEAST_LINES = 9
 STYLES = ("bold cyan", "bold yellow", "bold magenta", "bold white")
 
 
+@dataclass
 class Snapshot:
     """What a run file held when it was last read.
 
-    data: the run; None before the file is there.  written: when the file was written, seconds since 1970.
-    trust: read a file whose digest is wrong all the same.
+    trust: read a file whose digest is wrong all the same.  data: the run; None before the file is there.
+    written: when the file was written, seconds since 1970.
     """
 
-    def __init__(self, path: Path, *, trust: bool = False) -> None:
-        self.path, self.trust = path, trust
-        self.data: RunData | None = None
-        self.written = 0.0
-        self._known: tuple[int, ...] | None = None
+    path: Path
+    trust: bool = False
+    data: RunData | None = None
+    written: float = 0.0
+    _known: tuple[int, ...] | None = None
 
     def refresh(self) -> bool:
         """Read the file again if it is another one than before; return whether it is.
@@ -70,7 +72,7 @@ class Snapshot:
         return True
 
     def read(self) -> None:
-        """Read what the file says of the run's course.  Raises RunFileError.
+        """Read the course of the run.  Raises RunFileError.
 
         Rows and tables are not compared with the board, which may take seconds.
         """
@@ -86,8 +88,8 @@ class Snapshot:
 
 
 def curve_of(data: RunData) -> tuple[str, list[Curve]]:
-    """Title and curves that are drawn of a run: losses against random play, exactly; where positions are not enumerated
-    results in play.  In % of games.
+    """Title and curves that are drawn of a run: losses against random play, exactly; if positions are not
+    enumerated, results in play.  In % of games.
     """
     statistics = after_games(data.statistics)
     games = statistics["games"]
@@ -203,7 +205,7 @@ def _print(snapshot: Snapshot, stream: TextIO, *, ascii: bool) -> None:
 
 
 def _size(stream: TextIO) -> tuple[int, int]:
-    """Columns and lines to draw in; the last line stays free for what comes behind the picture."""
+    """Columns and lines to draw in; the last line stays free for what follows the picture."""
     try:
         size = os.get_terminal_size(stream.fileno()) if stream.isatty() else None
     except (OSError, ValueError):

@@ -19,7 +19,7 @@ PLAYED = ("X wins", "draw", "O wins")
 
 
 class Line(NamedTuple):
-    """A curve.  run: its number.  seat: 0 or 1, or -1 where it is of both.  what: `win` and so on, or empty.
+    """A curve.  run: its number.  seat: 0 or 1, or -1 if it is of both.  what: `win` and so on, or empty.
 
     games: int64[T].  value: float64[T], in the panel's unit.
     """
@@ -49,7 +49,7 @@ def after_games(statistics: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any
 def shares_in_play(statistics: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
     """float64[T, 3]: first wins, draws, second wins in % of the games since the last point at or before half as many.
 
-    nan where no results were counted, as for an imported table.
+    nan if no results were counted, as for an imported table.
     """
     games, outcomes = statistics["games"], statistics["outcomes"]
     before = np.vstack([np.zeros((1, 3), np.int64), outcomes])[np.searchsorted(games, games // 2, side="right")]
@@ -119,7 +119,7 @@ def _exact_panels(points: Sequence[Mapping[str, NDArray[Any]]]) -> list[Panel]:
 
 
 def medians(panel: Panel, numbers: Sequence[int]) -> list[Line]:
-    """The median, seat by seat, of runs that were recorded at the same games; none where they were not."""
+    """The median, seat by seat, of runs that were recorded at the same games; none if they were not."""
     found = []
     for seat in sorted({line.seat for line in panel.lines}):
         lines = [line for line in panel.lines if line.run in numbers and line.seat == seat]

@@ -46,7 +46,7 @@ RC: Any = {
 def styled() -> Iterator[None]:
     """Draw and render in the package's own style, whatever a person's settings file says.
 
-    Raises TttBatchError where matplotlib is not installed.
+    Raises TttBatchError if matplotlib is not installed.
     """
     try:
         import matplotlib
@@ -71,7 +71,7 @@ def log_counts(axes: Any) -> None:
     from matplotlib.ticker import FuncFormatter, LogFormatter
 
     class Between(LogFormatter):
-        """Numbers between powers of ten, where the axis is so short that it needs them."""
+        """Numbers between powers of ten, if the axis is so short that it needs them."""
 
         def __call__(self, x: float, pos: int | None = None) -> str:
             return short_number(x) if super().__call__(x, pos) else ""

@@ -1,4 +1,4 @@
-"""What `evaluate` prints: results per seat, the verdicts, and where an agent can be beaten, how."""
+"""What `evaluate` prints: results per seat, the verdicts, and if an agent can be beaten, how."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
-    """What `evaluate` prints: exact results per seat, the verdicts, and where it can be beaten, how.
+    """What `evaluate` prints: exact results per seat, the verdicts, and if it can be beaten, how.
 
     name: what to call the run, such as its file.
     """

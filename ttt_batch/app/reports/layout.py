@@ -1,5 +1,6 @@
-"""What all reports share: rows of numbers in columns, JSON, and boards, side by side where there are several."""
+"""What all reports share: rows of numbers in columns, JSON, and boards, several of them side by side."""
 
+import itertools
 import json
 import math
 import textwrap
@@ -97,11 +98,11 @@ def pictures(board: Board, position: Position, cells: Iterable[int]) -> list[lis
 
 def side_by_side(blocks: Sequence[Sequence[str]], width: int = REPORT_WIDTH, gap: str = GAP) -> list[str]:
     """Blocks of lines beside each other, as many as fit into `width` columns, the others below them."""
-    bands: list[list[Sequence[str]]] = []
-    used = width
+    bands: list[list[Sequence[str]]] = [[]]
+    used = 0
     for block in blocks:
         wide = max(map(len, block)) + len(gap)
-        if used + wide > width + len(gap) or not bands:
+        if bands[-1] and used + wide > width + len(gap):
             bands.append([])
             used = 0
         bands[-1].append(block)
@@ -109,8 +110,7 @@ def side_by_side(blocks: Sequence[Sequence[str]], width: int = REPORT_WIDTH, gap
     lines = []
     for band in bands:
         widths = [max(map(len, block)) for block in band]
-        for row in range(max(map(len, band))):
-            cells = (block[row] if row < len(block) else "" for block in band)
+        for cells in itertools.zip_longest(*band, fillvalue=""):
             lines.append(gap.join(f"{cell:<{wide}}" for cell, wide in zip(cells, widths, strict=True)).rstrip())
         lines.append("")
     return lines[:-1]

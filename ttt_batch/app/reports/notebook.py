@@ -8,7 +8,7 @@ from ttt_batch.runs.run import Run
 
 
 def run_html(run: Run) -> str:
-    """Return an HTML table of a run: what it is, its verdict, and where that is known its results against random.
+    """Return an HTML table of a run: what it is, its verdict, and if known its results against random.
 
     Every text is escaped: a file may hold anything.
     """

@@ -60,7 +60,7 @@ def _boards(shown: Shown) -> list[list[str]]:
 
 
 def value_text(value: float) -> str:
-    """A value as it stands on a board; `?` where never seen."""
+    """A value as it stands on a board; `?` if never visited."""
     return "?" if math.isnan(value) else f"{value:+z.2f}"
 
 
@@ -145,7 +145,7 @@ def _line(shown: Shown) -> list[str]:
 
 
 def _fitting(blocks: list[list[str]]) -> list[str]:
-    """Boards side by side below an empty line, where they fit."""
+    """Boards side by side below an empty line, if they fit."""
     return ["", *side_by_side(blocks)] if max(map(len, blocks[0])) <= REPORT_WIDTH else []
 
 

@@ -21,7 +21,7 @@ LISTED = 4
 """Runs up to which every meeting is listed with its wins, draws and losses."""
 
 LABEL = 26
-"""Columns for the name of a run where something stands behind it."""
+"""Columns for the name of a run that something follows."""
 
 INTERVAL = f"{100 * CONFIDENCE:.0f} % interval"
 
@@ -63,7 +63,7 @@ def _matrix(found: Tournament) -> list[str]:
 
 
 def _meetings(found: Tournament) -> list[str]:
-    """Wins, draws and losses of every meeting, where there are few runs."""
+    """Wins, draws and losses of every meeting, if there are few runs."""
     if len(found.names) > LISTED:
         return []
     wide = 12 if found.exact else 22
@@ -131,5 +131,5 @@ def _fit(found: Series) -> str:
 
 
 def cut(name: str, width: int) -> str:
-    """A name in at most `width` columns: where it is longer, its beginning and its end, which tell files apart."""
+    """A name in at most `width` columns: of a longer one its beginning and its end, which tell files apart."""
     return name if len(name) <= width else f"{name[: width // 2 - 2]}..{name[len(name) - (width - width // 2) :]}"

@@ -70,7 +70,7 @@ def draw_grid(
 
 
 def _draw_ruled(board: Board, texts: list[tuple[str, ...]], signs: dict[int, str], styles: Styles) -> list[str]:
-    """Between rules; roomy where NARROW allows it and tighter where not.  Signs fill the room around a label."""
+    """Between rules; roomy if NARROW allows it, else tighter.  Signs fill the room around a label."""
     width = max(len(line) for text in texts for line in text) + 2
     roomy = board.cols * (width + 1) - 1 <= NARROW
     if not roomy:
@@ -129,7 +129,7 @@ def _between(before: str, after: str, gap: int) -> str:
 
 
 def _draw_letters(columns: Sequence[int], edge: int, width: int, gap: int) -> list[str]:
-    """The line of column letters; two of them, one letter below the other, where `aa` is too wide."""
+    """The line of column letters; two of them, one letter below the other, if `aa` is too wide."""
     names = [column_name(col) for col in columns]
     depth = max(map(len, names))
     if depth < width + gap:

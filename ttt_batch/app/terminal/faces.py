@@ -39,7 +39,7 @@ class Face(Protocol):
     """What shows a session to the person."""
 
     hints_stay: bool
-    """Whether hints stay on from move to move, until they are asked for again."""
+    """Whether hints stay on from move to move, until their key is pressed again."""
 
     single_keys: bool
     """Whether keys are read one by one; else whole lines are."""
@@ -48,7 +48,7 @@ class Face(Protocol):
         """Say something, in lines."""
 
     def explain(self, lines: Sequence[str]) -> None:
-        """Show the keys; where they are shown already, take them away."""
+        """Show the keys; if they are shown already, take them away."""
 
     def show(self, game: Game) -> None:
         """Show the board, without hints."""

@@ -1,7 +1,7 @@
 """What a person typed, as a cell or a command of the table in `keyboard`, and the help that offers it.
 
-A line of text is read whole (`read_entry`, `read_again`); where single keys are read, `is_complete` says whether what
-was typed so far is to be read at once or may go on.
+A line of text is read whole (`read_entry`, `read_again`); for single keys, `is_complete` decides whether
+what was typed so far is read at once or may go on.
 """
 
 import re
@@ -83,7 +83,7 @@ def is_complete(text: str, board: Board | None) -> bool:
 
     The key of a command is, unless a column has its letter; a column's letter and a row's number are, unless one more
     digit would name another cell; so is the digit of a cell on boards that are drawn with digits, and everything
-    that can become nothing else.  board: None where no cell is asked for.
+    that can become nothing else.  board: None if no cell is asked for.
     """
     entry = text.lower()
     words = [*(key for command in Command for key in command.keys), *YES]
@@ -124,7 +124,7 @@ def draw_help(board: Board, *, single_keys: bool = False) -> list[str]:
 
 
 def single_key(key: str, board: Board) -> str:
-    """The key of a command where keys are read one by one, with Enter where a column has its letter."""
+    """The key of a command where keys are read one by one, with Enter if a column has its letter."""
     return key if is_complete(key, board) else f"{key} Enter"
 
 

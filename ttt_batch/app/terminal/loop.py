@@ -29,11 +29,11 @@ class Pupil(Protocol):
     def update(self, cells: Sequence[int]) -> int:
         """Learn from the moves of a finished game and keep that for good; return how many positions changed.
 
-        Raises TttBatchError where it could not, and has not learnt then.
+        Raises TttBatchError if it could not, and has not learnt then.
         """
 
     def undo(self) -> bool:
-        """Forget the last update; return False where there is none.  Raises TttBatchError where it could not."""
+        """Forget the last update; return False if there is none.  Raises TttBatchError if it could not."""
 
 
 def play_games(
@@ -153,7 +153,7 @@ def _move_question(game: Game) -> Question:
 def _ask_again(face: Face, game: Game, usual: int, pupil: Pupil | None) -> Generator[Question, Answer, Command]:
     """Ask whether to play another game until that is decided: Command.NEW, Command.SWITCH or Command.LEAVE.
 
-    usual: the person's seat in the next game unless it asks to switch.
+    usual: the person's seat in the next game without a switch.
     """
     sides = MARKS[FIRST + usual], MARKS[SECOND - usual]
     place = Place.AFTER if pupil is None else Place.AFTER | Place.LEARNT

@@ -53,7 +53,7 @@ class Plain:
         self.explain(draw_replay(game))
 
     def count(self, score: Score) -> None:
-        """The loop has said it."""
+        """Nothing: the loop shows the score in a line, too."""
 
     def drive(self, session: Session) -> Score:
         """Answer the questions of a session until it ends; return its score."""

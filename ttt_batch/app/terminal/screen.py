@@ -1,6 +1,6 @@
 """The screen face: a whole terminal, by single keys, redrawn only where it changes and at every new size.
 
-`view` knows what there is to see and what keys mean; here prompt_toolkit shows the one and hears the other.  However
+`view` knows what there is to see and what keys mean; here prompt_toolkit shows and reads them.  However
 the session ends, the terminal is as it was before, with the last game and the score on it.
 """
 
@@ -21,11 +21,11 @@ KEYS = ("up", "down", "left", "right", "home", "end", "pageup", "pagedown", "ent
 """Keys besides characters, by the names that `View.press` shares with prompt_toolkit."""
 
 ESCAPE_SECONDS = 0.05
-"""How long a lone Escape waits to be told from the beginning of an arrow key."""
+"""Seconds after which a lone Escape is not the beginning of an arrow key."""
 
 
 def has_screen(stdin: TextIO, stdout: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether both streams are a terminal that can do more than print lines, with a file behind it."""
+    """Whether both streams are a terminal that can do more than print lines, each with a file descriptor."""
     if not (is_live(stdin, environ) and is_live(stdout, environ)):
         return False
     with contextlib.suppress(OSError, ValueError):

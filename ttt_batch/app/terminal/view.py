@@ -30,7 +30,7 @@ ENTER_AFTER_CELL = 0.9
 """Seconds within which an Enter after a typed cell belongs to it, though none was needed."""
 
 MARGIN = "  "
-"""Left of the board, where there is room for it."""
+"""Left of the board, if there is room for it."""
 
 
 class View:
@@ -59,14 +59,14 @@ class View:
         self._replayed: Game | None = None
         self._ply = 0
 
-    # --- what the loop tells ---------------------------------------------------------------------------------
+    # --- what the loop shows ---------------------------------------------------------------------------------
 
     def tell(self, *lines: str) -> None:
         """Add to the news, which last until the person's next answer."""
         self.news += lines
 
     def explain(self, lines: Sequence[str]) -> None:
-        """Show the keys in place of the news, until they are asked for again or something else is."""
+        """Show the keys in place of the news, until their key is pressed again or something else is shown."""
         self._help = [] if self._help else list(lines)
 
     def show(self, game: Game) -> None:
@@ -91,7 +91,7 @@ class View:
 
     @property
     def leave(self) -> Answer:
-        """The answer of a person who is gone.  To be asked for after `ask` only."""
+        """The answer if the person is gone; after `ask` only."""
         assert self._question is not None
         return self._question.leave
 
@@ -166,7 +166,7 @@ class View:
         self._typed = ""
 
     def _chosen(self, question: Question) -> str:
-        """What Enter alone stands for: the cell at the cursor where one is asked for."""
+        """What Enter alone stands for: the cell at the cursor if one is asked for."""
         return "" if question.game is None else self._board.cell_name(self._cursor)
 
     def _read(self, question: Question, text: str, *, entered: bool = False) -> Answer | None:
@@ -195,7 +195,7 @@ class View:
     def lines(self, columns: int, rows: int) -> list[str]:
         """Lay everything out in lines, at most `rows`; none is wider than `columns`, not counting colour codes.
 
-        The board and the prompt come first; then the news, which scroll where they are longer; then the heading and
+        The board and the prompt come first; then the news, which scroll if they are longer; then the heading and
         the keys, and at last some air.
         """
         board, prompt = self._draw(), self._prompt()
@@ -216,7 +216,7 @@ class View:
         room -= len(heading) + len(keys)
         shown = self._scrolled(news, room, columns)
         room -= len(shown)
-        # Air where there is room: below the board, the heading, the prompt; the rest stands above the keys.
+        # Air if there is room: below the board, the heading, the prompt; the rest stands above the keys.
         air = [[""] if room > n else [] for n in range(3)]
         rest = [""] * (room - sum(map(len, air))) if keys else []
         return [*heading, *air[1], *board, *air[0], prompt[:columns], *air[2], *shown, *rest, *keys]
@@ -237,7 +237,7 @@ class View:
         return "" if self._question is None else f"{self._question.prompt}{self._typed}_"
 
     def _heading(self, columns: int) -> str:
-        """The board and the score; the score alone where there is no room for both."""
+        """The board and the score; the score alone if there is no room for both."""
         left = f"{self._board.name}: {rule(self._board)}"
         gap = columns - len(left) - len(self._score)
         return f"{left}{' ' * gap}{self._score}" if gap >= 3 else self._score[:columns]
@@ -292,7 +292,7 @@ class View:
 
 
 def _replay_said(moves: int) -> str:
-    """What a replay says, from its beginning to its end."""
+    """The line under a replay."""
     if not moves:
         return "No move yet; Enter goes back."
     return f"The game so far, {counted(moves, 'move')}: right is the next one, Enter goes back to the game."

@@ -36,7 +36,7 @@ def export_page(run: Run, path: str | Path, *, ties: Ties = "soonest", overwrite
 
     ties: which of the moves that its rule may pick the agent plays there, as for `Run.candidates`.
     Raises BoardError for a board that is not enumerated or whose page would have more than `MAX_BYTES`, and
-    FormatError where the file cannot be written or exists already (unless `overwrite`).
+    FormatError if the file cannot be written or exists already (unless `overwrite`).
     """
     path = Path(path)
     check_targets([path], overwrite=overwrite)

@@ -1,4 +1,4 @@
-"""What the page says about its agent: the verdict, exact results against random play, and how it was trained.
+"""The page's text about its agent: the verdict, exact results against random play, and how it was trained.
 
 The agent there may play by other ties than those that training judges (see `ties`); verdict, results and losing lines
 are those of the agent on the page.
@@ -34,7 +34,7 @@ def about(run: Run, ties: Ties = "soonest") -> dict[str, Any]:
     """Plain values for the page; every text is a text for people.
 
     results: by seat the probabilities of win, draw and loss against random play.
-    losing_line: by seat the cells of a shortest game that the agent can lose, None where it cannot.
+    losing_line: by seat the cells of a shortest game that the agent can lose, None if it cannot.
     facts: label and text pairs.
     """
     evaluation = run.evaluation("random", ties)
@@ -55,12 +55,12 @@ def _introduction(run: Run) -> str:
         return "The agent plays by a table that was made elsewhere."
     config = run.config
     if config.engine == "given":
-        if config.start:  # counts the games behind that table, too
+        if config.start:  # the games of that table are counted, too
             return f"The agent began with another table and learnt from games that it was given: {run.games:,} in all."
         return f"The agent learnt from {counted(run.games, 'game')} that it was given."
     against = AGAINST.get(config.opponent, "another table")
     if config.start:
-        # A fork counts on from the games behind its table; the digest is followed by their number.
+        # A fork counts on from the games of its table; the digest is followed by their number.
         before = config.start.partition("@")[2]
         games = counted(run.games - (int(before) if before.isdecimal() else 0), "game")
         return f"The agent began with another table and learnt from {games} against {against}."

@@ -29,7 +29,7 @@ class Packed(NamedTuple):
     """The table as the page reads it.
 
     sizes: bytes of each section, in order.  rows: how many rows there are.
-    step: what one unit of a value is worth; 0 where no values are packed.
+    step: what one unit of a value is worth; 0 if no values are packed.
     deflated: zlib stream of the sections, little-endian:
       rows: a bit for each code, lowest first; candidates: uint16[U], a bit for each cell that the agent may pick;
       truths: int8[U], as `solution.solve_in_plies` gives them; values: int16[moves to free cells], by row and cell.
