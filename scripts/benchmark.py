@@ -51,7 +51,7 @@ COMPARE: dict[str, Callable[[float, float], bool]] = {
 class Figure(NamedTuple):
     """A number to report: a quantity of a contestant, or its ratio to the same quantity of another one.
 
-    over: the contestant to divide by, in a duel.  target: comparison and bound.  summary: what the rounds come to.
+    over: the contestant to divide by, in a duel.  target: comparison and bound.  summary: the number that stands for the rounds.
     """
 
     name: str
@@ -259,7 +259,7 @@ def ratios(figure: Figure, found: Measurements) -> list[float]:
 
 
 def results(chosen: list[Figure], found: Measurements) -> Iterator[dict[str, Any]]:
-    """Each figure with its values per round, what they come to, and whether the target is reached."""
+    """Each figure with its values per round, their summary, and whether the target is reached."""
     for figure in chosen:
         if figure.over is not None:
             rounds = ratios(figure, found)

@@ -163,7 +163,7 @@ def stretch(trainer: Trainer) -> Callable[[int], float]:
 
     def seconds(games: int) -> float:
         again = make_trainer(trainer.config, state=state)
-        advance(again, math.ceil(BATCH / batch) * batch)  # orders every row anew, as no batch within a run does
+        advance(again, math.ceil(BATCH / batch) * batch)  # orders every row, which no batch within a run does
         return advance(again, games)
 
     return seconds
@@ -198,7 +198,7 @@ def threads(batch: int) -> Contestant:
 
     Beside them two runs that know nothing of each other, at once: what the two cores have to give at that moment.
     Where that is less than TWO_CORES times one run, the second core is not free, and nothing is said about it.
-    All are made anew for each measurement, in one order and in the other: where its arrays come to lie makes a run up
+    All are made again for each measurement, in one order and in the other: the addresses of its arrays make a run up
     to 5 % faster than its twin.
     """
 
@@ -243,7 +243,7 @@ def threads(batch: int) -> Contestant:
 def long_run(plan: Plan) -> Measure:
     """Games/s from 10^7 games on and from 10^9 games on, in turn, and what memory grew by in between.
 
-    Of `td`, whose policy comes to rest: see `learning`.
+    Of `td`, whose policy settles: see `learning`.
     """
     trainer = warm_trainer("td", BATCH)
     games = games_in(trainer, plan.seconds / SLICES)

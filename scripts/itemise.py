@@ -98,7 +98,7 @@ def run_stages(started: float, folder: str) -> None:
     from ttt_batch.base.kernel_cache import cache_folder
 
     with watch.stage(HASH):
-        cache_folder()  # every kernel asks for it when its module is imported
+        cache_folder()  # every kernel looks it up when its module is imported
     with watch.stage(PACKAGE):
         for module in ("ttt_batch.training.train", "ttt_batch.app.reports.training", "ttt_batch.runs.runfile.writing"):
             importlib.import_module(module)

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 BATCH = 1_000
 """Games that Pgx plays side by side."""
 SEED = time.time_ns() % 2**31
-"""Another one each time, so that repeated runs sample anew."""
+"""Another one each time, so that repeated runs are new samples."""
 
 Outcomes = list[int]
 """First wins, draws and second wins."""

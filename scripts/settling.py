@@ -133,7 +133,7 @@ def seconds_to_proof(case: Case, courses: list[Course]) -> float:
 
 
 def summary(case: Case, courses: list[Course], timed: int) -> dict[str, Any]:
-    """What the seeds of a case come to; medians count a seed without a proof as infinitely late."""
+    """The summary of a case's seeds; medians count a seed without a proof as infinitely late."""
     first = [math.inf if c.first is None else c.games[c.first] for c in courses]
     settled = [math.inf if c.settled is None else c.games[c.settled] for c in courses]
     later = [holds for c in courses if c.first is not None for holds in c.holds[c.first + 1 :]]

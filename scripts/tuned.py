@@ -52,7 +52,7 @@ def write_input(path: Path, trainer: Trainer) -> None:
     if config.board.rows != 3 or graph.code.size != 5478 or config.learner not in LEARNERS:
         raise SystemExit(f"tuned.c knows {' and '.join(LEARNERS)} on 3x3, not {config.learner} on {config.board.name}")
     alpha = config.alpha.start
-    weights = np.zeros(math.ceil(40 / alpha) + 2)  # the last one, and all behind it, are 1
+    weights = np.zeros(math.ceil(40 / alpha) + 2)  # the last one, and all after it, are 1
     fill_weights(alpha, weights)
     key = stream_key(config.seed)
     sizes = [LEARNERS.index(config.learner), graph.first_edge.size - 1, graph.code.size, graph.child.size, weights.size]

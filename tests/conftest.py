@@ -1,14 +1,14 @@
-"""Lets tests import the helpers beside them, and compiles all kernels before the whole suite begins.
+"""Lets tests import the helpers beside them, compiles kernels before the whole suite begins, and says which are slow.
 
-Tests that run beside each other would compile the same kernels several times over.  On two processors the quick suite
-takes 130 to 140 s where everything is compiled, and a minute more where nothing is.  A learner's kernels for larger
-boards take twenty seconds, so in the quick suite one learner stands for all six in most tests there; the slow ones have
-the others.
+Tests in parallel processes would compile the same kernels several times over, and to compile is half of what the quick
+suite costs on empty caches.  So there some learners stand for all six in most tests: see `QUICK` and `EVERY_LEARNER`.
 """
 
 import os
+import re
 import signal
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,10 +35,17 @@ LARGER = {
     "test_variants.py",
     "test_large_board.py",
 }
-"""Files about boards of more than nine cells, or of variants."""
+"""Files about boards of more than nine cells, or of variants: `td` is quick there, whose kernels are compiled."""
 
-QUICK = ("td",)
-"""The learners whose tests there are quick."""
+QUICK = ("td", "value-feed", "minimax-q")
+"""The learners whose tests are quick in other files, of those tests that have all six.
+
+Between them they have one value for both players and one for each, values of positions and of moves, each way to break
+ties, and occupied cells among the moves or not.
+"""
+
+EVERY_LEARNER = {"test_learners.py", "test_naive.py", "test_choices.py"}
+"""Files that compare each learner with its definition: all six are quick there."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -61,18 +68,33 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if whole and not hasattr(config, "workerinput") and not os.environ.get("NUMBA_DISABLE_JIT"):
         slow = config.getoption("markexpr", "") != "not slow"
         try:
-            warm_up(larger=True if slow else QUICK)
+            warm_up(learners=LEARNERS if slow else QUICK, larger=True if slow else QUICK[:1])
         except TttBatchError as error:  # nowhere to keep them: the tests compile what they need
             print(error)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow the tests about larger boards of learners that are not quick there."""
-    others = [name for name in LEARNERS if name not in QUICK]
+    """Mark as slow the tests of learners for which others stand."""
+    having = defaultdict(set)
     for item in items:
-        if item.path.name in LARGER and any(name in item.name for name in others):
+        having[test_of(item)] |= learners_of(item)
+    for item in items:
+        larger, own = item.path.name in LARGER, learners_of(item)
+        quick = QUICK[:1] if larger else QUICK
+        all_six = having[test_of(item)] >= set(LEARNERS) and item.path.name not in EVERY_LEARNER
+        if (larger or all_six) and not own <= set(quick):
             item.add_marker(pytest.mark.slow)
+
+
+def test_of(item: pytest.Item) -> str:
+    """The test that `item` is one of the parametrized cases of."""
+    return item.nodeid.partition("[")[0]
+
+
+def learners_of(item: pytest.Item) -> set[str]:
+    """The learners that the test's parameters name."""
+    return set(re.findall(rf"\b({'|'.join(sorted(LEARNERS, key=len, reverse=True))})\b", item.nodeid.partition("[")[2]))
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ After a game every position on the way moves towards the game's result, whatever
     V(s) += alpha * (z - V(s)),   z = 1 where the first player won, 0 for a draw, -1 where the second won
 
 `learn` says that for one game, `fold` for a whole batch of games at once, from the counts of how often each move was
-taken (a move then counts with the mean result of all games through the position behind it). Everything else comes
+taken (a move then counts with the mean result of all games through the position after it). Everything else comes
 with the package: both engines, schedules, threads, run files, exact judgements. They tell what this learner gets
 right and what not: its targets contain the explorers' blunders, so its values stay far from the true ones, and yet
-they rank the moves so well that nobody beats it.
+they rank the moves so well that no opponent beats it.
 """
 
 import sys

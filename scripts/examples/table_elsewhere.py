@@ -33,7 +33,7 @@ def wins(marks: list[int], player: int) -> bool:
 
 
 def best_move(table: dict[int, float], marks: list[int], player: int) -> int:
-    """The agent's move: the first player wants a high value behind it, the second a low one."""
+    """The agent's move: the first player wants a high value after it, the second a low one."""
     code = sum(mark * 3**cell for cell, mark in enumerate(marks))
     values = {cell: table[code + player * 3**cell] for cell in range(9) if not marks[cell]}
     return (max if player == 1 else min)(values, key=lambda cell: values[cell])

@@ -71,18 +71,23 @@ def test_the_figures_as_json(tmp_path: Path) -> None:
     assert last and last[1] == last[2]
 
 
-def test_the_table_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("learners", mostly_slow([[*LEARNERS], ["td"]], ["td"]), ids=len)
+def test_the_table_fits_a_terminal(
+    learners: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(benches, "LEARNERS", learners)
     assert run_here(["bench", "--seconds", "0.1", "--threads", "1"]) == 0
     out, err = capsys.readouterr()
     assert not re.search(r"[^\n\x20-\x7e]", out + err)
     assert all(len(line) <= 80 for line in out.splitlines())
-    for name in LEARNERS:
+    for name in learners:
         (line,) = [line for line in out.splitlines() if line.startswith(f"{name} ")]
         assert len(re.findall(r"[\d.]+ [kMG]  [\d.]+-[\d.]+", line)) == 3
     assert re.search(r"^random play +[\d.]+ [kMG]  [\d.]+-[\d.]+ ", out, re.MULTILINE)
     assert re.search(r"^a judgement +[\d.]+ ms  [\d.]+-[\d.]+ ", out, re.MULTILINE)
 
 
+@pytest.mark.slow  # it measures every learner
 def test_at_a_terminal_a_bar_of_which_nothing_remains() -> None:
     child = pexpect.spawn(
         PROGRAM[0],
@@ -133,7 +138,8 @@ def test_without_the_compiler_there_is_nothing_to_measure() -> None:
     assert len(done.stderr.splitlines()) == 1 and "NUMBA_DISABLE_JIT" in done.stderr
 
 
-@pytest.mark.parametrize("number", mostly_slow([signal.SIGINT, signal.SIGTERM], signal.SIGTERM))
+@pytest.mark.slow  # it measures every learner
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_can_be_interrupted(number: signal.Signals) -> None:
     process = subprocess.Popen(
         [*PROGRAM, "--seconds", "300"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -8,6 +8,7 @@ import re
 
 import numpy as np
 import pytest
+from support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.analysis.position import best_moves, best_play, show
@@ -274,18 +275,21 @@ def test_what_was_never_seen_is_shown_as_such():
     assert re.search(r"^value +never seen$", text, re.MULTILINE) and " ? " in text and " never " in text
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        *RUNS.values(),
-        {"board": "2x4x3", "alpha": "1/n"},
-        {"board": "4x4x4", "games": 50},
-        {"learner": "greedy-td", "board": "5x5x5", "games": 50, "batch": 1},
-        {"learner": "greedy-td", "board": "6x6x4", "games": 20, "batch": 1},
-        {"learner": "greedy-td", "board": "1x36x3", "games": 20, "batch": 1},
-    ],
-    ids=str,
-)
+QUICK = [
+    *RUNS.values(),
+    {"board": "2x4x3", "alpha": "1/n"},
+    {"board": "6x6x4", "games": 20, "batch": 1, "symmetry": "off"},
+    {"board": "1x36x3", "games": 20, "batch": 1, "symmetry": "off"},
+]
+LONGER = [
+    {"board": "4x4x4", "games": 50},
+    {"learner": "greedy-td", "board": "5x5x5", "games": 50, "batch": 1},
+    {"learner": "greedy-td", "board": "6x6x4", "games": 20, "batch": 1},
+    {"learner": "greedy-td", "board": "1x36x3", "games": 20, "batch": 1},
+]
+
+
+@pytest.mark.parametrize("options", mostly_slow([*QUICK, *LONGER], *QUICK), ids=str)
 def test_the_text_is_plain_and_fits_a_terminal(options):
     run = trained(**options)
     positions = some_positions(run.board, 30, seed=4)

@@ -182,6 +182,7 @@ def test_agents_that_know_little_of_a_large_board_are_refuted(learner: str, boar
     assert before == (run.grown.used, run.grown.lost, [table.tobytes() for table in run.grown.compact()[1]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["td", "greedy-td"])
 def test_a_large_board_can_be_searched_through(learner: str) -> None:
     run = trained(learner, board="2x9x9", games=300, symmetry="off")

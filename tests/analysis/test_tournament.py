@@ -218,8 +218,8 @@ def test_walks_and_agents_play_the_same_games(name, monkeypatch):
     graph = enumerate_graph(runs[0].board, name == "forfeits")
     policies, agents = [run.policy_on(graph) for run in runs], [make_agent(run) for run in runs]
     key = stream_key(11, 5)
-    walked, played = play_walk(graph, *policies, 5000, key), play_agents(*agents, 5000, key)
-    assert walked == played and walked.games == 5000
+    walked, played = play_walk(graph, *policies, 2000, key), play_agents(*agents, 2000, key)
+    assert walked == played and walked.games == 2000
     for size in (1, 7):
         monkeypatch.setattr(playing, "AT_ONCE", size)
         monkeypatch.setattr(playing, "WALKS_AT_ONCE", size)

@@ -499,7 +499,7 @@ def row_after_row(case: "Case", games: int) -> Counts:
     return counts
 
 
-@pytest.mark.parametrize("kind", [{}, {"occupied": True}, {"board": Board(1, 11, 3)}])
+@pytest.mark.parametrize("kind", mostly_slow([{}, {"occupied": True}, {"board": Board(1, 11, 3)}], {"occupied": True}))
 @pytest.mark.parametrize("epsilon", mostly_slow([0.0, 0.2, 1.0], 0.2))
 def test_rows_drawn_abreast_are_those_drawn_one_after_another(epsilon: float, kind: dict[str, Any]) -> None:
     case = Case(epsilon, ties=0.4, **kind)

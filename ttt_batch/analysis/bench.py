@@ -121,7 +121,7 @@ def prepare(report: Callable[[str, float, int, int], None] | None = None) -> Non
     """Compile (or load) every kernel that `bench` needs; `report` as in `warmup.warm_up`."""
     # If no cache can be kept, kernels are compiled in this process, while the first steps are counted.
     with contextlib.suppress(TttBatchError):
-        warm_up(larger=False, report=report)
+        warm_up(learners=LEARNERS, larger=False, report=report)
 
 
 def _subjects(most: int) -> Iterator[tuple[Figure, int, Steps]]:

@@ -114,12 +114,13 @@ class Warmth:
 def warm_up(
     *,
     processes: Number | None = None,
+    learners: Collection[str] = tuple(LEARNERS),
     larger: bool | Collection[str] = True,
     report: Callable[[str, float, int, int], None] | None = None,
 ) -> Warmth:
     """Compile every kernel that the cache lacks.
 
-    larger: also those that only boards of more than nine cells need; or for which learners.
+    learners: for which learners.  larger: whether, or for which learners, also those for boards of more than nine cells.
     processes: how many at once; None for all processors.
     report: called, if anything has to be compiled, with an empty name at first, and after each job with its name, its
     seconds, and how many jobs are done of how many.
@@ -129,10 +130,10 @@ def warm_up(
     started = time.perf_counter()
     at_once = available_threads() if processes is None else whole("processes", processes, 1, 1024)
     folder = check_cache()
-    wanted = larger if isinstance(larger, Collection) else LEARNERS if larger else ()
+    wanted = larger if isinstance(larger, Collection) else learners if larger else ()
     beyond = [name + BEYOND for name in wanted]
     # The longest first, so that none of them goes on alone while the other processors have nothing left to do.
-    missing = [name for name in (*beyond, *LEARNERS, *OTHERS) if not _is_warm(name)]
+    missing = [name for name in (*beyond, *learners, *OTHERS) if not _is_warm(name)]
     if missing:
         _run_jobs(missing, at_once, report or (lambda *_: None))
     sizes = []
