@@ -51,7 +51,7 @@ COMPARE: dict[str, Callable[[float, float], bool]] = {
 class Figure(NamedTuple):
     """A number to report: a quantity of a contestant, or its ratio to the same quantity of another one.
 
-    over: the contestant to divide by, in a duel.  target: comparison and bound.  summary: the number that stands for the rounds.
+    over: the contestant to divide by, in a duel.  target: comparison and bound.  summary: of the rounds, one number.
     """
 
     name: str

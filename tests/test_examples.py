@@ -72,7 +72,7 @@ def test_a_table_in_another_program(tmp_path):
     assert done.returncode == 1 and "this program reads td on 3x3" in done.stderr
 
 
-@pytest.mark.slow  # its kernels are compiled anew every time
+@pytest.mark.slow  # its kernels are compiled every time
 def test_a_learner_of_ones_own(tmp_path):
     lines = ran("own_learner.py", cwd=tmp_path, saying=r"(training .* on 1,000,000 games .*\n){2}").splitlines()
     errors = {line.split()[0]: float(re.findall(r"values ([\d.]+)", line)[0]) for line in lines}

@@ -17,7 +17,7 @@ import ttt_batch as ttt
 
 
 def settled_after(run: ttt.Run) -> int | None:
-    """Games at the first recorded point since which no opponent beats the agent in either seat; None if there is none."""
+    """Games at the first recorded point since which no opponent beats the agent in either seat, or None."""
     as_first, as_second = run.statistics["unbeatable"].T
     good = as_first & as_second
     if not good[-1]:
