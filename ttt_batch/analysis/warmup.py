@@ -120,7 +120,7 @@ def warm_up(
 ) -> Warmth:
     """Compile every kernel that the cache lacks.
 
-    learners: for which learners.  larger: whether, or for which learners, also those for boards of more than nine cells.
+    learners: for which ones.  larger: whether, or for which learners, also those for boards of more than nine cells.
     processes: how many at once; None for all processors.
     report: called, if anything has to be compiled, with an empty name at first, and after each job with its name, its
     seconds, and how many jobs are done of how many.
