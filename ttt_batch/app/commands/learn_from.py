@@ -68,10 +68,7 @@ def learn_from(
         result, skipped = in_new_file(out, "given-games", work)
     target = result.file
     assert target is not None  # it was given one
-    for line in skipped:
-        tell(f"skipped {line}")
-    if skipped.total > len(skipped):
-        tell(f"skipped {counted(skipped.total - len(skipped), 'more line')}")
+    _tell_skipped(skipped)
     left_out = f"\nskipped: {counted(skipped.total, 'bad line')}" if skipped else ""
     answer(
         json,
@@ -79,3 +76,11 @@ def learn_from(
         lambda: training_text(result, target) + left_out,
         saved=target,
     )
+
+
+def _tell_skipped(skipped: "Skipped") -> None:
+    """Name the bad lines that were left out, as many of them as are kept."""
+    for line in skipped:
+        tell(f"skipped {line}")
+    if skipped.total > len(skipped):
+        tell(f"skipped {counted(skipped.total - len(skipped), 'more line')}")

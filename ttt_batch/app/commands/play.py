@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,30 +17,31 @@ from ttt_batch.base.errors import RunFileError, UsageError
 if TYPE_CHECKING:
     from ttt_batch.app.progress import Reporter
     from ttt_batch.runs.run import Run
+    from ttt_batch.training.learning_run import LearningRun
+
+PlayedRun = Annotated[
+    File,
+    argument("[RUN]", "A run file; if not given, the newest in this folder, or td, trained for a moment.", read=found),
+]
+Seat = Annotated[
+    str,
+    option("first|second|alternate", "Your seat; first, also X, moves first.", "--as", offers=(*SEATS, "alternate")),
+]
+Learn = Annotated[
+    bool,
+    switch("--learn", "The run learns from every finished game, and is saved after each, as a run of given games."),
+]
 
 
 def play(
-    path: Annotated[
-        File,
-        argument(
-            "[RUN]", "A run file; if not given, the newest in this folder, or td, trained for a moment.", read=found
-        ),
-    ] = None,
-    seat: Annotated[
-        str,
-        option(
-            "first|second|alternate", "Your seat; first, also X, moves first.", "--as", offers=(*SEATS, "alternate")
-        ),
-    ] = "first",
+    path: PlayedRun = None,
+    seat: Seat = "first",
     level: Level = None,
     epsilon: Epsilon = None,
     ties: TiesRule = "soonest",
     plain: Annotated[bool, switch("--plain", "Prompts and lines also on a terminal that could show a screen.")] = False,
     seed: Annotated[Text, option("N", "Seed of the agent's choices.")] = None,
-    learn: Annotated[
-        bool,
-        switch("--learn", "The run learns from every finished game, and is saved after each, as a run of given games."),
-    ] = False,
+    learn: Learn = False,
     out: Annotated[
         File, option("FILE", "With --learn: a new run file for that; RUN stays as it is.", "--out", "-o")
     ] = None,
@@ -63,32 +64,17 @@ def play(
     keys = not plain and _at_a_terminal()
     with _told_later() as later, working(quiet=quiet, doing=_reading(path), keys=keys) as report:
         from ttt_batch.app import terminal
-        from ttt_batch.base.outputs import check_distinct
-        from ttt_batch.game.transcript_source import GameFile
-        from ttt_batch.runs.runfile import check_target
 
-        if out is not None:
-            check_target(out, overwrite=False)
-        elif learn and path is None:
-            path = _newest_to_teach(report)
-        written = [(name, file) for name, file in (("--out", out), ("--record", record)) if file]
-        check_distinct(written, [*([("RUN", path)] if path else []), *GameFile("-").places()])
+        path = _checked(path, report, learn=learn, out=out, record=record)
         agent = _agent(path, trust, report)
         report.clear()
         keeper = pupil = None
-        if record is not None or learn:
+        if record is not None:
             from ttt_batch.game.transcript_writer import GameRecord
-            from ttt_batch.training.learning_run import LearningRun
 
-            keeper = None if record is None else GameRecord(record)
-            if learn:
-                into, how = out or path, command_line()
-                pupil = LearningRun(agent, into, overwrite=out is None, command=how, warn=later.append)
-            if learn and out is None and agent.config.engine != "given":
-                tell(
-                    "ttt-batch: after an update this is a run of given games, which train --resume does not go on "
-                    "with; --out FILE leaves RUN as it is"
-                )
+            keeper = GameRecord(record)
+        if learn:
+            pupil = _pupil(agent, path, out, later.append)
         terminal.play(
             pupil or agent,
             person=person,
@@ -174,6 +160,36 @@ def _told_later() -> Iterator[list[str]]:
     finally:
         for line in lines:
             tell(f"ttt-batch: {line}")
+
+
+def _checked(
+    path: Path | None, report: "Reporter", *, learn: bool, out: Path | None, record: Path | None
+) -> Path | None:
+    """The run's file if it is known by now: the one named, or the one that is to learn; files to write are checked."""
+    from ttt_batch.base.outputs import check_distinct
+    from ttt_batch.game.transcript_source import GameFile
+    from ttt_batch.runs.runfile import check_target
+
+    if out is not None:
+        check_target(out, overwrite=False)
+    elif learn and path is None:
+        path = _newest_to_teach(report)
+    written = [(name, file) for name, file in (("--out", out), ("--record", record)) if file]
+    check_distinct(written, [*([("RUN", path)] if path else []), *GameFile("-").places()])
+    return path
+
+
+def _pupil(agent: "Run", path: Path | None, out: Path | None, warn: Callable[[str], None]) -> "LearningRun":
+    """What learns from the games, in the run's file or in `out`."""
+    from ttt_batch.training.learning_run import LearningRun
+
+    pupil = LearningRun(agent, out or path, overwrite=out is None, command=command_line(), warn=warn)
+    if out is None and agent.config.engine != "given":
+        tell(
+            "ttt-batch: after an update this is a run of given games, which train --resume does not go on with; "
+            "--out FILE leaves RUN as it is"
+        )
+    return pupil
 
 
 def _newest_to_teach(report: "Reporter") -> Path:

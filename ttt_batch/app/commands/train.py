@@ -21,12 +21,40 @@ if TYPE_CHECKING:
     from ttt_batch.runs.run import Run
     from ttt_batch.training.session import Progress
 
+Games = Annotated[
+    Text,
+    option("N", "Games to learn from, e.g. 100k or 10M; the learner's published number of games if not given."),
+]
+Batch = Annotated[
+    Text,
+    option(
+        "N|auto",
+        "Games played with the same tables; auto grows with the games played.",
+        default="auto; 1 on boards too large to enumerate",
+    ),
+]
+Engine = Annotated[
+    Text,
+    option(
+        "walk|flow",
+        "walk plays every game; flow draws how many take each move, at any number of games.",
+        offers=ENGINES,
+        default="walk",
+    ),
+]
+Seat = Annotated[
+    Text,
+    option(
+        "first|second|both",
+        "The learner's seat against an opponent; X and O will do.",
+        "--as",
+        offers=(*SEATS, "both"),
+    ),
+]
+
 
 def train(
-    games: Annotated[
-        Text,
-        option("N", "Games to learn from, e.g. 100k or 10M; the learner's published number of games if not given."),
-    ] = None,
+    games: Games = None,
     learner: Annotated[
         Text, option("NAME", "Which learner; see ttt-batch learners.", offers=LEARNER_NAMES, default="td")
     ] = None,
@@ -39,23 +67,8 @@ def train(
     ] = None,
     gamma: Gamma = None,
     draw_worth: DrawWorth = None,
-    batch: Annotated[
-        Text,
-        option(
-            "N|auto",
-            "Games played with the same tables; auto grows with the games played.",
-            default="auto; 1 on boards too large to enumerate",
-        ),
-    ] = None,
-    engine: Annotated[
-        Text,
-        option(
-            "walk|flow",
-            "walk plays every game; flow draws how many take each move, at any number of games.",
-            offers=ENGINES,
-            default="walk",
-        ),
-    ] = None,
+    batch: Batch = None,
+    engine: Engine = None,
     symmetry: Annotated[
         Text,
         option(
@@ -82,15 +95,7 @@ def train(
     opponent: Annotated[
         Text, option("random|optimal|RUN", "Train against a fixed player, not itself.", offers=("random", "optimal"))
     ] = None,
-    seat: Annotated[
-        Text,
-        option(
-            "first|second|both",
-            "The learner's seat against an opponent; X and O will do.",
-            "--as",
-            offers=(*SEATS, "both"),
-        ),
-    ] = None,
+    seat: Seat = None,
     record: Annotated[File, option("GAMES", "Write the games played to a text file.")] = None,
     trust: Trust = False,
     quiet: Quiet = False,
