@@ -31,9 +31,9 @@ from ttt_batch.simulation.binomial_arrays import Binomials, make_binomials, sett
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, complete, empty_counts
 from ttt_batch.simulation.exploration import make_explorations
 from ttt_batch.simulation.flow import flow, flow_rows, make_rows
-from ttt_batch.simulation.greedy_paths import make_courses
+from ttt_batch.simulation.greedy_paths import make_paths
 from ttt_batch.simulation.policy import Policy, legal_edges, policy_among
-from ttt_batch.simulation.walk import make_lane, walk
+from ttt_batch.simulation.walk import make_walker, walk
 
 TOLERANCE = 4.5
 KEY = stream_key(20, FLOW)
@@ -275,9 +275,10 @@ class Case:
         return found
 
     def walked(self, games: int) -> Counts:
-        counts, courses, lane = empty_counts(self.graph), make_courses(self.graph, self.policy), make_lane(self.graph)
-        walk(self.graph, courses, make_explorations(self.epsilon, self.seat), stream_key(6), 0, games, lane)
-        complete(self.graph, self.policy, lane.drawn, counts, games)
+        explorations, paths = make_explorations(self.epsilon, self.seat), make_paths(self.graph, self.policy)
+        counts, walker = empty_counts(self.graph), make_walker(self.graph, explorations, paths)
+        walk(self.graph, walker, stream_key(6), 0, games)
+        complete(self.graph, self.policy, walker.drawn, counts, games)
         return counts
 
     def slow_flow(self, games: int, split: Callable[[int, np.ndarray], np.ndarray]) -> Counts:

@@ -156,12 +156,12 @@ def test_any_numbers_in_any_order(before: list[float], after: list[float], choic
 
 
 @kernel
-def pick_moves(tables: Any, graph: Any, choice: Any, row: Any, key: Any, picked: Any, among: Any) -> None:
-    """Pick in `row` once for every game from 0 on; `picked` and `among` (int64) are modified in place."""
+def pick_moves(tables: Any, graph: Any, choice: Any, row: Any, key: Any, picked: Any) -> None:
+    """Pick in `row` once for every game from 0 on; `picked` (int64) is modified in place."""
     lo, hi = edges_of(graph, row)
     for game in range(picked.shape[0]):
         bits = draw(game_base(key, game), 1)
-        picked[game], among[game] = pick(tables, graph, choice, lo, hi, mover_of(graph, row), bits)
+        picked[game] = pick(tables, graph, choice, lo, hi, mover_of(graph, row), bits)
 
 
 @pytest.mark.parametrize("name", mostly_slow(["td", "value-feed", "backward-q", "minimax-q"], "td", "backward-q"))
@@ -172,17 +172,16 @@ def test_picking_straight_from_the_tables_is_drawing_from_the_list(name: str) ->
     moves = listed(policy, graph)
     key = stream_key(11)
     draws = [drawn(key, game, 1) for game in range(40)]
-    picked, among = np.zeros(40, np.int64), np.zeros(40, np.int64)
+    picked = np.zeros(40, np.int64)
     for row in range(0, len(moves), 11):
-        pick_moves(tables, graph, learner.choice, row, key, picked, among)
-        assert set(among.tolist()) == {len(moves[row])}
+        pick_moves(tables, graph, learner.choice, row, key, picked)
         assert picked.tolist() == [moves[row][below(bits, len(moves[row]))] for bits in draws]
 
 
 def test_picks_are_spread_evenly() -> None:
     learner, graph, tables, _ = started("td", Board())
-    picked, among = np.zeros(90_000, np.int64), np.zeros(90_000, np.int64)
-    pick_moves(tables, graph, learner.choice, 0, stream_key(1), picked, among)
+    picked = np.zeros(90_000, np.int64)
+    pick_moves(tables, graph, learner.choice, 0, stream_key(1), picked)
     counts = np.bincount(picked, minlength=9)
     assert counts.size == 9
     assert ((counts - 10_000) ** 2 / 10_000).sum() < 26  # chi-squared of 8 degrees of freedom: 1 in 1,000

@@ -10,20 +10,21 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from naive_streams import mixed
 
 from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.base.streams import RANDOM_PLAY, stream_key
-from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
+from ttt_batch.base.streams import GOLDEN, RANDOM_PLAY, stream_key
+from ttt_batch.game.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND, SECOND_WINS, UNFINISHED, Board
 from ttt_batch.simulation import random_games as random_play
-from ttt_batch.simulation.random_games import (
+from ttt_batch.simulation.random_games import random_games
+from ttt_batch.simulation.random_ranks import (
     BLOCKS_PER_SUM,
     MAX_PRODUCT,
-    make_abreast,
+    Rules,
+    make_block,
     make_rules,
     play_random,
     radices,
-    random_game,
-    random_games,
 )
 
 PINNED_GAMES = [[1, 2, 6, 8, 7, 4, 0, 5], [0, 4, 8, 3, 2, 7, 1], [3, 1, 7, 0, 4, 5, 2, 8, 6]]
@@ -38,6 +39,31 @@ LENGTHS = {5: 1_440, 6: 5_328, 7: 47_952, 8: 72_576, 9: 127_872}
 
 BOARDS = [(3, 3, 3), (3, 4, 3), (4, 4, 4), (2, 3, 2), (1, 1, 1), (1, 2, 1), (1, 2, 2), (2, 2, 2), (1, 4, 3), (1, 7, 5)]
 LARGE_BOARDS = [(5, 5, 4), (6, 6, 6), (1, 36, 2)]
+
+
+def random_game(board: Board, seed: int, number: int) -> list[int]:
+    """Play game `number` of `random_games`, in plain Python: its moves, as cells, up to the one that ends it."""
+    groups = radices(board.cells)
+    numbers = -(-len(groups) // 2)
+    free = list(range(board.cells))
+    ranks = []
+    for fraction, group in enumerate(groups):
+        bits = mixed(int(stream_key(seed, RANDOM_PLAY)) + (number * numbers + fraction // 2) * int(GOLDEN))
+        index = (bits & 0xFFFFFFFF if fraction % 2 else bits >> 32) * math.prod(group) >> 32
+        for radix in group:
+            index, drawn = divmod(index, radix)
+            ranks.append(free.pop(drawn))
+    ranks += free
+    half, last = board.cells // 2, board.cells - 1
+    plies = [2 * rank + 1 if rank < half else 2 * (last - rank) for rank in ranks]
+    marks = [EMPTY] * board.cells
+    moves: list[int] = []
+    for cell in sorted(range(board.cells), key=plies.__getitem__):
+        marks[cell] = SECOND if len(moves) % 2 else FIRST
+        moves.append(cell)
+        if board.outcome(tuple(marks)) != UNFINISHED:
+            break
+    return moves
 
 
 def result(board: Board, moves: list[int]) -> tuple[int, int]:
@@ -59,9 +85,9 @@ def replayed(board: Board, seed: int, first: int, last: int) -> list[int]:
 def played(board: Board, seed: int, first: int, last: int, block: int = 1024) -> tuple[int, int]:
     """Wins of both players in the same games, from the kernel."""
     rules, wins = make_rules(board), np.zeros(2, np.int64)
-    abreast = make_abreast(rules, block)
-    play_random(rules, stream_key(seed, RANDOM_PLAY), first, last, abreast, wins)
-    assert not abreast.first_wins.any() and not abreast.second_wins.any()
+    scratch = make_block(rules, block)
+    play_random(rules, stream_key(seed, RANDOM_PLAY), first, last, scratch, wins)
+    assert not scratch.first_wins.any() and not scratch.second_wins.any()
     return int(wins[0]), int(wins[1])
 
 
@@ -85,10 +111,10 @@ def chi_squared_score(observed: np.ndarray, expected: np.ndarray) -> float:
 def test_every_game_ends_as_it_does_when_replayed(size: tuple[int, int, int], seed: int, first: int) -> None:
     board = Board(*size)
     rules, key = make_rules(board), stream_key(seed, RANDOM_PLAY)
-    abreast, wins = make_abreast(rules), np.zeros(2, np.int64)
+    scratch, wins = make_block(rules), np.zeros(2, np.int64)
     for number, outcome in enumerate(replayed(board, seed, first, first + 200), first):
         wins[:] = 0
-        play_random(rules, key, number, number + 1, abreast, wins)
+        play_random(rules, key, number, number + 1, scratch, wins)
         assert wins.tolist() == [outcome == FIRST_WINS, outcome == SECOND_WINS]
 
 
@@ -111,7 +137,7 @@ def test_more_blocks_than_a_byte_can_count_are_summed() -> None:
 
 def test_threads_and_block_sizes_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(random_play, "WORTH_A_THREAD", 1_000)
-    monkeypatch.setattr(random_play, "PIECE", 12_345)
+    monkeypatch.setattr(random_play, "STOP_EVERY", 12_345)
     one = random_games(Board(), 100_003, seed=5)
     assert one.dtype == np.int64 and one.sum() == 100_003
     for threads, block in ((1, 999), (2, 1024), (3, 64), (50, 1024)):
@@ -177,7 +203,7 @@ def test_moves_drawn_with_a_bias_are_found_out(monkeypatch: pytest.MonkeyPatch) 
     """Two of the 504 draws of the first three cells never come up: the test above must fail."""
     honest = random_play.make_rules
 
-    def biased(board: Board) -> random_play.Rules:
+    def biased(board: Board) -> Rules:
         rules = honest(board)
         rules.product[0] -= 2
         return rules

@@ -17,10 +17,10 @@ from ttt_batch.game.graph import Graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, clear, complete, empty_counts, outcomes_of
-from ttt_batch.simulation.exploration import SET_DRAW, make_explorations, set_probabilities
-from ttt_batch.simulation.greedy_paths import make_courses
+from ttt_batch.simulation.exploration import N_SETS, PLIES_AT_ONCE, SET_DRAW, Explorations, make_explorations
+from ttt_batch.simulation.greedy_paths import make_paths
 from ttt_batch.simulation.policy import Policy, empty_policy, order_rows, random_policy
-from ttt_batch.simulation.walk import make_lane, walk
+from ttt_batch.simulation.walk import make_walker, walk
 from ttt_batch.training.trainers import Trainer, make_trainer
 
 EPSILONS = [0.0, 1e-9, 0.01, 0.1, 0.3, 0.5, 0.6, 0.999, 1.0]
@@ -56,9 +56,9 @@ def plain_walk(graph: Graph, policy: Policy, epsilon: float, seed: int, first: i
 
 def walked(graph: Graph, policy: Policy, epsilon: float, seed: int, first: int, last: int, block: int = 1024) -> Counts:
     """The completed counts of the same games."""
-    lane = make_lane(graph, block)
-    walk(graph, make_courses(graph, policy), make_explorations(epsilon), stream_key(seed), first, last, lane)
-    return completed(graph, policy, lane.drawn, last - first)
+    walker = make_walker(graph, make_explorations(epsilon), make_paths(graph, policy), block)
+    walk(graph, walker, stream_key(seed), first, last)
+    return completed(graph, policy, walker.drawn, last - first)
 
 
 def completed(graph: Graph, policy: Policy, drawn: np.ndarray, games: int) -> Counts:
@@ -132,21 +132,21 @@ def test_as_many_games_abreast_as_may_be_asked_for() -> None:
 
 def test_pieces_of_a_batch_add_up_to_the_batch() -> None:
     graph, policy, _ = trained("sutton-barto")
-    courses, explorations, lane = make_courses(graph, policy), make_explorations(0.1), make_lane(graph, 100)
+    walker = make_walker(graph, make_explorations(0.1), make_paths(graph, policy), 100)
     for first, last in ((700, 1000), (0, 1), (450, 700), (1, 450)):
-        walk(graph, courses, explorations, stream_key(2), first, last, lane)
-    counts = completed(graph, policy, lane.drawn, 1000)
+        walk(graph, walker, stream_key(2), first, last)
+    counts = completed(graph, policy, walker.drawn, 1000)
     assert (counts.taken == walked(graph, policy, 0.1, 2, 0, 1000).taken).all()
 
 
 def test_counts_are_used_again_batch_after_batch() -> None:
     graph, policy, _ = trained("minimax-q")
-    courses, explorations, lane = make_courses(graph, policy), make_explorations(0.6), make_lane(graph)
+    walker = make_walker(graph, make_explorations(0.6), make_paths(graph, policy))
     counts, ended = empty_counts(graph), np.zeros(graph.code.size - policy.best.size, np.int64)
     total = np.zeros(3, np.int64)
     for first, last in ((0, 3000), (3000, 3010), (3010, 5000)):
-        walk(graph, courses, explorations, stream_key(1), first, last, lane)
-        complete(graph, policy, lane.drawn, counts, last - first)
+        walk(graph, walker, stream_key(1), first, last)
+        complete(graph, policy, walker.drawn, counts, last - first)
         fresh = walked(graph, policy, 0.6, 1, first, last)
         visited = counts.visited[: counts.n_visited[0]]
         assert (visited == fresh.visited[: fresh.n_visited[0]]).all()
@@ -161,6 +161,16 @@ def test_counts_are_used_again_batch_after_batch() -> None:
 
 
 # --- shares ---------------------------------------------------------------------------------------------
+
+
+def set_probabilities(table: Explorations) -> dict[int, float]:
+    """Probability of each set of plies (bit p for ply p) under `table`: what the draw really does."""
+    found: dict[int, float] = {}
+    for own, column in enumerate(table.column.tolist()):
+        keeps = (column >> PLIES_AT_ONCE) / 2**55
+        for members, share in ((own, keeps), (column % N_SETS, 1 - keeps)):
+            found[members] = found.get(members, 0.0) + share / N_SETS
+    return found
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

@@ -24,7 +24,7 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.counts import empty_counts
 from ttt_batch.simulation.flow import flow, make_rows
 from ttt_batch.simulation.policy import random_policy
-from ttt_batch.training.kernels.batch import Learning, make_pace, run_batches
+from ttt_batch.training.kernels.batch import Learning, make_decays, run_batches
 from ttt_batch.training.trainers import make_trainer
 
 BOARD = "2x5x3"
@@ -128,9 +128,9 @@ def test_schedules_reach_every_batch(alpha: str, batch: int, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("block", [1, 7, 64])
 def test_how_many_games_go_abreast_does_not_show(block: int) -> None:
-    """The plan of strides against the trainer's, whose block is thousands."""
+    """Games in lockstep against the trainer's, whose block is thousands."""
     from ttt_batch.learners.steps import make_step
-    from ttt_batch.simulation.lockstep import make_strides
+    from ttt_batch.simulation.lockstep import make_lockstep
     from ttt_batch.training.kernels.batch import make_workspace
 
     config = make_config(board=BOARD, batch=100, seed=3)
@@ -139,11 +139,11 @@ def test_how_many_games_go_abreast_does_not_show(block: int) -> None:
     graph, learner = config.graph, LEARNERS["td"]
     work = make_workspace(graph)
     step = make_step(0.5, 1.0, trainer.worth)
-    pace = make_pace(config.alpha.over(0), config.epsilon.over(0))
+    decays = make_decays(config.alpha.over(0), config.epsilon.over(0))
     tables = learner.start(graph, trainer.worth, np.random.default_rng(0))
-    strides = make_strides(graph, work.policy, block)
-    learning = Learning(tables, graph, learner.choice, step, pace)
-    run_batches(strides, learning, work, stream_key(3), make_batches(100), 0, 350)
+    lockstep = make_lockstep(graph, work.policy, block)
+    learning = Learning(tables, graph, learner.choice, step, decays)
+    run_batches(lockstep, learning, work, stream_key(3), make_batches(100), 0, 350)
     assert tables.value.tobytes() == trainer.tables.value.tobytes()
 
 

@@ -1,4 +1,4 @@
-"""Games one by one against play without favourites: every move looked up anew, in plain Python, and the same tables."""
+"""Games one by one against play without a cache: every move looked up anew, in plain Python, and the same tables."""
 
 import itertools
 from pathlib import Path
@@ -20,7 +20,7 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.exploration import SET_DRAW, make_explorations
 from ttt_batch.simulation.policy import FIRST_BEST, LAST_BEST, row_choices, row_scores
 from ttt_batch.training.kernels.given import learn_given
-from ttt_batch.training.kernels.greedy_cache import is_like_3x3, make_favourites, window_decides
+from ttt_batch.training.kernels.greedy_cache import is_like_3x3, make_cache, window_decides
 from ttt_batch.training.plan import rival_policy
 from ttt_batch.training.trainers import make_trainer
 
@@ -102,7 +102,7 @@ class Plain:
 
 
 @pytest.mark.parametrize("options", CASES, ids=str)
-def test_play_by_favourites_is_play_by_the_table(options: dict[str, Any]) -> None:
+def test_play_by_the_cache_is_play_by_the_table(options: dict[str, Any]) -> None:
     plain = Plain(options)
     trainer = make_trainer(plain.config)
     number = 0
@@ -122,12 +122,12 @@ def test_play_by_favourites_is_play_by_the_table(options: dict[str, Any]) -> Non
 def test_where_a_row_begins_is_known_from_its_ply(board: str, learner: str, symmetry: bool) -> None:
     """Found by multiplication instead of looked up."""
     graph = make_config(learner=learner, board=board, symmetry=symmetry).graph
-    favourites = make_favourites(graph)
+    cache = make_cache(graph)
     rows = np.arange(graph.first_edge.size - 1)
     ply, widths = graph.ply[rows].astype(np.int64), np.diff(graph.first_edge)
-    count = favourites.count[ply].astype(np.int64)
+    count = cache.count[ply].astype(np.int64)
     assert (count == widths).all()
-    assert (favourites.offset[ply].astype(np.int64) + rows * count == graph.first_edge[:-1]).all()
+    assert (cache.offset[ply].astype(np.int64) + rows * count == graph.first_edge[:-1]).all()
 
 
 @pytest.mark.parametrize("symmetry", [False, True])

@@ -17,7 +17,7 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.run import Run
 from ttt_batch.training.kernels.batch import run_batches
-from ttt_batch.training.trainers import Trainer, make_trainer, way_to_learn
+from ttt_batch.training.trainers import Trainer, kernels_needed, make_trainer, way_to_learn
 from ttt_batch.training.trainers import walk as walking
 
 
@@ -48,7 +48,7 @@ def assert_same(one: Trainer, other: Trainer) -> None:
 
 @pytest.mark.parametrize("board", ["3x3", "4x4x4", "5x5x5"])
 def test_each_board_batch_and_engine_has_its_way(board: str) -> None:
-    kinds = {"3x3": "OneByOne Walking Flowing", "4x4x4": "PlyByPly Striding Flowing"}
+    kinds = {"3x3": "OneByOne Walking Flowing", "4x4x4": "PlyByPly InLockstep Flowing"}
     expected = kinds.get(board, "PlyByPly Growing GrowingFlow").split()
     asked = ({"batch": 1}, {"batch": 2}, {"batch": 2, "engine": "flow"})
     assert [way_to_learn(make_config(board=board, **options)).__name__ for options in asked] == expected
@@ -67,14 +67,14 @@ def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     walk = walking.walk_claimed
 
     def spying_walk(*arguments: Any) -> None:
-        *known, next_free, size, _, lane = arguments
+        *known, next_free, size, _ = arguments
         with one_at_a_time:  # some games for each, or a thread held up would get none; the others are raced for
             own = int(next_free[0])
             next_free[0] += size
         both.wait(60)
-        walk(*known, np.array([own]), size, own + size, lane)
+        walk(*known, np.array([own]), size, own + size)
         walk(*arguments)
-        if lane.drawn.any():
+        if known[1].drawn.any():
             walked_by.add(threading.get_ident())
 
     monkeypatch.setattr(walking, "walk_claimed", spying_walk)
@@ -88,14 +88,31 @@ def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 def test_neither_threads_nor_pieces_show(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = learnt("sutton-barto", 200_000, batch=90_001)
     monkeypatch.setattr(walking, "GAMES_PER_THREAD", 1_000)
-    monkeypatch.setattr(walking, "PIECE", 7_777)
+    monkeypatch.setattr(walking, "STOP_EVERY", 7_777)
     monkeypatch.setattr(walking, "CLAIM", 1_234)
     assert_same(alone, learnt("sutton-barto", 200_000, batch=90_001, threads=threads))
 
 
+def test_the_first_batch_is_walked_in_pieces_if_a_later_one_will_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So all kernels are compiled at the start, and as many as were announced."""
+    monkeypatch.setattr(walking, "GAMES_PER_THREAD", 1_000)
+    config, begun = make_config(batch="auto", seed=3), []
+    begin = walking.begin_walk
+    monkeypatch.setattr(walking, "begin_walk", lambda *arguments: begun.append(arguments[-1]) or begin(*arguments))
+    states = []
+    for games, expected in ((40_000, [0]), (30_000, [])):
+        trainer = make_trainer(config, threads=2, games=games)
+        trainer.advance(10_000, lambda: False)
+        assert begun == expected
+        begun.clear()
+        states.append(trainer.state())
+    assert bytes_of(states[0].tables) == bytes_of(states[1].tables)
+    assert kernels_needed(config, 40_000, 2) == kernels_needed(config, 30_000, 2) + 3
+
+
 def test_pieces_of_one_thread_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = learnt("td", 50_000, batch=20_000)
-    monkeypatch.setattr(walking, "PIECE", 999)
+    monkeypatch.setattr(walking, "STOP_EVERY", 999)
     assert_same(whole, learnt("td", 50_000, batch=20_000))
 
 
@@ -112,7 +129,7 @@ def test_sequential_games_are_batches_of_one(name: str) -> None:
     for epsilon, games in ((None, 2_500), (0.0, 500), (1.0, 500)):
         sequential = learnt(name, games, batch=1, epsilon=epsilon)
         in_batches = make_trainer(make_config(learner=name, batch=2, seed=7, epsilon=epsilon))
-        way, work = in_batches._walkers[0], in_batches._works[0]
+        way, work = in_batches._ways[0], in_batches._works[0]
         run_batches(way, in_batches._learning, work, in_batches._key, make_batches(1), 0, games)
         assert bytes_of(sequential.tables) == bytes_of(in_batches.tables)
         assert sequential.outcomes.tolist() == in_batches.outcomes.tolist()
@@ -238,7 +255,7 @@ def test_a_stopped_run_is_a_run_of_that_many_games(after: int) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_batch_that_is_stopped_half_way_was_not_played(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walking, "GAMES_PER_THREAD", 1_000)
-    monkeypatch.setattr(walking, "PIECE", 2_000)
+    monkeypatch.setattr(walking, "STOP_EVERY", 2_000)
     trainer = make_trainer(make_config(learner="td", batch=20_000, seed=7), threads=threads)
     asked = itertools.count(1)
     trainer.advance(100_000, lambda: next(asked) > 13)

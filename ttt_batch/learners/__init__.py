@@ -9,6 +9,7 @@ Its kernels:    score, fold, learn, state_value; and begin, if it is to play on 
 The board:      Graph, edges_of, mover_of, n_unfinished; UNFINISHED, FIRST_WINS, SECOND_WINS, DRAW in `Graph.outcome`
 What is learnt: Trajectory and explored (of one game, for `learn`); Counts, GREEDY, EXPLORING (of a batch, for `fold`)
 Step sizes:     Step, step_size (one visit), share_of (a batch of visits), visit_weight
+Tables:         one_value, own_values, own_afterstates register score, state_value and begin for tables of values
 Helpers:        mark_parents, start_row, is_settled; inlined compiles a function of yours into the kernels that call it
 """
 
@@ -34,6 +35,7 @@ from ttt_batch.learners.base import (
     state_value,
 )
 from ttt_batch.learners.steps import Step, share_of, step_size, visit_weight
+from ttt_batch.learners.values import one_value, own_afterstates, own_values
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.simulation.policy import FIRST_BEST, LAST_BEST, UNIFORM, Choice, score
 
@@ -66,6 +68,9 @@ __all__ = [
     "mark_parents",
     "mover_of",
     "n_unfinished",
+    "one_value",
+    "own_afterstates",
+    "own_values",
     "register",
     "score",
     "share_of",
@@ -83,10 +88,10 @@ LEARNERS: dict[str, Learner] = {
 def register(learner: Learner) -> Learner:
     """Add a learner from outside the package, for this process; return it.
 
-    It is then known by its name to `train` and everything else, as long as the process lasts; a file of one of its runs
-    opens where it is registered.  Its kernels are compiled anew in every process.
-    Raises UsageError for a name that is taken or unfit for a file's name, and where its tables lack one of the kernels
-    `score`, `fold`, `learn` and `state_value`.
+    `train` and everything else then know it by its name; a process that opens a file of one of its runs must register
+    it, too.  Its kernels are compiled in every process.
+    Raises UsageError if its name is taken or unfit for a file's name, or if its tables lack one of the kernels `score`,
+    `fold`, `learn` and `state_value`.
     """
     name = learner.name
     if name in LEARNERS:

@@ -1,7 +1,7 @@
 """`backward-q`: shared action values, each move pulled to the same player's next move.
 
-Source: a published program that keeps its table as raw doubles.  Q(s, a) is worth to whoever moves in s; every legal
-move within 0.01 of the best is a candidate.  After a game of moves 0 .. n - 1, from the end:
+Source: a published program that keeps its table as raw doubles.  Q(s, a) is the worth to the player who moves in s.
+Every legal move within 0.01 of the best is a candidate.  After a game of moves 0 .. n - 1, from the end:
 
     the last move keeps its value;
     Q(s[n-2], a[n-2]) = the final position's worth to the player who made that move;
@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.game.board import UNFINISHED
-from ttt_batch.game.graph import Graph, edges_of, mover_of
+from ttt_batch.game.graph import Graph, edges_of, mover_of, rows_of_edges
 from ttt_batch.learners.base import Learner, Settings, Trajectory, begin, fold, learn, state_value
 from ttt_batch.learners.steps import Step, share_of, step_size, visit_weight
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.simulation.policy import UNIFORM, Choice, score
+from ttt_batch.simulation.policy import UNIFORM, Choice, best_score, score
 
 WINDOW = 0.01
 SEEN, SHARE, SET, PULL = 0, 1, 2, 3
@@ -38,10 +38,9 @@ class BackwardQTables(NamedTuple):
 
 def start(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> BackwardQTables:
     """A move that wins at once 1, one that draws at once the mover's draw worth, every other 0.5."""
-    mover = (graph.ply[:-1] if graph.ply.size > 1 else graph.ply)[: graph.first_edge.size - 1] & 1
-    of_edge = mover.repeat(np.diff(graph.first_edge))
+    mover = graph.ply[rows_of_edges(graph)] & 1
     outcome = graph.outcome[graph.child]
-    return BackwardQTables(np.where(outcome == UNFINISHED, 0.5, worth[of_edge, outcome]))
+    return BackwardQTables(np.where(outcome == UNFINISHED, 0.5, worth[mover, outcome]))
 
 
 @score.register(BackwardQTables)
@@ -53,12 +52,7 @@ def _score(tables: BackwardQTables, graph: Graph, edge: int, mover: int) -> Any:
 def _state_value(tables: BackwardQTables, graph: Graph, row: int, player: int) -> Any:
     if mover_of(graph, row) != player:
         return np.nan
-    best = -np.inf
-    lo, hi = edges_of(graph, row)
-    for edge in range(lo, hi):
-        if tables.q[edge] > best:
-            best = tables.q[edge]
-    return best
+    return best_score(tables, graph, row, player)
 
 
 @fold.register(BackwardQTables)
@@ -105,7 +99,7 @@ def _fold(tables: BackwardQTables, graph: Graph, counts: Counts, step: Step, sta
 @learn.register(BackwardQTables)
 def _learn(tables: BackwardQTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
     q = tables.q
-    # What the moves ahead are worth, those of the same player and of the other by turns.
+    # What the later moves are worth, those of the same player and of the other by turns.
     ahead = q[game.edge[plies - 1]]
     other = ahead
     if plies >= 2:
@@ -134,10 +128,6 @@ LEARNER = Learner(
     defaults=Settings(epsilon=0.3, alpha=0.1, gamma=1.0, draw_worth=(0.5, 0.5)),
     games=1_000_000,
     choice=Choice(UNIFORM, WINDOW),
-    zero_sum=False,
-    occupied=False,
-    final_rows=False,
-    prefers_symmetry=False,
     tables=BackwardQTables,
     fields={"q": ("E", "what the move is worth to the player who makes it: a win 1, a loss 0")},
     start=start,

@@ -1,8 +1,4 @@
-"""What every learner is made of: a NamedTuple of tables, three generic kernels, and a description.
-
-A learner's file defines its tables, registers `score` (how they rank a move), `fold` (how a batch of counts
-changes them) and `state_value` (what a position is worth to a player), and builds one `Learner`.
-"""
+"""What every learner is made of: a NamedTuple of tables, the bodies of generic kernels for it, and a `Learner`."""
 
 import functools
 from collections.abc import Callable
@@ -25,11 +21,9 @@ class Trajectory(NamedTuple):
 
     row: uint32[plies + 1], the positions from the empty board to the final one.
     edge: uint32[plies], the moves.  exploring: uint64, which of them were exploratory: bit p for the move of ply p.
-    settled: bool[U], False at first, for learners that remember from game to game where nothing is left to do: a row is
-    settled when it was played greedily and a lesson changed nothing, until a child changes.  Neither its lesson nor its
-    best moves need to be looked at.  No row is where step sizes go by visits.  None where nothing of the kind is kept:
-    other learners, step sizes that go by games, fixed opponents (whose moves are no sign that the row's best ones are
-    known).
+    settled: bool[U], False at first: rows that were played greedily and whose update changed nothing, until a child
+    changes.  They need no update and no look at their best moves.  All False if step sizes depend on visits.  None if
+    it is not kept: for other learners (`Learner.settles`), step sizes that change with the games, fixed opponents.
     """
 
     row: Any
@@ -39,7 +33,7 @@ class Trajectory(NamedTuple):
 
 
 def make_trajectory(plies: int, settling: int = 0) -> Trajectory:
-    """Space for a game of up to so many `plies`, and to keep in mind which of `settling` rows are settled, if any."""
+    """Space for a game of up to `plies` plies, and for which of `settling` rows are settled, if any."""
     return Trajectory(
         np.zeros(plies + 1, np.uint32),
         np.zeros(plies, np.uint32),
@@ -62,7 +56,7 @@ def explored(game: Trajectory, ply: Any) -> Any:
 
 @inlined
 def is_settled(settled: Any, row: Any) -> Any:
-    """Whether neither the lesson of `row` nor its best moves need to be looked at; settled: see `Trajectory`."""
+    """Whether `row` needs no update and no look at its best moves; settled: see `Trajectory`."""
     if settled is None:
         return False
     return settled[row]
@@ -81,8 +75,8 @@ def fold(tables: Any, graph: Any, counts: Any, step: Any, stale: Any) -> Any:
 def learn(tables: Any, graph: Any, game: Any, plies: Any, step: Any) -> Any:
     """Learn from one game of `plies` moves, sequentially; `tables` is modified in place.
 
-    To the last bit what `fold` makes of a batch of this one game.  Changes nothing but the entries of the game's
-    positions and moves, and `game.settled`: `sequential` counts on it.
+    To the last bit what `fold` makes of a batch of this one game.  Changes only the entries of the game's positions and
+    moves, and `game.settled`: `sequential` relies on it.
     """
 
 
@@ -93,16 +87,15 @@ def state_value(tables: Any, graph: Any, row: Any, player: Any) -> Any:
 
 @functools.partial(generic, inline=True)
 def begin(tables: Any, graph: Any, row: Any, worth: Any, key: Any) -> Any:
-    """Give a row that a grown board has just got, and its edges, their start values; `tables` is modified in place.
+    """Give a new row of a growing board, and its edges, their start values; `tables` is modified in place.
 
-    A value table's shared rows, behind the unfinished ones by outcome, hold those (see `growing_graph`).
-    worth: float64[P, 4].  key: uint64, for start values drawn by chance.
+    worth: float64[P, 4].  key: uint64, for start values drawn by chance.  See `start_row`.
     """
 
 
 @inlined
 def start_row(graph: Graph, row: Any) -> Any:
-    """The shared row of a grown board that holds what `row` is worth at the start."""
+    """The shared row (see `growing_graph`) that holds what `row` is worth at the start."""
     return n_unfinished(graph) + np.int64(graph.outcome[row])
 
 
@@ -134,14 +127,14 @@ class Learner:
     name: as the command line writes it.  source: where it comes from, in a line.  rule: the update, in a line.
     defaults, games: its settings and the published number of games.  choice: how it picks among greedy moves.
     zero_sum: one table seen from the first player's side (a win 1, a loss -1), else each player's own (1 and 0).
-    occupied: occupied cells are moves, too.  final_rows: it learns what ends of games are worth, each on its own.
-    prefers_symmetry: on boards too large to enumerate it does better with a row for all images of a position.
+    occupied: occupied cells are moves, too.  final_rows: it learns a value for each end of a game.
+    prefers_symmetry: on boards too large to enumerate it does better with one row for all images of a position.
     tables: the NamedTuple of its arrays; fields: for each, its axes and meaning.
     start: makes the start tables for a graph, the worths and a seeded generator.
     settles: its `learn` keeps `Trajectory.settled`.
-    edge_scores: the table (float64[E]) whose entry for an edge is what `score` makes of it, if there is one, and whose
-    entries no lesson makes NaN or larger than the largest of them and the worths.
-    repeats: at its defaults it explores so seldom, and in steps so small, that most of its games are the one before.
+    edge_scores: the table (float64[E]) whose entries are the scores of edges, if there is one; no update makes them NaN
+    or larger than the largest of them and the worths.
+    repeats: at its defaults it explores so seldom, and in steps so small, that most games repeat the one before.
     """
 
     name: str
@@ -150,13 +143,13 @@ class Learner:
     defaults: Settings
     games: int
     choice: Choice
-    zero_sum: bool
-    occupied: bool
-    final_rows: bool
-    prefers_symmetry: bool
     tables: type[Any]
     fields: dict[str, tuple[str, str]]
     start: Callable[[Graph, NDArray[np.float64], np.random.Generator], Any]
+    zero_sum: bool = False
+    occupied: bool = False
+    final_rows: bool = False
+    prefers_symmetry: bool = False
     settles: bool = False
     edge_scores: str | None = None
     repeats: bool = False

@@ -1,72 +1,38 @@
 """`greedy-td`: own afterstates, online, and only greedy moves teach; also for 5x5, and while playing people.
 
 Source: a published program whose listing is lost; epsilon, alpha, the start values, that only greedy moves update
-and the 30,000 games are its own, ties to the first cell and the lesson at the end follow a well-known program with
-the same numbers. A player that moves greedily from its last afterstate p to the next, q, learns
+and the 30,000 games are its own, ties to the first cell and the update at the end follow a well-known program with
+the same numbers.  A player that moves greedily from its last afterstate p to the next, q, learns
 
     V(p) += alpha * (gamma * V(q) - V(p))
 
 and when the game ends both players learn V(p) += alpha * (gamma * worth - V(p)) where p is not itself final.
 
-In a batch, a visit teaches through the replies that ended the game and through the share of greedy moves seen from
-the others; all values are those from before the batch, so the number of lessons may be fractional.
+In a batch, a visit updates through the replies that ended the game and through the share of greedy moves seen from
+the others; all values are those from before the batch, so the number of updates may be fractional.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import (
-    Learner,
-    Settings,
-    Trajectory,
-    begin,
-    explored,
-    fold,
-    learn,
-    mark_parents,
-    start_row,
-    state_value,
-)
+from ttt_batch.learners.base import Learner, Settings, Trajectory, explored, fold, learn, mark_parents
 from ttt_batch.learners.steps import Step, share_of, step_size
+from ttt_batch.learners.values import half_unless_final, own_afterstates
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.simulation.policy import FIRST_BEST, Choice, score
+from ttt_batch.simulation.policy import FIRST_BEST, Choice
 
 NEXT, SHARE = 0, 1
 """The two numbers of a row's scratch: mean value of the greedy continuations, and their share of all."""
 
 
+@own_afterstates
 class GreedyTdTables(NamedTuple):
     """value: float64[P, S], what an own afterstate is worth to each player; a win 1, a loss 0."""
 
     value: Any
-
-
-def start(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> GreedyTdTables:
-    """Final positions hold their worth, unfinished ones 0.5."""
-    value = worth[:, graph.outcome]
-    value[:, graph.outcome == UNFINISHED] = 0.5
-    return GreedyTdTables(np.ascontiguousarray(value))
-
-
-@score.register(GreedyTdTables)
-def _score(tables: GreedyTdTables, graph: Graph, edge: int, mover: int) -> Any:
-    return tables.value[mover, graph.child[edge]]
-
-
-@state_value.register(GreedyTdTables)
-def _state_value(tables: GreedyTdTables, graph: Graph, row: int, player: int) -> Any:
-    if mover_of(graph, row) != player:
-        return tables.value[player, row]
-    best = -np.inf
-    lo, hi = edges_of(graph, row)
-    for edge in range(lo, hi):
-        if tables.value[player, graph.child[edge]] > best:
-            best = tables.value[player, graph.child[edge]]
-    return best
 
 
 @fold.register(GreedyTdTables)
@@ -86,10 +52,10 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stal
         ahead[2 * row + SHARE] = n_greedy / counts.arrived[row]
         if n_greedy != 0:
             ahead[2 * row + NEXT] = greedy_sum / n_greedy
-    for i in range(1, counts.n_visited[0]):  # the empty board is nobody's afterstate
+    for i in range(1, counts.n_visited[0]):  # the empty board is no player's afterstate
         row = counts.visited[i]
         player = 1 - mover_of(graph, row)
-        lessons, lesson_sum = 0.0, 0.0
+        updates, target_sum = 0.0, 0.0
         lo, hi = edges_of(graph, row)
         for number in range(lo, hi):
             edge = np.uint64(number)
@@ -99,16 +65,16 @@ def _fold(tables: GreedyTdTables, graph: Graph, counts: Counts, step: Step, stal
             child = graph.child[edge]
             outcome = graph.outcome[child]
             if outcome != UNFINISHED:
-                lessons += n
-                lesson_sum += n * step.worth[player, outcome]
+                updates += n
+                target_sum += n * step.worth[player, outcome]
             elif ahead[2 * child + SHARE] > 0.0:
-                taught = n * ahead[2 * child + SHARE]
-                lessons += taught
-                lesson_sum += taught * ahead[2 * child + NEXT]
-        if lessons > 0.0:
+                greedy = n * ahead[2 * child + SHARE]
+                updates += greedy
+                target_sum += greedy * ahead[2 * child + NEXT]
+        if updates > 0.0:
             before = value[player, row]
-            share = share_of(step, player * graph.code.shape[0] + row, lessons)
-            value[player, row] = before + share * (step.gamma * (lesson_sum / lessons) - before)
+            share = share_of(step, player * graph.code.shape[0] + row, updates)
+            value[player, row] = before + share * (step.gamma * (target_sum / updates) - before)
             if value[player, row] != before:
                 mark_parents(graph, row, stale, True)
 
@@ -126,12 +92,6 @@ def _learn(tables: GreedyTdTables, graph: Graph, game: Trajectory, plies: int, s
             value[player, row] = before + size * (step.gamma * ahead - before)
 
 
-@begin.register(GreedyTdTables)
-def _begin(tables: GreedyTdTables, graph: Graph, row: Any, worth: Any, key: Any) -> None:
-    for player in range(2):
-        tables.value[player, row] = tables.value[player, start_row(graph, row)]
-
-
 LEARNER = Learner(
     name="greedy-td",
     source="published program, listing lost: own afterstates, only greedy moves teach; our reading",
@@ -139,11 +99,7 @@ LEARNER = Learner(
     defaults=Settings(epsilon=0.1, alpha=0.99, gamma=1.0, draw_worth=(0.0, 0.0)),
     games=30_000,
     choice=Choice(FIRST_BEST, 0.0),
-    zero_sum=False,
-    occupied=False,
-    final_rows=False,
-    prefers_symmetry=False,
     tables=GreedyTdTables,
     fields={"value": ("P,S", "what an own afterstate is worth to the player: a win 1, a loss 0")},
-    start=start,
+    start=lambda graph, worth, _: GreedyTdTables(half_unless_final(graph, worth)),
 )

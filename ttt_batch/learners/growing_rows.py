@@ -1,7 +1,7 @@
 """Rows added to a growing board's graph and to a learner's tables at once, each at its start value.
 
-If no room is left and no more may be had, a position borrows one of a few rows that are forgotten after the game: play
-sees its start value, and what is learnt there is lost.
+If there is no room left, a position borrows one of a few rows that are forgotten after the game: play sees its start
+value, and what is learnt there is lost.
 """
 
 from typing import Any
@@ -44,17 +44,9 @@ def borrow_row(tables: Any, graph: Graph, growth: Growth, code: Any, image: Any,
 
 
 @inlined
-def add_row(tables: Any, graph: Graph, growth: Growth, ply: Any, worth: Any) -> Any:
-    """A row for the unfinished position of the game, in place: its own, or a borrowed one where there is no room."""
-    code, image = lowest_image(growth)
-    if not has_room(graph, growth, 1):
-        growth.used[LOST] += 1
-        return borrow_row(tables, graph, growth, code, image, ply, worth)
-    row = growth.used[ROWS]
+def enter(tables: Any, graph: Graph, growth: Growth, code: Any, row: Any, ply: Any, worth: Any) -> Any:
+    """Give the position of the game, with this lowest code, a row of its own, in place; return the row."""
     graph.code[row], graph.ply[row] = code, ply
-    edge = expand(graph, growth, ply, image, growth.used[EDGES])
-    graph.first_edge[row + 1] = edge
-    growth.used[ROWS], growth.used[EDGES] = row + 1, edge
     remember(growth, code, row)
     begin(tables, graph, row, worth, growth.key)
     link(graph, growth, row, ply)
@@ -62,33 +54,40 @@ def add_row(tables: Any, graph: Graph, growth: Growth, ply: Any, worth: Any) -> 
 
 
 @inlined
+def add_row(tables: Any, graph: Graph, growth: Growth, ply: Any, worth: Any) -> Any:
+    """A row for the unfinished position of the game, in place; a borrowed one if there is no room."""
+    code, image = lowest_image(growth)
+    if not has_room(graph, growth, 1):
+        growth.used[LOST] += 1
+        return borrow_row(tables, graph, growth, code, image, ply, worth)
+    row = growth.used[ROWS]
+    edge = expand(graph, growth, ply, image, growth.used[EDGES])
+    graph.first_edge[row + 1] = edge
+    growth.used[ROWS], growth.used[EDGES] = row + 1, edge
+    return enter(tables, graph, growth, code, row, ply, worth)
+
+
+@inlined
 def add_final(tables: Any, graph: Graph, growth: Growth, ply: Any, shared: Any, worth: Any) -> Any:
-    """A row of its own for the final position of the game, in place; the last of all, lent to such, without room.
+    """A row for the final position of the game, in place; the last row, which is lent, if there is no room.
 
     ply: marks on the board.  shared: the row that stands for all final positions of its outcome.
     """
     if not has_room(graph, growth, 1):
         growth.used[LOST] += 1
-        row = graph.code.shape[0] - 1
+        row = np.int64(graph.code.shape[0] - 1)
         graph.ply[row], graph.outcome[row] = ply, graph.outcome[shared]
         begin(tables, graph, row, worth, growth.key)
-        return np.int64(row)
+        return row
     row = n_unfinished(graph) + N_SHARED + growth.used[FINALS]
-    code, _ = lowest_image(growth)
-    graph.code[row], graph.ply[row], graph.outcome[row] = code, ply, graph.outcome[shared]
+    graph.outcome[row] = graph.outcome[shared]
     growth.used[FINALS] += 1
-    remember(growth, code, row)
-    begin(tables, graph, row, worth, growth.key)
-    link(graph, growth, row, ply)
-    return row
+    return enter(tables, graph, growth, lowest_image(growth)[0], row, ply, worth)
 
 
 @kernel
 def row_at(tables: Any, graph: Graph, growth: Growth, code: Any, ply: Any, worth: Any) -> Any:
-    """(row, image) of an unfinished position, a borrowed row where it has none of its own; `growth` is scratch.
-
-    Nothing is added: what the position is worth by the tables as they are.
-    """
+    """(row, image) of an unfinished position; a borrowed row if it has none of its own.  `growth` is scratch."""
     show_code(growth, code)
     lowest, image = lowest_image(growth)
     row = find_row(graph, growth, lowest)

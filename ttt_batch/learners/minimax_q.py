@@ -14,7 +14,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ttt_batch.base.jit import inlined
 from ttt_batch.base.streams import GOLDEN, draw, mix, unit
@@ -30,11 +29,6 @@ class MinimaxQTables(NamedTuple):
     """q: float64[E], what a move is worth to the first player; occupied cells are moves, too."""
 
     q: Any
-
-
-def start(graph: Graph, _worth: NDArray[np.float64], rng: np.random.Generator) -> MinimaxQTables:
-    """Standard normal draws."""
-    return MinimaxQTables(rng.standard_normal(graph.child.size))
 
 
 @score.register(MinimaxQTables)
@@ -71,7 +65,7 @@ def _fold(tables: MinimaxQTables, graph: Graph, counts: Counts, step: Step, stal
         lo, hi = edges_of(graph, row)
         for number in range(lo, hi):
             edge = np.uint64(number)
-            # No branch around unvisited edges: a share of 0 of the way is no way, and costs less than a wrong guess.
+            # No branch around unvisited edges: a share of 0 moves nothing, and costs less than a mispredicted branch.
             visits = taken[edge, GREEDY] + taken[edge, EXPLORING]
             child = graph.child[edge]
             ahead, worth = step.gamma * counts.scratch[child], step.worth[0, graph.outcome[child]]
@@ -119,9 +113,7 @@ LEARNER = Learner(
     choice=Choice(FIRST_BEST, 0.0),
     zero_sum=True,
     occupied=True,
-    final_rows=False,
-    prefers_symmetry=False,
     tables=MinimaxQTables,
     fields={"q": ("E", "what the move is worth to the first player: a win 1, a loss -1")},
-    start=start,
+    start=lambda graph, _, rng: MinimaxQTables(rng.standard_normal(graph.child.size)),
 )

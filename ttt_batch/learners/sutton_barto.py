@@ -11,48 +11,20 @@ back, with the value of the next position already updated:
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import (
-    Learner,
-    Settings,
-    Trajectory,
-    begin,
-    explored,
-    fold,
-    learn,
-    mark_parents,
-    start_row,
-    state_value,
-)
+from ttt_batch.learners.base import Learner, Settings, Trajectory, explored, fold, learn, mark_parents
 from ttt_batch.learners.steps import Step, share_of, step_size
+from ttt_batch.learners.values import half_unless_final, own_values
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.simulation.policy import UNIFORM, Choice, score
+from ttt_batch.simulation.policy import UNIFORM, Choice
 
 
+@own_values
 class SuttonBartoTables(NamedTuple):
     """value: float64[P, S], what each player thinks a position is worth to it; a win 1, a loss 0."""
 
     value: Any
-
-
-def start(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> SuttonBartoTables:
-    """Final positions hold their worth, unfinished ones 0.5."""
-    value = worth[:, graph.outcome]
-    value[:, graph.outcome == UNFINISHED] = 0.5
-    return SuttonBartoTables(np.ascontiguousarray(value))
-
-
-@score.register(SuttonBartoTables)
-def _score(tables: SuttonBartoTables, graph: Graph, edge: int, mover: int) -> Any:
-    return tables.value[mover, graph.child[edge]]
-
-
-@state_value.register(SuttonBartoTables)
-def _state_value(tables: SuttonBartoTables, graph: Graph, row: int, player: int) -> Any:
-    return tables.value[player, row]
 
 
 @fold.register(SuttonBartoTables)
@@ -65,13 +37,13 @@ def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, s
         lo, hi = edges_of(graph, row)
         for number in range(lo, hi):
             edge = np.uint64(number)
-            # No branch around edges that were not taken: they add nothing, and a wrong guess costs more.
+            # No branch around edges that were not taken: they add nothing, and a mispredicted branch costs more.
             greedy, exploring = taken[edge, GREEDY], taken[edge, EXPLORING]
             child = graph.child[edge]
             own_visits += greedy
             own_sum += greedy * value[mover, child]
             other_sum += (greedy + exploring) * value[other, child]
-        # Nor one around rows that were only explored from: a selection (0.92 times as long at epsilon 0.3).
+        # No branch around rows that were only explored from either: a selection (0.92 times as long at epsilon 0.3).
         own = value[mover, row]
         moved = own + share_of(step, np.int64(mover) * n_rows + row, own_visits) * (
             step.gamma * (own_sum / max(own_visits, 1)) - own
@@ -90,7 +62,7 @@ def _fold(tables: SuttonBartoTables, graph: Graph, counts: Counts, step: Step, s
 def _learn(tables: SuttonBartoTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
     value, n_rows = tables.value, graph.code.shape[0]
     end = game.row[plies]
-    first, second = value[0, end], value[1, end]  # of the position ahead; read anew each time, 0.87 times as fast
+    first, second = value[0, end], value[1, end]  # of the next position; read again each time, 0.87 times as fast
     for ply in range(plies - 1, -1, -1):
         row, exploratory = game.row[np.uint64(ply)], explored(game, ply)
         first_before, second_before = value[0, row], value[1, row]
@@ -106,12 +78,6 @@ def _learn(tables: SuttonBartoTables, graph: Graph, game: Trajectory, plies: int
             value[1, row] = second
 
 
-@begin.register(SuttonBartoTables)
-def _begin(tables: SuttonBartoTables, graph: Graph, row: Any, worth: Any, key: Any) -> None:
-    for player in range(2):
-        tables.value[player, row] = tables.value[player, start_row(graph, row)]
-
-
 LEARNER = Learner(
     name="sutton-barto",
     source="Sutton & Barto's tic-tac-toe example as published: one table per player over all positions",
@@ -119,12 +85,8 @@ LEARNER = Learner(
     defaults=Settings(epsilon=0.01, alpha=0.1, gamma=1.0, draw_worth=(0.5, 0.5)),
     games=100_000,
     choice=Choice(UNIFORM, 0.0),
-    zero_sum=False,
-    occupied=False,
-    final_rows=False,
-    prefers_symmetry=False,
     tables=SuttonBartoTables,
     fields={"value": ("P,S", "what the player thinks the position is worth to it: a win 1, a loss 0")},
-    start=start,
+    start=lambda graph, worth, _: SuttonBartoTables(half_unless_final(graph, worth)),
     repeats=True,
 )

@@ -16,24 +16,14 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.jit import inlined
 from ttt_batch.game.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import (
-    Learner,
-    Settings,
-    Trajectory,
-    begin,
-    explored,
-    fold,
-    is_settled,
-    learn,
-    mark_parents,
-    start_row,
-    state_value,
-)
+from ttt_batch.learners.base import Learner, Settings, Trajectory, explored, fold, is_settled, learn, mark_parents
 from ttt_batch.learners.steps import Step, share_of, step_size
+from ttt_batch.learners.values import one_value
 from ttt_batch.simulation.counts import Counts
-from ttt_batch.simulation.policy import UNIFORM, Choice, score
+from ttt_batch.simulation.policy import UNIFORM, Choice
 
 
+@one_value
 class TdTables(NamedTuple):
     """value: float64[S], what a position is worth to the first player; a win 1, a loss -1."""
 
@@ -45,20 +35,9 @@ def start(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> T
     return TdTables(worth[0, graph.outcome])
 
 
-@score.register(TdTables)
-def _score(tables: TdTables, graph: Graph, edge: int, mover: int) -> Any:
-    value = tables.value[graph.child[edge]]
-    return -value if mover else value
-
-
-@state_value.register(TdTables)
-def _state_value(tables: TdTables, graph: Graph, row: int, player: int) -> Any:
-    return -tables.value[row] if player else tables.value[row]
-
-
 @inlined
 def _best_child(tables: TdTables, graph: Graph, row: int) -> Any:
-    """The value of the child that is best for whoever moves in `row`."""
+    """The value of the child that is best for the player who moves in `row`."""
     value = tables.value
     lo, hi = edges_of(graph, row)
     best = value[graph.child[np.uint64(lo)]]
@@ -75,8 +54,8 @@ def _best_child(tables: TdTables, graph: Graph, row: int) -> Any:
 
 @fold.register(TdTables)
 def _fold(tables: TdTables, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
-    # A row that has reached its target needs no lesson until a child changes: 1.08 times as many games.  Every lesson
-    # counts where visits do, and growing boards know no parents.
+    # A row that has reached its target needs no update until a child changes: 1.08 times as many games.  If the step
+    # size depends on visits, every update counts; growing boards have no list of parents.
     value, reached = tables.value, counts.scratch
     keeps = step.power == 0.0 and graph.parent.shape[0] > 0
     for i in range(counts.n_visited[0] - 1, -1, -1):
@@ -97,7 +76,7 @@ def _note(graph: Graph, settled: Any, row: Any, steady: bool, changed: bool, dou
     """Keep `settled` (see `Trajectory`) after an update that `changed` the row or not.  steady: constant step size."""
     if settled is None:
         return
-    if steady:  # where visits count, every lesson does
+    if steady:  # if the step size depends on visits, every update counts
         settled[row] = not (changed or doubtful)
         if changed:
             mark_parents(graph, row, settled, False)
@@ -105,8 +84,8 @@ def _note(graph: Graph, settled: Any, row: Any, steady: bool, changed: bool, dou
 
 @learn.register(TdTables)
 def _learn(tables: TdTables, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
-    # With a constant step size a row whose lesson changed nothing needs none until a child changes; in the end nearly
-    # all rows are so (1.4 times).  `settled` asks a little more, see `Trajectory`.
+    # With a constant step size a row whose update changed nothing needs none until a child changes; in the end that
+    # holds for nearly all rows (1.4 times as fast).  `Trajectory.settled` requires a little more.
     value = tables.value
     moved = False  # the child, just now
     for ply in range(plies - 1, -1, -1):
@@ -121,11 +100,6 @@ def _learn(tables: TdTables, graph: Graph, game: Trajectory, plies: int, step: S
         moved = changed
 
 
-@begin.register(TdTables)
-def _begin(tables: TdTables, graph: Graph, row: Any, worth: Any, key: Any) -> None:
-    tables.value[row] = tables.value[start_row(graph, row)]
-
-
 LEARNER = Learner(
     name="td",
     source="ours: Q-learning on afterstates; one shared table",
@@ -134,8 +108,6 @@ LEARNER = Learner(
     games=1_000_000,
     choice=Choice(UNIFORM, 0.0),
     zero_sum=True,
-    occupied=False,
-    final_rows=False,
     prefers_symmetry=True,
     tables=TdTables,
     fields={"value": ("S", "what the position is worth to the first player: a win 1, a loss -1")},

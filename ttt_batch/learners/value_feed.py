@@ -15,53 +15,21 @@ seen from that reply, folded already.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ttt_batch.base.jit import inlined
 from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
-from ttt_batch.learners.base import (
-    Learner,
-    Settings,
-    Trajectory,
-    begin,
-    fold,
-    learn,
-    mark_parents,
-    start_row,
-    state_value,
-)
+from ttt_batch.learners.base import Learner, Settings, Trajectory, fold, learn, mark_parents
 from ttt_batch.learners.steps import Step, share_of, step_size
+from ttt_batch.learners.values import own_afterstates
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
-from ttt_batch.simulation.policy import LAST_BEST, Choice, score
+from ttt_batch.simulation.policy import LAST_BEST, Choice
 
 
+@own_afterstates
 class ValueFeedTables(NamedTuple):
     """value: float64[P, S], what an own afterstate is worth to each player; nan where never updated."""
 
     value: Any
-
-
-def start(graph: Graph, _worth: NDArray[np.float64], _: np.random.Generator) -> ValueFeedTables:
-    """Nothing has been seen."""
-    return ValueFeedTables(np.full((2, graph.code.size), np.nan))
-
-
-@score.register(ValueFeedTables)
-def _score(tables: ValueFeedTables, graph: Graph, edge: int, mover: int) -> Any:
-    return tables.value[mover, graph.child[edge]]
-
-
-@state_value.register(ValueFeedTables)
-def _state_value(tables: ValueFeedTables, graph: Graph, row: int, player: int) -> Any:
-    if mover_of(graph, row) != player:
-        return tables.value[player, row]
-    best = np.nan
-    lo, hi = edges_of(graph, row)
-    for edge in range(lo, hi):
-        value = tables.value[player, graph.child[edge]]
-        if value == value and not best >= value:
-            best = value
-    return best
 
 
 @inlined
@@ -116,12 +84,6 @@ def _learn(tables: ValueFeedTables, graph: Graph, game: Trajectory, plies: int, 
         reward, other = other, value[player, row]
 
 
-@begin.register(ValueFeedTables)
-def _begin(tables: ValueFeedTables, graph: Graph, row: Any, worth: Any, key: Any) -> None:
-    for player in range(2):
-        tables.value[player, row] = tables.value[player, start_row(graph, row)]
-
-
 LEARNER = Learner(
     name="value-feed",
     source="published program: the final reward fed back through own afterstates, discounted",
@@ -129,13 +91,10 @@ LEARNER = Learner(
     defaults=Settings(epsilon=0.3, alpha=0.3, gamma=0.9, draw_worth=(0.1, 0.5)),
     games=100_000,
     choice=Choice(LAST_BEST, 0.0),
-    zero_sum=False,
-    occupied=False,
     final_rows=True,
-    prefers_symmetry=False,
     tables=ValueFeedTables,
     fields={
         "value": ("P,S", "what an own afterstate is worth to the player, nan where never updated: a win 1, a loss 0")
     },
-    start=start,
+    start=lambda graph, _worth, _: ValueFeedTables(np.full((2, graph.code.size), np.nan)),
 )

@@ -1,36 +1,24 @@
 """Binomial numbers from counter-based random numbers, exact for any count up to 10**15.
 
-Three ways, by what each costs (`binomial`): few trials are drawn one by one, small means by inversion, and all else by
-BTRS, transformed rejection with a squeeze (Hörmann, "The generation of binomial random variates", Journal of
-Statistical Computation and Simulation 46, 1993).
+Few trials are drawn one by one, small means by inversion, and all else by BTRS, transformed rejection with a squeeze
+(Hörmann, "The generation of binomial random variates", Journal of Statistical Computation and Simulation 46, 1993).
 
-BTRS decides by the ratio f(k) / f(m) of two binomial probabilities.  Written with log-gammas that ratio is a difference
-of numbers near 10**16, of which no digit is left.  Here it is written with deviances (Loader, "Fast and accurate
-computation of binomial probabilities", 2000),
+BTRS decides by the ratio f(k) / f(m) of two binomial probabilities.  With log-gammas that is a difference of numbers
+near 10**16, of which no digit is left.  With deviances (Loader, "Fast and accurate computation of binomial
+probabilities", 2000) it is right to 3e-12 at n = 10**15, out to eight standard deviations:
 
     f(k) = sqrt(n / (2 pi k (n - k))) exp(s(n) - s(k) - s(n - k) - D(k, np) - D(n - k, nq)),
     D(k, mean) = k log(k / mean) - (k - mean),   s(k) = log(k!) - log(sqrt(2 pi k) (k / e)**k),
 
-where the small distance k - np goes in as it is and D is a series in it, so that nothing large is ever subtracted: the
-ratio is right to 3e-12 at n = 10**15, out to eight standard deviations.
+where D is a series in the small distance k - np.
 
-What limits exactness:
-- Uniform numbers are odd multiples of 2**-53, 2**-52 apart.  Inversion therefore gives each outcome its probability to
-  within 2**-52, and never gives those of a tail below that.  BTRS spreads them over about 2.8 sigma integers near the
-  mean, so that one's probability is off by a share of at most sigma * 2**-50: 1.4e-8 at n = 10**15 and p = 1/2, in
-  either direction.  Its tails fall off slowly before rejection and are no coarser, down to probabilities near
-  2**-53, where the number that accepts is.
-- Trials drawn one by one succeed with probability p to within 2**-64.
-- n * p is rounded: at n = 10**15 the mean is off by up to 1/16, which is 4e-9 standard deviations.
-
-What did not pay: 64 trials at once by comparing random bits with those of p, a bit of each a round (13 ns for any
-number up to 64, faster than one by one only where vectors have 256 bits); a second squeeze around the normal density
-before the ratio is computed, as in Hörmann's BTRD (same within 10 %: what costs is that the processor cannot foresee
-when the first squeeze is missed).
+What limits exactness: uniform numbers are 2**-52 apart.  Inversion gives each outcome its probability to within that;
+BTRS spreads them over about 2.8 sigma integers, and is off by a share of at most sigma * 2**-50 (1.4e-8 at n = 10**15
+and p = 1/2).  Trials drawn one by one succeed with probability p to within 2**-64.  n * p is rounded: at n = 10**15 the
+mean is off by up to 1/16, which is 4e-9 standard deviations.
 
 `exp`, `log1p` and `sqrt` are those of `math`: Numba's and Python's gave the same in each of 400,000 values tried, while
-NumPy's `exp` and `log1p` differed in one of 22.  The rest is IEEE arithmetic.  An `exp` that differs in its last bit on
-another machine changes about one number in 10**15.
+NumPy's `exp` and `log1p` differed in one of 22.
 """
 
 import math
@@ -42,10 +30,10 @@ from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.streams import GOLDEN, mix
 
 FEW_TRIALS = 128
-"""Trials that are drawn one by one at most, 20 ns; the other ways would take twice that."""
+"""Most trials that are drawn one by one: 20 ns, half of what the other ways take."""
 
 SMALL_MEAN = 10.0
-"""Below it inversion, 30 to 45 ns; BTRS, 30 to 50 ns, is valid from 10 on."""
+"""Means below it use inversion, 30 to 45 ns; BTRS, 30 to 50 ns, is valid from 10 on."""
 
 FURTHEST = 64
 """No count of a mean below 10 exceeds this with probability 2**-64 or more (Poisson of mean 10: 4e-30)."""
@@ -59,7 +47,7 @@ STIRLING = np.array(
     [0.0]
     + [math.lgamma(k + 1.0) - (k + 0.5) * math.log(k) + k - 0.5 * math.log(2 * math.pi) for k in range(1, TABULATED)]
 )
-"""s(k) where its series is not yet exact; 0 for k = 0, where `_size` makes the formula right."""
+"""s(k) for small k, whose series is not exact; 0 for k = 0, for which `_size` makes the formula right."""
 
 SERIES = 0.1
 """Up to this v (see `_deviance`) the seven terms of the series are exact to the last bit or two."""
@@ -73,10 +61,7 @@ def uniform(bits: Any) -> Any:
 
 @inlined
 def _deviance(distance: float, mean: float) -> Any:
-    """D(k, mean) for k = mean + distance >= 0: k log(k / mean) - distance, with v = distance / (mean + k) as
-
-    distance * v + 2 k (v**3 / 3 + v**5 / 5 + ...) where v is small.
-    """
+    """D(k, mean) for k = mean + distance >= 0; distance * v + 2 k (v**3 / 3 + v**5 / 5 + ...) if v is small."""
     k = mean + distance
     v = distance / (mean + k)
     if abs(v) <= SERIES:
@@ -100,13 +85,13 @@ def _stirling(k: int) -> Any:
 
 @inlined
 def _size(k: int) -> Any:
-    """The k of sqrt(2 pi k) in Stirling's formula; 0! = 1 is met by 1 / (2 pi) with s(0) = 0."""
+    """The k of sqrt(2 pi k) in Stirling's formula; 1 / (2 pi) for 0, which with s(0) = 0 gives 0! = 1."""
     return np.float64(k) if k > 0 else 1.0 / (2.0 * math.pi)
 
 
 @inlined
 def _exponent(n: int, k: int, mean: float) -> Any:
-    """-log f(k), without the root and without what does not depend on k; mean = n p."""
+    """-log f(k), without the root and without the terms that do not depend on k; mean = n p."""
     distance = np.float64(k) - mean
     return _stirling(k) + _stirling(n - k) + _deviance(distance, mean) + _deviance(-distance, np.float64(n) - mean)
 
@@ -122,8 +107,7 @@ def probability_ratio(n: Any, k: Any, mode: Any, mean: float) -> Any:
 def successes_one_by_one(n: int, p: float, counter: Any) -> Any:
     """Successes among `n` trials, a random number each; p <= 1/2.
 
-    Whole groups of eight, so that no trial is left over for a loop without vectors: counts that vary below 8 take 3 ns
-    instead of 9, below 64 12 instead of 24.  With 256-bit vectors that is 9 ns and 30 ns; 128 trials take 75 there.
+    Whole groups of eight, without a loop for the rest: counts below 8 take 3 ns instead of 9.
     """
     threshold = np.uint64(p * 2.0**64)
     successes = 0
@@ -145,7 +129,7 @@ def binomial_by_inversion(n: int, p: float, counter: Any) -> Any:
             u -= probability
             k += 1
             probability *= (n - k + 1) / k * odds
-        if k < FURTHEST:  # or else rounding has left u above the sum of all probabilities: draw again
+        if k < FURTHEST:  # else rounding left u above the sum of all probabilities: draw again
             return np.int64(k), counter
 
 
@@ -153,8 +137,8 @@ def binomial_by_inversion(n: int, p: float, counter: Any) -> Any:
 def _hat(n: Any, p: float) -> Any:
     """BTRS's constants, with Hörmann's names: (spq, a, b, v_r, whole, part).
 
-    They make a hat where n p >= 10 and p <= 1/2, and are finite elsewhere.  The centre n p + 1/2 is whole + part: at
-    n = 10**15 a double has three bits left behind the point.
+    They make a hat if n p >= 10 and p <= 1/2, and are finite otherwise.  The centre n p + 1/2 is whole + part: at
+    n = 10**15 a double has three binary places left.
     """
     mean = n * p
     spq = math.sqrt(mean * (1.0 - p))
@@ -166,7 +150,7 @@ def _hat(n: Any, p: float) -> Any:
 
 @inlined
 def _try(a: float, b: float, part: float, counter: Any) -> Any:
-    """The next try of BTRS, from two random numbers behind `counter`: (how far from `whole` it lies, us, v)."""
+    """The next try of BTRS, from the next two random numbers: (how far from `whole` it lies, us, v)."""
     u = uniform(mix(counter + GOLDEN)) - 0.5
     us = 0.5 - abs(u)
     return np.floor((2.0 * a / us + b) * u + part), us, uniform(mix(counter + TRY))
@@ -174,7 +158,7 @@ def _try(a: float, b: float, part: float, counter: Any) -> Any:
 
 @inlined
 def _fits(us: float, v: float, v_r: float) -> Any:
-    """Whether a try is inside the squeeze, never far from the mean, which settles it: four of five if n p is large."""
+    """Whether a try is inside the squeeze, which accepts it: four of five if n p is large."""
     return (us >= 0.07) & (v <= v_r)
 
 
@@ -182,7 +166,7 @@ def _fits(us: float, v: float, v_r: float) -> Any:
 def binomial_by_rejection(n: int, p: float, counter: Any) -> Any:
     """See `binomial`; n > 128, p <= 1/2, n * p >= 10.
 
-    Hörmann's BTRS but for the ratio of probabilities (see the top of this file) and the centre (`_hat`).
+    Hörmann's BTRS except for the ratio of probabilities (see the top of this file) and the centre (`_hat`).
     """
     spq, a, b, v_r, whole, part = _hat(n, p)
     centre = np.int64(whole)
@@ -191,7 +175,7 @@ def binomial_by_rejection(n: int, p: float, counter: Any) -> Any:
         counter += TRY
         if _fits(us, v, v_r):
             return centre + np.int64(step), counter
-        if step < -whole or step > np.float64(n - centre):  # compared as floats: far out it passes every integer
+        if step < -whole or step > np.float64(n - centre):  # compared as floats: far out it exceeds every integer
             continue
         k = centre + np.int64(step)
         mode = np.int64(np.floor((n + 1) * p))
@@ -201,9 +185,9 @@ def binomial_by_rejection(n: int, p: float, counter: Any) -> Any:
 
 @inlined
 def first_try(n: Any, p: float, counter: Any) -> Any:
-    """(what `binomial` draws where the first try of BTRS settles it, whether it does); the counter moves by TRY then.
+    """(the number that `binomial` draws if BTRS accepts its first try, whether it does); the counter moves by TRY then.
 
-    Without a branch, for loops that are done several at a time (`binomial_arrays`).
+    Without a branch, so that a loop can do several at a time (`Binomials`).
     """
     rare = p if p <= 0.5 else 1.0 - p
     _, a, b, v_r, whole, part = _hat(n, rare)
@@ -218,10 +202,10 @@ def binomial(n: Any, p: float, counter: Any) -> Any:
     """How many of `n` independent trials succeed, each with probability `p`.
 
     n: int64, 0 to 10**15.  p: float, [0, 1].
-    counter: uint64, where the random numbers have got to; the next one is mix(counter + GOLDEN).
-    Returns (successes as int64, counter behind the last number used).
+    counter: uint64, of the last random number used; the next one is mix(counter + GOLDEN).
+    Returns (successes as int64, counter of the last number used).
     """
-    # A rare success is as good as a rare failure, and 1 - p is exact from 1/2 on.
+    # Successes and failures are symmetric, and 1 - p is exact from 1/2 on.
     rare = p if p <= 0.5 else 1.0 - p
     if n <= FEW_TRIALS:
         successes, counter = successes_one_by_one(n, rare, counter)
@@ -230,3 +214,8 @@ def binomial(n: Any, p: float, counter: Any) -> Any:
     else:
         successes, counter = binomial_by_rejection(n, rare, counter)
     return (successes if p <= 0.5 else n - successes), counter
+
+
+# What did not pay: 64 trials at once by comparing random bits with those of p (13 ns for any number up to 64, faster
+# than one by one only if vectors have 256 bits); a second squeeze around the normal density before the ratio, as in
+# Hörmann's BTRD (same within 10 %: the mispredicted first squeeze is what costs).

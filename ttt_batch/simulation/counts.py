@@ -16,8 +16,8 @@ GREEDY, EXPLORING = 0, 1
 class Counts(NamedTuple):
     """Counts of one batch.
 
-    visited: uint32[U], the unfinished rows that games reached, in row order; so many as `n_visited` says, and no
-    sweep needs to look at another (a branch for each row that most batches do not reach cost 5 us a sweep).
+    visited: uint32[U], the unfinished rows that games reached, in row order: the first `n_visited` entries.  A sweep
+    looks at no other row (a branch for each row that most batches do not reach cost 5 us a sweep).
     n_visited: int64[1].
     taken: int64[E, 2], how often each edge was taken GREEDY and EXPLORING; edges of other rows hold anything.
     arrived: int64[S], how many games passed through or ended in each row.
@@ -44,9 +44,9 @@ def empty_counts(graph: Graph) -> Counts:
 
 @inlined
 def list_visited(graph: Graph, counts: Counts, ply: int, n: int) -> Any:
-    """Append the rows of `ply` at which games arrived to the `n` listed in `counts.visited`; return how many are then.
+    """Append the rows of `ply` at which games arrived to the `n` listed in `counts.visited`; return the new number.
 
-    Without a branch: which rows are reached is as unpredictable as chance.
+    Without a branch: which rows are reached is unpredictable.
     """
     for row in range(np.int64(graph.ply_start[ply]), np.int64(graph.ply_start[ply + 1])):
         counts.visited[np.uint64(n)] = row
@@ -58,8 +58,8 @@ def list_visited(graph: Graph, counts: Counts, ply: int, n: int) -> Any:
 def complete(graph: Graph, policy: Policy, drawn: Any, counts: Counts, games: int) -> None:
     """Fill `counts` for `games` games with what was drawn and what follows from it, in one sweep down the rows.
 
-    Where a row has a single greedy move, it was taken by all games that arrived and did not explore.
-    drawn: uint32[2 * E], as `walk.Lane` has it; set back to zero.
+    If a row has a single greedy move, all games that arrived and did not explore took it.
+    drawn: uint32[2 * E], see `walk.ThreadState`; set back to zero.
     `counts` (nothing arrived) and `drawn` are modified in place.
     """
     visited, taken, arrived = counts.visited, counts.taken, counts.arrived
@@ -95,10 +95,7 @@ def complete(graph: Graph, policy: Policy, drawn: Any, counts: Counts, games: in
 
 @kernel
 def clear(graph: Graph, counts: Counts, ended: Any) -> None:
-    """Forget the batch but for how its games ended; nothing has arrived then, no row was visited.
-
-    ended: int64[S - U], games that ended in each final row so far; added to in place, as `counts` is.
-    """
+    """Empty `counts`, and add how its games ended to `ended` (int64[S - U], games by final row); both in place."""
     for i in range(counts.n_visited[0]):
         counts.arrived[counts.visited[i]] = 0
     counts.n_visited[0] = 0

@@ -1,24 +1,17 @@
 """The flow: how many games take each edge, drawn without playing them.
 
-With the policy fixed the games of a batch are independent, so of the `n` games that arrive at a row a binomial number
+With the policy fixed the games of a batch are independent.  So of the `n` games that arrive at a row a binomial number
 explores; those spread evenly over all its edges and the others over its best ones, both multinomially; each child
 receives the sum.  One sweep in ply order fills the counts with exactly the distribution that `n` played games give, at
 a cost that depends on the graph and not on `n`.
 
 Every row of every batch owns a SplitMix64 sequence whose start is hashed from (key, batch, row), so the rows of a ply
-can be drawn in any order and by anyone.  (Threads share nothing yet: a batch takes about 1 ms, and nine hand-overs
-of 0.1 ms would eat what they gain.)
+can be drawn in any order; one thread draws them, since a batch takes about 1 ms and nine hand-overs 0.9 ms.
 
-A multinomial is drawn in two ways.  Few games choose their edges one by one, eight at a time in vector registers, and
-are counted in seven bits an edge of one word: 64 to 127 games over five edges take 26 ns, 111 ns with a table
-of counts in memory.  More games go edge by edge, each a binomial share of what is left.
-
-Rows are drawn abreast, so that the binomial numbers of a round do not wait for each other (`binomial_arrays`): batches
-of 10**9 games and more take 0.65 to 0.8 times as long as row after row, those of 10**6 0.85 to 1; 4x4x4 0.9 to 1.1.
-
-What did not pay: splitting by halves (edges 0, 2, 4, ... from 1, 3, 5, ..., and so on), which shortens the chain of
-binomials that wait for each other from n - 1 to log2(n) (0 to 5 % slower); binomials from 16 games an edge on instead
-of 64 (1.2 to 1.5 times the time of `td` batches of 10**5 and 10**6; the same from 32 or 127 on).
+Few games choose their edges one by one, eight at a time in vector registers, and are counted in seven bits an edge of
+one word: 64 to 127 games over five edges take 26 ns instead of 111 ns.  More games go edge by edge, each a binomial
+share of what is left.  Many rows are drawn together, so that the binomial numbers of a round do not wait for each other
+(`binomial_arrays`): batches of 10**9 games and more take 0.65 to 0.8 times as long, those of 10**6 0.85 to 1.
 """
 
 from typing import Any, NamedTuple
@@ -31,6 +24,7 @@ from ttt_batch.game.graph import Graph, edges_of
 from ttt_batch.simulation.binomial import FEW_TRIALS, binomial
 from ttt_batch.simulation.binomial_arrays import Binomials, make_binomials, settle, try_first
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, list_visited
+from ttt_batch.simulation.exploration import epsilon_at
 from ttt_batch.simulation.policy import Policy
 
 PACKED_EDGES, PACKED_GAMES = 9, 127
@@ -48,10 +42,9 @@ SEVEN, ALL_SEVEN, HALF = (np.uint64(n) for n in (7, 127, 0xFFFFFFFF))
 class Rows(NamedTuple):
     """Rows of one ply that are drawn together, at most N; scratch.
 
-    counter: uint64[N], where their random numbers have got to.  exploring: int64[N], games that explore.
-    numbers: the binomial numbers of one round, for so many of the rows as need one.
-    place: int64[N], for which of the rows each of these is.  slot, moves: int64[N], the first of the moves that its
-    games have yet to choose among, and how many these are.
+    counter: uint64[N], of the last random number used.  exploring: int64[N], games that explore.
+    numbers: the binomial numbers of one round, for the rows in `place` (int64[N]).
+    slot, moves: int64[N], the first of the moves that their games have yet to choose among, and how many these are.
     """
 
     counter: Any
@@ -70,7 +63,7 @@ def make_rows(most: int = AT_ONCE) -> Rows:
 
 @inlined
 def batch_base(key: Any, batch: Any) -> Any:
-    """Where the numbers of batch `batch` (int, from 0) are hashed from: uint64."""
+    """The number (uint64) that those of batch `batch` (int, from 0) are hashed from."""
     return mix(key + np.uint64(batch) * GOLDEN)
 
 
@@ -78,8 +71,7 @@ def batch_base(key: Any, batch: Any) -> Any:
 def row_base(base: Any, row: Any) -> Any:
     """Counter (uint64) before the first number of `row` in the batch of `base`.
 
-    Hashed, not a stride away: a row may use any number of them.  Two sequences of a batch meet within a thousand
-    numbers with a probability of about 1e-9.
+    Hashed, since a row may use any number of them; two of a batch overlap within 1,000 with a probability of 1e-9.
     """
     return mix(base + np.uint64(row) * GOLDEN)
 
@@ -88,7 +80,7 @@ def row_base(base: Any, row: Any) -> Any:
 def packed_shares(games: Any, n: Any, counter: Any) -> Any:
     """Let each of `games` (at most PACKED_GAMES) choose one of `n` edges (at most PACKED_EDGES), evenly.
 
-    Returns (uint64, seven bits an edge from the lowest on; counter behind the last number used).  The choice is
+    Returns (uint64, seven bits an edge from the lowest on; counter of the last number used).  The choice is
     floor(n * bits / 2**64), so that no edge is off by more than 2**-64.
     """
     shares, n_edges = np.uint64(0), np.uint64(n)
@@ -135,20 +127,12 @@ class Left(NamedTuple):
 
 @inlined
 def _choose(
-    graph: Graph,
-    policy: Policy,
-    counts: Counts,
-    rows: Rows,
-    kind: Any,
-    place: Any,
-    left: Left,
-    counter: Any,
-    n: Any,
+    graph: Graph, policy: Policy, counts: Counts, rows: Rows, kind: Any, place: Any, left: Left, counter: Any, n: Any
 ) -> Any:
-    """Let games of one row choose their moves, as far as no number of many trials is wanted.
+    """Let games of one row choose their moves until a binomial number of many trials is needed.
 
-    place: the row's among those drawn together.  counter: where its random numbers have got to.
-    Where one is, it becomes number `n` of the round; returns how many are wanted then.
+    That becomes number `n` of the round.  Returns how many numbers the round then has.
+    place: of the row among those drawn together.  counter: of its last random number used.
     """
     slot, moves, games = left
     while moves > PACKED_EDGES and 0 < games <= FEW_TRIALS:
@@ -176,11 +160,7 @@ def _choose(
 
 @inlined
 def _spread(graph: Graph, policy: Policy, counts: Counts, rows: Rows, start: Any, n_rows: Any, kind: Any) -> None:
-    """Let the games of one kind at the rows `counts.visited[start:start + n_rows]` choose their moves, evenly.
-
-    Many games choose move by move, each a binomial share of what is left; all rows before the next move, so that the
-    numbers of a round do not wait for each other.
-    """
+    """Let the games of one kind at the rows `counts.visited[start:start + n_rows]` choose their moves, evenly."""
     numbers, n = rows.numbers, np.int64(0)
     for i in range(n_rows):
         row = counts.visited[start + i]
@@ -238,17 +218,21 @@ def flow(
     counts: Counts,
     rows: Rows,
 ) -> None:
-    """Fill `counts` (nothing arrived) with `games` games of `policy`, in place; what `walk` and `complete` do.
+    """Fill `counts` (nothing arrived) with `games` games of `policy`, in place, as `walk` and `complete` do.
 
-    epsilon: probability of exploring at a ply, [0, 1].
-    seat: 0 or 1 where only the player in that seat explores, -1 where both do.
+    epsilon: probability of exploring at a ply, [0, 1].  seat: see `epsilon_at`.
     key: uint64, `stream_key(seed, streams.FLOW)`.  batch: number of the batch, from 0.  games: 1 to 10**15.
-    rows: scratch; how many rows it has space for does not show in the counts.
+    rows: scratch; how many rows it has space for does not change the counts.
     """
     base = batch_base(key, batch)
     counts.arrived[0] = games
-    n: Any = np.int64(0)  # what is called with a mere 0 and with a number is compiled twice, a second longer
+    n: Any = np.int64(0)  # a literal 0 would be a second signature to compile
     for ply in range(graph.ply_start.shape[0] - 1):
         first, n = n, list_visited(graph, counts, ply, n)
-        flow_rows(graph, policy, epsilon if seat < 0 or ply & 1 == seat else 0.0, base, counts, rows, first, n)
+        flow_rows(graph, policy, epsilon_at(epsilon, seat, ply), base, counts, rows, first, n)
     counts.n_visited[0] = n
+
+
+# What did not pay: splitting by halves (edges 0, 2, 4, ... from 1, 3, 5, ..., and so on), which shortens the chain of
+# binomials from n - 1 to log2(n) (0 to 5 % slower); binomials from 16 games an edge on instead of 64 (1.2 to 1.5 times
+# the time of `td` batches of 10**5 and 10**6; the same from 32 or 127 on).

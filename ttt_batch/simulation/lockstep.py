@@ -1,11 +1,9 @@
-"""The walk on boards of more than nine cells: many games abreast, one ply a round.
+"""The walk on boards of more than nine cells: many games in lockstep, one ply a round.
 
-Courses would not pay: laying them out for a million rows takes longer than a batch.  What a step waits for is memory,
-so games wait together, and a step asks for little: one word says where a row's moves stand, how many there are and how
-many are best; a move is its child; and as in `walk` only decisions are counted.  Per game on 4x4x4 at a batch of
-262,144: 4.6 us one game after the other, 1.9 us abreast, 0.6 us with all of this.
-
-A game's numbers 2 * ply and 2 * ply + 1 decide whether it explores there and which move it takes.
+Greedy paths would not pay: tracing them for a million rows takes longer than a batch.  A step waits for memory, so
+games wait together, and a step needs little: one word holds where a row's moves stand, how many there are and how many
+are best; a move is its child; and as in `walk` only decisions are counted.  Per game on 4x4x4 at a batch of 262,144:
+4.6 us one game after the other, 1.9 us in lockstep, 0.6 us with all of this.
 """
 
 from typing import Any, NamedTuple
@@ -13,27 +11,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.base.jit import inlined, kernel
-from ttt_batch.base.streams import GOLDEN, S32, STRIDE, below, draw, game_base, mix, unit
+from ttt_batch.base.streams import GOLDEN, S32, STRIDE, game_base, mix, unit
 from ttt_batch.game.graph import Graph, edges_of, n_unfinished
-from ttt_batch.game.transcripts import Games
+from ttt_batch.simulation.exploration import PLY_STRIDE, epsilon_at
 from ttt_batch.simulation.policy import Policy
 
-BLOCK = 4096
-"""Games abreast."""
+AT_ONCE = 4096
+"""Games in lockstep."""
 
 COUNT, SLOT = 63, 12
 """A row's word: how many best moves (bits 0-5), how many moves (6-11), and the slot of the first (from 12 on)."""
 
 
-class Strides(NamedTuple):
-    """A policy laid out for strides.
+class Lockstep(NamedTuple):
+    """A policy as games in lockstep need it, and where these stand.
 
     word: int64[U], see COUNT.
     move: uint32[2 * E], the rows that moves lead to: slots 0 to E - 1 the policy's moves where it lists them, slots E
     to 2 * E - 1 all moves in cell order.
-    drawn: uint32[2 * E + 1], how often each slot was chosen by chance, added to by `stride`; the last one is for moves
-    that were the only choice.
-    base: uint64[block], row: uint32[block], where the numbers of the games abreast start, and where they stand.
+    drawn: uint32[2 * E + 1], how often each slot was chosen by chance, added to by `walk_in_lockstep`; the last entry
+    is for moves that were the only choice.
+    base: uint64[block], row: uint32[block], the counters of the games' first numbers, and where the games stand.
+    chance, explores, slot, decision: uint32[block], of the present ply; scratch.
     """
 
     word: Any
@@ -47,71 +46,46 @@ class Strides(NamedTuple):
     decision: Any
 
 
-def make_strides(graph: Graph, policy: Policy, block: int = BLOCK) -> Strides:
+def make_lockstep(graph: Graph, policy: Policy, at_once: int = AT_ONCE) -> Lockstep:
     """The policy laid out, nothing drawn."""
     n_open, n_edges = graph.first_edge.size - 1, graph.child.size
-    strides = Strides(
+    lockstep = Lockstep(
         np.zeros(n_open, np.int64),
         np.concatenate([graph.child, graph.child]),
         np.zeros(2 * n_edges + 1, np.uint32),
-        np.zeros(block, np.uint64),
-        *np.zeros((5, block), np.uint32),
+        np.zeros(at_once, np.uint64),
+        *np.zeros((5, at_once), np.uint32),
     )
-    pack_strides(graph, policy, strides)
-    return strides
+    pack_all_moves(graph, policy, lockstep)
+    return lockstep
 
 
 @inlined
-def pack_stride(graph: Graph, policy: Policy, strides: Strides, row: Any) -> None:
-    """Lay out one row; `strides` is modified in place."""
+def pack_moves(graph: Graph, policy: Policy, lockstep: Lockstep, row: Any) -> None:
+    """Lay out one row; `lockstep` is modified in place."""
     lo, hi = edges_of(graph, row)
     best = np.int64(policy.best[row])
-    strides.word[row] = (lo << SLOT) | ((hi - lo) << 6) | best
+    lockstep.word[row] = (lo << SLOT) | ((hi - lo) << 6) | best
     for slot in range(lo, lo + best):
-        strides.move[slot] = graph.child[policy.ordered[slot]]
+        lockstep.move[slot] = graph.child[policy.ordered[slot]]
 
 
 @kernel
-def pack_strides(graph: Graph, policy: Policy, strides: Strides) -> None:
-    """Lay out every row; `strides` is modified in place."""
+def pack_all_moves(graph: Graph, policy: Policy, lockstep: Lockstep) -> None:
+    """Lay out every row; `lockstep` is modified in place."""
     for row in range(n_unfinished(graph)):
-        pack_stride(graph, policy, strides, row)
+        pack_moves(graph, policy, lockstep, row)
 
 
 @kernel
-def restride(
-    graph: Graph, policy: Policy, epsilon: float, seat: int, key: Any, first_game: int, last_game: int, games: Games
+def walk_in_lockstep(
+    graph: Graph, lockstep: Lockstep, epsilon: float, seat: int, key: Any, first_game: int, last_game: int
 ) -> None:
-    """Write the games that `stride` plays into `games`, in place: the plain walk, for recording."""
-    move = 0
-    for number in range(first_game, last_game):
-        base = game_base(key, number)
-        row, ply = np.int64(0), 0
-        while row < n_unfinished(graph):
-            lo, hi = edges_of(graph, row)
-            exploring = epsilon if seat < 0 or ply & 1 == seat else 0.0
-            explores = unit(draw(base, 2 * ply)) < exploring
-            bits = draw(base, 2 * ply + 1)
-            edge = lo + below(bits, hi - lo)
-            if not explores:
-                edge = np.int64(policy.ordered[lo + below(bits, policy.best[row])])
-            games.edge[move], games.exploring[move] = edge, explores
-            move += 1
-            ply += 1
-            row = np.int64(graph.child[edge])
-        games.start[number - first_game + 1] = move
+    """Play games `first_game` to `last_game - 1`; count each decision in `lockstep.drawn`, in place.
 
-
-@kernel
-def stride(
-    graph: Graph, strides: Strides, epsilon: float, seat: int, key: Any, first_game: int, last_game: int
-) -> None:
-    """Play games `first_game` to `last_game - 1`; count each decision in `strides.drawn`, in place.
-
-    epsilon: probability of exploring at a ply, [0, 1].
-    seat: 0 or 1 where only the player in that seat explores, -1 where both do.
+    epsilon: probability of exploring at a ply, [0, 1].  seat: see `epsilon_at`.
     """
-    word, move, drawn, base, rows, chance, explores, slots, decision = strides
+    word, move, drawn, base, rows, chance, explores, slots, decision = lockstep
     n_open, n_edges = n_unfinished(graph), graph.child.shape[0]
     nowhere = np.int64(2 * n_edges)
     for start in range(first_game, last_game, base.shape[0]):
@@ -122,8 +96,7 @@ def stride(
             rows[game] = 0
         ply = 0
         while playing > 0:
-            exploring = epsilon if seat < 0 or ply & 1 == seat else 0.0
-            number = np.uint64(2 * ply) * GOLDEN
+            exploring, number = epsilon_at(epsilon, seat, ply), np.uint64(ply) * PLY_STRIDE
             for game in range(playing):
                 chance[game] = mix(base[game] + number + GOLDEN) >> S32
                 explores[game] = unit(mix(base[game] + number)) < exploring

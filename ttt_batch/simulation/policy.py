@@ -1,10 +1,9 @@
 """Policies: each row's moves in order of choice, those that may be picked first.
 
-An agent's table fixes its policy through its choice rule.  Ordered once per batch, a greedy move and an
-exploratory one are the same
-operation: draw among the row's first `c` edges, with `c` the number of best moves or of all of them.
-The order (best edges in cell order, then the rest in cell order) is a pure function of the
-tables, so nothing hidden outlives a batch.
+An agent's table fixes its policy through its choice rule.  Ordered once per batch, a greedy move and an exploratory one
+are the same operation: draw among the row's first `c` edges, with `c` the number of best moves or of all of them.  The
+order (best edges in cell order, then the rest in cell order) is a pure function of the tables, so nothing hidden
+outlives a batch.
 """
 
 import functools
@@ -35,7 +34,7 @@ class Choice(NamedTuple):
 class Policy(NamedTuple):
     """What may be played in every unfinished row, each possibility equally likely.
 
-    ordered: uint32[E]; the moves of row r are ordered[first_edge[r]] and the best[r] - 1 entries behind it, the
+    ordered: uint32[E]; the moves of row r are ordered[first_edge[r]] and the best[r] - 1 entries after it; the
     others mean nothing.
     best: uint32[U], how many they are (at least 1).
     """
@@ -59,9 +58,9 @@ def ties(choice: Choice, score_: float, best: float) -> Any:
 def best_moves(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, mover: int) -> Any:
     """The best of the edges `lo` to `hi - 1` of a row for its mover: (n, best score, first edge, last edge).
 
-    n: how many a greedy mover may pick, 0 where the table has seen none of the moves (all may be picked then).
-    They are the edges from first to last whose score `ties` with the best.
-    Selections instead of branches: which move is best is as unpredictable as the values are.
+    n: how many a greedy mover may pick: the edges from first to last whose score `ties` with the best.  0 if the table
+    has seen none of the moves; then all may be picked.
+    Selections instead of branches: which move is best is unpredictable.
     """
     best, first, last = -np.inf, lo, lo
     if choice.tie == UNIFORM and choice.window == 0.0:  # the most common rule needs one pass less
@@ -92,8 +91,8 @@ def best_moves(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, move
 def leads(tables: Any, graph: Graph, choice: Choice, lo: Any, hi: Any, edge: Any, mover: Any) -> Any:
     """Whether of the edges `lo` to `hi - 1` of a row `edge` is the only one that a greedy mover may pick.
 
-    One look at each, to the end: stopping early is one more branch to guess.  False where ties take longer to tell;
-    where the first of equals is taken they are common, and worth telling (greedy-td one by one 1.4 times as fast).
+    One look at each, to the end: stopping early is one more branch to predict.  False for ties unless the first of
+    equals is taken: then they are common (greedy-td one by one 1.4 times as fast).
     """
     leading = score(tables, graph, edge, mover)
     n = 0
@@ -112,7 +111,7 @@ def leads(tables: Any, graph: Graph, choice: Choice, lo: Any, hi: Any, edge: Any
 
 @inlined
 def best_but(tables: Any, graph: Graph, lo: Any, hi: Any, edge: Any, mover: Any) -> Any:
-    """The best score of the edges `lo` to `hi - 1` but `edge`; -inf where the table has seen none of them."""
+    """The best score of the edges `lo` to `hi - 1` but `edge`; -inf if the table has seen none of them."""
     best = -np.inf
     for other in range(lo, hi):
         s = score(tables, graph, np.uint64(other), mover)
@@ -121,12 +120,18 @@ def best_but(tables: Any, graph: Graph, lo: Any, hi: Any, edge: Any, mover: Any)
 
 
 @inlined
-def is_ordered(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: int) -> Any:
-    """Whether the order of a row still is what `order_row` would make it; False where that takes longer to tell.
+def best_score(tables: Any, graph: Graph, row: Any, mover: Any) -> Any:
+    """The best score of the moves of `row`; -inf if the table has seen none of them."""
+    lo, hi = edges_of(graph, row)
+    return best_but(tables, graph, lo, hi, hi, mover)
 
-    Most changed values leave the best move the best.  Whether it is the only one is no branch of its own, nor is the
-    first difference the end: one in eight rows has ties, and a wrong guess costs as much as a row (all of it takes 0.93
-    to 0.97 times as long).
+
+@inlined
+def is_ordered(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: int) -> Any:
+    """Whether the order of a row still is what `list_best` would make it; False if that takes longer to tell.
+
+    Most changed values leave the best move the best.  There is no branch for ties and no early end: one in eight rows
+    has ties, and a mispredicted branch costs as much as a row (the whole takes 0.93 to 0.97 times as long).
     """
     lo, hi = edges_of(graph, row)
     mover, n_best, favourite = mover_of(graph, row), policy.best[row], policy.ordered[lo]
@@ -142,7 +147,7 @@ def is_ordered(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: i
 
 @inlined
 def order_row(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: int) -> Any:
-    """List the best moves of one row; `policy` is modified in place.  Return whether it had to be."""
+    """List the best moves of one row; `policy` is modified in place.  Return whether they have changed."""
     if is_ordered(tables, graph, choice, policy, row):
         return False
     list_best(tables, graph, choice, policy, row)
@@ -151,7 +156,7 @@ def order_row(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: in
 
 @inlined
 def list_best(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: int) -> None:
-    """List the best moves of one row, whatever `policy` held; it is modified in place."""
+    """List the best moves of one row without looking at those listed; `policy` is modified in place."""
     lo, hi = edges_of(graph, row)
     mover = mover_of(graph, row)
     n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
@@ -169,31 +174,28 @@ def list_best(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: in
 
 @inlined
 def pick(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, mover: int, bits: Any) -> Any:
-    """What a draw from `order_row`'s list would pick, straight from the tables.
+    """The edge that a draw from the list of `list_best` would pick, straight from the tables.
 
-    lo, hi: the row's first edge and the one behind its last.  bits: uint64, the random number to use.
-    Returns (edge, number of moves it was picked among); with one best move nothing is drawn.
+    lo, hi: the row's first edge and the one after its last.  bits: uint64, the random number to use.
     """
     n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
     if n == 0:
-        return lo + below(bits, hi - lo), hi - lo
+        return lo + below(bits, hi - lo)
     left = below(bits, n)
     for edge in range(first, last + 1):
         if ties(choice, score(tables, graph, np.uint64(edge), mover), best):
             if left == 0:
-                return edge, n
+                return edge
             left -= 1
-    return first, n
+    return first
 
 
 @inlined
 def best_set(tables: Any, graph: Graph, choice: Choice, lo: Any, hi: Any, mover: Any) -> Any:
     """The edges `lo` to `hi - 1` (at most 63) that a greedy mover may pick: int64, bit i for edge lo + i.
 
-    The same moves as in `order_row`'s list, all of them where the table has seen none.  Selections, no branches, and
-    two short passes instead of one that starts the set anew at each better move: play waits for it where a favourite
-    fails (games one by one 1.01 to 1.06 times as fast, td 0.97).  By way of `best_moves`, which counts what is not
-    needed here, they are 4 to 5 % slower.
+    The moves that `list_best` lists.  Two short passes without branches, since play waits for them if a cached move
+    fails: by way of `best_moves`, td and minimax-q one by one are 4 to 7 % slower.
     """
     best, bits = -np.inf, np.int64(0)
     for edge in range(lo, hi):
@@ -243,7 +245,7 @@ def empty_policy(graph: Graph) -> Policy:
 
 
 UNLISTED = Policy(np.zeros(0, np.uint32), np.zeros(0, np.uint32))
-"""A policy without a list of moves: random play on a growing board, or nobody's where nobody asks."""
+"""A policy without a list of moves: random play on a growing board; also where no policy is needed."""
 
 
 def policy_among(graph: Graph, allowed: NDArray[np.bool_]) -> Policy:

@@ -101,7 +101,7 @@ def train(
         if record is not None:
             writer = stack.enter_context(_writer(Path(record), config, overwrite=overwrite, say=watch.say))
         elif plan.rival is None:
-            announce_kernels(kernels_needed(config))
+            announce_kernels(kernels_needed(config, plan.total, n_threads))
         clock = Clock(float(plan.provenance.get("seconds", 0.0)))
         trainer = _trainer(plan, writer, limit, n_threads, block)
         run = Session(plan, trainer, clock, files, watch, command, n_threads).train()
@@ -130,4 +130,5 @@ def _trainer(plan: Plan, writer: GamesWriter | None, limit: int, threads: int, b
         threads=threads,
         block=block,
         max_rows=rows_within(config, limit) if config.grown else 0,
+        games=plan.total,
     )

@@ -1,1 +1,1 @@
-"""The kernels of training: batches, games one by one, larger and growing boards."""
+"""The kernels of training: batches, games one by one, and play on growing boards."""

@@ -1,7 +1,4 @@
-"""A batch from start to end: find the best moves, play or draw the counts, fold.
-
-Kernels and their working space only; what to run, for how long and what to report is `train`'s.
-"""
+"""A batch from start to end: find the best moves, play or draw the counts, fold."""
 
 from typing import Any, NamedTuple
 
@@ -17,14 +14,14 @@ from ttt_batch.runs.schedules import EXPONENTIAL, LINEAR, Decay, value_at
 from ttt_batch.simulation.counts import Counts, clear, complete, empty_counts
 from ttt_batch.simulation.exploration import N_SETS, Explorations, fill_explorations
 from ttt_batch.simulation.flow import Rows, flow
-from ttt_batch.simulation.greedy_paths import Courses, lay_courses, make_courses, pack_row
-from ttt_batch.simulation.lockstep import Strides, pack_stride, stride
+from ttt_batch.simulation.greedy_paths import pack_row, trace_paths
+from ttt_batch.simulation.lockstep import Lockstep, pack_moves, walk_in_lockstep
 from ttt_batch.simulation.policy import Choice, Policy, empty_policy, order_row
-from ttt_batch.simulation.walk import BLOCK, Lane, make_lane, walk
+from ttt_batch.simulation.walk import Walker, walk
 
 
-class Pace(NamedTuple):
-    """How step size and exploration change over the run, and scratch for refilling their tables.
+class Decays(NamedTuple):
+    """How step size and epsilon change over the run, and scratch for refilling their tables.
 
     weight: float64[512], stack: int64[512].
     """
@@ -36,19 +33,17 @@ class Pace(NamedTuple):
 
 
 class Learning(NamedTuple):
-    """What every kernel that plays and learns takes: the learner's tables, the board, how it picks among moves, its
-    step, and how step and exploration change.  The tables are modified in place.
-    """
+    """What every kernel that plays and learns takes: the tables, which change in place, and the settings."""
 
     tables: Any
     graph: Graph
     choice: Choice
     step: Step
-    pace: Pace
+    decays: Decays
 
 
 class Workspace(NamedTuple):
-    """Everything a batch needs besides tables and settings; what outlives a batch follows from the tables.
+    """Working space for batches; what remains in it after a batch follows from the tables.
 
     seat: the learner's seat, 0 or 1, against a rival; -1 in self-play.
     policy: the best moves of each row, the rival's included.
@@ -67,19 +62,9 @@ class Workspace(NamedTuple):
     ended: Any
 
 
-class Walker(NamedTuple):
-    """What a walk needs beside the workspace: which plies explore, at the epsilon of the batch at hand, the policy
-    laid out, and the lane of one thread.
-    """
-
-    explorations: Explorations
-    courses: Courses
-    lane: Lane
-
-
-def make_pace(alpha: Decay, epsilon: Decay) -> Pace:
-    """A pace with its scratch."""
-    return Pace(alpha, epsilon, np.zeros(N_SETS), np.zeros(N_SETS, np.int64))
+def make_decays(alpha: Decay, epsilon: Decay) -> Decays:
+    """The schedules of step size and exploration, with their scratch."""
+    return Decays(alpha, epsilon, np.zeros(N_SETS), np.zeros(N_SETS, np.int64))
 
 
 def make_workspace(graph: Graph, *, rival: Policy | None = None, seat: int = -1) -> Workspace:
@@ -96,11 +81,6 @@ def make_workspace(graph: Graph, *, rival: Policy | None = None, seat: int = -1)
     return Workspace(seat, policy, empty_counts(graph), stale, np.zeros(n_open, np.uint32), owned, ended)
 
 
-def make_walker(graph: Graph, work: Workspace, explorations: Explorations, block: int = BLOCK) -> Walker:
-    """A walker for the policy of `work`, `block` games abreast.  Raises BoardError where the board is too large."""
-    return Walker(explorations, make_courses(graph, work.policy), make_lane(graph, block))
-
-
 @inlined
 def by_games(decay: Decay) -> Any:
     """Whether a schedule changes with the games played."""
@@ -108,24 +88,24 @@ def by_games(decay: Decay) -> Any:
 
 
 @inlined
-def step_at(pace: Pace, step: Step, game: int) -> Any:
+def step_at(decays: Decays, step: Step, game: int) -> Any:
     """The `Step` of a batch that begins with `game`; its tabulated weights stay those of `step`."""
-    alpha = value_at(pace.alpha, game) if by_games(pace.alpha) else step.alpha
+    alpha = value_at(decays.alpha, game) if by_games(decays.alpha) else step.alpha
     return Step(alpha, step.gamma, step.weights, step.worth, step.power, step.visits)
 
 
 @inlined
-def set_explorations(pace: Pace, seat: int, explorations: Explorations, game: int) -> None:
-    """Refill `explorations` for a batch that begins with `game`, where epsilon goes by games."""
-    if by_games(pace.epsilon):
-        fill_explorations(explorations, value_at(pace.epsilon, game), seat, pace.weight, pace.stack)
+def set_explorations(decays: Decays, seat: int, explorations: Explorations, game: int) -> None:
+    """Refill `explorations` for a batch that begins with `game`, if epsilon changes with the games."""
+    if by_games(decays.epsilon):
+        fill_explorations(explorations, value_at(decays.epsilon, game), seat, decays.weight, decays.stack)
 
 
 @inlined
-def batch_step(pace: Pace, step: Step, game: int) -> Any:
-    """The `Step` of a batch that begins with `game`; `step.weights` are refilled in place where alpha goes by games."""
-    now = step_at(pace, step, game)
-    if by_games(pace.alpha):
+def batch_step(decays: Decays, step: Step, game: int) -> Any:
+    """The `Step` of a batch that begins with `game`; its weights are refilled in place if alpha changes."""
+    now = step_at(decays, step, game)
+    if by_games(decays.alpha):
         fill_weights(now.alpha, now.weights)
     return now
 
@@ -138,7 +118,7 @@ def order_stale(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> A
     """
     stale, rows = work.stale, work.rows
     n_stale, n_changed = 0, 0
-    for row in range(n_unfinished(graph)):  # a list first: a branch for each row would be guessed wrong
+    for row in range(n_unfinished(graph)):  # a list first: a branch for each row would be mispredicted
         rows[n_stale] = row
         n_stale += stale[row]
         stale[row] = False
@@ -151,46 +131,48 @@ def order_stale(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> A
 
 
 @generic
-def play_batch(way: Any, graph: Graph, pace: Pace, work: Workspace, n_changed: int, key: Any, bounds: Any) -> Any:
+def play_batch(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any) -> Any:
     """Fill `work.counts` with a batch of games, given the policy of `work`; `way` is modified in place.
 
-    n_changed: so many of the rows listed first in `work.rows` have other best moves than in the batch before.
+    n_changed: the first `n_changed` rows in `work.rows` have other best moves than in the batch before.
     key: uint64, `stream_key(seed)`, or `stream_key(seed, FLOW)` if games are drawn.  bounds: (int, int), the first game
     and the first one after the last.
     """
 
 
 @inlined
-def lay_out(walker: Walker, graph: Graph, pace: Pace, work: Workspace, n_changed: int, game: int) -> None:
+def prepare(walker: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
     """Get a walker ready for a batch that begins with `game`; it is modified in place."""
-    set_explorations(pace, work.seat, walker.explorations, game)
+    set_explorations(decays, work.seat, walker.explorations, game)
     for i in range(n_changed):
-        pack_row(graph, work.policy, walker.courses, work.rows[i])
+        pack_row(graph, work.policy, walker.paths, work.rows[i])
     if n_changed:
-        lay_courses(graph, work.policy, walker.courses)
+        trace_paths(graph, work.policy, walker.paths)
 
 
 @play_batch.register(Walker)
-def _walk(way: Walker, graph: Graph, pace: Pace, work: Workspace, n_changed: int, key: Any, bounds: Any) -> None:
+def _walk(way: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any) -> None:
     game, end = bounds
-    lay_out(way, graph, pace, work, n_changed, game)
-    walk(graph, way.courses, way.explorations, key, game, end, way.lane)
-    complete(graph, work.policy, way.lane.drawn, work.counts, end - game)
+    prepare(way, graph, decays, work, n_changed, game)
+    walk(graph, way, key, game, end)
+    complete(graph, work.policy, way.drawn, work.counts, end - game)
 
 
-@play_batch.register(Strides)
-def _stride(way: Strides, graph: Graph, pace: Pace, work: Workspace, n_changed: int, key: Any, bounds: Any) -> None:
+@play_batch.register(Lockstep)
+def _lockstep(
+    way: Lockstep, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any
+) -> None:
     game, end = bounds
     for i in range(n_changed):
-        pack_stride(graph, work.policy, way, work.rows[i])
-    stride(graph, way, value_at(pace.epsilon, game), work.seat, key, game, end)
+        pack_moves(graph, work.policy, way, work.rows[i])
+    walk_in_lockstep(graph, way, value_at(decays.epsilon, game), work.seat, key, game, end)
     complete(graph, work.policy, way.drawn, work.counts, end - game)
 
 
 @play_batch.register(Rows)
-def _flow(way: Rows, graph: Graph, pace: Pace, work: Workspace, _n_changed: int, key: Any, bounds: Any) -> None:
+def _flow(way: Rows, graph: Graph, decays: Decays, work: Workspace, _n_changed: int, key: Any, bounds: Any) -> None:
     game, end = bounds  # a batch's random numbers depend on its first game
-    flow(graph, work.policy, value_at(pace.epsilon, game), work.seat, key, game, end - game, work.counts, way)
+    flow(graph, work.policy, value_at(decays.epsilon, game), work.seat, key, game, end - game, work.counts, way)
 
 
 @kernel
@@ -199,16 +181,16 @@ def run_batches(
 ) -> None:
     """Play games `first_game` to `last_game - 1` and learn from them batch by batch, on one thread.
 
-    way: a `Walker`, `Strides`, or `Rows`, the scratch of a flow.  key: see `play_batch`.
+    way: a `Walker`, `Lockstep`, or `Rows`, the scratch of a flow.  key: see `play_batch`.
     `way`, `learning` and `work` are modified in place.
     """
-    tables, graph, choice, step, pace = learning
+    tables, graph, choice, step, decays = learning
     game = first_game
     while game < last_game:
         end = min(last_game, bounds_in_kernels(batches, game)[1])
-        now = batch_step(pace, step, game)
+        now = batch_step(decays, step, game)
         n_changed = order_stale(tables, graph, choice, work)
-        play_batch(way, graph, pace, work, n_changed, key, (game, end))
+        play_batch(way, graph, decays, work, n_changed, key, (game, end))
         fold(tables, graph, work.counts, now, work.stale)
         clear(graph, work.counts, work.ended)
         game = end
@@ -220,14 +202,14 @@ def begin_walk(walker: Walker, learning: Learning, work: Workspace, game: int) -
 
     `walker`, `work` and `learning.step.weights` are modified in place.
     """
-    tables, graph, choice, step, pace = learning
-    lay_out(walker, graph, pace, work, order_stale(tables, graph, choice, work), game)
-    return batch_step(pace, step, game)
+    tables, graph, choice, step, decays = learning
+    prepare(walker, graph, decays, work, order_stale(tables, graph, choice, work), game)
+    return batch_step(decays, step, game)
 
 
 @kernel
 def end_walk(tables: Any, graph: Graph, step: Step, work: Workspace, drawn: Any, games: int) -> None:
-    """Learn from a batch of `games` that was walked piece by piece, from what was `drawn` (see `complete`).
+    """Learn from a batch of `games` that was walked piece by piece; drawn: see `complete`.
 
     `tables`, `work` and `drawn` are modified in place.
     """

@@ -1,4 +1,4 @@
-"""Learning from given games on any board, one after the other, whichever players they are of."""
+"""Learning from given games on any board, one after the other."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from ttt_batch.game.graph import Graph, edges_of
 from ttt_batch.game.growing_graph import clear_board, graph_cells, has_room
 from ttt_batch.learners.base import Trajectory, learn, with_exploring
 from ttt_batch.learners.steps import Step
-from ttt_batch.training.kernels.large_board import follow
+from ttt_batch.training.kernels.games import follow
 
 
 @kernel

@@ -1,7 +1,7 @@
 """The flow on a growing board: ply by ply, with a row added for every position that games arrive at.
 
-What a ply's games do is drawn as on an enumerated board (`simulation.flow`).  Then each move that was taken finds, or
-adds, the row that it leads to.  Adding may need more room than there is, so that step can be left and taken up again.
+A ply's moves are drawn as on an enumerated board (`simulation.flow`).  Then each move that was taken finds, or adds,
+the row that it leads to.  Adding may need more room than there is, so that step can stop and continue.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ from ttt_batch.training.kernels.batch import Learning
 
 @inlined
 def order_legal(graph: Graph, policy: Policy, row: Any) -> None:
-    """List all legal moves of a row, those of a player at random; `policy` is modified in place."""
+    """List all legal moves of a row, for random play; `policy` is modified in place."""
     lo, hi = edges_of(graph, row)
     put = lo
     for edge in range(lo, hi):
@@ -47,15 +47,15 @@ def draw_ply(
     random: the mover plays at random, without exploring.  key, batch: see `flow`.  policy, room: scratch.
     `counts.taken` of these rows is written, in place.
     """
-    tables, graph, choice, _, pace = learning
-    epsilon = 0.0 if random else value_at(pace.epsilon, batch)
+    tables, graph, choice, _, decays = learning
+    epsilon = 0.0 if random else value_at(decays.epsilon, batch)
     for i in range(first, last):
         if random:
             order_legal(graph, policy, counts.visited[i])
         else:
             list_best(tables, graph, choice, policy, counts.visited[i])
     flow_rows(graph, policy, epsilon, batch_base(key, batch), counts, room, first, last)
-    for i in range(first, last):  # `arrive` adds it up anew, once every row is there
+    for i in range(first, last):  # `arrive` adds them up again, once every row is there
         lo, hi = edges_of(graph, counts.visited[i])
         for edge in range(lo, hi):
             games = counts.taken[edge, GREEDY] + counts.taken[edge, EXPLORING]
@@ -66,7 +66,7 @@ def draw_ply(
 def arrive(tables: Any, graph: Graph, growth: Growth, counts: Counts, first: int, last: int, worth: Any) -> Any:
     """Let the games at `counts.visited[first:last]`, whose moves are drawn, arrive where these lead.
 
-    Rows are added and listed behind the others in `counts.visited`; everything is modified in place.
+    Rows are added and listed after the others in `counts.visited`; everything is modified in place.
     Returns the first of `first` to `last` not done, for lack of room.
     """
     n_open = n_unfinished(graph)

@@ -1,4 +1,4 @@
-"""Training: a run moved on game by game or batch by batch, in the way that its board, batch and engine ask for."""
+"""Trainers: they continue a run game by game or batch by batch; board, batch and engine decide how."""
 
 from collections.abc import Callable
 
@@ -9,22 +9,20 @@ from ttt_batch.runs.state import State
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.trainers.base import Task, Trainer
-from ttt_batch.training.trainers.flow import Flowing
-from ttt_batch.training.trainers.growing import Growing
-from ttt_batch.training.trainers.growing_flow import GrowingFlow
-from ttt_batch.training.trainers.lockstep import Striding
+from ttt_batch.training.trainers.batched import Flowing, InLockstep
+from ttt_batch.training.trainers.growing import Growing, GrowingFlow
 from ttt_batch.training.trainers.one_by_one import OneByOne
 from ttt_batch.training.trainers.ply_by_ply import PlyByPly
-from ttt_batch.training.trainers.walk import Walking
+from ttt_batch.training.trainers.walk import Walking, piecewise_from
 
 __all__ = ["Trainer", "kernels_needed", "make_trainer", "way_to_learn"]
 
 WAYS: dict[str, dict[str, type[Trainer]]] = {
     "small": {"games": OneByOne, "walk": Walking, "flow": Flowing},
-    "large": {"games": PlyByPly, "walk": Striding, "flow": Flowing},
+    "large": {"games": PlyByPly, "walk": InLockstep, "flow": Flowing},
     "grown": {"games": PlyByPly, "walk": Growing, "flow": GrowingFlow},
 }
-"""How to learn: by the kind of board (small and large ones are enumerated), then game by game or in batches."""
+"""How to learn, by the kind of board (small and large ones are enumerated), then game by game or in batches."""
 
 
 def way_to_learn(config: Config) -> type[Trainer]:
@@ -35,12 +33,17 @@ def way_to_learn(config: Config) -> type[Trainer]:
 
 
 KERNELS: dict[type[Trainer], int] = {OneByOne: 10, Walking: 16, Flowing: 15}
-"""How many kernels self-play and its judgement compile where none are cached: of small boards."""
+"""How many kernels self-play on a small board and its judgement compile if none are cached."""
 
 
-def kernels_needed(config: Config) -> int:
-    """How many kernels a training by self-play compiles where none are cached; 0 if that is not known."""
-    return KERNELS.get(way_to_learn(config), 0) if config.small else 0
+def kernels_needed(config: Config, games: int, threads: int) -> int:
+    """How many kernels a training by self-play of `games` games compiles if none are cached; 0 if that is not known."""
+    way = way_to_learn(config)
+    needed = KERNELS.get(way, 0) if config.small else 0
+    first = piecewise_from(config.batches, threads)
+    if way is Walking and first < games:  # walked in pieces by three kernels more; all batches, by one fewer
+        needed += 3 if first else 2
+    return needed
 
 
 def make_trainer(
@@ -52,6 +55,7 @@ def make_trainer(
     threads: int = 1,
     block: int = BLOCK,
     max_rows: int = MAX_ROWS,
+    games: int = 0,
 ) -> Trainer:
-    """What plays and learns as `config` says, from the first game on or from `state`; the parameters are `Task`'s."""
-    return way_to_learn(config)(Task(config, rival, state, record, threads, block, max_rows))
+    """A trainer for `config`, from the first game on or from `state`; for the parameters see `Task`."""
+    return way_to_learn(config)(Task(config, rival, state, record, threads, block, max_rows, games))

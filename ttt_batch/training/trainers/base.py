@@ -1,4 +1,4 @@
-"""What all trainings share: where a run stands, and what any way to learn needs to go on from there.
+"""What all trainings share: where a run stands, and what any way to learn needs to continue it.
 
 Games are functions of (seed, game number) and batches of the game number, so neither threads nor the places where
 `advance` stops show in the tables.
@@ -23,7 +23,7 @@ from ttt_batch.runs.growing_table import GrowingTable, grow
 from ttt_batch.runs.state import State
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.simulation.walk import BLOCK
-from ttt_batch.training.kernels.batch import Learning, make_pace
+from ttt_batch.training.kernels.batch import Learning, make_decays
 
 RECORDED_AT_ONCE = 1 << 16
 """Games handed to `record` at once, at most; a quarter of that on larger boards, whose games are longer."""
@@ -37,8 +37,9 @@ class Task:
     without moves plays at random.
     state: where to begin, copied; None for the learner's start tables.
     record: called with the games as they are played.
-    threads: how many play, where games are walked by courses.  block: games that each of them plays abreast.
+    threads: how many play, on boards of up to nine cells.  block: games that each of them plays together.
     max_rows: unfinished rows that a growing board may have.
+    games: games it will go on to; 0 if that is not known.
     """
 
     config: Config
@@ -48,6 +49,7 @@ class Task:
     threads: int = 1
     block: int = BLOCK
     max_rows: int = MAX_ROWS
+    games: int = 0
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,9 @@ class Enumerated:
 
 
 class Trainer(ABC):
-    """One run, from its first game on or from where it stood, moved on by `advance`.
+    """One run, from its first game on or from where it stood; `advance` continues it.
 
-    A way to learn says in `_learn` how it goes on, and in `_played` how its games ended.
+    Subclasses define in `_learn` how it continues, and in `_played` how its games ended.
 
     config, learner, worth, batches: of the run.  games: learnt from so far.
     grown: the growing board; None on an enumerated one.
@@ -85,7 +87,7 @@ class Trainer(ABC):
             self._held = _enumerated(task, self.worth)
         alpha, epsilon = config.alpha, config.epsilon
         self._step = make_step(alpha.start, config.gamma, self.worth, alpha.power, self.visits)
-        self._pace = make_pace(alpha.over(config.horizon), epsilon.over(config.horizon))
+        self._decays = make_decays(alpha.over(config.horizon), epsilon.over(config.horizon))
         self._key = stream_key(config.seed, FLOW if config.engine == "flow" else PLAY)
         self._seats = SEATS_IN_TURN[config.seat]
         self._record = task.record
@@ -104,7 +106,7 @@ class Trainer(ABC):
 
     @property
     def visits(self) -> NDArray[np.float64]:
-        """Updates so far of every entry of the table; empty unless the step size goes by visits."""
+        """Updates so far of every entry of the table; empty unless the step size depends on visits."""
         return self._held.visits
 
     @property
@@ -132,7 +134,7 @@ class Trainer(ABC):
     def _learn(self, last: int, stop: Callable[[], bool]) -> None:
         """Learn from games from `self.games` on, up to `last` or to an earlier end of a batch, and count them there.
 
-        None are learnt where `stop()` is true within the first batch, or there is no room for it.
+        None are learnt from if `stop()` is true within the first batch, or there is no room for it.
         """
 
     @abstractmethod
@@ -142,7 +144,7 @@ class Trainer(ABC):
     @property
     def _learning(self) -> Learning:
         """What the kernels that play and learn take."""
-        return Learning(self._held.tables, self._held.graph, self.learner.choice, self._step, self._pace)
+        return Learning(self._held.tables, self._held.graph, self.learner.choice, self._step, self._decays)
 
 
 def _grown(task: Task) -> GrowingTable:
@@ -158,12 +160,10 @@ def _enumerated(task: Task, worth: Any) -> Enumerated:
     """The enumerated board of a training, with what it begins with."""
     config, state = task.config, task.state
     learner, graph = learner_named(config.learner), config.graph
-    if state is None:
-        tables = learner.start(graph, worth, np.random.default_rng(config.seed % 2**64))
-    else:
-        tables = state.tables
-    tables = learner.tables(*(array.copy() for array in tables))
-    entries = tables[0].size if config.alpha.power else 0
-    if state is not None and state.visits.size and entries:
-        return Enumerated(graph, tables, state.visits.copy())
-    return Enumerated(graph, tables, np.zeros(entries))
+    rng = np.random.default_rng(config.seed % 2**64)
+    start = learner.start(graph, worth, rng) if state is None else state.tables
+    tables = learner.tables(*(array.copy() for array in start))
+    visits = np.zeros(tables[0].size if config.alpha.power else 0)
+    if state is not None and state.visits.size and visits.size:
+        visits[:] = state.visits
+    return Enumerated(graph, tables, visits)

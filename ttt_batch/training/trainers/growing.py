@@ -1,45 +1,45 @@
-"""Batches on a growing board: every game is played ply by ply and counted, and the counts are folded."""
+"""Batches on a growing board: games are played ply by ply and counted, or counts are drawn; then they are folded.
+
+Drawn counts need room for every position of the batch, so a batch without it is not learnt from at all.
+"""
 
 from collections.abc import Callable
 
 import numpy as np
 
+from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.game.graph import Graph
 from ttt_batch.runs.batches import batch_bounds, batch_parity
 from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.simulation.counts import Counts, empty_counts
-from ttt_batch.training.kernels.large_board import fold_wide
+from ttt_batch.simulation.flow import make_rows
+from ttt_batch.simulation.policy import Policy
+from ttt_batch.training.kernels.games import fold_counted
+from ttt_batch.training.kernels.growing_flow import arrive, draw_ply
 from ttt_batch.training.trainers.ply_by_ply import PlyByPly
 
 
 class Growing(PlyByPly):
-    """One batch after the other; the counts of the batch at hand move along where the board grows."""
+    """One batch after the other; if the board grows, so do the counts of the present batch."""
 
     def _learn(self, last: int, _stop: Callable[[], bool]) -> None:
         assert self.grown is not None
         end = min(last, batch_bounds(self.batches, self.games)[1])
-        if not self._count(end, self._seats[batch_parity(self.batches, self.games)], self.grown):
-            self.full = True
-            return
-        self._fold(self._counts_at_hand())
-        self.games = end
-
-    def _count(self, last: int, seat: int, _grown: GrowingTable) -> bool:
-        """Count the batch of games `self.games` to `last - 1`, the learner in `seat`; False where there is no room."""
-        self._counts_at_hand()
-        self._play(last, self._players._replace(even=seat, odd=seat))
-        return True
-
-    def _counts_at_hand(self) -> Counts:
         if self._counts is None:
             self._counts = empty_counts(self.graph)
-        return self._counts
-
-    def _fold(self, counts: Counts) -> None:
-        """Learn from a counted batch that began with `self.games`."""
+        counts = self._count(end, self._seats[batch_parity(self.batches, self.games)], self.grown)
+        if counts is None:
+            self.full, self._counts = True, None
+            return
         n_open = self.graph.first_edge.size - 1
         stale, rows = np.zeros(n_open, np.bool_), np.zeros(n_open, np.uint32)
-        fold_wide(self._learning, counts, stale, rows, self.games)
+        fold_counted(self._learning, counts, stale, rows, self.games)
+        self.games = end
+
+    def _count(self, last: int, seat: int, _grown: GrowingTable) -> Counts | None:
+        """Count the batch of games `self.games` to `last - 1`, the learner in `seat`; None if there is no room."""
+        self._play(last, self._players._replace(even=seat, odd=seat))
+        return self._counts
 
     def _make_room(self, grown: GrowingTable) -> None:
         super()._make_room(grown)
@@ -47,8 +47,42 @@ class Growing(PlyByPly):
             self._counts = _moved(self._counts, grown.graph)
 
 
+class GrowingFlow(Growing):
+    """As `Growing`, with counts that are drawn."""
+
+    def _count(self, last: int, seat: int, grown: GrowingTable) -> Counts | None:
+        """As in `Growing`; all positions of a batch without room are forgotten."""
+        counts = self._counts
+        assert counts is not None
+        policy, room = _scratch_policy(grown.graph), make_rows()
+        counts.visited[0], counts.arrived[0], counts.n_visited[0] = 0, last - self.games, 1
+        before, first, ply = grown.used, 0, 0
+        while first < counts.n_visited[0]:
+            until = int(counts.n_visited[0])
+            rival = seat >= 0 and ply & 1 != seat
+            draw_ply(self._learning, policy, rival, self._key, self.games, counts, room, first, until)
+            while (first := arrive(grown.tables, grown.graph, grown.growth, counts, first, until, self.worth)) < until:
+                if not grown.may_grow:
+                    grown.go_back(before.rows, before.finals)
+                    return None
+                self._make_room(grown)
+                assert self._counts is not None
+                counts, policy = self._counts, _scratch_policy(grown.graph)
+            ply += 1
+        n_open = grown.graph.first_edge.size - 1
+        finals = grown.graph.outcome[n_open:]
+        for outcome in (FIRST_WINS, SECOND_WINS, DRAW):
+            self._by_outcome[outcome] += counts.arrived[n_open:][finals == outcome].sum()
+        return counts
+
+
+def _scratch_policy(graph: Graph) -> Policy:
+    """Space for the moves of rows, which are listed as games arrive there."""
+    return Policy(np.zeros(graph.child.size, np.uint32), np.zeros(graph.first_edge.size - 1, np.uint32))
+
+
 def _moved(counts: Counts, graph: Graph) -> Counts:
-    """The counts of a batch at hand over a graph that has grown meanwhile."""
+    """The counts of the present batch over a graph that has grown meanwhile."""
     moved = empty_counts(graph)
     before, now = counts.visited.size, moved.visited.size
     moved.visited[: counts.n_visited[0]] = counts.visited[: counts.n_visited[0]]

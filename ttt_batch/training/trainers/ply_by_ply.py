@@ -1,4 +1,4 @@
-"""Games one by one on larger boards, enumerated or growing as play reaches positions."""
+"""Games one by one on any board, enumerated or growing as play reaches positions."""
 
 from collections.abc import Callable
 
@@ -11,23 +11,24 @@ from ttt_batch.learners.base import make_trajectory
 from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.simulation.counts import Counts
 from ttt_batch.simulation.policy import UNLISTED
-from ttt_batch.simulation.replay import trimmed
-from ttt_batch.training.kernels.large_board import Seats, Span, play_wide
+from ttt_batch.simulation.replay import games_space, trimmed
+from ttt_batch.training.kernels.games import Seats, Shortcuts, Span, play_games
 from ttt_batch.training.trainers.base import Task, Trainer
-
-PIECE = 1 << 12
-"""Games between two looks at `stop`."""
 
 
 class PlyByPly(Trainer):
-    """Learns from each game before the next; where the board lacks room for one, it grows before that game begins."""
+    """Learns from each game before the next; if the board lacks room for one, it grows before that game begins."""
 
     _counts: Counts | None = None
-    """Where a batch is counted; games are learnt from one by one without."""
+    """Where a batch is counted; None to learn from each game."""
+
+    _shortcuts: Shortcuts | None = None
+    _stop_every = 1 << 12
+    """Games between two calls of `stop`."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        # Self-play with a signature of `play_wide` of its own is 0 to 3 % faster, and a second more to compile.
+        # Self-play with a signature of `play_games` of its own is 0 to 3 % faster, and a second more to compile.
         self._players = Seats(task.rival or UNLISTED, *self._seats)
         self._game = make_trajectory(self.config.board.cells)
         self._by_outcome = np.zeros(4, np.int64)
@@ -36,18 +37,18 @@ class PlyByPly(Trainer):
         return self._by_outcome[[FIRST_WINS, DRAW, SECOND_WINS]]
 
     def _learn(self, last: int, _stop: Callable[[], bool]) -> None:
-        end = min(last, self.games + (PIECE if self._record is None else self._at_once))
+        end = min(last, self.games + (self._stop_every if self._record is None else self._at_once))
         self._play(end, self._players)
         self.games = end
 
     def _play(self, last: int, players: Seats) -> None:
-        """Games `self.games` to `last - 1`, recorded in pieces; counted, or learnt from where there are no counts."""
+        """Games `self.games` to `last - 1`, recorded in pieces; counted, or learnt from if there are no counts."""
         if self._record is None:
-            self._play_piece(self.games, last, players, wide_space(0, self.config.board.cells))
+            self._play_piece(self.games, last, players, games_space(0, 0))
             return
         for start in range(self.games, last, self._at_once):
             end = min(last, start + self._at_once)
-            space = wide_space(end - start, self.config.board.cells)
+            space = games_space(end - start, self.config.board.cells)
             self._play_piece(start, end, players, space)
             self._record(trimmed(space))
 
@@ -55,9 +56,10 @@ class PlyByPly(Trainer):
         """Games `first` to `last - 1`, written to `space` unless it is empty."""
         grown, game = self.grown, first
         while True:
-            game = play_wide(
+            game = play_games(
                 self._learning,
                 players,
+                self._shortcuts,
                 None if grown is None else grown.growth,
                 self._game,
                 self._counts,
@@ -74,8 +76,3 @@ class PlyByPly(Trainer):
         """Let the board grow."""
         grown.enlarge()
         self._step = self._step._replace(visits=grown.visits)
-
-
-def wide_space(games: int, cells: int) -> Games:
-    """Space for so many games on a board of so many cells."""
-    return Games(np.zeros(games + 1, np.int64), np.zeros(games * cells, np.uint32), np.zeros(games * cells, np.bool_))
