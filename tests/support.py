@@ -20,7 +20,7 @@ from ttt_batch.game.transcripts import CellGames, Games, on_graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner, Settings, fold, make_trajectory
 from ttt_batch.learners.steps import make_step
-from ttt_batch.runs.provenance import Clock
+from ttt_batch.runs.recorder import Clock
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, empty_counts
 from ttt_batch.training.from_games import given_config, make_pupil, run_of

@@ -16,7 +16,7 @@ from ttt_batch.base.console import wants_colour
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.game.history import Game
-from ttt_batch.runs.agents import Playing
+from ttt_batch.runs.knowledge import Playing
 
 BOARD = Board()
 FOUR = Board(4, 4, 4)

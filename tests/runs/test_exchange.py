@@ -16,7 +16,7 @@ from ttt_batch.analysis.compare import compare_runs
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.exchange import export_run, import_tables
-from ttt_batch.runs.formats import FORMATS, ActionTable, FormatError, Listing, ValueTable
+from ttt_batch.runs.formats import ACTION_VALUES, FORMATS, POSITION_VALUES, STATES, FormatError
 from ttt_batch.runs.run import Run
 
 RECORDED = Path(__file__).parents[1] / "recorded"
@@ -43,8 +43,8 @@ def runs() -> dict[str, Run]:
 
 
 def formats_for(name: str) -> list[str]:
-    kind = ActionTable if name in ACTIONS else ValueTable
-    return [form for form, it in FORMATS.items() if {kind, Listing} & set(it.forms)]
+    kind = ACTION_VALUES if name in ACTIONS else POSITION_VALUES
+    return [form for form, it in FORMATS.items() if {kind, STATES} & set(it.kinds)]
 
 
 CASES = [(name, form) for name in LEARNERS for form in formats_for(name)]

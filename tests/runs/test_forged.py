@@ -20,7 +20,7 @@ from ttt_batch.app.commands import files as commands
 from ttt_batch.base import ordinary_files
 from ttt_batch.base.errors import RunFileError
 from ttt_batch.game.enumeration import GRAPHS
-from ttt_batch.runs.formats.files import read_file
+from ttt_batch.runs.formats import read_file
 from ttt_batch.runs.runfile import header
 
 DATA = Path(__file__).parents[2] / "data"

@@ -9,6 +9,7 @@ import pickle
 import random
 import struct
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.game.board import Board
 from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.runs.formats import FORMATS, ActionTable, FormatError, Listing, ValueTable, read, write
+from ttt_batch.runs.formats import ACTION_VALUES, FORMATS, POSITION_VALUES, STATES, FormatError, Table, read, write
 from ttt_batch.runs.formats.base import marks_of, texts_of
 from ttt_batch.runs.formats.tables import action_by_code, edges_from, listing, value_by_code, values_from
 from ttt_batch.simulation.policy import Policy, chosen_edges
@@ -26,7 +27,7 @@ SMALL = Board(2, 3, 2)
 BOARDS = pytest.mark.parametrize("board", [BOARD, SMALL, Board(1, 1, 1), Board(2, 2, 2)], ids=lambda board: board.name)
 
 
-def value_table(board: Board = BOARD, seed: int = 0) -> ValueTable:
+def value_table(board: Board = BOARD, seed: int = 0) -> Table:
     """Values of all positions that occur, some left out, with awkward floats among them."""
     graph = enumerate_graph(board)
     rng = np.random.default_rng(seed)
@@ -37,18 +38,18 @@ def value_table(board: Board = BOARD, seed: int = 0) -> ValueTable:
     return value_by_code(graph, values, board.cells)
 
 
-def sparse_table() -> ValueTable:
+def sparse_table() -> Table:
     """The same with a tenth of the entries, where a test reads many files."""
     table = value_table()
     table.value[:, np.random.default_rng(1).random(19_683) < 0.9] = np.nan
     return table
 
 
-def action_table(board: Board = BOARD, seed: int = 0) -> ActionTable:
-    return ActionTable(np.random.default_rng(seed).normal(size=(3**board.cells, board.cells)))
+def action_table(board: Board = BOARD, seed: int = 0) -> Table:
+    return Table(q=np.random.default_rng(seed).normal(size=(3**board.cells, board.cells)))
 
 
-def state_list(board: Board = BOARD, *, actions: bool = False, occupied: bool = False) -> Listing:
+def state_list(board: Board = BOARD, *, actions: bool = False, occupied: bool = False) -> Table:
     graph = enumerate_graph(board, occupied)
     rng = np.random.default_rng(0)
     chosen = rng.random(graph.child.size) < 0.5
@@ -60,7 +61,7 @@ def state_list(board: Board = BOARD, *, actions: bool = False, occupied: bool = 
 
 
 def example(kind, board: Board = BOARD):
-    return {ValueTable: value_table, ActionTable: action_table, Listing: state_list}[kind](board)
+    return {POSITION_VALUES: value_table, ACTION_VALUES: action_table, STATES: state_list}[kind](board)
 
 
 def assert_same_bits(found, expected) -> None:
@@ -87,7 +88,7 @@ def refused(call, *words: str) -> str:
 
 # Every format.
 
-CASES = [(name, kind) for name, one in FORMATS.items() for kind in one.forms]
+CASES = [(name, kind) for name, one in FORMATS.items() for kind in one.kinds]
 
 
 @pytest.mark.parametrize(("name", "kind"), CASES)
@@ -106,18 +107,18 @@ def test_round_trip(tmp_path, name, kind, board):
 
 
 @pytest.mark.parametrize("actions", [False, True])
-@pytest.mark.parametrize("name", [name for name, one in FORMATS.items() if Listing in one.forms])
+@pytest.mark.parametrize("name", [name for name, one in FORMATS.items() if STATES in one.kinds])
 def test_lists_of_either_kind_come_back(tmp_path, name, actions):
     if name == "parquet":
         pytest.importorskip("pyarrow")
     table = state_list(actions=actions)
     write(name, table, BOARD, [tmp_path / "a"])
-    back = read(name, [tmp_path / "a"], BOARD, Listing)
+    back = read(name, [tmp_path / "a"], BOARD, STATES)
     assert (back.q is None) == (table.q is None) == (not actions)
     assert_same_bits(back.q if actions else back.value, table.q if actions else table.value)
     assert_same_bits(back.best, table.best)
     assert_same_bits(back.outcome, table.outcome)
-    refused(lambda: read(name, [tmp_path / "a"], SMALL, Listing), str(tmp_path / "a"), "board")
+    refused(lambda: read(name, [tmp_path / "a"], SMALL, STATES), str(tmp_path / "a"), "board")
 
 
 @pytest.mark.parametrize(("name", "kind"), CASES)
@@ -141,8 +142,8 @@ def test_contract(tmp_path, name, kind):
     refused(lambda: write(name, table, BOARD, [tmp_path / "missing" / "a"]), "no folder")
     refused(lambda: write(name, table, BOARD, [tmp_path], overwrite=True), "not an ordinary file")
     refused(lambda: write(name, table, SMALL, [tmp_path / "a"]), "shape", "must have")
-    for other in (ValueTable, ActionTable, Listing):
-        if other not in one.forms:
+    for other in (POSITION_VALUES, ACTION_VALUES, STATES):
+        if other not in one.kinds:
             with pytest.raises(UsageError, match="does not hold"):
                 write(name, example(other), BOARD, [tmp_path / "a"])
     assert sorted(tmp_path.iterdir()) == paths
@@ -150,7 +151,7 @@ def test_contract(tmp_path, name, kind):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_files_that_are_no_tables(tmp_path, name):
-    kind = FORMATS[name].forms[0]
+    kind = FORMATS[name].kinds[0]
     path = tmp_path / "table"
     refused(lambda: read(name, [path], BOARD, kind), "no such file")
     refused(lambda: read(name, [tmp_path], BOARD, kind), "not an ordinary file")
@@ -165,7 +166,7 @@ def test_files_that_are_no_tables(tmp_path, name):
     refused(lambda: read(name, [tmp_path / "pipe"], BOARD, kind), "not an ordinary file")
     with pytest.raises(UsageError, match="unknown format"):
         read("xls", [path], BOARD, kind)
-    if kind is not Listing:
+    if kind != STATES:
         with pytest.raises(UsageError, match="at most 12"):
             read(name, [path], Board(4, 4, 4), kind)
 
@@ -207,10 +208,10 @@ def test_links_stay_links(tmp_path):
 
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf])
-@pytest.mark.parametrize(("name", "kind"), [case for case in CASES if case[1] is not Listing])
+@pytest.mark.parametrize(("name", "kind"), CASES)
 def test_infinity_is_not_written(tmp_path, name, kind, bad):
     table = example(kind)
-    next(iter(vars(table).values())).flat[0] = bad
+    (table.q if table.value is None else table.value).flat[0] = bad
     refused(lambda: write(name, table, BOARD, [tmp_path / "a"]), "inf", "code 0", "finite")
 
 
@@ -236,7 +237,7 @@ def test_value_csv(tmp_path):
     path = tmp_path / "v.csv"
     value = np.full((2, 19_683), np.nan)
     value[0, 0], value[:, 1], value[1, 7] = 0.5, (1 / 3, -1.0), 1e-300
-    write("csv", ValueTable(value), BOARD, [path])
+    write("csv", Table(value), BOARD, [path])
     lines = path.read_text().splitlines()
     assert lines[:3] == [
         "code,board,first,second",
@@ -249,7 +250,7 @@ def test_value_csv(tmp_path):
     # What a spreadsheet makes of it: another header case, line ends, a byte order mark.
     text = "\ufeff" + "\r\n".join(["Code,Board,First,Second", *lines[1:]])
     path.write_bytes(text.encode())
-    assert_same_bits(read("csv", [path], BOARD, ValueTable).value, value)
+    assert_same_bits(read("csv", [path], BOARD, POSITION_VALUES).value, value)
 
 
 @pytest.mark.parametrize(
@@ -271,7 +272,7 @@ def test_value_csv(tmp_path):
 def test_damaged_action_csv(tmp_path, change, words):
     path = tmp_path / "q.csv"
     path.write_text("\n".join(change(["0,1,2,3,4,5,6,7,8"] * 19_683)) + "\n")
-    refused(lambda: read("csv", [path], BOARD, ActionTable), str(path), *words)
+    refused(lambda: read("csv", [path], BOARD, ACTION_VALUES), str(path), *words)
 
 
 @pytest.mark.parametrize(
@@ -292,21 +293,21 @@ def test_damaged_value_csv(tmp_path, old, new, words):
     path = tmp_path / "v.csv"
     value = np.full((2, 19_683), np.nan)
     value[:, 1] = 0.5
-    write("csv", ValueTable(value), BOARD, [path])
+    write("csv", Table(value), BOARD, [path])
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
-    refused(lambda: read("csv", [path], BOARD, ValueTable), str(path), *words)
+    refused(lambda: read("csv", [path], BOARD, POSITION_VALUES), str(path), *words)
 
 
 def test_csv_of_another_kind_or_board(tmp_path):
     values, actions = tmp_path / "v.csv", tmp_path / "q.csv"
     write("csv", value_table(SMALL), SMALL, [values])
     write("csv", action_table(SMALL), SMALL, [actions])
-    refused(lambda: read("csv", [values], BOARD, ValueTable), "......", "3x3")
-    refused(lambda: read("csv", [actions], BOARD, ActionTable), "6 numbers", "3x3")
-    refused(lambda: read("csv", [values], SMALL, ActionTable), "position values", "learner")
-    refused(lambda: read("csv", [actions], SMALL, ValueTable), "action values", "learner")
+    refused(lambda: read("csv", [values], BOARD, POSITION_VALUES), "......", "3x3")
+    refused(lambda: read("csv", [actions], BOARD, ACTION_VALUES), "6 numbers", "3x3")
+    refused(lambda: read("csv", [values], SMALL, ACTION_VALUES), "position values", "learner")
+    refused(lambda: read("csv", [actions], SMALL, POSITION_VALUES), "action values", "learner")
 
 
 # raw
@@ -333,7 +334,7 @@ def test_raw_is_little_endian_doubles(tmp_path):
 def test_damaged_raw(tmp_path, content, words):
     path = tmp_path / "q.bin"
     path.write_bytes(content)
-    refused(lambda: read("raw", [path], BOARD, ActionTable), str(path), *words)
+    refused(lambda: read("raw", [path], BOARD, ACTION_VALUES), str(path), *words)
 
 
 # pickle
@@ -365,14 +366,14 @@ def test_numbers_as_the_original_writes_them(tmp_path, protocol, module):
             here, there = b"numpy._core.multiarray", module.encode()
             content = content.replace(bytes([len(here)]) + here, bytes([len(there)]) + there).replace(here, there)
         path.write_bytes(content)
-    assert_same_bits(read("pickle", paths, BOARD, ValueTable).value, value)
+    assert_same_bits(read("pickle", paths, BOARD, POSITION_VALUES).value, value)
 
 
 @pytest.mark.parametrize("convert", [int, float, np.int64, np.float32, np.uint16])
 def test_keys_may_be_any_plain_number(tmp_path, convert):
     path, value = tmp_path / "policy", sparse_table().value
     path.write_bytes(pickle.dumps({convert(number_key(marks)): one for marks, one in entries_of(value[0])}))
-    assert_same_bits(read("pickle", [path], BOARD, ValueTable).value[0], value[0])
+    assert_same_bits(read("pickle", [path], BOARD, POSITION_VALUES).value[0], value[0])
 
 
 def test_big_endian_scalars(tmp_path):
@@ -387,13 +388,13 @@ def test_big_endian_scalars(tmp_path):
         )
     path.write_bytes(big)
     assert pickle.loads(big) == {9841.0: 0.25}
-    assert read("pickle", [path], BOARD, ValueTable).value[0, 0] == 0.25
+    assert read("pickle", [path], BOARD, POSITION_VALUES).value[0, 0] == 0.25
 
 
 def test_written_numbers_are_what_the_original_looks_up(tmp_path):
     value = value_table().value
     paths = [tmp_path / "first", tmp_path / "second"]
-    write("pickle", ValueTable(value), BOARD, paths)
+    write("pickle", Table(value), BOARD, paths)
     for path, own in zip(paths, value, strict=True):
         found = pickle.loads(path.read_bytes())
         assert {type(number) for entry in found.items() for number in entry} == {float}
@@ -405,7 +406,7 @@ def test_written_numbers_are_what_the_original_looks_up(tmp_path):
 
 def test_written_text_is_what_numpy_prints(tmp_path):
     value, path = sparse_table().value, tmp_path / "policy_p1"
-    write("pickle-text", ValueTable(value), BOARD, [path])
+    write("pickle-text", Table(value), BOARD, [path])
     found = pickle.loads(path.read_bytes())
     for marks, one in entries_of(value[0]):
         assert found.pop(str(np.where(marks == 2, -1.0, marks))) == one
@@ -429,7 +430,7 @@ def test_text_in_any_spacing(tmp_path, spacing, protocol):
     entries = {SPACINGS[spacing](np.where(marks == 2, -1.0, marks)): one for marks, one in entries_of(value[1])}
     path.write_bytes(pickle.dumps(entries, protocol=protocol))
     for name in ("pickle", "pickle-text"):
-        table = read(name, [path], BOARD, ValueTable, player="second")
+        table = read(name, [path], BOARD, POSITION_VALUES, player="second")
         assert np.isnan(table.value[0]).all()
         expected = dict.fromkeys(range(19_683), np.nan)
         expected |= {BOARD.encode(tuple(marks.tolist())): one for marks, one in entries_of(value[1])}
@@ -440,23 +441,23 @@ def test_strings_of_python_2(tmp_path):
     path = tmp_path / "policy_p1"
     text = b"[ 0.  0.  0.  0.  1.  0.  0.  0.  0.]"
     path.write_bytes(b"(dp0\nS'" + text + b"'\np1\nF0.5\ns.")
-    assert read("pickle", [path], BOARD, ValueTable).value[0, 3**4] == 0.5
+    assert read("pickle", [path], BOARD, POSITION_VALUES).value[0, 3**4] == 0.5
     path.write_bytes(b"\x80\x02}U" + bytes([len(text)]) + text + b"K\x01s.")
-    assert read("pickle", [path], BOARD, ValueTable).value[0, 3**4] == 1.0
+    assert read("pickle", [path], BOARD, POSITION_VALUES).value[0, 3**4] == 1.0
 
 
 def test_one_player(tmp_path):
     value, path = sparse_table().value, tmp_path / "policy"
-    write("pickle", ValueTable(value), BOARD, [path], player="second")
-    assert_same_bits(read("pickle", [path], BOARD, ValueTable, player="second").value[1], value[1])
-    assert_same_bits(read("pickle", [path], BOARD, ValueTable).value[0], value[1])
-    assert np.isnan(read("pickle", [path], BOARD, ValueTable, player="first").value[1]).all()
+    write("pickle", Table(value), BOARD, [path], player="second")
+    assert_same_bits(read("pickle", [path], BOARD, POSITION_VALUES, player="second").value[1], value[1])
+    assert_same_bits(read("pickle", [path], BOARD, POSITION_VALUES).value[0], value[1])
+    assert np.isnan(read("pickle", [path], BOARD, POSITION_VALUES, player="first").value[1]).all()
     with pytest.raises(UsageError, match="third"):
-        read("pickle", [path], BOARD, ValueTable, player="third")
+        read("pickle", [path], BOARD, POSITION_VALUES, player="third")
     with pytest.raises(UsageError, match="both players"):
-        read("pickle", [path, path], BOARD, ValueTable, player="first")
+        read("pickle", [path, path], BOARD, POSITION_VALUES, player="first")
     with pytest.raises(UsageError, match="both players"):
-        read("csv", [path], BOARD, ValueTable, player="first")
+        read("csv", [path], BOARD, POSITION_VALUES, player="first")
 
 
 EMPTY = 9841.0
@@ -512,15 +513,15 @@ BIG = "[1. 0. 0. 0. 0. 0. 0. 0. 0.]"
 def test_pickles_that_are_no_tables(tmp_path, entries, words):
     path = tmp_path / "policy"
     path.write_bytes(pickle.dumps(entries))
-    refused(lambda: read("pickle", [path], BOARD, ValueTable), str(path), *words)
+    refused(lambda: read("pickle", [path], BOARD, POSITION_VALUES), str(path), *words)
 
 
 def test_pickle_of_another_board(tmp_path):
     path = tmp_path / "policy"
     for name in ("pickle", "pickle-text"):
         write(name, value_table(), BOARD, [path], overwrite=True)
-        refused(lambda: read("pickle", [path], SMALL, ValueTable), "own board")
-        refused(lambda: read("pickle", [path], Board(3, 4, 3), ValueTable), "3x4x3", "own board")
+        refused(lambda: read("pickle", [path], SMALL, POSITION_VALUES), "own board")
+        refused(lambda: read("pickle", [path], Board(3, 4, 3), POSITION_VALUES), "3x4x3", "own board")
 
 
 class Asks:
@@ -673,7 +674,7 @@ def test_hostile_pickles(tmp_path, monkeypatch, name):
     before = set(sys.modules)
     path = tmp_path / "policy"
     path.write_bytes(content)
-    refused(lambda: read("pickle", [path], BOARD, ValueTable), str(path))
+    refused(lambda: read("pickle", [path], BOARD, POSITION_VALUES), str(path))
     assert not (tmp_path / TOUCH).exists()
     # Python itself loads the codec that a text asks for; nothing else is imported.
     assert not {name for name in set(sys.modules) - before if not name.startswith("encodings.")}
@@ -689,7 +690,7 @@ def test_frames_need_not_be_right(tmp_path):
     path = tmp_path / "policy"
     body = pickle.dumps({EMPTY: 0.5}, 3)[2:]
     path.write_bytes(b"\x80\x04\x95" + struct.pack("<Q", 2**63) + body)
-    assert read("pickle", [path], BOARD, ValueTable).value[0, 0] == 0.5
+    assert read("pickle", [path], BOARD, POSITION_VALUES).value[0, 0] == 0.5
 
 
 def test_damaged_pickles_meet_no_other_error(tmp_path):
@@ -705,7 +706,7 @@ def test_damaged_pickles_meet_no_other_error(tmp_path):
                 content[rng.randrange(len(content))] = rng.randrange(256)
             path.write_bytes(content[: rng.choice([len(content), rng.randrange(len(content))])])
             try:
-                table = read("pickle", [path], BOARD, ValueTable)
+                table = read("pickle", [path], BOARD, POSITION_VALUES)
             except TttBatchError as error:
                 assert "\n" not in str(error)
                 counted["refused"] += 1
@@ -772,7 +773,7 @@ def test_lists_say_the_same(tmp_path, actions, board):
 def test_lists_are_for_boards_of_any_size(tmp_path):
     board = Board(5, 5, 5)
     code = np.array([0, 3**24, 3**24 + 2], dtype=np.int64)
-    table = Listing(code, np.zeros(3, np.int8), np.ones((3, 25), np.bool_), value=np.zeros((2, 3)))
+    table = Table(np.zeros((2, 3)), None, code, np.zeros(3, np.int8), np.ones((3, 25), np.bool_))
     write("json", table, board, [tmp_path / "states"])
     states = json.loads((tmp_path / "states").read_text())["states"]
     assert states[2]["board"] == "O" + "." * 23 + "X"
@@ -782,11 +783,9 @@ def test_lists_are_for_boards_of_any_size(tmp_path):
 
 def test_lists_need_values_of_one_kind(tmp_path):
     table = state_list()
-    both = Listing(table.code, table.outcome, table.best, table.value, np.zeros((table.code.size, 9)))
+    both = replace(table, q=np.zeros((table.code.size, 9)))
     refused(lambda: write("npz", both, BOARD, [tmp_path / "a"]), "one of them")
-    refused(
-        lambda: write("npz", Listing(table.code, table.outcome, table.best), BOARD, [tmp_path / "a"]), "one of them"
-    )
+    refused(lambda: write("npz", replace(table, value=None), BOARD, [tmp_path / "a"]), "one of them")
 
 
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ from ttt_batch.learners.base import make_trajectory
 from ttt_batch.learners.steps import make_step
 from ttt_batch.runs import config, growing_table
 from ttt_batch.runs.config import make_config
-from ttt_batch.runs.verify import check_run
+from ttt_batch.runs.loading import check_run
 from ttt_batch.training import train
 from ttt_batch.training.kernels.given import learn_given
 

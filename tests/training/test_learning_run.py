@@ -23,7 +23,7 @@ from ttt_batch.game.board import EMPTY, FIRST, UNFINISHED, Board
 from ttt_batch.game.transcript_writer import GameRecord
 from ttt_batch.game.transcripts import GamesError
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.verify import check_run
+from ttt_batch.runs.loading import check_run
 from ttt_batch.training.learning_run import LearningRun
 
 # pexpect forks, and from Python 3.12 on a fork of a process with threads (NumPy's) warns.

@@ -27,8 +27,7 @@ from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.game.board import Board
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
-from ttt_batch.runs.provenance import TIME
-from ttt_batch.runs.recorder import Recorder
+from ttt_batch.runs.recorder import TIME, Recorder
 from ttt_batch.simulation.random_games import random_games
 from ttt_batch.training.trainers import Trainer, make_trainer
 

@@ -13,7 +13,7 @@ from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.quantities import Number, share
 from ttt_batch.evaluation.ties import soonest_cells
 from ttt_batch.game.board import EMPTY, UNFINISHED, Position
-from ttt_batch.runs.agents import Playing, StandIn
+from ttt_batch.runs.knowledge import Playing, StandIn
 
 TEMPERATURE = 0.25
 """Of the softmax, as a share of the distance between the best and the worst end of a game on the learner's scale of

@@ -23,7 +23,7 @@ from ttt_batch.base.quantities import Number, any_seed, real
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import DRAW, FIRST, FIRST_WINS, MARKS, UNFINISHED
 from ttt_batch.game.history import Game
-from ttt_batch.runs.agents import Playing
+from ttt_batch.runs.knowledge import Playing
 
 PACE = 1.0
 """Seconds a move on a terminal, if no pace is given."""

@@ -12,11 +12,10 @@ from ttt_batch.game.graph import Graph
 from ttt_batch.game.growing_graph import plies_of
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.batches import MAX_GAMES, batch_bounds
-from ttt_batch.runs.config import Config
+from ttt_batch.runs.config import Config, config_from_dict
 from ttt_batch.runs.growing_table import GrowingTable, grow
 from ttt_batch.runs.runfile import EXACT_COLUMNS, FORMAT, RunData
 from ttt_batch.runs.runfile.declaration import RESUME_SINCE
-from ttt_batch.runs.stored_config import config_from_dict
 
 _FOREIGN = "the file is damaged or foreign"
 

@@ -15,13 +15,14 @@ from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.runs.config import Config, make_config
 from ttt_batch.runs.formats import (
+    ACTION_VALUES,
     FORMATS,
-    ActionTable,
+    POSITION_VALUES,
+    STATES,
     Format,
     FormatError,
-    Listing,
     Player,
-    ValueTable,
+    Table,
     check_use,
     format_named,
     read,
@@ -29,8 +30,7 @@ from ttt_batch.runs.formats import (
 )
 from ttt_batch.runs.formats.base import marks_of
 from ttt_batch.runs.formats.tables import action_by_code, edges_from, listing, of_classes, value_by_code, values_from
-from ttt_batch.runs.provenance import Clock
-from ttt_batch.runs.recorder import record_once
+from ttt_batch.runs.recorder import Clock, record_once
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile import is_run_file
 from ttt_batch.simulation.policy import chosen_edges
@@ -50,11 +50,10 @@ def export_run(
     form = format_named(to)
     kind = _kind_in(form, run.learner)
     check_use(form, run.board, files, kind, player)
-    table: ValueTable | ActionTable | Listing
-    if kind is Listing:
+    if kind == STATES:
         numbers: dict[str, Any] = {"q": run.tables.q} if _has_actions(run.learner) else {"values": _both_players(run)}
         table = listing(run.graph, chosen_edges(run.graph, run.policy), run.board.cells, **numbers)
-    elif kind is ActionTable:
+    elif kind == ACTION_VALUES:
         table = action_by_code(run.graph, run.tables.q, _background(run))
     else:
         table = value_by_code(run.graph, _both_players(run), run.board.cells)
@@ -95,9 +94,8 @@ def import_tables(
     config = make_config(symmetry="off", **settings)
     used = learner_named(config.learner)
     form_used = format_named(form or _format_of(files[0], used))
-    kind: Any = _kind_in(form_used, used)
-    table = read(form_used.name, files, config.board, kind, player=player)
-    if isinstance(table, Listing) and of_classes(table, config.board):
+    table = read(form_used.name, files, config.board, _kind_in(form_used, used), player=player)
+    if table.kind == STATES and of_classes(table, config.board):
         config = make_config(symmetry="on", **settings)
     run = Run(config, None, 0, {})
     run.tables = run.learner.start(run.graph, run.worth, np.random.default_rng(config.seed % 2**64))
@@ -111,24 +109,24 @@ def import_tables(
     return run
 
 
-def _fill(run: Run, table: ValueTable | ActionTable | Listing, *, only_second: bool) -> None:
+def _fill(run: Run, table: Table, *, only_second: bool) -> None:
     """Put a table into the tables of a run.  only_second: it has the second player's values alone."""
-    if isinstance(table, Listing) and (table.q is not None) != _has_actions(run.learner):
-        found = "action values" if table.q is not None else "position values"
+    if (table.q is not None) != _has_actions(run.learner):
+        found = POSITION_VALUES if table.q is None else ACTION_VALUES
         raise FormatError(f"the file holds {found}, and {run.config.learner} has others; name another file or learner")
-    if isinstance(table, ActionTable):
+    if table.kind == ACTION_VALUES:
         run.background = table.q
     if _has_actions(run.learner):
-        run.tables.q[:] = edges_from(run.graph, table)  # type: ignore[arg-type]
+        run.tables.q[:] = edges_from(run.graph, table)
     else:
-        values = values_from(run.graph, table, _both_players(run))  # type: ignore[arg-type]
+        values = values_from(run.graph, table, _both_players(run))
         of_first = 0.0 - values[1] if only_second else values[0]
         run.tables.value[:] = of_first if run.learner.zero_sum else values
 
 
-def _kind_in(form: Format, learner: Learner) -> type[ValueTable | ActionTable | Listing]:
+def _kind_in(form: Format, learner: Learner) -> str:
     """What a learner's table is in a format."""
-    return Listing if Listing in form.forms else ActionTable if _has_actions(learner) else ValueTable
+    return STATES if STATES in form.kinds else ACTION_VALUES if _has_actions(learner) else POSITION_VALUES
 
 
 def _has_actions(learner: Learner) -> bool:
@@ -144,7 +142,7 @@ def _both_players(run: Run) -> NDArray[np.float64]:
 def _format_of(path: Path, learner: Learner) -> str:
     """The format of a file, by its name and its learner."""
     for form in FORMATS.values():
-        if form.suffix == path.suffix.lower() and (form.name == "csv" or Listing in form.forms):
+        if form.suffix == path.suffix.lower() and (form.name == "csv" or STATES in form.kinds):
             return form.name
     return "raw" if _has_actions(learner) else "pickle"
 

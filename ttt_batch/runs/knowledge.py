@@ -1,14 +1,15 @@
 """What tables know of positions and moves, with their board and learner."""
 
 import functools
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.errors import BoardError
-from ttt_batch.evaluation.ties import soonest_cells, soonest_policy
+from ttt_batch.evaluation.ties import Knowing, soonest_cells, soonest_policy
 from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Position
 from ttt_batch.game.graph import Graph, row_of
 from ttt_batch.game.notation import read_position
@@ -178,3 +179,46 @@ class Knowledge:
         """The result of best play from a position: 1 first wins, 0 draw, -1 second wins; None if it is not known."""
         truth = self.truth(position)
         return None if truth is None else truth.result
+
+
+class Playing(Knowing, Protocol):
+    """What plays, shows its values, and may know the truth: a run, for one."""
+
+    @property
+    def worth(self) -> NDArray[np.float64]:
+        """float64[P, 4]: what each outcome is worth to each player, on the scale of its values."""
+
+    def candidates(self, position: Position) -> list[int]:
+        """Cells that its choice rule may pick for the player to move, each equally likely."""
+
+    def move_values(self, position: Position) -> dict[int, float]:
+        """Its value of each free cell for the player to move; NaN if never seen."""
+
+
+class StandIn:
+    """An agent that answers as another one does, which may change."""
+
+    def __init__(self, agent: Playing) -> None:
+        self._agent = agent
+
+    @property
+    def board(self) -> Board:
+        """The board it plays on."""
+        return self._agent.board
+
+    @property
+    def worth(self) -> NDArray[np.float64]:
+        """float64[P, 4]: what each outcome is worth to each player, on the agent's scale."""
+        return self._agent.worth
+
+    def candidates(self, position: Position) -> list[int]:
+        """Cells that the agent's rule may pick."""
+        return self._agent.candidates(position)
+
+    def move_values(self, position: Position) -> dict[int, float]:
+        """The agent's value of each free cell."""
+        return self._agent.move_values(position)
+
+    def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
+        """The truth after each move; None if unknown."""
+        return self._agent.true_moves(position)

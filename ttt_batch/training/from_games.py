@@ -18,8 +18,7 @@ from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import Config, LearnerOptions, make_config
 from ttt_batch.runs.loading import load
 from ttt_batch.runs.memory_needs import rows_within
-from ttt_batch.runs.provenance import Clock
-from ttt_batch.runs.recorder import record_once
+from ttt_batch.runs.recorder import Clock, record_once
 from ttt_batch.runs.run import Run
 from ttt_batch.training.plan import check_origin, state_of
 from ttt_batch.training.resume import table_digest

@@ -14,8 +14,8 @@ import numpy as np
 from ttt_batch.game.board import EMPTY, FIRST
 from ttt_batch.game.transcript_notation import parse_line
 from ttt_batch.game.transcripts import GamesError
-from ttt_batch.runs.agents import StandIn
-from ttt_batch.runs.provenance import continued
+from ttt_batch.runs.knowledge import StandIn
+from ttt_batch.runs.recorder import continued
 from ttt_batch.runs.run import Run
 from ttt_batch.training.from_games import given_config, learn_from
 from ttt_batch.training.rewriting import RewrittenRun, warn_python

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from ttt_batch.base.errors import option
 from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.runs.batches import MAX_GAMES, batch_bounds, recorded_points
-from ttt_batch.runs.provenance import Clock, continued
-from ttt_batch.runs.recorder import Recorder, counting_judge
+from ttt_batch.runs.recorder import Clock, Recorder, continued, counting_judge
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import State
 from ttt_batch.training.checkpoints import Checkpoints

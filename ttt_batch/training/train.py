@@ -16,7 +16,7 @@ from ttt_batch.game.transcript_writer import GamesWriter
 from ttt_batch.runs.config import Config, Options
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.memory_needs import check_space, rows_within
-from ttt_batch.runs.provenance import Clock
+from ttt_batch.runs.recorder import Clock
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every

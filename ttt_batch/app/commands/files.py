@@ -38,7 +38,7 @@ def info(
 
 def check(path: RunPath, trust: Trust = False, quiet: Quiet = False, json: Json = False) -> None:
     """Look for everything that is wrong with a run file: status 0 if nothing is, 1 if something is."""
-    from ttt_batch.runs.verify import check_run
+    from ttt_batch.runs.loading import check_run
 
     with working(quiet=quiet):
         findings, notes = check_run(path, trust=trust)

@@ -15,7 +15,7 @@ from ttt_batch.app.plots.style import render, styled
 from ttt_batch.base.choices import choose
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.files import shown
-from ttt_batch.runs.formats.files import EXPORT, check_targets
+from ttt_batch.runs.formats import EXPORT, check_targets
 from ttt_batch.runs.run import Run
 
 __all__ = ["KINDS", "SUFFIXES", "make_figure", "plot", "watch_curve"]

@@ -12,7 +12,7 @@ from ttt_batch.app.terminal.drawing import draw_grid, styled
 from ttt_batch.game.board import EMPTY, MARKS
 from ttt_batch.game.history import Game
 from ttt_batch.game.solution import Prospect
-from ttt_batch.runs.agents import Playing
+from ttt_batch.runs.knowledge import Playing
 
 PLY = "(a ply is one move of either player)"
 """Explains the word where plies are first counted."""

@@ -20,7 +20,7 @@ from ttt_batch.base.errors import BoardError, TttBatchError
 from ttt_batch.base.wording import counted
 from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED
 from ttt_batch.game.history import Game
-from ttt_batch.runs.agents import Playing
+from ttt_batch.runs.knowledge import Playing
 
 
 class Pupil(Protocol):

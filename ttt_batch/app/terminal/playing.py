@@ -15,7 +15,7 @@ from ttt_batch.base.choices import Ties
 from ttt_batch.base.console import wants_colour
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.quantities import Number
-from ttt_batch.runs.agents import Playing
+from ttt_batch.runs.knowledge import Playing
 
 
 def play(

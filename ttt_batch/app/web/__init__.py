@@ -19,7 +19,7 @@ from ttt_batch.base.choices import Ties
 from ttt_batch.base.errors import BoardError, option
 from ttt_batch.game.solution import QUICKEST
 from ttt_batch.game.state_space import check_enumerable, space_of
-from ttt_batch.runs.formats.files import EXPORT, check_targets
+from ttt_batch.runs.formats import EXPORT, check_targets
 from ttt_batch.runs.run import Run
 
 __all__ = ["MAX_BYTES", "export_page", "page_text"]

@@ -5,38 +5,40 @@ A format is one file of this package and one line in the registry below.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
 import numpy as np
 
 from ttt_batch.base.choices import SEATS, choose, choose_seat
-from ttt_batch.base.errors import UsageError
-from ttt_batch.base.files import shown
+from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.files import reason, shown
+from ttt_batch.base.ordinary_files import NotOrdinaryError, open_ordinary, size_of
+from ttt_batch.base.outputs import Kind, check_distinct
 from ttt_batch.game.board import Board
-from ttt_batch.runs.formats import csv_lines, json_records, npz_arrays, parquet_columns, pickles, raw_doubles
+from ttt_batch.runs.formats import by_code, json_records, npz_arrays, parquet_columns, pickles
 from ttt_batch.runs.formats.base import (
-    DESCRIPTION,
+    ACTION_VALUES,
     MAX_CELLS,
-    ActionTable,
+    POSITION_VALUES,
+    STATES,
     Format,
     FormatError,
-    Listing,
     Table,
-    ValueTable,
+    TakenFormatError,
 )
 from ttt_batch.runs.formats.checks import checked
-from ttt_batch.runs.formats.files import EXPORT, check_targets, read_file
 from ttt_batch.runs.state import LARGEST
 
 __all__ = [
+    "ACTION_VALUES",
+    "EXPORT",
     "FORMATS",
-    "ActionTable",
+    "POSITION_VALUES",
+    "STATES",
     "Format",
     "FormatError",
-    "Listing",
     "Player",
     "Table",
-    "ValueTable",
+    "check_targets",
     "check_use",
     "format_named",
     "read",
@@ -45,13 +47,15 @@ __all__ = [
 
 Player = str
 """`first` or `second`."""
-_Kind = TypeVar("_Kind", ValueTable, ActionTable, Listing)
+
+EXPORT = Kind(FormatError, taken=TakenFormatError)
+"""Files of tables and pictures, as `outputs` speaks of them."""
 
 FORMATS: dict[str, Format] = {
     one.name: one
     for one in (
-        csv_lines.FORMAT,
-        raw_doubles.FORMAT,
+        by_code.TEXT,
+        by_code.DOUBLES,
         pickles.NUMBERS,
         pickles.TEXT,
         npz_arrays.FORMAT,
@@ -84,33 +88,24 @@ def write(
     FormatError where the table has entries that it cannot hold, or the files cannot be written.
     """
     form, targets = format_named(name), [Path(path) for path in paths]
-    players = check_use(form, board, targets, type(table), player)
+    players = check_use(form, board, targets, table.kind, player)
     check_targets(targets, overwrite=overwrite)
     try:
         whole = checked(table, board)
-        if isinstance(whole, ActionTable) and np.isnan(whole.q).any():
+        if whole.kind == ACTION_VALUES and np.isnan(whole.q).any():
             raise FormatError(f"some action values are missing; {name} has a number for every cell; fill them first")
-        if isinstance(whole, ValueTable) and form.per_player:
-            contents = [form.encode(ValueTable(whole.value[[number]]), board) for number in players]
-        else:
-            contents = [form.encode(whole, board)]
+        parts = [Table(whole.value[[number]]) for number in players] if form.per_player else [whole]
+        contents = [form.encode(part, board) for part in parts]
     except FormatError as error:
         raise FormatError(f"cannot write {', '.join(map(shown, targets))}: {error}") from None
     EXPORT.write(targets, contents, overwrite=overwrite)
     return targets
 
 
-def read(
-    name: str,
-    paths: Sequence[str | Path],
-    board: Board,
-    kind: type[_Kind],
-    *,
-    player: Player | None = None,
-) -> _Kind:
+def read(name: str, paths: Sequence[str | Path], board: Board, kind: str, *, player: Player | None = None) -> Table:
     """Read a table of `board`.
 
-    kind: `ValueTable`, `ActionTable` or `Listing`, what is expected.
+    kind: POSITION_VALUES, ACTION_VALUES or STATES, what is expected.
     paths, player: as for `write`; the values of a player without a file are nan.
     Raises UsageError for a format that is unknown or of another kind, or a wrong number of files, and
     FormatError where a file cannot be read, is damaged, holds anything but numbers up to `state.LARGEST`, or is of
@@ -118,38 +113,34 @@ def read(
     """
     form, sources = format_named(name), [Path(path) for path in paths]
     players = check_use(form, board, sources, kind, player)
-    tables: list[Any] = []
+    tables = []
     for source in sources:
         content = read_file(source, form.max_bytes(board))
         try:
             table = form.decode(content, board)
-            if not isinstance(table, kind):
+            if table.kind != kind:
                 raise FormatError(
-                    f"the file holds {DESCRIPTION[type(table)]} where {DESCRIPTION[kind]} are expected; "
-                    "name another file, or a learner with such a table"
+                    f"the file holds {table.kind}, not {kind}; name another file, or a learner with such a table"
                 )
             tables.append(checked(table, board, LARGEST))
         except FormatError as error:
             raise FormatError(f"{shown(source)}: {error}") from None
     if not form.per_player:
-        only: _Kind = tables[0]
-        return only
+        return tables[0]
     value = np.full((2, 3**board.cells), np.nan)
     for table, number in zip(tables, players, strict=True):
         value[number] = table.value[0]
-    return kind(value)  # type: ignore[call-arg]
+    return Table(value)
 
 
-def check_use(
-    form: Format, board: Board, paths: Sequence[Path], kind: type[Table], player: Player | None
-) -> tuple[int, ...]:
+def check_use(form: Format, board: Board, paths: Sequence[Path], kind: str, player: Player | None) -> tuple[int, ...]:
     """Whose values the files hold, each player as 0 or 1.  Raises UsageError."""
-    if kind not in form.forms:
-        raise UsageError(f"format {form.name} does not hold {DESCRIPTION[kind]}; formats that do: {_formats_for(kind)}")
-    if kind is not Listing and board.cells > MAX_CELLS:
+    if kind not in form.kinds:
+        raise UsageError(f"format {form.name} does not hold {kind}; formats that do: {_formats_for(kind)}")
+    if kind != STATES and board.cells > MAX_CELLS:
         raise UsageError(
             f"board {board.name} has {board.cells} cells and {3**board.cells:,} codes; format {form.name} keeps a "
-            f"table by code, which is for at most {MAX_CELLS} cells; choose one of: {_formats_for(Listing)}"
+            f"table by code, which is for at most {MAX_CELLS} cells; choose one of: {_formats_for(STATES)}"
         )
     if not 1 <= len(paths) <= form.files:
         wanted = "1 file, or 2 (first and second player)" if form.per_player else "1 file"
@@ -162,5 +153,36 @@ def check_use(
     return (SEATS.index(player),)
 
 
-def _formats_for(kind: type[Table]) -> str:
-    return ", ".join(form.name for form in FORMATS.values() if kind in form.forms)
+def _formats_for(kind: str) -> str:
+    return ", ".join(form.name for form in FORMATS.values() if kind in form.kinds)
+
+
+def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:
+    """Make sure, before any work, that all these files can be written.
+
+    Raises FormatError if a file exists (unless `overwrite`), for a folder or a special file, for a folder that
+    does not exist or takes no files, and where one file is named twice.
+    """
+    check_distinct([(option("out"), path) for path in paths], error=FormatError)
+    for path in paths:
+        EXPORT.check(path, overwrite=overwrite)
+
+
+def read_file(path: Path, limit: int) -> bytes:
+    """The bytes of a file.  Raises FormatError for one that is not ordinary, or longer than `limit` bytes."""
+    try:
+        with open_ordinary(path) as file:
+            size = size_of(file)
+            content = file.read(size) if size <= limit else b""
+    except FileNotFoundError:
+        raise FormatError(f"cannot read {shown(path)}: there is no such file; name a file that holds a table") from None
+    except NotOrdinaryError as error:
+        raise FormatError(f"cannot read {shown(path)}: {error}; name a file that holds a table") from None
+    except (OSError, ValueError) as error:
+        raise FormatError(f"cannot read {shown(path)}: {reason(error)}; name a file that you may read") from None
+    if size > limit:
+        raise FormatError(
+            f"{shown(path)}: the file has {size:,} bytes, a table of this board at most {limit:,}; "
+            "name another file, or give the file's own board"
+        )
+    return content

@@ -37,42 +37,30 @@ class TakenFormatError(FormatError, NameTakenError):
     """The name of a table's file, or of a picture, is in use."""
 
 
-@dataclass(frozen=True)
-class ValueTable:
-    """value: float64[P, C], what a position is worth to each player; nan if the table has no entry."""
-
-    value: NDArray[np.float64]
+POSITION_VALUES, ACTION_VALUES, STATES = "position values", "action values", "a list of states"
+"""The kinds of tables."""
 
 
 @dataclass(frozen=True)
-class ActionTable:
-    """q: float64[C, cells], what marking a cell is worth; nan if the table has no entry."""
+class Table:
+    """Numbers by position code, or a list of the positions that occur, for programs that go on from there.
 
-    q: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Listing:
-    """The positions that occur, for programs that go on from there.
-
-    code: int64[S].  outcome: int8[S], see `board`, or UNSAID.
+    Exactly one of value: float64[P, N], what a position is worth to each player,
+    and q: float64[N, cells], what marking a cell is worth; nan if the table has no entry.  N is C, or in a list S.
+    Only a list has code: int64[S]; outcome: int8[S], see `board`, or UNSAID; and
     best: bool[S, cells], the cells that a greedy agent may pick.
-    Exactly one of value: float64[P, S] and q: float64[S, cells]; nan if the table has no entry.
     """
 
-    code: NDArray[np.int64]
-    outcome: NDArray[np.int8]
-    best: NDArray[np.bool_]
-    value: NDArray[np.float64] | None = None
-    q: NDArray[np.float64] | None = None
+    value: Any = None
+    q: Any = None
+    code: Any = None
+    outcome: Any = None
+    best: Any = None
 
-
-Table = ValueTable | ActionTable | Listing
-DESCRIPTION: dict[type[Table], str] = {
-    ValueTable: "position values",
-    ActionTable: "action values",
-    Listing: "a list of states",
-}
+    @property
+    def kind(self) -> str:
+        """POSITION_VALUES, ACTION_VALUES or STATES."""
+        return STATES if self.code is not None else POSITION_VALUES if self.q is None else ACTION_VALUES
 
 
 @dataclass(frozen=True)
@@ -80,9 +68,9 @@ class Format:
     """One file format.
 
     name: as the command line writes it.  meaning: what it is, in a line.  suffix: usual end of a file's name.
-    forms: which of `ValueTable`, `ActionTable` and `Listing` it holds.
+    kinds: which of POSITION_VALUES, ACTION_VALUES and STATES it holds.
     per_player: a file holds one player's values, so that a table takes one or two files; `encode` and `decode`
-        then see a `ValueTable` of one player, float64[1, C].
+        then see the values of one player, float64[1, C].
     encode: the file's bytes.  decode: the table in a file's bytes, which `checked` has not seen yet.
     Both raise FormatError without the file's name; `write` and `read` put it in front.
     max_bytes: size of the largest file that is read at all.
@@ -91,7 +79,7 @@ class Format:
     name: str
     meaning: str
     suffix: str
-    forms: tuple[type[Table], ...]
+    kinds: tuple[str, ...]
     encode: Callable[[Table, Board], bytes]
     decode: Callable[[bytes, Board], Table]
     max_bytes: Callable[[Board], int]
@@ -115,7 +103,7 @@ def texts_of(codes: NDArray[np.int64], cells: int) -> list[str]:
     return [text[i : i + cells] for i in range(0, len(text), cells)]
 
 
-def columns_of(table: Listing, cells: int) -> dict[str, Any]:
+def columns_of(table: Table, cells: int) -> dict[str, Any]:
     """A list as columns of S entries: `code`, `board` (list of text), `to_move` (int8, a mark, 0 if the game is
     over), `outcome`, and either `value_first` and `value_second` or `q`.
     """

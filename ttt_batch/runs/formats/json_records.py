@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 from ttt_batch.base.choices import SEATS
 from ttt_batch.game.board import Board
 from ttt_batch.runs.formats import base
-from ttt_batch.runs.formats.base import OUTCOMES, TO_MOVE, UNSAID, Format, FormatError, Listing, Table
+from ttt_batch.runs.formats.base import OUTCOMES, STATES, TO_MOVE, UNSAID, Format, FormatError, Table
 
 
 def encode(table: Table, board: Board) -> bytes:
     """The file's bytes."""
-    assert isinstance(table, Listing)
     head = {"board": board.name, "rows": board.rows, "cols": board.cols, "k": board.k}
     columns = base.columns_of(table, board.cells)
     texts, movers, outcomes = columns["board"], columns["to_move"].tolist(), table.outcome.tolist()
@@ -42,7 +41,7 @@ def encode(table: Table, board: Board) -> bytes:
     return (json.dumps(head)[:-1] + ', "states": [\n' + ",\n".join(lines) + "\n]}\n").encode()
 
 
-def decode(content: bytes, board: Board) -> Listing:
+def decode(content: bytes, board: Board) -> Table:
     """The table in a file's bytes.  Raises FormatError for what is no such list, or of another board."""
     try:
         whole = json.loads(content, parse_constant=int)  # which refuses NaN and infinities: JSON has none
@@ -65,7 +64,7 @@ def decode(content: bytes, board: Board) -> Listing:
             raise FormatError(f"state {number}: best {listed!r:.40} is no list of cells; export the table again")
         for cell in listed:
             best[number, _whole(cell, board.cells, number)] = True
-    return Listing(code, outcome, best, None if actions else table.T, table if actions else None)
+    return Table(**({"q": table} if actions else {"value": table.T}), code=code, outcome=outcome, best=best)
 
 
 def _outcome(state: dict[str, Any], number: int) -> int:
@@ -110,7 +109,7 @@ FORMAT = Format(
     name="json",
     meaning="an object per state: board, outcome, values or action values, best cells",
     suffix=".json",
-    forms=(Listing,),
+    kinds=(STATES,),
     encode=encode,
     decode=decode,
     max_bytes=lambda board: 10_000 + base.most_states(board) * (250 + 40 * board.cells),  # 25 digits a cell, or more

@@ -18,12 +18,11 @@ import numpy as np
 
 from ttt_batch.game.board import Board
 from ttt_batch.runs.formats import base
-from ttt_batch.runs.formats.base import VALUES, Format, FormatError, Listing, Table
+from ttt_batch.runs.formats.base import STATES, VALUES, Format, FormatError, Table
 
 
 def encode(table: Table, board: Board) -> bytes:
     """The file's bytes; it needs no `allow_pickle`."""
-    assert isinstance(table, Listing)
     arrays = {"rows_cols_k": np.array([board.rows, board.cols, board.k]), **base.columns_of(table, board.cells)}
     arrays |= {"board": np.array(arrays["board"], dtype=f"U{board.cells}"), "best": table.best}
     buffer = io.BytesIO()
@@ -31,7 +30,7 @@ def encode(table: Table, board: Board) -> bytes:
     return buffer.getvalue()
 
 
-def decode(content: bytes, board: Board) -> Listing:
+def decode(content: bytes, board: Board) -> Table:
     """The table in a file's bytes.  Raises FormatError for what holds no such arrays, or is of another board."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
@@ -50,7 +49,7 @@ def decode(content: bytes, board: Board) -> Listing:
         base.check_board("x".join(map(str, shape)), board)
     try:
         values = None if "q" in found else np.array([found[name] for name in VALUES], dtype=np.float64)
-        return Listing(found["code"], found["outcome"], found["best"], values, found.get("q"))
+        return Table(values, found.get("q"), found["code"], found["outcome"], found["best"])
     except (ValueError, TypeError):
         raise FormatError("its values are not two rows of numbers; export the table again") from None
 
@@ -59,7 +58,7 @@ FORMAT = Format(
     name="npz",
     meaning="NumPy arrays, a row per state: board, outcome, values or action values, best cells",
     suffix=".npz",
-    forms=(Listing,),
+    kinds=(STATES,),
     encode=encode,
     decode=decode,
     max_bytes=lambda board: 10_000 + base.most_states(board) * (64 + 14 * board.cells),  # not packed

@@ -15,12 +15,11 @@ import numpy as np
 
 from ttt_batch.game.board import Board
 from ttt_batch.runs.formats import base
-from ttt_batch.runs.formats.base import OUTCOMES, TO_MOVE, VALUES, Format, FormatError, Listing, Table
+from ttt_batch.runs.formats.base import OUTCOMES, STATES, TO_MOVE, VALUES, Format, FormatError, Table
 
 
 def encode(table: Table, board: Board) -> bytes:
     """The file's bytes.  Raises FormatError if pyarrow is not installed."""
-    assert isinstance(table, Listing)
     pa, pq = _pyarrow()
     columns = base.columns_of(table, board.cells)
     for name, words in (("to_move", TO_MOVE), ("outcome", OUTCOMES)):
@@ -39,7 +38,7 @@ def encode(table: Table, board: Board) -> bytes:
     return buffer.getvalue()
 
 
-def decode(content: bytes, board: Board) -> Listing:
+def decode(content: bytes, board: Board) -> Table:
     """The table in a file's bytes.  Raises FormatError for other columns, another board, and without pyarrow."""
     pa, pq = _pyarrow()
     try:
@@ -64,7 +63,7 @@ def decode(content: bytes, board: Board) -> Listing:
             best[state, cells] = True
     except (pa.ArrowException, ValueError, TypeError, IndexError) as error:
         raise base.unreadable("its columns are of other types", error) from None
-    return Listing(code, outcome, best, None if actions else numbers, numbers.T if actions else None)
+    return Table(**({"q": numbers.T} if actions else {"value": numbers}), code=code, outcome=outcome, best=best)
 
 
 def _pyarrow() -> Any:
@@ -83,7 +82,7 @@ FORMAT = Format(
     name="parquet",
     meaning="columns, a row per state: board, outcome, values or action values, best cells (needs pyarrow)",
     suffix=".parquet",
-    forms=(Listing,),
+    kinds=(STATES,),
     encode=encode,
     decode=decode,
     max_bytes=lambda board: 100_000 + base.most_states(board) * (100 + 10 * board.cells),  # not packed

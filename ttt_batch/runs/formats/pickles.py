@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.game.board import EMPTY, FIRST, SECOND, Board
-from ttt_batch.runs.formats.base import Format, FormatError, Table, ValueTable, marks_of
+from ttt_batch.runs.formats.base import POSITION_VALUES, Format, FormatError, Table, marks_of
 from ttt_batch.runs.formats.plain_pickle import read_dictionary
 
 _DIGIT_OF_MARK = np.array([1, 2, 0])
@@ -46,7 +46,6 @@ def encode_text(table: Table, board: Board) -> bytes:
 
 def _entries(table: Table) -> tuple[NDArray[np.int64], list[float]]:
     """Codes that have a value, and the values."""
-    assert isinstance(table, ValueTable)
     code = np.flatnonzero(~np.isnan(table.value[0]))
     return code, table.value[0, code].tolist()
 
@@ -57,7 +56,7 @@ def _printed(marks: list[int]) -> str:
     return "[" + " ".join(_NUMBER_OF_MARK[mark].rjust(width) for mark in marks) + "]"
 
 
-def decode(content: bytes, board: Board) -> ValueTable:
+def decode(content: bytes, board: Board) -> Table:
     """One player's values, float64[1, C], from a pickle of either kind.  Raises FormatError."""
     entries = read_dictionary(content, 3**board.cells)
     if not entries:
@@ -71,7 +70,7 @@ def decode(content: bytes, board: Board) -> ValueTable:
         if not math.isnan(value[0, code]):
             raise FormatError(f"key {key!r} names a position that another key names, too; leave one of them out")
         value[0, code] = number
-    return ValueTable(value)
+    return Table(value)
 
 
 def _marks_of_number(key: float, board: Board) -> tuple[int, ...]:
@@ -101,7 +100,7 @@ NUMBERS = Format(
     name="pickle",
     meaning="a dict from base-3 number to value for each player; the files of the program behind sutton-barto",
     suffix=".bin",
-    forms=(ValueTable,),
+    kinds=(POSITION_VALUES,),
     encode=encode_numbers,
     decode=decode,
     max_bytes=lambda board: 4096 + 256 * int(3**board.cells),  # the programs' own files take about a tenth

@@ -9,35 +9,25 @@ from numpy.typing import NDArray
 
 from ttt_batch.game.board import FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.game.graph import Graph, rows_of_edges
-from ttt_batch.runs.formats.base import (
-    OUTCOMES,
-    UNSAID,
-    ActionTable,
-    FormatError,
-    Listing,
-    ValueTable,
-    marks_of,
-    texts_of,
-)
+from ttt_batch.runs.formats.base import OUTCOMES, UNSAID, FormatError, Table, marks_of, texts_of
 
 
-def value_by_code(graph: Graph, values: NDArray[np.float64], cells: int) -> ValueTable:
+def value_by_code(graph: Graph, values: NDArray[np.float64], cells: int) -> Table:
     """Values by row, float64[P, S], as values by code; nan if the table has no entry."""
     real = graph.code >= 0
     value = np.full((2, 3**cells), np.nan)
     value[:, graph.code[real]] = values[:, real]
-    return ValueTable(value)
+    return Table(value)
 
 
-def values_from(graph: Graph, table: ValueTable | Listing, fill: NDArray[np.float64]) -> NDArray[np.float64]:
+def values_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArray[np.float64]:
     """A table's values by row, float64[P, S]; where the table has no entry, that of `fill`, float64[P, S].
 
     Raises FormatError if the table has an entry for a position that does not occur, or is of other rules.
     """
     values = np.array(fill, dtype=np.float64)
-    if isinstance(table, Listing):
+    if table.code is not None:
         found, rows = table.value, _rows_of(graph, table.code, table.outcome, table.best.shape[1])
-        assert found is not None
     else:
         code = np.flatnonzero(~np.isnan(table.value).all(axis=0))
         cells = round(np.log(table.value.shape[1]) / np.log(3))
@@ -61,20 +51,19 @@ def _check_rules(value: NDArray[np.float64], outcome: NDArray[np.int8]) -> None:
             )
 
 
-def action_by_code(graph: Graph, q: NDArray[np.float64], background: NDArray[np.float64]) -> ActionTable:
+def action_by_code(graph: Graph, q: NDArray[np.float64], background: NDArray[np.float64]) -> Table:
     """Action values by edge, float64[E], on a copy of `background`, float64[C, cells]."""
     by_code = np.array(background, dtype=np.float64)
     by_code[graph.code[rows_of_edges(graph)], graph.cell] = q
-    return ActionTable(by_code)
+    return Table(q=by_code)
 
 
-def edges_from(graph: Graph, table: ActionTable | Listing) -> NDArray[np.float64]:
+def edges_from(graph: Graph, table: Table) -> NDArray[np.float64]:
     """A table's action values by edge, float64[E].
 
     Raises FormatError if a state of a list does not occur, or ends otherwise, and where a move has no value.
     """
-    assert table.q is not None
-    if isinstance(table, Listing):
+    if table.code is not None:
         by_row = np.full((graph.code.size, table.q.shape[1]), np.nan)
         by_row[_rows_of(graph, table.code, table.outcome, table.best.shape[1])] = table.q
     else:
@@ -91,7 +80,7 @@ def edges_from(graph: Graph, table: ActionTable | Listing) -> NDArray[np.float64
     return q
 
 
-def of_classes(table: Listing, board: Board) -> bool:
+def of_classes(table: Table, board: Board) -> bool:
     """Whether every state of a list is the one that stands for all its images under the board's symmetries."""
     powers = 3 ** np.arange(board.cells, dtype=np.int64)
     marks = marks_of(table.code, board.cells)
@@ -136,7 +125,7 @@ def listing(
     *,
     values: NDArray[np.float64] | None = None,
     q: NDArray[np.float64] | None = None,
-) -> Listing:
+) -> Table:
     """The positions of a graph with their values, float64[P, S], or action values, float64[E], one of them.
 
     chosen: bool[E], the edges that a greedy agent may pick (`policy.chosen_edges`).  cells: how many the board has.
@@ -148,4 +137,4 @@ def listing(
         if by_edge is not None:
             into[rows_of_edges(graph), graph.cell] = by_edge
     numbers = {"q": by_cell[real]} if values is None else {"value": values[:, real]}
-    return Listing(graph.code[real], graph.outcome[real], best[real], **numbers)
+    return Table(**numbers, code=graph.code[real], outcome=graph.outcome[real], best=best[real])

@@ -1,21 +1,23 @@
-"""Writing a run: built in memory, then on disk whole or not at all."""
+"""Writing a run: built in memory, then on disk whole or not at all; and whether the disk still holds it."""
 
+import errno
 import hashlib
 import io
 import json
+import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ttt_batch.base.errors import RunFileError, TakenError
-from ttt_batch.base.files import shown
+from ttt_batch.base.files import identity_in, shown
 from ttt_batch.base.outputs import Kind
 from ttt_batch.runs.runfile.checks import Invalid, RunData, checked_datasets
 from ttt_batch.runs.runfile.declaration import FILE_TYPE, FORMAT, GROUPS, RESUME, USER_BLOCK, version_text
 from ttt_batch.runs.runfile.header import user_block
-from ttt_batch.runs.runfile.stamp import Stamp
 
 # h5py is imported inside the functions that need it: it costs 0.1 s at start-up.
 
@@ -25,6 +27,13 @@ _MAX_TEXT = 60_000
 
 RUN_FILE = Kind(RunFileError, "out", taken=TakenError)
 """Run files, as `outputs` speaks of them."""
+
+
+class Stamp(NamedTuple):
+    """identity: the file by its system (`identity_in`).  block: its first 512 bytes, with the digest of the rest."""
+
+    identity: tuple[int, ...]
+    block: bytes
 
 
 def check_target(path: Path, *, overwrite: bool) -> Path:
@@ -56,6 +65,36 @@ def save_run(path: Path, data: RunData, *, overwrite: bool = False) -> Stamp:
         with RUN_FILE.drafts([path], overwrite=overwrite) as [draft], image.getbuffer() as view:
             draft.write(view)
             return Stamp(draft.identity(), bytes(view[:USER_BLOCK]))
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """What a file is known by now; None if there is none.  Raises OSError, also for what is no ordinary file."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is not an ordinary file")
+        with path.open("rb") as file:
+            return Stamp(identity_in(os.fstat(file.fileno())), file.read(USER_BLOCK))
+    except FileNotFoundError:
+        return None
+
+
+def still_holds(path: Path, stamp: Stamp) -> bool:
+    """Whether a file is the one of `stamp`, or has the bytes of its run.
+
+    It is opened only if it was touched or replaced since.  Raises OSError if it cannot be opened.
+    """
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or identity_in(status) == stamp.identity:
+            return stat.S_ISREG(status.st_mode)
+        with path.open("rb") as file:
+            if file.read(USER_BLOCK) != stamp.block:
+                return False
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return False
+    return f"\nsha256 {digest}\n".encode() in stamp.block
 
 
 def _image(data: RunData) -> io.BytesIO:

@@ -1,9 +1,11 @@
-"""`csv`: a line per code, as text.
+"""Tables with a row per code: `csv` as text, `raw` as little-endian doubles and nothing else.
 
-Action values: a line for each code from 0, a number for each cell, as `numpy.savetxt(path, q, delimiter=",")` writes
-them; the table of the program behind `minimax-q`.
-Position values: the header `code,board,first,second`, then a line for each code: the code, its board as a character
-X, O or `.` for each cell, the first player's value and the second player's; empty if there is none.
+Action values in `csv`: a line for each code from 0, a number for each cell, as
+`numpy.savetxt(path, q, delimiter=",")` writes them; the table of the program behind `minimax-q`.
+Position values in `csv`: the header `code,board,first,second`, then a line for each code: the code, its board as a
+character X, O or `.` for each cell, the first player's value and the second player's; empty if there is none.
+Action values in `raw`: a row of cells for each code from 0.  The table of the program behind `backward-q`, which
+holds -1 for occupied cells: on 3x3, 19,683 x 9 doubles.
 """
 
 import io
@@ -12,24 +14,32 @@ import math
 import numpy as np
 
 from ttt_batch.game.board import Board
-from ttt_batch.runs.formats.base import ActionTable, Format, FormatError, Table, ValueTable, other_board, texts_of
+from ttt_batch.runs.formats.base import (
+    ACTION_VALUES,
+    MAX_CELLS,
+    POSITION_VALUES,
+    Format,
+    FormatError,
+    Table,
+    other_board,
+    texts_of,
+)
 
 HEADER = "code,board,first,second"
 
 
-def encode(table: Table, board: Board) -> bytes:
+def encode_text(table: Table, board: Board) -> bytes:
     """The file's bytes; numbers are read back to the last bit, but that no zero has a sign."""
-    if isinstance(table, ActionTable):
+    if table.kind == ACTION_VALUES:
         buffer = io.BytesIO()
         np.savetxt(buffer, table.q + 0.0, delimiter=",")
         return buffer.getvalue()
-    assert isinstance(table, ValueTable)
     rows = zip(texts_of(np.arange(3**board.cells), board.cells), *table.value.tolist(), strict=True)
     lines = [f"{code},{text},{_field(first)},{_field(second)}" for code, (text, first, second) in enumerate(rows)]
     return ("\n".join([HEADER, *lines]) + "\n").encode()
 
 
-def decode(content: bytes, board: Board) -> ValueTable | ActionTable:
+def decode_text(content: bytes, board: Board) -> Table:
     """The table in a file's bytes; a header makes it one of position values.  Raises FormatError."""
     try:
         lines = content.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
@@ -44,7 +54,7 @@ def decode(content: bytes, board: Board) -> ValueTable | ActionTable:
     return _decode_actions(lines, board)
 
 
-def _decode_actions(lines: list[str], board: Board) -> ActionTable:
+def _decode_actions(lines: list[str], board: Board) -> Table:
     rows = []
     for number, line in enumerate(lines, 1):
         fields = line.split(",")
@@ -57,10 +67,10 @@ def _decode_actions(lines: list[str], board: Board) -> ActionTable:
         if number > 3**board.cells:
             break
     _check_lines(len(lines), board, "")
-    return ActionTable(np.array(rows))
+    return Table(q=np.array(rows))
 
 
-def _decode_values(lines: list[str], board: Board) -> ValueTable:
+def _decode_values(lines: list[str], board: Board) -> Table:
     value = np.full((2, 3**board.cells), np.nan)
     texts = texts_of(np.arange(3**board.cells), board.cells)
     for code, (line, text) in enumerate(zip(lines, texts, strict=False)):
@@ -77,7 +87,7 @@ def _decode_values(lines: list[str], board: Board) -> ValueTable:
             if field:
                 value[player, code] = _number(field, number)
     _check_lines(len(lines), board, " after the header")
-    return ValueTable(value)
+    return Table(value)
 
 
 def _check_lines(found: int, board: Board, where: str) -> None:
@@ -103,12 +113,46 @@ def _field(value: float) -> str:
     return "" if math.isnan(value) else repr(value + 0.0)
 
 
-FORMAT = Format(
+def encode_doubles(table: Table, board: Board) -> bytes:
+    """The file's bytes."""
+    doubles: bytes = table.q.astype("<f8").tobytes()
+    return doubles
+
+
+def decode_doubles(content: bytes, board: Board) -> Table:
+    """The table in a file's bytes.  Raises FormatError if their number is not exactly the board's."""
+    expected = _size(board.cells)
+    if len(content) != expected:
+        hint = other_board(len(content), _size)
+        raise FormatError(
+            f"the file has {len(content):,} bytes{hint}; board {board.name} takes {3**board.cells:,} x {board.cells} "
+            f"doubles, {expected:,} bytes; give the table's own board, or export it again"
+        )
+    q = np.frombuffer(content, dtype="<f8").reshape(3**board.cells, board.cells).astype(np.float64)
+    for code, cell in np.argwhere(np.isnan(q)):
+        raise FormatError(f"the number for code {code}, cell {cell} is nan; a table holds finite numbers only")
+    return Table(q=q)
+
+
+def _size(cells: int) -> int:
+    return int(8 * 3**cells * cells)
+
+
+TEXT = Format(
     name="csv",
     meaning="a line per code: the numbers of all cells, or the board and both players' values",
     suffix=".csv",
-    forms=(ValueTable, ActionTable),
-    encode=encode,
-    decode=decode,
+    kinds=(POSITION_VALUES, ACTION_VALUES),
+    encode=encode_text,
+    decode=decode_text,
     max_bytes=lambda board: 4096 + 64 * int(3**board.cells) * max(board.cells, 2),  # `savetxt` takes 25 for a number
+)
+DOUBLES = Format(
+    name="raw",
+    meaning="little-endian doubles, a row of cells for each code; the file of the program behind backward-q",
+    suffix=".bin",
+    kinds=(ACTION_VALUES,),
+    encode=encode_doubles,
+    decode=decode_doubles,
+    max_bytes=lambda _: _size(MAX_CELLS),  # `decode_doubles` says more about a wrong size
 )
