@@ -159,8 +159,6 @@ def play_game(
             edge, child, by_chance = own_move(learning, shortcuts, game, row, ply, explores, bits)
         counter = next_counter(shortcuts, counter, by_chance)
         game.row[ply], game.edge[ply] = row, edge
-        if record.start.shape[0] > 1:
-            record.edge[at + ply], record.exploring[at + ply] = edge, explores
         if growth is not None:
             if record.start.shape[0] > 1:  # a borrowed row's edges are another's by the next game
                 record.edge[at + ply] = growth.origin[image, graph.cell[edge]]
@@ -234,6 +232,10 @@ def play_games(
         elif complete:  # a batch learns nothing from a game that left the table
             count_game(graph, played, plies, counts)
         if record.start.shape[0] > 1:
+            for ply in range(plies):
+                if growth is None:
+                    record.edge[recorded + ply] = game.edge[ply]
+                record.exploring[recorded + ply] = explored(played, ply)
             recorded += plies
             record.start[number - span.first + 1] = recorded
     return span.last
