@@ -177,8 +177,8 @@ def test_the_documentation_names_every_dataset():
         (lambda d: d.provenance.update(when=None), "provenance when is None"),
         (lambda d: d.provenance.update(when=True), "provenance when is True"),
         (lambda d: d.provenance.update(when=2**63), "provenance when"),
-        (lambda d: setattr(d, "games", -1), "progress/games is -1"),
-        (lambda d: setattr(d, "games", 1.5), "progress/games is 1.5"),
+        (lambda d: setattr(d, "games", True), "progress/games holds bool"),
+        (lambda d: setattr(d, "games", 1.5), "progress/games holds float64"),
     ],
 )
 def test_data_that_break_the_declaration_are_not_written(tmp_path, change, words):
@@ -533,7 +533,7 @@ def same_bytes_many_times(file):
         ),
         (cycle, "states/me is not part"),
         (same_bytes_many_times, "does not hold"),
-        (replace("progress/games", data=np.int64(-1)), "progress/games is -1"),
+        (replace("progress/games", data=np.int64(-1)), "progress/games holds -1"),
         (replace("progress/games", data=np.zeros(3, np.int64)), "progress/games has 1 axes"),
     ],
 )

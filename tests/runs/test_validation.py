@@ -229,7 +229,7 @@ def test_a_file_without_our_first_bytes_opens_with_trust(path):
         (put("statistics/optimal_share", np.nan, 0), "statistics/optimal_share holds nan"),
         (put("statistics/value_error", -1, 0), "statistics/value_error holds a number below 0"),
         (put("statistics/value_error", np.inf, 0), "statistics/value_error holds a number below 0 or an infinite"),
-        (put("progress/games", -5), "progress/games is -5"),
+        (put("progress/games", -5), "progress/games holds -5"),
         (instead("tables/value", data=np.zeros(5478, "f4")), "table 'value' is not float64"),
         (instead("states/code", data=np.zeros(5477, "i8")), "length 5,478|length 5478"),
     ],

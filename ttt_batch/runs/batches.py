@@ -1,19 +1,7 @@
 """Where batches end: functions of the game number alone, so that no run shows where it was interrupted.
 
-A batch is played with the tables as they stood when it began, so it costs experience: what its games could have
-learnt from each other.  `auto` keeps that a fixed share: a batch is at most a sixteenth of the games before it.
-
-The choice, measured over 100 seeds (games and milliseconds, recording included, median and slowest):
-
-    batch          td unbeatable for good    sutton-barto, epsilon 0.1, first proof
-    auto           19,456 .. 36,864, 8.0     163,840, 14.4
-    1,024          19,456 .. 35,840, 8.6     146,432, 16.4
-    4,096          20,480 .. 36,864, 3.3     143,360, 9.5
-    16,384         32,768 .. 49,152, 2.1     180,224, 4.7
-
-Beginning with 256 games, or growing to an eighth of the games before, sutton-barto needs 180,000 to 330,000: its
-constant step size remembers a large batch's policy too long.  A thirty-second is no better than a sixteenth.  So
-`auto` needs as few games as small batches do and ends up with large ones; in seconds 16,384 is hard to beat.
+A batch is played with the tables as they stood when it began, so its games learn nothing from each other.  `auto`
+keeps that a fixed share: a batch is at most a sixteenth of the games before it (measured at the end of this file).
 """
 
 from collections.abc import Iterator
@@ -60,7 +48,7 @@ def parse_batch(text: Number) -> int | str:
 
 
 def batch_bounds(batches: Batches, game: int) -> tuple[int, int]:
-    """First game of the batch to which `game` (int, from 0) belongs, and the first game behind it."""
+    """First game of the batch to which `game` (int, from 0) belongs, and the first game after it."""
     size = batches.least
     while size < batches.most and game >= 2 * size * batches.games_per_game:
         size *= 2
@@ -79,7 +67,7 @@ def batch_parity(batches: Batches, game: int) -> int:
 
 
 def first_game_of_size(batches: Batches, size: int) -> int | None:
-    """First game whose batch has at least `size` games; None where there is none."""
+    """First game whose batch has at least `size` games; None if there is none."""
     if batches.most < size:
         return None
     if batches.least >= size:
@@ -103,3 +91,15 @@ def recorded_points(batches: Batches) -> Iterator[int]:
         else:
             games = batch_bounds(batches, max(games, round(games * 2 ** (1 / PER_OCTAVE)) - 1))[1]
         yield games
+
+
+# Measured over 100 seeds (games and milliseconds, recording included, median and slowest):
+#
+#     batch          td unbeatable for good    sutton-barto, epsilon 0.1, first proof
+#     auto           19,456 .. 36,864, 8.0     163,840, 14.4
+#     1,024          19,456 .. 35,840, 8.6     146,432, 16.4
+#     4,096          20,480 .. 36,864, 3.3     143,360, 9.5
+#     16,384         32,768 .. 49,152, 2.1     180,224, 4.7
+#
+# First batches of 256 games, or batches of up to an eighth of the games before, take sutton-barto to 180,000 to
+# 330,000 games: its constant step size remembers a large batch's policy too long.  A thirty-second gains nothing.

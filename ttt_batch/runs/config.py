@@ -7,7 +7,7 @@ from typing import Any, TypedDict, Unpack
 
 from ttt_batch.base.choices import choose, choose_seat
 from ttt_batch.base.errors import RunFileError, UsageError, option, quoted
-from ttt_batch.base.quantities import Number, any_seed, number_text, real, whole
+from ttt_batch.base.quantities import Number, any_seed, real, share, whole
 from ttt_batch.base.signatures import given_options, with_options
 from ttt_batch.game.board import Board, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
@@ -169,15 +169,15 @@ def make_config(
     board = parse_board(given["board"])
     space = choose_space(board, given["symmetry"], prefers=learner.prefers_symmetry)
     seat = choose_seat(seat, "both") if seat else ""
-    epsilon = _schedule("epsilon", given["epsilon"], positive=False)
-    alpha = _schedule("alpha", given["alpha"], positive=True)
+    epsilon = parse_schedule("epsilon", given["epsilon"], positive=False)
+    alpha = parse_schedule("alpha", given["alpha"], positive=True)
     _check_opponent(start, opponent, seat)
     return Config(
         board=board,
         learner=learner.name,
         epsilon=epsilon,
         alpha=alpha,
-        gamma=_fraction("gamma", given["gamma"]),
+        gamma=share("gamma", given["gamma"], "give a number such as 0.9"),
         draw_worth=_worths(given["draw_worth"]),
         batch=_batch(given.get("batch", 1 if space.grown and engine == "walk" else DEFAULT_BATCH), engine),
         engine=engine,
@@ -204,11 +204,6 @@ def _check_opponent(start: str, opponent: str, seat: str) -> None:
         raise UsageError(f"opponent {opponent} needs the learner's seat; choose first, second or both")
 
 
-def _schedule(name: str, value: Number | Schedule, *, positive: bool) -> Schedule:
-    """The schedule that `value` is or stands for.  Raises UsageError."""
-    return parse_schedule(name, value.text if isinstance(value, Schedule) else value, positive=positive)
-
-
 def _batch(batch: Number, engine: str) -> int | str:
     """Return `batch` as the configuration keeps it.  Raises UsageError if the engine cannot play such batches."""
     games = parse_batch(batch)
@@ -222,14 +217,6 @@ def _batch(batch: Number, engine: str) -> int | str:
                 f"batch; choose {option('engine', 'flow')}"
             )
     return games
-
-
-def _fraction(name: str, value: Number) -> float:
-    """Return `value` if it lies in [0, 1]; NaN does not.  Raises UsageError."""
-    number = real(name, value, "one in [0, 1], e.g. 0.9 or 90%", shares=True)
-    if not 0.0 <= number <= 1.0:
-        raise UsageError(f"{name} {number_text(value)} is outside [0, 1]; give a number in it, e.g. 0.9")
-    return number
 
 
 def _worths(given: tuple[Number, Number] | str) -> tuple[float, float]:

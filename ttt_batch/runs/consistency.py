@@ -69,7 +69,7 @@ def _grown_of(config: Config, data: RunData) -> GrowingTable:
 def misfits(data: RunData, parts: Parts) -> Iterator[str]:
     """What does not fit, in order; `data` has passed the checks of `runfile`."""
     config, graph, grown = parts
-    yield from _course_misfits(config, data)
+    yield from course_misfits(data)
     learner = learner_named(config.learner)
     wanted = {"code": graph.code, "outcome": graph.outcome, "cell": graph.cell, "first_edge": graph.first_edge}
     for name, found in data.states.items():
@@ -87,15 +87,12 @@ def misfits(data: RunData, parts: Parts) -> Iterator[str]:
 
 
 def course_misfits(data: RunData) -> Iterator[str]:
-    """The quick part of `misfits`: configuration, games, recorded points and batches; neither rows nor tables."""
+    """The quick part of `misfits`: how configuration, games, recorded points and batches contradict each other."""
     try:
-        yield from _course_misfits(config_from_dict(data.config), data)
+        config = config_from_dict(data.config)
     except RunFileError as error:
         yield str(error)
-
-
-def _course_misfits(config: Config, data: RunData) -> Iterator[str]:
-    """How games, recorded points and batches contradict the configuration or each other."""
+        return
     exact = set(EXACT_COLUMNS) & set(data.statistics)
     if exact != (set() if config.grown else set(EXACT_COLUMNS)) or config.grown != ("positions" in data.statistics):
         yield f"its statistics are not those that board {config.board.name} has; {_FOREIGN}"

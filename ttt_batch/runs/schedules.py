@@ -1,8 +1,8 @@
 """Step sizes and exploration that change: with the games played, or for a step size with a value's visits.
 
 Written as `0.1`, `0.3->0.01:linear`, `0.3->0.01:exp` (over the run's games, by absolute game number) and, for alpha,
-`1/n` or `1/n^0.8` (by how often a value was updated); numbers also as percentages, `30%->1%:linear`.  Whatever it is,
-it stands still within a batch.
+`1/n` or `1/n^0.8` (by how often a value was updated); numbers also as percentages, `30%->1%:linear`.  The value
+does not change within a batch.
 """
 
 import math
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ttt_batch.base.choices import choose
 from ttt_batch.base.errors import UsageError, quoted
 from ttt_batch.base.jit import kernel
-from ttt_batch.base.quantities import number_text, real
+from ttt_batch.base.quantities import Number, number_text, real
 
 CONSTANT, LINEAR, EXPONENTIAL, VISITS = 0, 1, 2, 3
 _SHAPES = {"linear": LINEAR, "exp": EXPONENTIAL}
@@ -61,7 +61,7 @@ class Schedule:
 
     @property
     def plain(self) -> float | str:
-        """The number where it never changes, else the canonical form."""
+        """The number if it never changes, else the canonical form."""
         return self.start if self.kind == CONSTANT else self.text
 
     @property
@@ -74,11 +74,13 @@ class Schedule:
         return Decay(self.kind, self.start, self.end, float(max(games, 1)), self.power)
 
 
-def parse_schedule(name: str, value: float | str, *, positive: bool) -> Schedule:
-    """Read a number in [0, 1] (above 0 where `positive`) or a schedule of such; only positive ones may go by visits.
+def parse_schedule(name: str, value: Number | Schedule, *, positive: bool) -> Schedule:
+    """Read a number in [0, 1] (above 0 if `positive`) or a schedule; only positive ones may depend on visits.
 
     Raises UsageError with the value, the limit and the remedy.
     """
+    if isinstance(value, Schedule):
+        value = value.text
     if not isinstance(value, str):
         number = _number(name, value, positive)
         return Schedule(CONSTANT, number, number)
@@ -107,7 +109,7 @@ def parse_schedule(name: str, value: float | str, *, positive: bool) -> Schedule
     return Schedule(CONSTANT, number, number)
 
 
-def _number(name: str, value: float | str, positive: bool) -> float:
+def _number(name: str, value: Number, positive: bool) -> float:
     interval = "(0, 1]" if positive else "[0, 1]"
     forms = "a number such as 0.1 or 10%, or 0.3->0.01:linear" + (" or 1/n" if positive else "")
     number = real(name, value, f"{forms}, with numbers in {interval}", shares=True)

@@ -1,6 +1,6 @@
 """Tables in other people's formats, in and out.  Knows arrays and position codes, neither runs nor learners.
 
-A format is one file of this package and one line in the registry below.
+A format is one `Format` of this package and one line in the registry below.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from ttt_batch.base.files import reason, shown
 from ttt_batch.base.ordinary_files import NotOrdinaryError, open_ordinary, size_of
 from ttt_batch.base.outputs import Kind, check_distinct
 from ttt_batch.game.board import Board
-from ttt_batch.runs.formats import by_code, json_records, npz_arrays, parquet_columns, pickles
+from ttt_batch.runs.formats import by_code, columns, json_records, pickles
 from ttt_batch.runs.formats.base import (
     ACTION_VALUES,
     MAX_CELLS,
@@ -58,9 +58,9 @@ FORMATS: dict[str, Format] = {
         by_code.DOUBLES,
         pickles.NUMBERS,
         pickles.TEXT,
-        npz_arrays.FORMAT,
+        columns.ARRAYS,
         json_records.FORMAT,
-        parquet_columns.FORMAT,
+        columns.COLUMNS,
     )
 }
 """Every format by name."""

@@ -72,7 +72,7 @@ class Format:
     per_player: a file holds one player's values, so that a table takes one or two files; `encode` and `decode`
         then see the values of one player, float64[1, C].
     encode: the file's bytes.  decode: the table in a file's bytes, which `checked` has not seen yet.
-    Both raise FormatError without the file's name; `write` and `read` put it in front.
+    Both raise FormatError without the file's name, which `write` and `read` put in front.
     max_bytes: size of the largest file that is read at all.
     """
 

@@ -4,6 +4,7 @@ Action values in `csv`: a line for each code from 0, a number for each cell, as
 `numpy.savetxt(path, q, delimiter=",")` writes them; the table of the program behind `minimax-q`.
 Position values in `csv`: the header `code,board,first,second`, then a line for each code: the code, its board as a
 character X, O or `.` for each cell, the first player's value and the second player's; empty if there is none.
+Numbers in `csv` are read back to the last bit, but no zero has a sign.
 Action values in `raw`: a row of cells for each code from 0.  The table of the program behind `backward-q`, which
 holds -1 for occupied cells: on 3x3, 19,683 x 9 doubles.
 """
@@ -28,8 +29,7 @@ from ttt_batch.runs.formats.base import (
 HEADER = "code,board,first,second"
 
 
-def encode_text(table: Table, board: Board) -> bytes:
-    """The file's bytes; numbers are read back to the last bit, but that no zero has a sign."""
+def _encode_text(table: Table, board: Board) -> bytes:
     if table.kind == ACTION_VALUES:
         buffer = io.BytesIO()
         np.savetxt(buffer, table.q + 0.0, delimiter=",")
@@ -39,8 +39,7 @@ def encode_text(table: Table, board: Board) -> bytes:
     return ("\n".join([HEADER, *lines]) + "\n").encode()
 
 
-def decode_text(content: bytes, board: Board) -> Table:
-    """The table in a file's bytes; a header makes it one of position values.  Raises FormatError."""
+def _decode_text(content: bytes, board: Board) -> Table:
     try:
         lines = content.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
     except UnicodeDecodeError as error:
@@ -113,14 +112,12 @@ def _field(value: float) -> str:
     return "" if math.isnan(value) else repr(value + 0.0)
 
 
-def encode_doubles(table: Table, board: Board) -> bytes:
-    """The file's bytes."""
+def _encode_doubles(table: Table, board: Board) -> bytes:
     doubles: bytes = table.q.astype("<f8").tobytes()
     return doubles
 
 
-def decode_doubles(content: bytes, board: Board) -> Table:
-    """The table in a file's bytes.  Raises FormatError if their number is not exactly the board's."""
+def _decode_doubles(content: bytes, board: Board) -> Table:
     expected = _size(board.cells)
     if len(content) != expected:
         hint = other_board(len(content), _size)
@@ -143,8 +140,8 @@ TEXT = Format(
     meaning="a line per code: the numbers of all cells, or the board and both players' values",
     suffix=".csv",
     kinds=(POSITION_VALUES, ACTION_VALUES),
-    encode=encode_text,
-    decode=decode_text,
+    encode=_encode_text,
+    decode=_decode_text,
     max_bytes=lambda board: 4096 + 64 * int(3**board.cells) * max(board.cells, 2),  # `savetxt` takes 25 for a number
 )
 DOUBLES = Format(
@@ -152,7 +149,7 @@ DOUBLES = Format(
     meaning="little-endian doubles, a row of cells for each code; the file of the program behind backward-q",
     suffix=".bin",
     kinds=(ACTION_VALUES,),
-    encode=encode_doubles,
-    decode=decode_doubles,
-    max_bytes=lambda _: _size(MAX_CELLS),  # `decode_doubles` says more about a wrong size
+    encode=_encode_doubles,
+    decode=_decode_doubles,
+    max_bytes=lambda _: _size(MAX_CELLS),  # `_decode_doubles` says more about a wrong size
 )

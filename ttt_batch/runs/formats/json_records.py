@@ -23,8 +23,7 @@ from ttt_batch.runs.formats import base
 from ttt_batch.runs.formats.base import OUTCOMES, STATES, TO_MOVE, UNSAID, Format, FormatError, Table
 
 
-def encode(table: Table, board: Board) -> bytes:
-    """The file's bytes."""
+def _encode(table: Table, board: Board) -> bytes:
     head = {"board": board.name, "rows": board.rows, "cols": board.cols, "k": board.k}
     columns = base.columns_of(table, board.cells)
     texts, movers, outcomes = columns["board"], columns["to_move"].tolist(), table.outcome.tolist()
@@ -41,8 +40,7 @@ def encode(table: Table, board: Board) -> bytes:
     return (json.dumps(head)[:-1] + ', "states": [\n' + ",\n".join(lines) + "\n]}\n").encode()
 
 
-def decode(content: bytes, board: Board) -> Table:
-    """The table in a file's bytes.  Raises FormatError for what is no such list, or of another board."""
+def _decode(content: bytes, board: Board) -> Table:
     try:
         whole = json.loads(content, parse_constant=int)  # which refuses NaN and infinities: JSON has none
     except (ValueError, RecursionError) as error:
@@ -110,7 +108,7 @@ FORMAT = Format(
     meaning="an object per state: board, outcome, values or action values, best cells",
     suffix=".json",
     kinds=(STATES,),
-    encode=encode,
-    decode=decode,
+    encode=_encode,
+    decode=_decode,
     max_bytes=lambda board: 10_000 + base.most_states(board) * (250 + 40 * board.cells),  # 25 digits a cell, or more
 )

@@ -29,16 +29,14 @@ _PROTOCOL = 2
 """Every Python since 2.3 reads it, and plain numbers gain nothing from later ones."""
 
 
-def encode_numbers(table: Table, board: Board) -> bytes:
-    """The file of one player; `table` has float64[1, C]."""
+def _encode_numbers(table: Table, board: Board) -> bytes:
     code, value = _entries(table)
     keys = _DIGIT_OF_MARK[marks_of(code, board.cells)] @ 3 ** np.arange(board.cells - 1, -1, -1)
     entries = dict(sorted(zip(keys.astype(np.float64).tolist(), value, strict=True)))
     return pickle.dumps(entries, protocol=_PROTOCOL)
 
 
-def encode_text(table: Table, board: Board) -> bytes:
-    """The file of one player; `table` has float64[1, C]."""
+def _encode_text(table: Table, board: Board) -> bytes:
     code, value = _entries(table)
     texts = map(_printed, marks_of(code, board.cells).tolist())
     return pickle.dumps(dict(zip(texts, value, strict=True)), protocol=_PROTOCOL)
@@ -56,8 +54,7 @@ def _printed(marks: list[int]) -> str:
     return "[" + " ".join(_NUMBER_OF_MARK[mark].rjust(width) for mark in marks) + "]"
 
 
-def decode(content: bytes, board: Board) -> Table:
-    """One player's values, float64[1, C], from a pickle of either kind.  Raises FormatError."""
+def _decode(content: bytes, board: Board) -> Table:
     entries = read_dictionary(content, 3**board.cells)
     if not entries:
         raise FormatError("the dictionary is empty, no position has a value; name a file of a trained table")
@@ -101,8 +98,8 @@ NUMBERS = Format(
     meaning="a dict from base-3 number to value for each player; the files of the program behind sutton-barto",
     suffix=".bin",
     kinds=(POSITION_VALUES,),
-    encode=encode_numbers,
-    decode=decode,
+    encode=_encode_numbers,
+    decode=_decode,
     max_bytes=lambda board: 4096 + 256 * int(3**board.cells),  # the programs' own files take about a tenth
     per_player=True,
 )
@@ -111,5 +108,5 @@ TEXT = replace(
     name="pickle-text",
     meaning="a dict from NumPy's text of the cells to value for each player; the file of the program behind value-feed",
     suffix=".pkl",
-    encode=encode_text,
+    encode=_encode_text,
 )

@@ -33,6 +33,14 @@ _TOLERANCE = 1e-6
 _AMOUNTS = ("seconds", "threads", "parent_games", "positions_without_room")
 """What provenance counts; the rest of it is for people."""
 
+_ASCENDING = (
+    ("games", 1, "does not ascend"),
+    ("seconds", 0, "does not ascend from 0"),
+    ("outcomes", 0, "holds a count below 0, or one that falls"),
+    ("positions", 0, "holds a count below 0, or one that falls"),
+)
+"""Statistics that never fall, by how much they rise at least, and what is wrong with them otherwise."""
+
 
 @dataclass(eq=False)
 class RunData:
@@ -122,31 +130,20 @@ def resumed_field(name: str, fields: Mapping[str, Field]) -> Field:
     return fields[name]._replace(path=f"{RESUME}/{name}")
 
 
-def check_games(games: Any) -> int:
-    """The number of games, if it is one."""
-    if isinstance(games, bool) or not isinstance(games, int | np.integer):
-        raise Invalid(f"progress/games is {games!r:.40}, it must be a whole number")
-    if not 0 <= games < 2**63:
-        raise Invalid(f"progress/games is {games}, it must be 0 to 2^63 - 1")
-    return int(games)
+def _declared_groups(data: RunData) -> dict[str, dict[str, NDArray[Any]]]:
+    progress = {**data.progress, "games": np.asarray(data.games)}
+    return {"progress": progress, "states": data.states, "statistics": data.statistics}
 
 
 def checked_datasets(data: RunData) -> list[tuple[Field, NDArray[Any]]]:
     """Every dataset of a run with its declaration, checked."""
     if set(data.tables) != set(data.table_fields):
         raise Invalid(f"tables are {sorted(data.tables)}, but table_fields describes {sorted(data.table_fields)}")
-    groups: Mapping[str, Mapping[str, Any]] = {
-        "progress": {**data.progress, "games": np.array(check_games(data.games), dtype=np.int64)},
-        "states": data.states,
-        "statistics": data.statistics,
-    }
+    groups = _declared_groups(data)
     for group, arrays in groups.items():
         for finding in check_names(group, set(arrays), FORMAT):
             raise Invalid(finding)
-    found = []
-    for field in FIELDS:
-        if field.name in groups[field.group]:
-            found.append((field, np.asarray(groups[field.group][field.name])))
+    found = [(f, np.asarray(groups[f.group][f.name])) for f in FIELDS if f.name in groups[f.group]]
     for name in sorted(data.tables):
         array = np.asarray(data.tables[name])
         found.append((table_field(name, array.dtype, *data.table_fields[name]), array))
@@ -161,7 +158,7 @@ def checked_datasets(data: RunData) -> list[tuple[Field, NDArray[Any]]]:
 
 def value_findings(data: RunData) -> Iterator[str]:
     """What is wrong with the values of a run whose dtypes and shapes are right."""
-    groups = {"progress": data.progress, "states": data.states, "statistics": data.statistics}
+    groups = _declared_groups(data)
     for field in FIELDS:
         if field.name in groups[field.group] and (wrong := _outside(groups[field.group][field.name], field)):
             limits = f"{field.least:g} to {field.most:g}" if field.most < math.inf else f"{field.least:g} or more"
@@ -190,25 +187,21 @@ def _state_findings(states: Mapping[str, NDArray[Any]]) -> Iterator[str]:
 
 def _statistic_findings(data: RunData) -> Iterator[str]:
     columns = data.statistics
+    for name, step, wrong in _ASCENDING:
+        column = columns.get(name, np.zeros(0))
+        # Without numbers below 0 no difference of whole numbers can overflow.
+        if not ((column >= 0).all() and np.isfinite(column).all() and (np.diff(column, axis=0) >= step).all()):
+            yield f"statistics/{name} {wrong}"
     games, outcomes = columns["games"], columns["outcomes"]
-    if (games < 0).any() or (games[1:] <= games[:-1]).any():
-        yield "statistics/games does not ascend"
-    elif games.size and games[-1] > data.games:
+    if games.size and games[-1] > data.games:
         yield f"statistics/games ends at {games[-1]:,}, after the run's {counted(data.games, 'game')}"
-    seconds = columns["seconds"]
-    if not (np.isfinite(seconds).all() and (seconds >= 0).all() and (seconds[1:] >= seconds[:-1]).all()):
-        yield "statistics/seconds does not ascend from 0"
     # As Python's whole numbers, whose sum cannot overflow.
     sums = [sum(row) for row in outcomes.tolist()]
     played = data.config.get("engine") in ("walk", "flow")
-    if (outcomes < 0).any() or (outcomes[1:] < outcomes[:-1]).any():
-        yield "statistics/outcomes holds a count below 0, or one that falls"
-    elif any(total != n if played else total > n for total, n in zip(sums, games.tolist(), strict=True)):
+    if any(total != n if played else total > n for total, n in zip(sums, games.tolist(), strict=True)):
         yield "statistics/outcomes does not add up to the games played"
     if EXACT_COLUMNS[0] in columns:
         yield from _exact_findings(columns)
-    if "positions" in columns and ((columns["positions"] < 0).any() or (np.diff(columns["positions"]) < 0).any()):
-        yield "statistics/positions holds a count below 0, or one that falls"
 
 
 def _exact_findings(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:

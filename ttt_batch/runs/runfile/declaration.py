@@ -78,7 +78,7 @@ class Field(NamedTuple):
 
 
 _FIELDS = """
-progress/games           | int64          |       | games       |     | games learnt from
+progress/games           | int64          | 0..   | games       |     | games learnt from
 progress/goal            | int64          | 0..   | games       | 1.1 | games asked for, to which a resumed run goes on
 progress/batch_games     | int64          |       | games       | 1.1 | games before the batch within which the run
     ends; the tables of then stand in resume/

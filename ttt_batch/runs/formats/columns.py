@@ -1,14 +1,19 @@
-"""`parquet`: a list of states as columns, through pyarrow.
+"""A list of states as columns: `npz`, NumPy arrays that need no `allow_pickle`, and `parquet`, through pyarrow.
 
-code                       int64
-board                      text, a character X, O or '.' for each cell
-to_move                    text, `first` or `second`; null where the game is over
-outcome                    text, `unfinished`, `first wins`, `second wins` or `draw`
-value_first, value_second  double; or q0, q1, ... for each cell; null where the table has no entry
-best                       list of int8, the cells that a greedy agent may pick
+                             npz               parquet
+rows_cols_k                  int64[3]                     the board, which parquet has as metadata
+code                         int64[S]          int64      sum(mark[i] * 3**i), marks 0 empty, 1 first, 2 second player
+board                        text[S]           text       a character X, O or '.' for each cell
+to_move                      int8[S], marks    text       `first` or `second`; 0 or null if the game is over
+outcome                      int8[S]           text       0 `unfinished`, 1 `first wins`, 2 `second wins`, 3 `draw`
+value_first, value_second    float64[S]        double     nan or null if the table has no entry; or instead of both
+q (parquet: q0, q1, ...)     float64[S,cells]  doubles    a number for each cell, nan or null
+best                         bool[S,cells]     int8 list  the cells that a greedy agent may pick
 """
 
 import io
+import zipfile
+import zlib
 from typing import Any
 
 import numpy as np
@@ -18,8 +23,38 @@ from ttt_batch.runs.formats import base
 from ttt_batch.runs.formats.base import OUTCOMES, STATES, TO_MOVE, VALUES, Format, FormatError, Table
 
 
-def encode(table: Table, board: Board) -> bytes:
-    """The file's bytes.  Raises FormatError if pyarrow is not installed."""
+def _encode_arrays(table: Table, board: Board) -> bytes:
+    arrays = {"rows_cols_k": np.array([board.rows, board.cols, board.k]), **base.columns_of(table, board.cells)}
+    arrays |= {"board": np.array(arrays["board"], dtype=f"U{board.cells}"), "best": table.best}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def _decode_arrays(content: bytes, board: Board) -> Table:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            size = sum(entry.file_size for entry in packed.infolist())
+        if size > (most := ARRAYS.max_bytes(board)):  # what a few packed bytes may unpack to
+            raise FormatError(f"its arrays take {size:,} bytes, those of this board at most {most:,}")
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            found = {name: arrays[name] for name in arrays.files}
+    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+        raise base.unreadable("the file holds no arrays", error) from None
+    needed = {"rows_cols_k", "code", "outcome", "best", *(["q"] if "q" in found else VALUES)}
+    if lacking := sorted(needed - set(found)):
+        raise FormatError(f"the file lacks the array {lacking[0]}; name one that was exported as npz")
+    shape = found["rows_cols_k"].ravel().tolist()
+    if shape != [board.rows, board.cols, board.k]:
+        base.check_board("x".join(map(str, shape)), board)
+    try:
+        values = None if "q" in found else np.array([found[name] for name in VALUES], dtype=np.float64)
+        return Table(values, found.get("q"), found["code"], found["outcome"], found["best"])
+    except (ValueError, TypeError):
+        raise FormatError("its values are not two rows of numbers; export the table again") from None
+
+
+def _encode_columns(table: Table, board: Board) -> bytes:
     pa, pq = _pyarrow()
     columns = base.columns_of(table, board.cells)
     for name, words in (("to_move", TO_MOVE), ("outcome", OUTCOMES)):
@@ -38,8 +73,7 @@ def encode(table: Table, board: Board) -> bytes:
     return buffer.getvalue()
 
 
-def decode(content: bytes, board: Board) -> Table:
-    """The table in a file's bytes.  Raises FormatError for other columns, another board, and without pyarrow."""
+def _decode_columns(content: bytes, board: Board) -> Table:
     pa, pq = _pyarrow()
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
@@ -78,12 +112,21 @@ def _pyarrow() -> Any:
     return pa, pq
 
 
-FORMAT = Format(
+ARRAYS = Format(
+    name="npz",
+    meaning="NumPy arrays, a row per state: board, outcome, values or action values, best cells",
+    suffix=".npz",
+    kinds=(STATES,),
+    encode=_encode_arrays,
+    decode=_decode_arrays,
+    max_bytes=lambda board: 10_000 + base.most_states(board) * (64 + 14 * board.cells),  # not packed
+)
+COLUMNS = Format(
     name="parquet",
     meaning="columns, a row per state: board, outcome, values or action values, best cells (needs pyarrow)",
     suffix=".parquet",
     kinds=(STATES,),
-    encode=encode,
-    decode=decode,
+    encode=_encode_columns,
+    decode=_decode_columns,
     max_bytes=lambda board: 100_000 + base.most_states(board) * (100 + 10 * board.cells),  # not packed
 )
