@@ -17,8 +17,8 @@ import pytest
 from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.game.board import Board
 from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.runs.formats import ACTION_VALUES, FORMATS, POSITION_VALUES, STATES, FormatError, Table, read, write
-from ttt_batch.runs.formats.base import marks_of, texts_of
+from ttt_batch.runs.formats import FORMATS, read, write
+from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, FormatError, Table, marks_of, texts_of
 from ttt_batch.runs.formats.tables import action_by_code, edges_from, listing, value_by_code, values_from
 from ttt_batch.simulation.policy import Policy, chosen_edges
 

@@ -14,7 +14,7 @@ import pytest
 from runfiles import changed, example, sealed
 
 from ttt_batch.base.errors import RunFileError
-from ttt_batch.runs.runfile import RunData, check_target, find_newest_run, format_documentation, load_run, save_run
+from ttt_batch.runs.runfile import RUN_FILE, RunData, find_newest_run, format_documentation, load_run, save_run
 from ttt_batch.runs.runfile.declaration import FIELDS
 from ttt_batch.runs.runfile.header import user_block
 
@@ -195,11 +195,11 @@ def test_data_that_break_the_declaration_are_not_written(tmp_path, change, words
 
 def test_an_existing_file_is_replaced_only_on_request(saved):
     before = saved.read_bytes()
-    for write in (lambda: save_run(saved, example()), lambda: check_target(saved, overwrite=False)):
+    for write in (lambda: save_run(saved, example()), lambda: RUN_FILE.check(saved, overwrite=False)):
         with pytest.raises(RunFileError, match=r"exists already.*overwrite=True.*another file"):
             write()
     assert saved.read_bytes() == before
-    check_target(saved, overwrite=True)
+    RUN_FILE.check(saved, overwrite=True)
     assert saved.read_bytes() == before
     save_run(saved, example(seed=1), overwrite=True)
     assert_same(load_run(saved), example(seed=1))
@@ -288,7 +288,7 @@ def test_impossible_targets(tmp_path, overwrite):
     for path, words in cases.items():
         for write in (
             lambda path=path: save_run(path, example(), overwrite=overwrite),
-            lambda path=path: check_target(path, overwrite=overwrite),
+            lambda path=path: RUN_FILE.check(path, overwrite=overwrite),
         ):
             with pytest.raises(RunFileError, match=words) as caught:
                 write()
@@ -300,7 +300,7 @@ def test_impossible_targets(tmp_path, overwrite):
 def test_a_folder_that_takes_no_files():
     for write in (
         lambda path: save_run(path, example()),
-        lambda path: check_target(path, overwrite=False),
+        lambda path: RUN_FILE.check(path, overwrite=False),
     ):
         with pytest.raises(RunFileError, match=r"cannot write /proc/run.h5: .*another file"):
             write(Path("/proc/run.h5"))
@@ -312,11 +312,11 @@ def test_a_read_only_disk(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(RunFileError, match="Read-only file system; name a file in a folder that you may"):
-        check_target(tmp_path / "run.h5", overwrite=False)
+        RUN_FILE.check(tmp_path / "run.h5", overwrite=False)
 
 
 def test_check_target_leaves_nothing(tmp_path):
-    check_target(tmp_path / "run.h5", overwrite=False)
+    RUN_FILE.check(tmp_path / "run.h5", overwrite=False)
     assert list(tmp_path.iterdir()) == []
 
 

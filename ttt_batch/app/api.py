@@ -32,7 +32,8 @@ from ttt_batch.game.transcripts import GamesError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs import exchange
 from ttt_batch.runs.evaluation import EXACT_OPPONENTS, Evaluation
-from ttt_batch.runs.formats import FORMATS, FormatError, Player
+from ttt_batch.runs.formats import FORMATS, Player
+from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.loading import load
 from ttt_batch.runs.lookup import find_run, name_or_run
 from ttt_batch.runs.run import Run

@@ -22,7 +22,7 @@ from ttt_batch.simulation.walk import MAX_WALKED
 
 DEFAULT_BATCH = AUTO
 """Batches that begin small, so that the curve begins before the learning is over; 1 on boards too large to enumerate,
-where few positions of a batch would occur twice."""
+on which few positions of a batch would occur twice."""
 
 SMALL_CELLS = 9
 """Cells up to which games are played by greedy paths; larger boards are played ply by ply."""

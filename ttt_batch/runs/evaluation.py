@@ -129,7 +129,7 @@ class Judged(Knowledge):
             return policy
         own = self.graph
         picked = chosen_edges(own, policy)
-        # Edges go by row, and by cell within a row.
+        # Edges are sorted by row, and by cell within a row.
         sought = rows_of_edges(own)[picked] * MAX_CELLS + own.cell[picked]
         known = rows_of_edges(graph) * MAX_CELLS + graph.cell
         edge = np.minimum(np.searchsorted(known, sought), known.size - 1)
@@ -156,7 +156,7 @@ class Judged(Knowledge):
     def evaluation(self, against: "str | Judged" = "random", ties: Ties = "any") -> Evaluation:
         """Exact results against `random` moves, `optimal` ones (uniform among the best), `self`, or another run.
 
-        ties: as for `candidates`, for both where the opponent is a run, too.
+        ties: as for `candidates`, for both if the opponent is a run, too.
         Raises UsageError for any other opponent or ties, BoardError for a run of another board or on a growing board.
         """
         self._needs_all("an exact evaluation")

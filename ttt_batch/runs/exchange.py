@@ -14,21 +14,8 @@ from ttt_batch.game.state_space import too_large
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.runs.config import Config, make_config
-from ttt_batch.runs.formats import (
-    ACTION_VALUES,
-    FORMATS,
-    POSITION_VALUES,
-    STATES,
-    Format,
-    FormatError,
-    Player,
-    Table,
-    check_use,
-    format_named,
-    read,
-    write,
-)
-from ttt_batch.runs.formats.base import marks_of
+from ttt_batch.runs.formats import FORMATS, Player, check_use, format_named, read, write
+from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, Format, FormatError, Table, marks_of
 from ttt_batch.runs.formats.tables import action_by_code, edges_from, listing, of_classes, value_by_code, values_from
 from ttt_batch.runs.recorder import Clock, record_once
 from ttt_batch.runs.run import Run
@@ -148,7 +135,7 @@ def _format_of(path: Path, learner: Learner) -> str:
 
 
 def _background(run: Run) -> NDArray[np.float64]:
-    """float64[codes, cells]: what a full table holds where the run has no number of its own."""
+    """float64[codes, cells]: what a full table holds if the run has no number of its own."""
     if run.background is not None:
         return run.background
     if run.learner.occupied:  # every cell is an action, and every row was drawn at the start

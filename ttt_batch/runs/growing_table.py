@@ -146,7 +146,7 @@ class GrowingTable:
         return tables
 
     def cut(self, state: State, rows: int, finals: int) -> State:
-        """What `padded` was made of: a state with so many unfinished and final rows."""
+        """What `padded` was made of: a state with only `rows` unfinished and `finals` final rows."""
         graph, used = self.compact()[0], self.used
         kept = np.concatenate([np.arange(rows), np.arange(used.rows, used.rows + N_SHARED + finals)])
         edges = int(graph.first_edge[rows])
@@ -230,7 +230,7 @@ class GrowingTable:
             )
 
     def _resize(self, rows: int) -> None:
-        """Give the graph room for `rows` unfinished rows, as many final ones where they have any, and their edges."""
+        """Give the graph room for `rows` unfinished rows, as many final ones if it has any, and their edges."""
         cells = self.board.cells
         # The last final row is borrowed, as the last unfinished ones are.
         finals = max(rows, self.used.finals) + 1 if self._finals else 0

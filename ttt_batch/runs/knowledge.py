@@ -119,7 +119,7 @@ class Knowledge:
         return _Row(graph, tables, row, edges, [image[int(graph.cell[edge])] for edge in edges])
 
     def move_values(self, position: str | int | Position) -> dict[int, float]:
-        """The agent's value of each free cell for the player to move, on its learner's scale; nan where never seen."""
+        """The agent's value of each free cell for the player to move, on its learner's scale; nan if never seen."""
         asked, marks = self._row(position), self.position(position)
         scores = np.empty(len(asked.edges))
         row_scores(asked.tables, asked.graph, asked.row, scores)
@@ -196,20 +196,10 @@ class Playing(Knowing, Protocol):
 
 
 class StandIn:
-    """An agent that answers as another one does, which may change."""
+    """An agent that answers as another one does, which may change; board and worth of outcomes stay."""
 
     def __init__(self, agent: Playing) -> None:
-        self._agent = agent
-
-    @property
-    def board(self) -> Board:
-        """The board it plays on."""
-        return self._agent.board
-
-    @property
-    def worth(self) -> NDArray[np.float64]:
-        """float64[P, 4]: what each outcome is worth to each player, on the agent's scale."""
-        return self._agent.worth
+        self._agent, self.board, self.worth = agent, agent.board, agent.worth
 
     def candidates(self, position: Position) -> list[int]:
         """Cells that the agent's rule may pick."""

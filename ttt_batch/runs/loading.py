@@ -85,18 +85,11 @@ def check_run(path: str | Path, *, trust: bool = False) -> tuple[list[str], tupl
     if data is not None:
         run, problems = run_of(data, problems)
         if run is not None:
-            problems = _verdict_findings(run)
+            verdict = judge_of(run)(run.tables)._asdict() if run.games in run.statistics["games"][-1:] else {}
+            problems = [
+                f"the last row of statistics/{name} is not what the tables give"
+                for name, found in run.statistics.items()
+                if name in verdict
+                and not np.allclose(found[-1], verdict[name], rtol=0, atol=_TOLERANCE, equal_nan=True)
+            ]
     return [f"{name}: {one_line(problem)}" for problem in problems], () if data is None else data.notes
-
-
-def _verdict_findings(run: Run) -> list[str]:
-    """Where the last recorded point is not what its tables are worth."""
-    games = run.statistics["games"]
-    if not games.size or games[-1] != run.games:
-        return []
-    verdict = judge_of(run)(run.tables)._asdict()
-    return [
-        f"the last row of statistics/{name} is not what the tables give"
-        for name, found in run.statistics.items()
-        if name in verdict and not np.allclose(found[-1], verdict[name], rtol=0, atol=_TOLERANCE, equal_nan=True)
-    ]

@@ -11,7 +11,7 @@ from ttt_batch.base.files import free_names, shown
 from ttt_batch.base.lock import Lock
 from ttt_batch.base.wording import counted
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.runfile import RUN_FILE, RunData, Stamp, check_target, save_run, stamp_of, still_holds
+from ttt_batch.runs.runfile import RUN_FILE, RunData, Stamp, save_run, stamp_of, still_holds
 
 Say = Callable[[str], None]
 
@@ -45,7 +45,7 @@ class RewrittenRun:
         self._target = RUN_FILE.place(path, overwrite=True)
         with ExitStack() as stack:
             stack.enter_context(Lock(self._target))
-            check_target(path, overwrite=overwrite)
+            RUN_FILE.check(path, overwrite=overwrite)
             with RUN_FILE.refusing(path):
                 self._stamp: Stamp | None = stamp_of(self._target) if overwrite else None
             if hold:

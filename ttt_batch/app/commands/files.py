@@ -126,10 +126,10 @@ def import_(
     from ttt_batch.app.reports.training import training_summary, verdict_text
     from ttt_batch.base.outputs import check_distinct
     from ttt_batch.runs.exchange import import_tables
-    from ttt_batch.runs.runfile import check_target
+    from ttt_batch.runs.runfile import RUN_FILE
 
     check_distinct([("--out", out)], [("FILE", file) for file in files])
-    check_target(out, overwrite=overwrite)
+    RUN_FILE.check(out, overwrite=overwrite)
     with working(quiet=quiet):
         run = import_tables(
             files, learner, form=form, board=board, player=player, command=command_line(), draw_worth=draw_worth

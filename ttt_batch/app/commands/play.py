@@ -168,10 +168,10 @@ def _checked(
     """The run's file if it is known by now: the one named, or the one that is to learn; files to write are checked."""
     from ttt_batch.base.outputs import check_distinct
     from ttt_batch.game.transcript_source import GameFile
-    from ttt_batch.runs.runfile import check_target
+    from ttt_batch.runs.runfile import RUN_FILE
 
     if out is not None:
-        check_target(out, overwrite=False)
+        RUN_FILE.check(out, overwrite=False)
     elif learn and path is None:
         path = _newest_to_teach(report)
     written = [(name, file) for name, file in (("--out", out), ("--record", record)) if file]

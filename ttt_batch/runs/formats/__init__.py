@@ -18,7 +18,6 @@ from ttt_batch.runs.formats import by_code, columns, json_records, pickles
 from ttt_batch.runs.formats.base import (
     ACTION_VALUES,
     MAX_CELLS,
-    POSITION_VALUES,
     STATES,
     Format,
     FormatError,
@@ -27,23 +26,6 @@ from ttt_batch.runs.formats.base import (
 )
 from ttt_batch.runs.formats.checks import checked
 from ttt_batch.runs.state import LARGEST
-
-__all__ = [
-    "ACTION_VALUES",
-    "EXPORT",
-    "FORMATS",
-    "POSITION_VALUES",
-    "STATES",
-    "Format",
-    "FormatError",
-    "Player",
-    "Table",
-    "check_targets",
-    "check_use",
-    "format_named",
-    "read",
-    "write",
-]
 
 Player = str
 """`first` or `second`."""
@@ -85,7 +67,7 @@ def write(
     paths: two for the first and the second player, in this order; one for `player` (the first if not given).
     Existing files are kept unless `overwrite`.  Returns the paths.
     Raises UsageError for an unknown format, a wrong number of files or a form that the format does not hold, and
-    FormatError where the table has entries that it cannot hold, or the files cannot be written.
+    FormatError if the table has entries that it cannot hold, or the files cannot be written.
     """
     form, targets = format_named(name), [Path(path) for path in paths]
     players = check_use(form, board, targets, table.kind, player)
@@ -108,7 +90,7 @@ def read(name: str, paths: Sequence[str | Path], board: Board, kind: str, *, pla
     kind: POSITION_VALUES, ACTION_VALUES or STATES, what is expected.
     paths, player: as for `write`; the values of a player without a file are nan.
     Raises UsageError for a format that is unknown or of another kind, or a wrong number of files, and
-    FormatError where a file cannot be read, is damaged, holds anything but numbers up to `state.LARGEST`, or is of
+    FormatError if a file cannot be read, is damaged, holds anything but numbers up to `state.LARGEST`, or is of
     another board.
     """
     form, sources = format_named(name), [Path(path) for path in paths]
@@ -161,7 +143,7 @@ def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:
     """Make sure, before any work, that all these files can be written.
 
     Raises FormatError if a file exists (unless `overwrite`), for a folder or a special file, for a folder that
-    does not exist or takes no files, and where one file is named twice.
+    does not exist or takes no files, and if one file is named twice.
     """
     check_distinct([(option("out"), path) for path in paths], error=FormatError)
     for path in paths:

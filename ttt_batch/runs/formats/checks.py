@@ -14,7 +14,7 @@ def checked(table: Table, board: Board, largest: float = np.finfo(np.float64).ma
     """The table as arrays of the declared types and of the board's shape.
 
     Values by code may be of one player.  largest: how large a number may be.  Raises FormatError for another shape, for
-    larger numbers, and where a value belongs to a position with a number of marks that no game reaches.
+    larger numbers, and for a value of a position with a number of marks that no game reaches.
     """
     if (table.value is None) == (table.q is None):
         raise FormatError(f"{table.kind} must have values or action values, one of them")

@@ -6,7 +6,7 @@
 
 `value` is an object of the players' values, `{"first": 0.5, "second": 0.5}`.  `best` lists the cells that a greedy
 agent may pick.
-`to_move` is null where the game is over.  With action values, `q` is a list with a number for each cell instead of
+`to_move` is null if the game is over.  With action values, `q` is a list with a number for each cell instead of
 `value`.  What the table has no entry for is null.  Of all this, reading needs the board's name at the top and each
 state's code with its value or action values; an outcome that is there must be that of this board.
 """

@@ -21,7 +21,7 @@ def value_by_code(graph: Graph, values: NDArray[np.float64], cells: int) -> Tabl
 
 
 def values_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A table's values by row, float64[P, S]; where the table has no entry, that of `fill`, float64[P, S].
+    """A table's values by row, float64[P, S]; if the table has no entry, that of `fill`, float64[P, S].
 
     Raises FormatError if the table has an entry for a position that does not occur, or is of other rules.
     """
@@ -61,7 +61,7 @@ def action_by_code(graph: Graph, q: NDArray[np.float64], background: NDArray[np.
 def edges_from(graph: Graph, table: Table) -> NDArray[np.float64]:
     """A table's action values by edge, float64[E].
 
-    Raises FormatError if a state of a list does not occur, or ends otherwise, and where a move has no value.
+    Raises FormatError if a state of a list does not occur, or ends otherwise, or if a move has no value.
     """
     if table.code is not None:
         by_row = np.full((graph.code.size, table.q.shape[1]), np.nan)

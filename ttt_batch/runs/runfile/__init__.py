@@ -19,7 +19,7 @@ HDF5's global heap, and one wrong byte there can keep the library busy for ever.
 from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS, FORMAT, format_documentation, format_information
 from ttt_batch.runs.runfile.reading import examine_run, find_newest_run, is_run_file, load_run
-from ttt_batch.runs.runfile.writing import RUN_FILE, Stamp, check_target, save_run, stamp_of, still_holds
+from ttt_batch.runs.runfile.writing import RUN_FILE, Stamp, save_run, stamp_of, still_holds
 
 __all__ = [
     "EXACT_COLUMNS",
@@ -27,7 +27,6 @@ __all__ = [
     "RUN_FILE",
     "RunData",
     "Stamp",
-    "check_target",
     "examine_run",
     "find_newest_run",
     "format_documentation",

@@ -163,7 +163,10 @@ def value_findings(data: RunData) -> Iterator[str]:
         if field.name in groups[field.group] and (wrong := _outside(groups[field.group][field.name], field)):
             limits = f"{field.least:g} to {field.most:g}" if field.most < math.inf else f"{field.least:g} or more"
             yield f"{field.path} holds {wrong}, it must hold {limits}"
-    yield from _state_findings(data.states)
+    if "first_edge" in data.states:
+        first, cell = data.states["first_edge"], data.states["cell"]
+        if first.size == 0 or first[0] != 0 or first[-1] != cell.size or (first[1:] < first[:-1]).any():
+            yield f"states/first_edge does not ascend from 0 to the {counted(cell.size, 'edge')}"
     for group, tables in (("tables", data.tables), (RESUME, data.resume)):
         for name, array in tables.items():
             if array.dtype.kind == "f" and np.isinf(array).any():
@@ -176,13 +179,6 @@ def value_findings(data: RunData) -> Iterator[str]:
             yield f"provenance {name} is {amount!r:.40}, it must be a number from 0 on"
     yield from _statistic_findings(data)
     yield from _progress_findings(data)
-
-
-def _state_findings(states: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    if "first_edge" in states:
-        first, cell = states["first_edge"], states["cell"]
-        if first.size == 0 or first[0] != 0 or first[-1] != cell.size or (first[1:] < first[:-1]).any():
-            yield f"states/first_edge does not ascend from 0 to the {counted(cell.size, 'edge')}"
 
 
 def _statistic_findings(data: RunData) -> Iterator[str]:
@@ -205,14 +201,14 @@ def _statistic_findings(data: RunData) -> Iterator[str]:
 
 
 def _exact_findings(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    """Findings about the results that are known where every position is."""
+    """Findings about the results that need every position."""
     if (columns["unbeatable"] != (columns["worst"] >= 0)).any():
         yield "statistics/unbeatable does not agree with statistics/worst"
     for name in ("self_play", "versus_random"):
         if (np.abs(columns[name].sum(axis=-1) - 1.0) > _TOLERANCE).any():
             yield f"statistics/{name} holds probabilities that do not add up to 1"
     if (columns["unbeatable"] & (columns["best_response"] > _TOLERANCE)).any():
-        yield "statistics/best_response is above 0 where statistics/unbeatable is true"
+        yield "statistics/best_response is above 0 although statistics/unbeatable is true"
     error = columns["value_error"]
     if (error < 0).any() or np.isinf(error).any():
         yield "statistics/value_error holds a number below 0 or an infinite one"

@@ -25,7 +25,7 @@ SECONDS = 20.0
 """How long the child may take; a file of 64 MiB takes about two."""
 
 MEMORY = 400 << 20
-"""Bytes of data that the child may hold, where the system can limit it; or `TIMES` the file's, if that is more."""
+"""Bytes of data that the child may hold, if the system can limit it; or `TIMES` the file's, if that is more."""
 
 TIMES = 6
 
@@ -85,10 +85,7 @@ def unpack(packed: bytes) -> tuple[RunData | None, list[str]]:
 
 
 def limit_memory(size: int = 0) -> None:
-    """Keep this process below what a file of `size` bytes may take, and a crash of it from filling the disk.
-
-    Where the system can.
-    """
+    """Limit this process's memory to what a file of `size` bytes may take, and forbid core dumps, if possible."""
     with suppress(ImportError):
         import resource
 

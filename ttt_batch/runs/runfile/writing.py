@@ -36,15 +36,6 @@ class Stamp(NamedTuple):
     block: bytes
 
 
-def check_target(path: Path, *, overwrite: bool) -> Path:
-    """Make sure, before hours of training, that a run can be written to `path`; return where, links followed.
-
-    Raises RunFileError if a file exists (unless `overwrite`), and for a folder, a special file, or a place
-    if the disk refuses a new file.  To know that, an empty temporary file is made and removed.
-    """
-    return RUN_FILE.check(Path(path), overwrite=overwrite)
-
-
 def save_run(path: Path, data: RunData, *, overwrite: bool = False) -> Stamp:
     """Write a run, whole or not at all, and return what its file is known by.
 
