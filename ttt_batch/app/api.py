@@ -32,7 +32,7 @@ from ttt_batch.game.transcripts import GamesError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs import exchange
 from ttt_batch.runs.evaluation import EXACT_OPPONENTS, Evaluation
-from ttt_batch.runs.formats import FORMATS, Player
+from ttt_batch.runs.formats import FORMATS
 from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.loading import load
 from ttt_batch.runs.lookup import find_run, name_or_run
@@ -198,7 +198,7 @@ def plot(
 
 
 def export_run(
-    run: RunOrPath, out: str | Path | Sequence[str | Path], to: str, *, player: Player | None = None, **options: Any
+    run: RunOrPath, out: str | Path | Sequence[str | Path], to: str, *, player: str | None = None, **options: Any
 ) -> list[Path]:
     """Write a run's table to `out` as the format `to`, or as a page to play on (`html`); return the files written.
 

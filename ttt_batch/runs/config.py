@@ -207,15 +207,14 @@ def _check_opponent(start: str, opponent: str, seat: str) -> None:
 def _batch(batch: Number, engine: str) -> int | str:
     """Return `batch` as the configuration keeps it.  Raises UsageError if the engine cannot play such batches."""
     games = parse_batch(batch)
-    if not isinstance(games, str):
-        if engine == "flow" and games == 1:
-            walk = option("engine", "walk")
-            raise UsageError(f"batch 1 belongs to {walk}, which plays games one by one; flow takes 2 or more")
-        if engine == "walk" and games > MAX_WALKED:
-            raise UsageError(
-                f"batch {games:,} is more than the {MAX_WALKED:,} games that {option('engine', 'walk')} plays in one "
-                f"batch; choose {option('engine', 'flow')}"
-            )
+    if games == 1 and engine == "flow":
+        walk = option("engine", "walk")
+        raise UsageError(f"batch 1 belongs to {walk}, which plays games one by one; flow takes 2 or more")
+    if engine == "walk" and not isinstance(games, str) and games > MAX_WALKED:
+        raise UsageError(
+            f"batch {games:,} is more than the {MAX_WALKED:,} games that {option('engine', 'walk')} plays in one "
+            f"batch; choose {option('engine', 'flow')}"
+        )
     return games
 
 

@@ -34,20 +34,14 @@ def parts_of(data: RunData) -> Parts:
     if config.grown:
         grown = _grown_of(config, data)
         return Parts(config, grown.compact()[0], grown)
-    return Parts(config, _graph_of(config, data), None)
-
-
-def _graph_of(config: Config, data: RunData) -> Graph:
-    """The enumerated board of a file; what that takes is bounded by the positions that the file has itself.
-
-    Raises RunFileError if the board has other positions.
-    """
     code = data.states["code"]
     plies = plies_of(code[code >= 0], config.board.cells)
     try:
-        return config.graph_of(tuple(np.bincount(plies, minlength=config.board.cells + 1).tolist()))
+        # The file's own positions bound what the enumeration takes.
+        graph = config.graph_of(tuple(np.bincount(plies, minlength=config.board.cells + 1).tolist()))
     except BoardError:
         raise RunFileError(f"its states/code is not that of board {config.board.name}; {_FOREIGN}") from None
+    return Parts(config, graph, None)
 
 
 def _grown_of(config: Config, data: RunData) -> GrowingTable:

@@ -14,7 +14,7 @@ from ttt_batch.game.state_space import too_large
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.runs.config import Config, make_config
-from ttt_batch.runs.formats import FORMATS, Player, check_use, format_named, read, write
+from ttt_batch.runs.formats import FORMATS, check_use, format_named, read, write
 from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, Format, FormatError, Table, marks_of
 from ttt_batch.runs.formats.tables import action_by_code, edges_from, listing, of_classes, value_by_code, values_from
 from ttt_batch.runs.recorder import Clock, record_once
@@ -26,7 +26,7 @@ ILLEGAL = -1.0
 
 
 def export_run(
-    run: Run, to: str, paths: Sequence[str | Path], *, player: Player | None = None, overwrite: bool = False
+    run: Run, to: str, paths: Sequence[str | Path], *, player: str | None = None, overwrite: bool = False
 ) -> list[Path]:
     """Write a run's table as format `to`: one file, or for a format with a file per player one or two.
 
@@ -62,7 +62,7 @@ def import_tables(
     *,
     form: str | None = None,
     board: str | Board = "3x3",
-    player: Player | None = None,
+    player: str | None = None,
     command: str = "",
     **options: Any,
 ) -> Run:

@@ -11,7 +11,7 @@ from ttt_batch.base.files import shown
 from ttt_batch.runs.config import Config, config_from_dict
 from ttt_batch.runs.consistency import misfits, parts_of
 from ttt_batch.runs.lookup import find_run
-from ttt_batch.runs.recorder import judge_of
+from ttt_batch.runs.recorder import verdict_of
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile import RunData, examine_run, load_run
 from ttt_batch.runs.runfile.header import Damaged
@@ -85,7 +85,7 @@ def check_run(path: str | Path, *, trust: bool = False) -> tuple[list[str], tupl
     if data is not None:
         run, problems = run_of(data, problems)
         if run is not None:
-            verdict = judge_of(run)(run.tables)._asdict() if run.games in run.statistics["games"][-1:] else {}
+            verdict = verdict_of(run)._asdict() if run.games in run.statistics["games"][-1:] else {}
             problems = [
                 f"the last row of statistics/{name} is not what the tables give"
                 for name, found in run.statistics.items()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.processors import processor_name
 from ttt_batch.base.version import VERSION
-from ttt_batch.evaluation.judgement import Judgement, exact_judge
+from ttt_batch.evaluation.judgement import Judgement
 from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.runs.run import Run
 
@@ -96,16 +96,14 @@ class Recorder:
 
 def record_once(run: Run, seconds: float = 0.0, outcomes: NDArray[np.int64] | None = None) -> dict[str, NDArray[Any]]:
     """The statistics of a run that was not played here: one recorded point, its tables as they are."""
-    recorder = Recorder(judge_of(run))
+    recorder = Recorder(lambda _: verdict_of(run))
     recorder.record(run.tables, run.games, seconds, np.zeros(3, np.int64) if outcomes is None else outcomes)
     return recorder.statistics()
 
 
-def judge_of(run: Run) -> Judge:
-    """Return what judges tables of the board and learner of `run`."""
-    if run.grown is not None:
-        return counting_judge(run.grown)
-    return exact_judge(run.graph, run.learner, run.worth, run.solution)
+def verdict_of(run: Run) -> Judgement | Size:
+    """What is recorded of a run as it is."""
+    return run.judgement() if run.grown is None else Size(np.array(run.grown.positions, np.int64))
 
 
 class Clock:

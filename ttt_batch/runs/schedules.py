@@ -81,15 +81,12 @@ def parse_schedule(name: str, value: Number | Schedule, *, positive: bool) -> Sc
     """
     if isinstance(value, Schedule):
         value = value.text
-    if not isinstance(value, str):
-        number = _number(name, value, positive)
-        return Schedule(CONSTANT, number, number)
-    if len(value) > MAX_TEXT:
+    if isinstance(value, str) and len(value) > MAX_TEXT:
         raise UsageError(
             f"{name} {value[:20]!r}... has {len(value):,} characters, at most {MAX_TEXT} are read; "
             "give a number or 0.3->0.01:linear"
         )
-    text = value.replace(" ", "")
+    text = value.replace(" ", "") if isinstance(value, str) else ""
     if match := re.fullmatch(r"1/n(?:\^(.+))?", text, re.IGNORECASE):
         if not positive:
             raise UsageError(
@@ -105,7 +102,7 @@ def parse_schedule(name: str, value: Number | Schedule, *, positive: bool) -> Sc
                 f"{name} {value!r}: its end is more than {MAX_RISE:g} times its start; begin with a larger number"
             )
         return Schedule(kind, ends[0], ends[1])
-    number = _number(name, text, positive)
+    number = _number(name, text or value, positive)
     return Schedule(CONSTANT, number, number)
 
 

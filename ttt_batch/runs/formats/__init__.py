@@ -27,9 +27,6 @@ from ttt_batch.runs.formats.base import (
 from ttt_batch.runs.formats.checks import checked
 from ttt_batch.runs.state import LARGEST
 
-Player = str
-"""`first` or `second`."""
-
 EXPORT = Kind(FormatError, taken=TakenFormatError)
 """Files of tables and pictures, as `outputs` speaks of them."""
 
@@ -59,12 +56,12 @@ def write(
     board: Board,
     paths: Sequence[str | Path],
     *,
-    player: Player | None = None,
+    player: str | None = None,
     overwrite: bool = False,
 ) -> list[Path]:
     """Write a table of `board` to one file, or to one or two in a format that keeps a file per player.
 
-    paths: two for the first and the second player, in this order; one for `player` (the first if not given).
+    paths: two for the first and the second player, in this order; one for `player`, `first` (the default) or `second`.
     Existing files are kept unless `overwrite`.  Returns the paths.
     Raises UsageError for an unknown format, a wrong number of files or a form that the format does not hold, and
     FormatError if the table has entries that it cannot hold, or the files cannot be written.
@@ -84,7 +81,7 @@ def write(
     return targets
 
 
-def read(name: str, paths: Sequence[str | Path], board: Board, kind: str, *, player: Player | None = None) -> Table:
+def read(name: str, paths: Sequence[str | Path], board: Board, kind: str, *, player: str | None = None) -> Table:
     """Read a table of `board`.
 
     kind: POSITION_VALUES, ACTION_VALUES or STATES, what is expected.
@@ -115,7 +112,7 @@ def read(name: str, paths: Sequence[str | Path], board: Board, kind: str, *, pla
     return Table(value)
 
 
-def check_use(form: Format, board: Board, paths: Sequence[Path], kind: str, player: Player | None) -> tuple[int, ...]:
+def check_use(form: Format, board: Board, paths: Sequence[Path], kind: str, player: str | None) -> tuple[int, ...]:
     """Whose values the files hold, each player as 0 or 1.  Raises UsageError."""
     if kind not in form.kinds:
         raise UsageError(f"format {form.name} does not hold {kind}; formats that do: {_formats_for(kind)}")

@@ -56,7 +56,7 @@ def examine_run(path: Path, *, trust: bool = False) -> tuple[RunData | None, lis
             # Only here: a process costs a quarter of a second, and a right digest means bytes as they were written.
             from ttt_batch.runs.runfile.shield import parse_shielded
 
-            data, findings = parse_shielded(content, None)
+            data, findings = parse_shielded(content)
             notes = (f"its content does not match its digest: opened because of {option('trust', True)}",)
     except FileNotFoundError as exc:
         raise no_such_file(path) from exc

@@ -33,12 +33,11 @@ _PLAIN = ("config", "games", "table_fields", "provenance", "notes", "version")
 _PARTS = ("states", "tables", "statistics", "progress", "resume")
 
 
-def parse_shielded(content: bytes, version: tuple[int, int] | None) -> tuple[RunData | None, list[str]]:
-    """`parse_image` in a child process, whose end, whatever it is, becomes a finding."""
-    words = [] if version is None else [str(number) for number in version]
+def parse_shielded(content: bytes) -> tuple[RunData | None, list[str]]:
+    """`parse_image` without a known version in a child process; however that ends, it becomes a finding."""
     with suppress(subprocess.TimeoutExpired):
         done = subprocess.run(
-            module_command(__name__, *words),
+            module_command(__name__),
             input=content,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -94,13 +93,12 @@ def limit_memory(size: int = 0) -> None:
                 resource.setrlimit(kind, (limit, limit))
 
 
-def main(words: list[str]) -> None:
+def main() -> None:
     """The child: read a file's bytes from standard input, write the result to standard output."""
     content = sys.stdin.buffer.read()
     limit_memory(len(content))
-    version = (int(words[0]), int(words[1])) if words else None
     try:
-        packed = pack(*parse_image(content, version))
+        packed = pack(*parse_image(content, None))
     except MemoryError:
         packed = pack(None, [f"reading it takes more than {max(MEMORY, TIMES * len(content)) >> 20} MiB of memory"])
     sys.stdout.buffer.write(packed)
@@ -110,4 +108,4 @@ def main(words: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -91,7 +91,11 @@ def still_holds(path: Path, stamp: Stamp) -> bool:
 def _image(data: RunData) -> io.BytesIO:
     """The whole file as bytes; equal data gives equal bytes."""
     datasets = checked_datasets(data)
-    config = _canonical(data.config)
+    try:
+        # Canonical, so equal configurations give equal text.
+        config = json.dumps(data.config, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise Invalid(f"config cannot be written as JSON ({exc})") from exc
     version = version_text(FORMAT)
     root = {
         "file_type": FILE_TYPE,
@@ -117,14 +121,6 @@ def _image(data: RunData) -> io.BytesIO:
     with buffer.getbuffer() as view, view[USER_BLOCK:] as content:
         view[:USER_BLOCK] = user_block(version, hashlib.sha256(content).hexdigest(), len(view))
     return buffer
-
-
-def _canonical(config: dict[str, Any]) -> str:
-    """The configuration as canonical JSON: equal configurations give equal text."""
-    try:
-        return json.dumps(config, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as exc:
-        raise Invalid(f"config cannot be written as JSON ({exc})") from exc
 
 
 def _attribute(name: str, value: Any) -> Any:
