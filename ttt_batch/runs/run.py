@@ -59,22 +59,19 @@ class Run(Judged):
 
     def __repr__(self) -> str:
         """In a line, without its arrays."""
-        verdict = self.verdict()
-        return f"<Run: {self._title()}, seed {self.config.seed}{'; ' * bool(verdict)}{verdict}>"
+        title = f"{self.config.learner} on {self.board.name}, {counted(self.games, 'game')}, seed {self.config.seed}"
+        return f"<Run: {'; '.join(filter(None, (title, self.verdict())))}>"
 
     def _repr_html_(self) -> str:
         """Return the same as a small table, for notebooks."""
         return str(hooks.call("run_html", self))
-
-    def _title(self) -> str:
-        return f"{self.config.learner} on {self.board.name}, {counted(self.games, 'game')}"
 
     def verdict(self) -> str:
         """Whether it can be beaten, by its last recorded point, or how many positions it holds, if they grow.
 
         Empty if its last point was not recorded at its last game.
         """
-        if not self.statistics["games"].size or self.statistics["games"][-1] != self.games:
+        if self.games not in self.statistics["games"][-1:]:
             return ""
         if self.grown is not None:
             return counted(int(self.statistics["positions"][-1]), "position")
