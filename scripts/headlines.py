@@ -40,7 +40,7 @@ def positions_never_seen(learner: str, batch: int, seed: int) -> int:
     """Positions that no game of the run reached."""
 
     def note(games: Games) -> None:
-        seen[trainer.graph.child[games.edge]] = True
+        seen[trainer.graph.child[games.move]] = True
 
     config = make_config(learner=learner, batch=batch, seed=seed)
     trainer = make_trainer(config, record=note)

@@ -10,8 +10,7 @@ import pytest
 
 import ttt_batch as ttt
 from ttt_batch.base.choices import Ties
-from ttt_batch.game.board import EMPTY, Position
-from ttt_batch.game.history import Game
+from ttt_batch.game.board import EMPTY, Game, Position
 from ttt_batch.runs.run import Run
 
 DRIVER = Path(__file__).parent / "drive_page.mjs"

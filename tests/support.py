@@ -16,14 +16,14 @@ from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.transcript_reader import GameReader
 from ttt_batch.game.transcript_source import GameLines
-from ttt_batch.game.transcripts import CellGames, Games, on_graph
+from ttt_batch.game.transcripts import Games, on_graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner, Settings, fold, make_trajectory
 from ttt_batch.learners.steps import make_step
 from ttt_batch.runs.recorder import Clock
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, empty_counts
-from ttt_batch.training.from_games import given_config, make_pupil, run_of
+from ttt_batch.training.from_games import given_config, given_trainer, run_of
 from ttt_batch.training.kernels.given import learn_given
 
 BOARD = Board()
@@ -48,11 +48,11 @@ def mostly_slow(values: Iterable[Any], *quick: Any) -> list[Any]:
     ]
 
 
-def cells_of(lines: Iterable[str], board: Board = BOARD, *, occupied: bool = False) -> CellGames:
+def cells_of(lines: Iterable[str], board: Board = BOARD, *, occupied: bool = False) -> Games:
     """Games as cells; a bad line is an error."""
     pieces = list(GameReader(board, occupied=occupied).read(GameLines(lines)))
     assert len(pieces) <= 1, "few enough to be read at once"
-    return pieces[0] if pieces else CellGames(np.zeros(1, np.int64), np.zeros(0, np.int8), np.zeros(0, np.bool_))
+    return pieces[0] if pieces else Games(np.zeros(1, np.int64), np.zeros(0, np.int8), np.zeros(0, np.bool_))
 
 
 def games_of(lines: Iterable[str], graph: Graph, board: Board = BOARD) -> Games:
@@ -62,7 +62,7 @@ def games_of(lines: Iterable[str], graph: Graph, board: Board = BOARD) -> Games:
 
 def untaught(learner: str | None = None, run: Run | None = None, **options: Any) -> Run:
     """What `ttt.learn_from` would begin with."""
-    return run_of(make_pupil(given_config(learner, run, **options), run), Clock())
+    return run_of(given_trainer(given_config(learner, run, **options), run), Clock())
 
 
 def assert_same_run(one: Run, other: Run) -> None:
@@ -129,8 +129,8 @@ class Subject:
     def counts(self, lines: list[str]) -> Counts:
         games = self.parse(lines)
         counts = empty_counts(self.graph)
-        np.add.at(counts.taken, (games.edge, np.where(games.exploring, EXPLORING, GREEDY)), 1)
-        np.add.at(counts.arrived, self.graph.child[games.edge], 1)
+        np.add.at(counts.taken, (games.move, np.where(games.exploring, EXPLORING, GREEDY)), 1)
+        np.add.at(counts.arrived, self.graph.child[games.move], 1)
         counts.arrived[0] = games.start.size - 1
         visited = np.flatnonzero(counts.arrived[: counts.visited.size])
         counts.visited[: visited.size] = visited

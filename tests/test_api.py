@@ -18,7 +18,7 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch.app import api
-from ttt_batch.base import hooks
+from ttt_batch.base import printable
 from ttt_batch.base.printable import Printable
 from ttt_batch.simulation.random_games import random_games
 
@@ -241,7 +241,7 @@ def test_every_kind_of_finding_has_a_text():
     assert {"Evaluation", "GrownEvaluation", "Shown", "Tournament", "Score"} <= kinds.keys()
     for name, kind in kinds.items():
         if "__str__" not in kind.__dict__:
-            assert callable(pkgutil.resolve_name(hooks._homes[name])), name
+            assert callable(pkgutil.resolve_name(printable._homes[name])), name
 
 
 def test_a_run_says_what_it_is(run):

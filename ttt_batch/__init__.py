@@ -11,7 +11,7 @@ used, so that importing the package (and `ttt-batch --help`) stays quick.
 
 from typing import TYPE_CHECKING
 
-from ttt_batch.base.hooks import register as _register
+from ttt_batch.base.printable import register_hook as _register
 from ttt_batch.base.version import VERSION
 
 __version__ = VERSION

@@ -47,8 +47,8 @@ def run(arguments: list[str]) -> int:
     An unforeseen exception is one line, too; with TTT_BATCH_DEBUG set it passes, with its traceback.
     """
     from ttt_batch.base import (
-        address_space,  # noqa: F401 - while there is memory to load it
         console,
+        memory,  # noqa: F401 - while there is memory to load it
     )
     from ttt_batch.base.errors import TttBatchError
 
@@ -108,7 +108,7 @@ def _status(error: Exception) -> int:
 
 def _starved(error: Exception) -> str:
     """The message if `ulimit -v` allows too little for the libraries, which then fail in many ways; else nothing."""
-    from ttt_batch.base.address_space import address_limit
+    from ttt_batch.base.memory import address_limit
 
     limit = address_limit()
     if limit is None or limit >= LEAST_TO_COMPILE:

@@ -23,7 +23,7 @@ from ttt_batch.analysis import playing
 from ttt_batch.analysis.matches import evaluate_grown, play, scripted_evaluation
 from ttt_batch.analysis.opponents import PLAYERS, scripted_edges, scripted_policy
 from ttt_batch.analysis.playing import Tally, wilson
-from ttt_batch.base.choices import SEATS
+from ttt_batch.base.choices import RESULTS, SEATS
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.jit import kernel
 from ttt_batch.base.streams import stream_key
@@ -31,7 +31,6 @@ from ttt_batch.game.bitboards import make_places, n_bits, nth_cell
 from ttt_batch.game.board import UNFINISHED, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.notation import read_position
-from ttt_batch.game.solution import RESULTS
 from ttt_batch.runs.run import Run
 
 BOARDS = ["3x3", "3x3-misere", "2x4x3-exact", "2x4x2"]

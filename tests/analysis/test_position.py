@@ -15,9 +15,9 @@ from ttt_batch.analysis.position import best_moves, best_play, show
 from ttt_batch.app.reports.evaluation import evaluation_text
 from ttt_batch.app.reports.layout import line_of_play
 from ttt_batch.app.reports.position import show_text
+from ttt_batch.base.choices import RESULTS
 from ttt_batch.base.errors import BoardError
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position, parse_board
-from ttt_batch.game.solution import RESULTS
 from ttt_batch.runs.run import Run
 
 KEYS = {

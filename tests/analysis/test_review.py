@@ -7,8 +7,7 @@ from players import FakeAgent, KnowingAgent, best_play, moves_of
 
 import ttt_batch as ttt
 from ttt_batch.analysis.review import prospects, review, review_text
-from ttt_batch.game.board import EMPTY, UNFINISHED, Board, parse_board
-from ttt_batch.game.history import Game
+from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Game, parse_board
 from ttt_batch.game.solution import Prospect
 
 BOARD = Board()

@@ -18,11 +18,11 @@ from ttt_batch.analysis.meetings import Meeting, deviation
 from ttt_batch.analysis.playing import DEVIATIONS, Tally, play_agents, play_walk, walk_games, wilson
 from ttt_batch.analysis.tournament import GAMES, Series, Tournament, series, tournament
 from ttt_batch.app.reports.tournament import cut, series_text, tournament_text
+from ttt_batch.base.choices import RESULTS
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.streams import MEETINGS, stream_key
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Position
 from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.solution import RESULTS
 from ttt_batch.runs.run import Run
 
 

@@ -141,7 +141,7 @@ class Browser:
             player = sum(map(bool, position)) % 2
             moves = run.true_moves(position)
             assert moves
-            self.cells()[max(moves, key=lambda cell: moves[cell].for_player(player))].click()
+            self.cells()[max(moves, key=lambda cell: moves[cell].seen_by(player).result)].click()
             self.wait_for_agent()
 
     def errors(self) -> list[str]:
@@ -338,7 +338,7 @@ def test_hints(browser: Browser) -> None:
     browser.play_line(run, [2, run.candidates((0, 0, 1, *[0] * 6))[0]], 1)
     position = browser.position
     values, moves, chosen = run.move_values(position), run.true_moves(position), run.candidates(position)
-    assert moves and {move.for_player(0) for move in moves.values()} == {-1, 0, 1}
+    assert moves and {move.seen_by(0).result for move in moves.values()} == {-1, 0, 1}
     assert browser.element("values").get_attribute("aria-pressed") == "true"  # a page begins with its values
     browser.element("truth").click()
     words = {1: "▲ win", 0: "■ draw", -1: "▼ loss"}
@@ -347,7 +347,7 @@ def test_hints(browser: Browser) -> None:
         if position[cell]:
             assert re.fullmatch(r"row \d, column \d, [XO]", label)
             continue
-        result, plies = moves[cell].for_player(0), moves[cell].plies + 1
+        result, plies = moves[cell].seen_by(0).result, moves[cell].plies + 1
         end = f" in {plies}" if result else ""
         star = ["★"] if cell in chosen else []
         shown, *others = button.text.split("\n")

@@ -24,8 +24,8 @@ from ttt_batch.app.cli import COMMANDS, app
 from ttt_batch.app.commands.train import _ask_for_file
 from ttt_batch.app.reports.learners import learners_text
 from ttt_batch.base import console
+from ttt_batch.base.console import all_lines, for_shell, one_line, shortened
 from ttt_batch.base.errors import TttBatchError
-from ttt_batch.base.escapes import all_lines, for_shell, one_line, shortened
 
 PACKAGE = Path(ttt.__file__).parent
 

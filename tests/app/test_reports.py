@@ -13,7 +13,7 @@ from ttt_batch.analysis.playing import Tally
 from ttt_batch.app.reports.evaluation import grown_evaluation_text
 from ttt_batch.app.reports.layout import REPORT_WIDTH, hanging, to_json
 from ttt_batch.app.reports.learners import learner_text, learners_text
-from ttt_batch.base.wording import counted
+from ttt_batch.base.quantities import counted
 from ttt_batch.learners import LEARNERS
 
 

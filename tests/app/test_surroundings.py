@@ -13,7 +13,7 @@ from conftest import pytest_configure
 from support import mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.base import address_space
+from ttt_batch.base import memory
 from ttt_batch.base.errors import TttBatchError
 
 PROGRAM = f"{sys.executable} -m ttt_batch"
@@ -94,10 +94,10 @@ def test_no_home_at_all(folder: Path) -> None:
 
 HELD = """
 import os, sys
-from ttt_batch.base import address_space, kernel_cache
+from ttt_batch.base import memory, kernel_cache
 from ttt_batch.__main__ import run
 def stop():
-    os.write(1, str(address_space._held() // 1024).encode())
+    os.write(1, str(memory._held() // 1024).encode())
     os._exit(0)
 kernel_cache.on_compile(stop)
 run(sys.argv[1:])
@@ -125,7 +125,7 @@ def held(no_kernels: dict[str, str], folder: Path) -> int:
     [
         (
             -100_000,
-            r"\d+ MB are allowed \(ulimit -v\); allow 500 MB at least, or 350 MB where all kernels are compiled",
+            r"\d+ MB are allowed \(ulimit -v\); allow 500 MB at least, or 350 MB if all kernels are compiled",
         ),
         (80_000, r"compiling kernels needs 160 MB beside \d+ MB in use, and \d+ MB are allowed .*; allow \d+ MB at"),
     ],
@@ -142,11 +142,11 @@ def test_too_little_memory_costs_one_line(
 
 
 def test_room_is_what_the_system_would_give(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert address_space.has_room(1 << 20) and not address_space.has_room(1 << 62)
-    address_space.check_room(1 << 20, "this")
-    monkeypatch.setattr(address_space, "address_limit", lambda: None)
+    assert memory.has_room(1 << 20) and not memory.has_room(1 << 62)
+    memory.check_room(1 << 20, "this")
+    monkeypatch.setattr(memory, "address_limit", lambda: None)
     with pytest.raises(TttBatchError, match=r"not enough memory: this needs 4,611,686,018,427 MB .*; free some"):
-        address_space.check_room(1 << 62, "this")
+        memory.check_room(1 << 62, "this")
 
 
 DISPOSITIONS = "import signal; print(*(signal.getsignal(n) == signal.SIG_IGN for n in (signal.SIGINT, signal.SIGHUP)))"

@@ -14,8 +14,7 @@ from ttt_batch.app.keyboard import Command
 from ttt_batch.app.terminal.faces import Result, Score
 from ttt_batch.base.console import wants_colour
 from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, Board
-from ttt_batch.game.history import Game
+from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, Board, Game
 from ttt_batch.runs.knowledge import Playing
 
 BOARD = Board()

@@ -8,8 +8,7 @@ import pytest
 from ttt_batch.app.terminal.drawing import draw_board, draw_replay
 from ttt_batch.app.terminal.hints import Hints, draw_hints, draw_values
 from ttt_batch.app.terminal.keys import draw_help
-from ttt_batch.game.board import Board
-from ttt_batch.game.history import Game
+from ttt_batch.game.board import Board, Game
 from ttt_batch.game.solution import Prospect
 
 BOARD = Board()

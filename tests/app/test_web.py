@@ -21,8 +21,7 @@ import ttt_batch as ttt
 from ttt_batch.app import web
 from ttt_batch.base.choices import SEATS, Ties
 from ttt_batch.base.errors import BoardError, TttBatchError
-from ttt_batch.game.board import DRAW, UNFINISHED, Position
-from ttt_batch.game.history import Game
+from ttt_batch.game.board import DRAW, UNFINISHED, Game, Position
 from ttt_batch.game.solution import QUICKEST
 from ttt_batch.runs.run import Run
 
@@ -64,7 +63,7 @@ def check_positions(run: Run, found: Any, ties: Ties = "soonest") -> None:
         expected = answers.true_moves(position)
         assert expected is not None
         assert {cell: (t["result"], t["plies"]) for cell, t in truths.items()} == {
-            cell: (truth.for_player(mover - 1), truth.plies) for cell, truth in expected.items()
+            cell: (truth.seen_by(mover - 1).result, truth.plies) for cell, truth in expected.items()
         }, text
         if said["values"] is None:
             continue

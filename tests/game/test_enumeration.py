@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from naive_boards import VariantBoard
 
-from ttt_batch.game.bitboards import make_places
+from ttt_batch.game.bitboards import EMPTY_SLOT, make_places
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board
 from ttt_batch.game.enumeration import _plies, _plies_of_small, enumerate_graph, next_ply
 from ttt_batch.game.graph import Graph
-from ttt_batch.game.hash_table import EMPTY_SLOT
 from ttt_batch.game.solution import solve
 from ttt_batch.game.state_space import positions_of_ply
 

@@ -57,7 +57,7 @@ def test_a_run_knows_the_truth_behind_each_move(symmetry):
         assert run.true_moves(text) == {c: best(a) for c, a in after.items()}
     assert run.truth("XX. OO. ...") == (1, 1)
     assert run.truth("XXX OO. ...") == Truth(1, 0) and run.true_moves("XXX OO. ...") == {}
-    assert run.truth("XX. OO. ...").for_player(1) == -1
+    assert run.truth("XX. OO. ...").seen_by(1).result == -1
     with pytest.raises(BoardError, match="no game reaches it"):
         run.truth("XXX OOO ...")
 

@@ -23,10 +23,9 @@ from ttt_batch.app.progress import Reporter
 from ttt_batch.base.errors import UsageError
 from ttt_batch.game import transcript_reader, transcript_source
 from ttt_batch.game.board import Board, parse_board
-from ttt_batch.game.transcript_notation import Moves, parse_line
 from ttt_batch.game.transcript_reader import SHOWN, GameReader
 from ttt_batch.game.transcript_source import LONGEST_LINE, GameFile, GameLines, whole_lines
-from ttt_batch.game.transcripts import GamesError
+from ttt_batch.game.transcripts import GamesError, Moves, parse_line
 from ttt_batch.training.from_games import Learnt
 
 CLASSIC = Board()
@@ -38,7 +37,7 @@ def read(pieces: Iterable[bytes], reader: GameReader) -> list[Moves]:
     """The games of all pieces."""
     games: list[Moves] = []
     for found in reader.read(pieces):
-        moves = list(zip(found.cell.tolist(), found.exploring.tolist(), strict=True))
+        moves = list(zip(found.move.tolist(), found.exploring.tolist(), strict=True))
         start = found.start.tolist()
         assert start[0] == 0 and start[-1] == len(moves)
         games += [moves[a:b] for a, b in pairwise(start)]
@@ -75,7 +74,7 @@ def test_comments_blank_lines_and_spaces() -> None:
     assert [naive.format_game(moves) for moves in games] == ["0 3 1 4 2", "0 3! 1 4 2!", "8 0 7 1 6"]
     assert reader.games == 3 and reader.skipped == [] and reader.skipped.total == 0
     empty = cells_of([])
-    assert empty.start.tolist() == [0] and empty.cell.size == 0
+    assert empty.start.tolist() == [0] and empty.move.size == 0
 
 
 NUMBERS = "cells count from 0 in game files, 0 to 8; choose cells_from=1 if these count from 1"
@@ -149,7 +148,7 @@ def test_of_many_bad_lines_the_first_are_kept_and_all_counted() -> None:
     ],
 )
 def test_names_of_cells(line: str, board: Board, cells: list[int]) -> None:
-    assert cells_of([line], board).cell.tolist() == cells
+    assert cells_of([line], board).move.tolist() == cells
     assert cells_of([line], board).exploring.sum() == line.count("!")
 
 

@@ -44,7 +44,7 @@ def assert_same_statistics(one: ttt.Run, other: ttt.Run) -> None:
 def outcomes_of(lines: list[str], graph: Graph) -> list[int]:
     """First wins, draws and second wins among games."""
     games = games_of(lines, graph)
-    final = graph.outcome[graph.child[games.edge[games.start[1:] - 1]]]
+    final = graph.outcome[graph.child[games.move[games.start[1:] - 1]]]
     return [int((final == outcome).sum()) for outcome in (naive.FIRST, naive.DRAW, naive.SECOND)]
 
 

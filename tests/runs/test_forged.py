@@ -17,7 +17,7 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.commands import files as commands
-from ttt_batch.base import ordinary_files
+from ttt_batch.base import files
 from ttt_batch.base.errors import RunFileError
 from ttt_batch.game.enumeration import GRAPHS
 from ttt_batch.runs.formats import read_file
@@ -67,7 +67,7 @@ def test_a_file_that_grows_or_shrinks_meanwhile(path: Path, monkeypatch: pytest.
 
     def meanwhile(change: Callable[[], object]) -> None:
         def size_of(file: Any) -> int:
-            size = ordinary_files.size_of(file)
+            size = files.size_of(file)
             change()
             return size
 
@@ -88,8 +88,8 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(path: Path, monkeypatch
     status = STORED.stat()
     with monkeypatch.context() as patch:  # put there between looking and opening
         patch.setattr(Path, "stat", lambda self, **_: status)
-        with pytest.raises(ordinary_files.NotOrdinaryError):
-            ordinary_files.open_ordinary(path)
+        with pytest.raises(files.NotOrdinaryError):
+            files.open_ordinary(path)
     with pytest.raises(RunFileError, match="is a folder"):
         ttt.load(Path())
     with pytest.raises(RunFileError, match="is not an ordinary file"):

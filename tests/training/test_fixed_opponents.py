@@ -55,11 +55,11 @@ def plies_of(games: Games) -> tuple[np.ndarray, np.ndarray]:
     """The number of the game and the ply of every move."""
     lengths = np.diff(games.start)
     number = np.arange(lengths.size).repeat(lengths)
-    return number, np.arange(games.edge.size) - games.start[number]
+    return number, np.arange(games.move.size) - games.start[number]
 
 
 def results_of(games: Games, graph: Graph) -> np.ndarray:
-    return graph.outcome[graph.child[games.edge[games.start[1:] - 1]]]
+    return graph.outcome[graph.child[games.move[games.start[1:] - 1]]]
 
 
 # --- a fixed opponent -------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ def test_only_the_learner_learns_to_choose(
     assert not games.exploring[~own].any()
     share = games.exploring[own].mean()
     assert abs(share - 0.3) < 4.5 * math.sqrt(0.21 / own.sum())
-    assert chosen_by(fixed, run.graph)[games.edge[~own]].all()
+    assert chosen_by(fixed, run.graph)[games.move[~own]].all()
     results = results_of(games, run.graph)
     assert run.statistics["outcomes"][-1].tolist() == [int((results == n).sum()) for n in (1, 3, 2)]
     if opponent == "optimal":
@@ -177,7 +177,7 @@ def first_moves(name: str, games: int, change: Any = None, batch: int | None = N
     trainer.advance(games, never)
     counts = np.zeros(9, np.int64)
     for part in recorded:
-        counts += np.bincount(trainer.graph.cell[part.edge[part.start[:-1]]], minlength=9)
+        counts += np.bincount(trainer.graph.cell[part.move[part.start[:-1]]], minlength=9)
     assert counts.sum() == games
     return counts
 

@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.jit import inlined, kernel
-from ttt_batch.evaluation.ties import ends_alone, keep_soonest
+from ttt_batch.evaluation.ties import keep_soonest
 from ttt_batch.game.bitboards import Places, outcome_after
 from ttt_batch.game.board import FIRST_WINS, UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of
 from ttt_batch.game.growing_graph import N_SHARED, SHARED_CODES, SHARED_OUTCOMES, Growth
+from ttt_batch.game.solution import ends_alone
 from ttt_batch.learners.growing_rows import row_at
 from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.runs.run import Run

@@ -6,6 +6,7 @@ programs.
 """
 
 import contextlib
+import functools
 import platform
 import statistics
 import textwrap
@@ -136,7 +137,7 @@ def _subjects(most: int) -> Iterator[tuple[Figure, int, Steps]]:
         yield figure, LARGE_BATCH, _learning(make_trainer(config, threads=n_threads))
     trainer = make_trainer(make_config())
     trainer.advance(100_000, lambda: False)
-    yield Figure("evaluation", trainer.config.learner, unit="ms"), 1, _judging(trainer)
+    yield Figure("evaluation", trainer.config.learner, unit="ms"), 1, functools.partial(_judge, trainer)
 
 
 def thread_counts(most: int) -> list[int]:
@@ -150,16 +151,11 @@ def _learning(trainer: Trainer) -> Steps:
     return lambda n: trainer.advance(trainer.games + n * int(trainer.config.batch), lambda: False)
 
 
-def _judging(trainer: Trainer) -> Steps:
-    """Recorded points of the current tables."""
-    outcomes = trainer.outcomes
-
-    def judge(n: int) -> None:
-        recorder = Recorder(exact_judge(trainer.graph, trainer.learner, trainer.worth))
-        for _ in range(n):
-            recorder.record(trainer.tables, trainer.games, 0.0, outcomes)
-
-    return judge
+def _judge(trainer: Trainer, n: int) -> None:
+    """Record the current tables `n` times."""
+    recorder, outcomes = Recorder(exact_judge(trainer.graph, trainer.learner, trainer.worth)), trainer.outcomes
+    for _ in range(n):
+        recorder.record(trainer.tables, trainer.games, 0.0, outcomes)
 
 
 def _time(work: Steps, n: int) -> float:

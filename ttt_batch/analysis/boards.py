@@ -100,7 +100,7 @@ def write_solution(board: Board | str, path: Path, symmetry: str = "auto", *, ov
     Raises BoardError if the board cannot be enumerated, UsageError and TttBatchError as `check_solution` does.
     """
     config = make_config(board=board, symmetry=symmetry)
-    check_enumerable(config.board, Space(config.grown, config.symmetry), "a solution")
+    check_enumerable(config.board, config.grown, "a solution")
     check_space(config, free_memory())
     check_solution(path, overwrite=overwrite)
     graph = enumerate_graph(config.board, False, config.symmetry)

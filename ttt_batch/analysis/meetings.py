@@ -11,12 +11,11 @@ from typing import Any
 
 from ttt_batch.analysis.agent import make_agent
 from ttt_batch.analysis.playing import DEVIATIONS, Tally, play_agents, play_walk
-from ttt_batch.base.choices import Ties, check_ties
+from ttt_batch.base.choices import RESULTS, Ties, check_ties
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.streams import MEETINGS, stream_key
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.solution import RESULTS
 from ttt_batch.runs.run import Run
 
 Shares = tuple[float, float, float]

@@ -11,9 +11,9 @@ import numpy as np
 
 from ttt_batch.base.choices import SEATS, choose, choose_seat
 from ttt_batch.base.jit import inlined, kernel
-from ttt_batch.game.bitboards import Places, completes, make_places
+from ttt_batch.game.bitboards import Places, completes, make_places, marks_of
 from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
-from ttt_batch.game.state_space import Space, check_enumerable
+from ttt_batch.game.state_space import check_enumerable
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy, policy_among
 
@@ -60,14 +60,8 @@ def scripted_cells(places: Places, own: Any, other: Any, plies: Any) -> Any:
 def scripted_edges(places: Places, graph: Graph, plies: int, allowed: Any) -> None:
     """Write whether a scripted player picks among each edge of an enumerated board into `allowed` (bool[E])."""
     for row in range(n_unfinished(graph)):
-        rest, own, other = graph.code[row], np.int64(0), np.int64(0)
-        for cell in range(places.power.shape[0]):
-            mark = rest % 3
-            rest //= 3
-            if mark == 1 + mover_of(graph, row):
-                own |= np.int64(1) << cell
-            elif mark != 0:
-                other |= np.int64(1) << cell
+        first, second = marks_of(graph.code[row], places.power.shape[0])
+        own, other = (second, first) if mover_of(graph, row) else (first, second)
         cells = scripted_cells(places, own, other, plies)
         lo, hi = edges_of(graph, row)
         for edge in range(lo, hi):
@@ -86,7 +80,7 @@ def seat_number(seat: str) -> int:
 
 def scripted_policy(run: Run, player: str) -> Policy:
     """A scripted player over the edges of an enumerated run's graph.  Raises UsageError and BoardError."""
-    check_enumerable(run.board, Space(run.grown is not None, run.config.symmetry), "an exact result")
+    check_enumerable(run.board, run.grown is not None, "an exact result")
     allowed = np.zeros(run.graph.child.size, np.bool_)
     scripted_edges(make_places(run.board, False), run.graph, player_number(player), allowed)
     return policy_among(run.graph, allowed)

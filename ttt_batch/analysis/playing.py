@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from ttt_batch.analysis.agent import Agent, agent_cells, move_outcome
 from ttt_batch.analysis.opponents import Scripted, scripted_cells
+from ttt_batch.base.choices import RESULTS
 from ttt_batch.base.jit import kernel
 from ttt_batch.base.streams import below, draw, game_base
 from ttt_batch.game.bitboards import Places, n_bits, nth_cell
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.game.graph import Graph, n_unfinished
-from ttt_batch.game.solution import RESULTS
 from ttt_batch.simulation.policy import Policy
 
 MAX_MATCH_GAMES = 10**9

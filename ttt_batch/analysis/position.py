@@ -100,6 +100,8 @@ class Shown(Printable):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them; players are `first` and `second`, cells from 0."""
+        truth = self.truth
+        images = [one._asdict() | {"position": rows_text(self.board, one.position)} for one in self.images or ()]
         return {
             "board": self.board.name,
             "learner": self.learner,
@@ -109,24 +111,14 @@ class Shown(Printable):
             "to_move": None if self.player is None else SEATS[self.player],
             "winner": {FIRST_WINS: SEATS[0], SECOND_WINS: SEATS[1]}.get(self.outcome),
             "value": self.value,
-            "truth": self._plain_truth(),
+            "truth": truth and {"winner": {1: SEATS[0], -1: SEATS[1]}.get(truth.result), "plies": truth.plies},
             "moves": [] if self.player is None else [move.to_dict(self.player) for move in self.moves],
             "forfeits": list(self.forfeits),
             "keeps": self.keeps,
-            "best": None if self.truth is None else [move.cell for move in self.moves if move.best],
+            "best": None if truth is None else [move.cell for move in self.moves if move.best],
             "line": None if self.line is None else list(self.line),
-            "images": self._plain_images(),
+            "images": None if self.images is None else images,
         }
-
-    def _plain_truth(self) -> dict[str, Any] | None:
-        if self.truth is None:
-            return None
-        return {"winner": {1: SEATS[0], -1: SEATS[1]}.get(self.truth.result), "plies": self.truth.plies}
-
-    def _plain_images(self) -> list[dict[str, Any]] | None:
-        if self.images is None:
-            return None
-        return [image._asdict() | {"position": rows_text(self.board, image.position)} for image in self.images]
 
     def records(self) -> tuple[list[dict[str, Any]], str]:
         """Return a row for each free cell; none at the end of a game."""
@@ -147,7 +139,7 @@ def show(run: Run, position: str | int | Position, *, symmetric: bool = False, t
     return Shown(
         board=board,
         learner=run.config.learner,
-        worth=_worth(run, mover),
+        worth=tuple((run.worth[mover] + 0.0)[[FIRST_WINS + mover, DRAW, SECOND_WINS - mover]].tolist()),
         position=marks,
         player=mover if outcome == UNFINISHED else None,
         outcome=outcome,
@@ -231,12 +223,6 @@ def _visits(run: Run, marks: Position, mover: int) -> dict[int, int]:
 def _rows(run: Run, lowest: Position) -> NDArray[np.int64]:
     """The row of a position, of its images that with the lowest code; empty if a growing board has none."""
     return np.flatnonzero(run.graph.code == run.board.encode(lowest))
-
-
-def _worth(run: Run, player: int) -> tuple[float, float, float]:
-    """What a win, a draw and a loss are worth to a player."""
-    win, draw, loss = (run.worth[player] + 0.0)[[FIRST_WINS + player, DRAW, SECOND_WINS - player]].tolist()
-    return win, draw, loss
 
 
 def _images(run: Run, marks: Position) -> tuple[Image, ...]:

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ttt_batch.evaluation.ties import Knowing
-from ttt_batch.game.board import EMPTY, MARKS, Board, Position
-from ttt_batch.game.history import Game
+from ttt_batch.game.board import EMPTY, MARKS, Board, Game, Position
 from ttt_batch.game.solution import WORDS, Prospect
 
 

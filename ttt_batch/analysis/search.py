@@ -22,9 +22,8 @@ from ttt_batch.base.errors import UsageError
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.memory import free_memory
 from ttt_batch.base.quantities import Number, whole
-from ttt_batch.game.bitboards import Places, n_bits, nth_cell
+from ttt_batch.game.bitboards import Places, n_bits, nth_cell, slot_of
 from ttt_batch.game.board import FIRST_WINS, UNFINISHED
-from ttt_batch.game.hash_table import slot_of
 from ttt_batch.runs.run import Run
 
 PROVED, REFUTED, PAUSED = range(3)
@@ -49,7 +48,7 @@ class Hunt(NamedTuple):
     """The state of a search.  After every ply of the current game:
 
     images: int64[cells + 1, images], codes of the position's images.  marks: int64[cells + 1, P], the players' cells as
-    bits.  moves: int64[cells + 1, cells], the moves to try; n_moves, tried: int64[cells + 1], all, and done already.
+    bits.  moves: int64[cells + 1, cells], the moves to try, the last one first; left: int64[cells + 1], how many.
 
     lines, fences: int64[lines], bits, as in `Board.line_masks`.  played: int64[cells], the moves of the current game.
     scores: int64[cells], scratch.  at: int64[3], see `PLY`.
@@ -61,8 +60,7 @@ class Hunt(NamedTuple):
     images: Any
     marks: Any
     moves: Any
-    n_moves: Any
-    tried: Any
+    left: Any
     played: Any
     scores: Any
     at: Any
@@ -120,12 +118,12 @@ def list_moves(places: Places, hunt: Hunt, ply: Any, cells: Any, sign: Any) -> N
         cells &= cells - 1
         score = sign * promise(places, cell, own, other)
         put = n
-        while put > 0 and hunt.scores[put - 1] < score:
+        while put > 0 and hunt.scores[put - 1] >= score:
             hunt.scores[put], hunt.moves[ply, put] = hunt.scores[put - 1], hunt.moves[ply, put - 1]
             put -= 1
         hunt.scores[put], hunt.moves[ply, put] = score, cell
         n += 1
-    hunt.n_moves[ply], hunt.tried[ply] = n, 0
+    hunt.left[ply] = n
 
 
 @kernel
@@ -161,11 +159,11 @@ def hunt_losses(agent: Agent, hunt: Hunt, seat: int, cut: bool, until: int) -> A
             if mover == seat:
                 cells, sign = agent_cells(agent, hunt.images[ply, 0], ply), -sign
             list_moves(places, hunt, ply, cells, sign)
-        if hunt.tried[ply] == hunt.n_moves[ply]:
+        if hunt.left[ply] == 0:
             ply -= 1
             continue
-        cell = hunt.moves[ply, hunt.tried[ply]]
-        hunt.tried[ply] += 1
+        hunt.left[ply] -= 1
+        cell = hunt.moves[ply, hunt.left[ply]]
         hunt.played[ply] = cell
         outcome = move_outcome(places, cell, own, other, ply)
         if outcome == FIRST_WINS + 1 - seat:
@@ -216,7 +214,6 @@ def search(run: Run, seat: str, *, budget: Number = BUDGET, ties: Ties = "any", 
     agent = agent or make_agent(run, ties)
     cells = run.board.cells
     lines, fences = np.array(run.board.line_masks, np.int64).reshape(-1, 2).T.copy()
-    n_moves, tried = np.zeros((2, cells + 1), np.int64)
     played, scores = np.zeros((2, cells), np.int64)
     hunt = Hunt(
         lines,
@@ -224,8 +221,7 @@ def search(run: Run, seat: str, *, budget: Number = BUDGET, ties: Ties = "any", 
         images=np.zeros((cells + 1, agent.growth.images.size), np.int64),
         marks=np.zeros((cells + 1, 2), np.int64),
         moves=np.zeros((cells + 1, cells), np.int64),
-        n_moves=n_moves,
-        tried=tried,
+        left=np.zeros(cells + 1, np.int64),
         played=played,
         scores=scores,
         at=np.array([0, 0, 1], np.int64),

@@ -7,20 +7,14 @@ from typing import Any, NamedTuple
 
 from ttt_batch.analysis.meetings import Meeting, Participants, Shares
 from ttt_batch.analysis.playing import CONFIDENCE, DEVIATIONS, MAX_MATCH_GAMES, Tally
-from ttt_batch.base.choices import Ties, check_ties
+from ttt_batch.base.choices import RESULTS, Ties, check_ties
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.printable import Printable
 from ttt_batch.base.quantities import Number, any_seed, whole
-from ttt_batch.game.solution import RESULTS
 from ttt_batch.runs.run import Run
 
 GAMES = 1_000
 """Games of a sampled meeting by default."""
-
-
-def _listed(found: "Tournament | Series") -> dict[str, Any]:
-    """What the plain values of both begin with."""
-    return {"board": found.board, "runs": list(found.names), "ties": found.ties}
 
 
 class Standing(NamedTuple):
@@ -69,7 +63,9 @@ class Tournament(Printable):
     def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them; `run` counts from 0 in the order given."""
         return {
-            **_listed(self),
+            "board": self.board,
+            "runs": list(self.names),
+            "ties": self.ties,
             "exact": self.exact,
             "games": self.games,
             "seed": None if self.exact else self.seed,
@@ -173,7 +169,9 @@ class Series(Printable):
     def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them; a meeting's shares are those of its `first`."""
         return {
-            **_listed(self),
+            "board": self.board,
+            "runs": list(self.names),
+            "ties": self.ties,
             "games": self.games,
             "seed": self.seed,
             "confidence": CONFIDENCE,

@@ -16,13 +16,11 @@ from ttt_batch.app.terminal.drawing import NARROW, draw_board, move_name
 from ttt_batch.app.terminal.faces import rule
 from ttt_batch.app.terminal.hints import Hints, draw_legend, draw_values, hints_of, prepare, shown_value
 from ttt_batch.base.choices import Ties
-from ttt_batch.base.console import is_live, put, wants_colour
+from ttt_batch.base.console import is_live, one_line, put, wants_colour
 from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.base.escapes import one_line
 from ttt_batch.base.quantities import Number, any_seed, real
 from ttt_batch.evaluation.ties import meaning
-from ttt_batch.game.board import DRAW, FIRST, FIRST_WINS, MARKS, UNFINISHED
-from ttt_batch.game.history import Game
+from ttt_batch.game.board import DRAW, FIRST, FIRST_WINS, MARKS, UNFINISHED, Game
 from ttt_batch.runs.knowledge import Playing
 
 PACE = 1.0

@@ -19,6 +19,7 @@ LEARNER_NAMES = ("td", "sutton-barto", "value-feed", "minimax-q", "backward-q", 
 """The package's learners, each a file of that name in `learners`; here because completion has no time to load them."""
 
 SEATS = ("first", "second")
+RESULTS = ("win", "draw", "loss")
 
 SEAT_WORDS = {"x": "first", "1": "first", "1st": "first", "o": "second", "2": "second", "2nd": "second"}
 SWITCH_WORDS = {"yes": "on", "true": "on", "no": "off", "false": "off"}

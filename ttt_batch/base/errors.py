@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from ttt_batch.base.escapes import one_line
+from ttt_batch.base.console import one_line
 
 LONGEST = 60
 """Characters of what was given that a message repeats."""

@@ -1,4 +1,5 @@
-"""What written files need: hidden names beside a target, locks of the system, renames that replace nothing.
+"""What files need: hidden names beside a target, locks of the system, renames that replace nothing; and ordinary files
+opened for reading.
 
 Everything here raises what the system raises; `outputs` words it.
 """
@@ -11,10 +12,11 @@ import re
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from io import BufferedReader
 from pathlib import Path
 
-from ttt_batch.base.escapes import for_shell
+from ttt_batch.base.console import for_shell
 
 try:
     import fcntl
@@ -24,6 +26,10 @@ except ImportError:  # Windows
 HAS_LOCKS = fcntl is not None
 
 Content = bytes | bytearray | memoryview
+
+_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Without waiting, should a pipe take a file's place between looking and opening."""
+
 
 _LONGEST = 200
 """Bytes of a name that a hidden one repeats; systems allow 255, beginning and ending included."""
@@ -209,3 +215,34 @@ def identity(path: Path) -> tuple[int, ...] | None:
 def identity_in(status: os.stat_result) -> tuple[int, ...]:
     """`identity` of a file whose status is known."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+class NotOrdinaryError(Exception):
+    """A folder, a pipe or a device; `folder` says whether it is the first."""
+
+    def __init__(self, mode: int) -> None:
+        super().__init__("it is not an ordinary file")
+        self.folder = stat.S_ISDIR(mode)
+
+
+def open_ordinary(path: Path) -> BufferedReader:
+    """Open an ordinary file for reading: it has an end, and never waits for a writer.  Raises NotOrdinaryError."""
+    _check(path.stat())  # opening alone may do something to a device
+    with ExitStack() as stack:
+        file = stack.enter_context(os.fdopen(os.open(path, _READING), "rb"))
+        _check(os.fstat(file.fileno()))
+        stack.pop_all()
+        return file
+
+
+def size_of(file: BufferedReader) -> int:
+    """Bytes of an open file: no more are worth reading, even if some are appended meanwhile.
+
+    Python allocates all that a read asks for, however little there is.
+    """
+    return os.fstat(file.fileno()).st_size
+
+
+def _check(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise NotOrdinaryError(status.st_mode)

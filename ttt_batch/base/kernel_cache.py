@@ -23,10 +23,10 @@ import numpy as np
 from numba.core.caching import FunctionCache
 from numba.core.serialize import dumps
 
-from ttt_batch.base.address_space import check_room
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.base.files import reason, shown
 from ttt_batch.base.kernel_files import cache_root, read_kernel, usable_folder, write_kernel
+from ttt_batch.base.memory import check_room
 from ttt_batch.base.ownership import private_folder
 
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)

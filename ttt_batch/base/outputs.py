@@ -5,7 +5,6 @@ Devices, pipes and folders are refused, and so is an existing file unless it is 
 of files for users.
 """
 
-import codecs
 import errno
 import os
 import stat
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from ttt_batch.base import files
 from ttt_batch.base.errors import RunFileError, TakenError, TttBatchError, UsageError, option, with_option
-from ttt_batch.base.files import is_there, reason, shown
+from ttt_batch.base.files import reason, shown
 from ttt_batch.base.lock import Lock
 
 
@@ -70,9 +69,6 @@ _REMEDIES = {
     errno.ENAMETOOLONG: "name a file with a shorter name",
 }
 
-_BEGINNING = 1 << 16
-"""Bytes of a file that show whether it is text."""
-
 
 @dataclass(frozen=True)
 class Kind:
@@ -97,13 +93,13 @@ class Kind:
                 target = path.resolve()
                 if target.parent.is_dir():
                     return target
-                remedy = self._say("create it, or name a file elsewhere")
-                raise self._refusal(path, f"there is no folder {shown(target.parent)}; {remedy}") from None
+                remedy = self.with_option("create it, or name a file elsewhere")
+                raise self.refusal(path, f"there is no folder {shown(target.parent)}; {remedy}") from None
             if stat.S_ISDIR(mode):
                 why = f"it is not an ordinary file, it is a folder; name a file in it: {shown(path / 'FILE')}"
-                raise self._refusal(path, why)
+                raise self.refusal(path, why)
             if not stat.S_ISREG(mode):
-                raise self._refusal(path, f"it is not an ordinary file; {self._say('name another file')}")
+                raise self.refusal(path, f"it is not an ordinary file; {self.with_option('name another file')}")
             if not overwrite:
                 raise self._taken(path)
             return path.resolve()
@@ -153,40 +149,6 @@ class Kind:
                 with self.refusing(path):
                     draft.write(content)
 
-    def check_text(self, path: Path) -> None:
-        """Make sure that lines can be appended to `path`: a text file, by its beginning, or none yet."""
-        with self.refusing(path):
-            if not is_there(path):
-                self.check(path, overwrite=False)
-                return
-            with os.fdopen(_open_to_append(self.place(path, overwrite=True)), "rb") as file:
-                beginning = file.read(_BEGINNING)
-            try:
-                codecs.utf_8_decode(beginning, "strict", len(beginning) < _BEGINNING)
-                binary = b"\0" in beginning
-            except UnicodeError:
-                binary = True
-            if binary:
-                raise self._refusal(path, f"it is not a text file; {self._say('name another file')}")
-
-    def append_line(self, path: Path, line: bytes) -> None:
-        """Append a line to a text file, or begin one; all of it or nothing."""
-        target = self.place(path, overwrite=True)
-        with self.alone(target, patience=1.0, necessary=False), self.refusing(path):
-            descriptor = _open_to_append(target)
-            try:
-                size = os.lseek(descriptor, 0, os.SEEK_END)
-                if size:  # a last line without an end must not run into this one
-                    os.lseek(descriptor, -1, os.SEEK_END)
-                    line = line if os.read(descriptor, 1) == b"\n" else b"\n" + line
-                try:
-                    files.write_all(descriptor, line + b"\n")
-                except OSError:
-                    os.ftruncate(descriptor, size)
-                    raise
-            finally:
-                os.close(descriptor)
-
     @contextmanager
     def alone(self, target: Path, *, patience: float = 0.0, necessary: bool = True) -> Iterator[None]:
         """Keep other processes from writing `target` meanwhile.  Raises `error` if one does.
@@ -220,22 +182,20 @@ class Kind:
             if isinstance(exc, TttBatchError):
                 raise
             remedy = _REMEDIES.get(getattr(exc, "errno", None) or 0, "name another file")
-            raise self._refusal(path, f"{reason(exc)}; {self._say(remedy)}") from exc
+            raise self.refusal(path, f"{reason(exc)}; {self.with_option(remedy)}") from exc
 
-    def _refusal(self, path: Path, why: str) -> TttBatchError:
+    def refusal(self, path: Path, why: str) -> TttBatchError:
+        """The error that says why `path` cannot be written."""
         return self.error(f"cannot {self.writing} {shown(path)}: {why}")
 
     def _taken(self, path: Path) -> TttBatchError:
         kind = self.taken or self.error
         replaced = f"replace it with {option('overwrite', True)}"
-        return kind(f"{shown(path)} exists already; {replaced}, or {self._say('name another file')}")
+        return kind(f"{shown(path)} exists already; {replaced}, or {self.with_option('name another file')}")
 
-    def _say(self, remedy: str) -> str:
+    def with_option(self, remedy: str) -> str:
+        """A remedy with the option that it is about."""
         return f"{remedy}{with_option(self.option)}" if self.option else remedy
-
-
-def _open_to_append(target: Path) -> int:
-    return os.open(target, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666)
 
 
 def check_distinct(

@@ -1,10 +1,30 @@
-"""What every result of a function offers: plain values, a table for pandas, and the text that its command prints."""
+"""What every result of a function offers: plain values, a table for pandas, and the text that its command prints.
 
-from collections.abc import Mapping, Sequence
+Hooks are methods of lower folders that a higher folder carries out, such as `run.plot()`; the package's `__init__`
+registers the functions.
+"""
+
+import importlib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ttt_batch.base import hooks
-from ttt_batch.base.frames import make_frame
+from ttt_batch.base.choices import RESULTS, SEATS
+from ttt_batch.base.errors import TttBatchError
+
+SELF_PLAY = ("first_wins", "draws", "second_wins")
+
+_homes: dict[str, str] = {}
+
+
+def register_hook(name: str, home: str) -> None:
+    """Let the hook `name` call the function at `home`, written `package.module:function`; it is loaded then."""
+    _homes[name] = home
+
+
+def call_hook(name: str, *arguments: Any, **options: Any) -> Any:
+    """Call the function registered for `name`."""
+    module, _, function = _homes[name].partition(":")
+    return getattr(importlib.import_module(module), function)(*arguments, **options)
 
 
 class Printable:
@@ -23,4 +43,47 @@ class Printable:
         return make_frame(*self.records())
 
     def __str__(self) -> str:
-        return str(hooks.call(type(self).__name__, self))
+        return str(call_hook(type(self).__name__, self))
+
+
+def make_frame(records: Iterable[Mapping[str, Any]], index: str) -> Any:
+    """Return a pandas DataFrame with a row for each record, under the column `index`.
+
+    Values that are mappings become columns of their own, `first.win` for `{"first": {"win": ...}}`.
+    Raises TttBatchError if pandas is missing.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise TttBatchError("a table needs pandas; install it with: pip install 'ttt-batch[pandas]'") from None
+    rows = [_flat(record) for record in records]
+    return pd.DataFrame(rows).set_index(index) if rows else pd.DataFrame(index=pd.Index([], name=index))
+
+
+def point_records(statistics: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a record for each recorded point of a run; seats and results become nested mappings.
+
+    statistics: arrays of shape [T], [T, seats], [T, 3] or [T, seats, 3], as `runfile` declares them.
+    """
+    return [
+        {name: _nested(column[row]) for name, column in statistics.items()} for row in range(len(statistics["games"]))
+    ]
+
+
+def _nested(value: Any) -> Any:
+    plain = value.tolist()
+    if value.ndim == 0:
+        return plain
+    if value.ndim == 2:
+        plain = [dict(zip(RESULTS, shares, strict=True)) for shares in plain]
+    return dict(zip(SEATS if len(value) == len(SEATS) else SELF_PLAY, plain, strict=True))
+
+
+def _flat(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{before}{name}.")
+        else:
+            flat[f"{before}{name}"] = value
+    return flat

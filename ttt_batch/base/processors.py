@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from ttt_batch.base.address_space import has_room
+from ttt_batch.base.memory import has_room
 
 PROC = Path("/proc/self")
 GROUPS = Path("/sys/fs/cgroup")

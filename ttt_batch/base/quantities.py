@@ -93,3 +93,8 @@ def number_text(value: object) -> str:
     """What was given for a number, for a message: without quotes if it is one, and not longer than a line can be."""
     plain = isinstance(value, str) and len(value) <= 24 and exact_number(value, shares=True) is not None
     return str(value) if plain or isinstance(value, float) else quoted(value)
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things: `1 game`, `10,000 games`.  one: what one is called.  many: several, if not `one`s."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ttt_batch.base.choices import Ties
 from ttt_batch.base.errors import option
 from ttt_batch.base.jit import inlined
-from ttt_batch.game.board import EMPTY, FIRST, FIRST_WINS, SECOND_WINS, Board, Position
+from ttt_batch.game.board import EMPTY, FIRST, Board, Position
 from ttt_batch.game.graph import Graph, edges_of, mover_of, rows_of_edges
 from ttt_batch.game.solution import QUICKEST, Truth
 from ttt_batch.simulation.policy import Policy, chosen_edges, policy_among
@@ -72,19 +72,12 @@ def soonest_cells(knowing: Knowing, position: Position, cells: list[int]) -> lis
             return -QUICKEST
         if truths is None:
             return QUICKEST * (board.outcome(board.after(position, cell)) == FIRST + mover)
-        truth = truths[cell]
-        return truth.for_player(mover) * (QUICKEST - truth.plies)
+        result, plies = truths[cell].seen_by(mover)
+        return result * (QUICKEST - plies)
 
     numbers = [number(cell) for cell in cells]
     best = max(numbers)
     return cells if best == 0 else [cell for cell, here in zip(cells, numbers, strict=True) if here == best]
-
-
-def ends_alone(outcome: NDArray[np.int8]) -> NDArray[np.int8]:
-    """int8[S]: in place of `solution.solve_in_plies` if only the ends of games are known."""
-    solution = np.zeros(outcome.size, np.int8)
-    solution[outcome == FIRST_WINS], solution[outcome == SECOND_WINS] = QUICKEST, -QUICKEST
-    return solution
 
 
 @inlined

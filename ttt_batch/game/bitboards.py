@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.base.jit import inlined
+from ttt_batch.base.streams import GOLDEN, MIX_1, S32
 from ttt_batch.game.board import DRAW, FIRST_WINS, UNFINISHED, Board
 
 
@@ -82,6 +83,18 @@ def lowest_child(places: Places, images: Any, cell: int, mark: int) -> Any:
     return lowest
 
 
+@inlined
+def marks_of(code: Any, n_cells: int) -> Any:
+    """The cells of the first and of the second player in the position `code`, as bits (int64 both)."""
+    first, second = np.int64(0), np.int64(0)
+    for cell in range(n_cells):
+        mark = code % 3
+        code //= 3
+        first |= np.int64(mark == 1) << cell
+        second |= np.int64(mark == 2) << cell
+    return first, second
+
+
 PAIRS, QUADS, BYTES = 0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F
 
 
@@ -102,3 +115,22 @@ def nth_cell(cells: Any, n: Any) -> Any:
     for _ in range(n):
         cells &= cells - 1
     return n_bits((cells & -cells) - 1)
+
+
+EMPTY_SLOT = -1
+TAG = (1 << 32) - 1
+"""Of hash tables with open addressing, of a power of two slots."""
+
+
+@inlined
+def hash_of(code: Any) -> Any:
+    """64 mixed bits (uint64) of a code."""
+    mixed = np.uint64(code) * GOLDEN
+    mixed = (mixed ^ (mixed >> S32)) * MIX_1
+    return mixed ^ (mixed >> S32)
+
+
+@inlined
+def slot_of(code: Any, mask: Any) -> Any:
+    """The first slot to try for a code, of `mask` + 1."""
+    return np.int64(hash_of(code) & np.uint64(mask))

@@ -15,10 +15,18 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.errors import BoardError
 from ttt_batch.base.jit import kernel
-from ttt_batch.game.bitboards import Places, image_codes, lowest_child, make_places, outcome_after
+from ttt_batch.game.bitboards import (
+    EMPTY_SLOT,
+    Places,
+    image_codes,
+    lowest_child,
+    make_places,
+    marks_of,
+    outcome_after,
+    slot_of,
+)
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 from ttt_batch.game.graph import Graph
-from ttt_batch.game.hash_table import EMPTY_SLOT, slot_of
 from ttt_batch.game.state_space import positions_of_ply
 
 MAX_ROWS = 20_000_000
@@ -44,12 +52,8 @@ def next_ply(
     found, edge = 0, 0
     for i in range(parents.shape[0]):
         image_codes(places, parents[i], images)
-        rest, taken, own = parents[i], 0, 0
-        for cell in range(n_cells):
-            mark = rest % 3
-            rest //= 3
-            taken |= (mark != 0) << cell
-            own |= (mark == 1 + mover) << cell
+        first, second = marks_of(parents[i], n_cells)
+        taken, own = first | second, second if mover else first
         for cell in range(n_cells):
             if (taken >> cell) & 1:
                 continue

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.streams import S32
-from ttt_batch.game.bitboards import Places, completes, lowest_child, n_bits, outcome_after
+from ttt_batch.game.bitboards import TAG, Places, completes, hash_of, lowest_child, n_bits, outcome_after
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of, n_unfinished
-from ttt_batch.game.hash_table import TAG, hash_of
 
 UNSEEN, FORFEIT, N_SHARED = 0, 4, 6
 """Rows after the room for unfinished ones: UNSEEN + an outcome (1 to 3 for ends of games), FORFEIT + who did."""

@@ -5,17 +5,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.base.choices import RESULTS
 from ttt_batch.game.board import FIRST_WINS, SECOND_WINS
 from ttt_batch.game.graph import Graph
 
 QUICKEST = 64
 """What `solve_in_plies` gives a game that is won already; each ply before that takes one away (at most 36)."""
 
-WORDS = {1: "win", 0: "draw", -1: "loss"}
+WORDS = dict(zip((1, 0, -1), RESULTS, strict=True))
 """Words for a result as one player sees it."""
-
-RESULTS = tuple(WORDS.values())
-"""The same in the order of shares of games."""
 
 
 class Prospect(NamedTuple):
@@ -53,13 +51,9 @@ class Truth(NamedTuple):
         """The same counted from the position before: what the move that leads here is worth."""
         return Truth(self.result, self.plies + 1)
 
-    def for_player(self, player: int) -> int:
-        """The result as `player` (0 first, 1 second) sees it: 1 win, 0 draw, -1 loss."""
-        return -self.result if player else self.result
-
     def seen_by(self, player: int) -> Prospect:
         """The truth as `player` (0 first, 1 second) sees it."""
-        return Prospect(self.for_player(player), self.plies)
+        return Prospect(-self.result if player else self.result, self.plies)
 
     def __str__(self) -> str:
         """In words: `X wins in 3 plies`."""
@@ -72,6 +66,13 @@ def truth_of(value: int, empty: int) -> Truth:
     if value == 0:
         return Truth(0, empty)
     return Truth(1 if value > 0 else -1, QUICKEST - abs(value))
+
+
+def ends_alone(outcome: NDArray[np.int8], win: int = QUICKEST) -> NDArray[np.int8]:
+    """int8[S]: `win` or -`win` for games won by the first or second player, else 0, as if only ends were known."""
+    value = np.zeros(outcome.size, np.int8)
+    value[outcome == FIRST_WINS], value[outcome == SECOND_WINS] = win, -win
+    return value
 
 
 def solve(graph: Graph) -> NDArray[np.int8]:
@@ -91,8 +92,7 @@ def solve_in_plies(graph: Graph) -> NDArray[np.int8]:
 def _minimax(graph: Graph, win: int, slower: int) -> NDArray[np.int8]:
     """Best play from every row: `win` or -`win` for a game won by the first or second player, nearer to 0 by `slower`
     a ply."""
-    value = np.zeros(graph.code.size, dtype=np.int8)
-    value[graph.outcome == FIRST_WINS], value[graph.outcome == SECOND_WINS] = win, -win
+    value = ends_alone(graph.outcome, win)
     open_ply = graph.ply[: graph.first_edge.size - 1]
     for ply in range(int(open_ply[-1]), -1, -1):
         rows = slice(*np.searchsorted(open_ply, [ply, ply + 1]))

@@ -55,9 +55,9 @@ def space_of(board: Board, symmetry: bool) -> Space:
     return choose_space(board, symmetry, prefers=symmetry)
 
 
-def check_enumerable(board: Board, space: Space, what: str) -> None:
-    """Raise BoardError, which says that `what` needs an enumerated board, unless this is one."""
-    if space.grown:
+def check_enumerable(board: Board, grown: bool, what: str) -> None:
+    """Raise BoardError, which says that `what` needs an enumerated board, if this one is `grown`."""
+    if grown:
         raise too_large(what, board, "choose a smaller one, such as 4x4x4")
 
 

@@ -1,7 +1,7 @@
 """Games from text: a kernel reads the bytes, some three million games of 3x3 a second.
 
 It reads digits, column letters, blanks, `!`, comments and line ends, and applies the rules of the board.  It stops at
-any line that is not a plain game; `transcript_notation.parse_line` then reads that line, or says what is wrong with it.
+any line that is not a plain game; `transcripts.parse_line` then reads that line, or says what is wrong with it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,9 +15,8 @@ from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.quantities import Number
 from ttt_batch.game.bitboards import Places, completes, make_places
 from ttt_batch.game.board import Board
-from ttt_batch.game.transcript_notation import DIGITS, checked_base, from_one, parse_line
 from ttt_batch.game.transcript_source import FIRST_END, LONGEST_LINE
-from ttt_batch.game.transcripts import CellGames, GamesError
+from ttt_batch.game.transcripts import DIGITS, Games, GamesError, checked_base, from_one, games_space, parse_line
 
 TAB, NEWLINE, RETURN, SPACE, BANG, HASH = (ord(sign) for sign in "\t\n\r !#")
 ZERO, NINE, A, Z = (ord(sign) for sign in "09az")
@@ -80,7 +79,7 @@ def read_cell(text: Any, rules: Rules, position: Any) -> Any:
 
 
 @kernel
-def scan(text: Any, rules: Rules, found: CellGames, at: Any) -> bool:
+def scan(text: Any, rules: Rules, found: Games, at: Any) -> bool:
     """Read games from `at[POSITION]` on, up to the end of the text; return whether it stopped before a line instead.
 
     text: uint8, ends with a line.  found: games are appended, with room for a move for every other byte.
@@ -113,7 +112,7 @@ def scan(text: Any, rules: Rules, found: CellGames, at: Any) -> bool:
             else:
                 own |= np.int64(1) << cell
                 over = completes(places, cell, own) or own | other == full
-            found.cell[move], found.exploring[move] = cell, explores
+            found.move[move], found.exploring[move] = cell, explores
             own, other, smallest = other, own, min(smallest, number)
             move += 1
         while good and text[position] not in (NEWLINE, RETURN):  # a comment
@@ -144,7 +143,7 @@ class GameReader:
         self._board, self._occupied, self._first = board, occupied, checked_base(cells_from)
         self._name, self._skip_bad = name, skip_bad
         self._rules = Rules(make_places(board, False), board.rows, board.cols, int(occupied), self._first)
-        self._found = _room(0)
+        self._found = games_space(1, 1, np.int8)
         self._at = np.zeros(4, np.int64)
         self._at[LOWEST] = board.cells
         self.skipped, self.games = Skipped(), 0
@@ -154,14 +153,14 @@ class GameReader:
         """The lowest number of a cell so far; at first the number of cells."""
         return int(self._at[LOWEST])
 
-    def read(self, pieces: Iterable[bytes]) -> Iterator[CellGames]:
+    def read(self, pieces: Iterable[bytes]) -> Iterator[Games]:
         """The games of each piece of text, which ends with a line; they are valid until the next piece is read.
 
         Raises GamesError for the first line that is no whole game under the rules, unless such lines are skipped.
         """
         for piece in pieces:
-            if self._found.cell.size < len(piece) // 2 + 1:
-                self._found = _room(len(piece))
+            if self._found.move.size < len(piece) // 2 + 1:
+                self._found = games_space(len(piece) // 2 + 1, 1, np.int8)
             at, found = self._at, self._found
             at[POSITION] = at[GAMES] = 0
             text = np.frombuffer(piece, np.uint8)
@@ -169,7 +168,7 @@ class GameReader:
                 self._take_line(piece)
             self.games += int(at[GAMES])
             last = int(found.start[at[GAMES]])
-            yield CellGames(found.start[: at[GAMES] + 1], found.cell[:last], found.exploring[:last])
+            yield Games(found.start[: at[GAMES] + 1], found.move[:last], found.exploring[:last])
 
     def _take_line(self, piece: bytes) -> None:
         """Read the line at which the kernel stopped."""
@@ -197,16 +196,10 @@ class GameReader:
             at[GAMES] += 1
             found.start[at[GAMES]] = first + len(moves)
             for i, (cell, explores) in enumerate(moves, first):
-                found.cell[i], found.exploring[i] = cell, explores
+                found.move[i], found.exploring[i] = cell, explores
 
     def _is_game(self, line: str, cells_from: int) -> bool:
         """Whether a line is a whole game if its cells count from `cells_from`."""
         with suppress(GamesError):
             return bool(parse_line(line, self._board, occupied=self._occupied, cells_from=cells_from))
         return False
-
-
-def _room(size: int) -> CellGames:
-    """Room for the games of `size` bytes."""
-    most = size // 2 + 1
-    return CellGames(np.zeros(most + 1, np.int64), np.empty(most, np.int8), np.empty(most, np.bool_))

@@ -1,5 +1,6 @@
-"""Recording games: a file of games, in the notation of `transcript_notation`, that appears whole in the end."""
+"""Recording games: a file of games, in the notation of `transcripts`, that appears whole in the end."""
 
+import codecs
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from ttt_batch.base.errors import RunFileError, TakenError
-from ttt_batch.base.files import flush_folder, free_names, reason, shown
+from ttt_batch.base.files import flush_folder, free_names, is_there, reason, shown, write_all
 from ttt_batch.base.lock import Lock
 from ttt_batch.base.outputs import Draft, Kind
 from ttt_batch.game.board import Board
@@ -18,8 +19,8 @@ GAMES_FILE = Kind(GamesError, "record", "write games to")
 _RECORD = Kind(GamesError, "record", "append games to")
 """Files of games that are written whole, and those that grow, as `outputs` speaks of them."""
 
-_AT_ONCE = 1 << 16
-"""Bytes of games that are written at once."""
+_AT_ONCE = _BEGINNING = 1 << 16
+"""Bytes of games that are written at once, and of a file that show whether it is text."""
 
 
 class GamesWriter:
@@ -62,7 +63,7 @@ class GamesWriter:
         """Append `games`, played on `graph`; without one their moves are cells of the board."""
         if self.failure is not None:
             return
-        lines = joined(games.edge, games) if graph is None else format_games(games, graph, self._board)
+        lines = joined(games.move, games) if graph is None else format_games(games, graph, self._board)
         self._pending += "".join(f"{line}\n" for line in lines).encode("ascii")
         self._written = self._written or bool(self._pending)
         if len(self._pending) >= _AT_ONCE:
@@ -127,8 +128,32 @@ class GameRecord:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        _RECORD.check_text(path)
+        with _RECORD.refusing(path):
+            if not is_there(path):
+                _RECORD.check(path, overwrite=False)
+                return
+            with _RECORD.place(path, overwrite=True).open("a+b", buffering=0) as file:
+                beginning = file.read(_BEGINNING)
+            try:
+                codecs.utf_8_decode(beginning, "strict", len(beginning) < _BEGINNING)
+                binary = b"\0" in beginning
+            except UnicodeError:
+                binary = True
+            if binary:
+                raise _RECORD.refusal(path, f"it is not a text file; {_RECORD.with_option('name another file')}")
 
     def __call__(self, cells: Sequence[int]) -> None:
-        """Append a game.  Raises GamesError for what the disk refuses."""
-        _RECORD.append_line(self._path, " ".join(map(str, cells)).encode())
+        """Append a game, all of it or nothing.  Raises GamesError for what the disk refuses."""
+        line = " ".join(map(str, cells)).encode() + b"\n"
+        target = _RECORD.place(self._path, overwrite=True)
+        alone = _RECORD.alone(target, patience=1.0, necessary=False)
+        with alone, _RECORD.refusing(self._path), target.open("a+b", buffering=0) as file:
+            size = file.seek(0, os.SEEK_END)
+            if size:  # a last line without an end must not run into this one
+                file.seek(-1, os.SEEK_END)
+                line = line if file.read(1) == b"\n" else b"\n" + line
+            try:
+                write_all(file.fileno(), line)
+            except OSError:
+                file.truncate(size)
+                raise

@@ -39,7 +39,7 @@ OPPONENTS = ("random", "optimal")
 """Opponents with a name; any other is the digest of a run's tables."""
 
 _DIGEST = "[0-9a-f]{16}"
-"""What stands for the tables of a run (`resume.table_digest`)."""
+"""What stands for the tables of a run (`plan.table_digest`)."""
 
 _START = rf"({_DIGEST}(@[0-9]{{1,16}})?)?"
 _OPPONENT = rf"({'|'.join(OPPONENTS)}|{_DIGEST})?"
@@ -118,7 +118,7 @@ class Config:
 
     def graph_of(self, counts: tuple[int, ...] | None) -> Graph:
         """The enumerated board, if it has as many positions of each ply as `counts` (see `enumerate_graph`)."""
-        check_enumerable(self.board, space_of(self.board, self.symmetry), "this")
+        check_enumerable(self.board, self.grown, "this")
         return enumerate_graph(self.board, learner_named(self.learner).occupied, self.symmetry, counts)
 
     @property

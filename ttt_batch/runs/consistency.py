@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.errors import BoardError, RunFileError
-from ttt_batch.base.wording import counted
+from ttt_batch.base.quantities import counted
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.growing_graph import plies_of
 from ttt_batch.learners import learner_named

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.base.choices import OPPONENT_HINTS, SEATS, Ties, check_ties, choose
+from ttt_batch.base.choices import OPPONENT_HINTS, RESULTS, SEATS, Ties, check_ties, choose
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.printable import Printable
 from ttt_batch.evaluation.best_response import losing_line
@@ -15,7 +15,6 @@ from ttt_batch.evaluation.ties import soonest_cells
 from ttt_batch.game.board import EMPTY, MAX_CELLS, Position
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph, rows_of_edges
-from ttt_batch.game.solution import RESULTS
 from ttt_batch.runs.knowledge import Knowledge
 from ttt_batch.simulation.policy import Policy, chosen_edges, optimal_policy, policy_among, random_policy
 

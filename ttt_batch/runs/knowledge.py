@@ -14,7 +14,7 @@ from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Position
 from ttt_batch.game.graph import Graph, row_of
 from ttt_batch.game.notation import read_position
 from ttt_batch.game.solution import Truth, solve_in_plies, truth_of
-from ttt_batch.game.state_space import Space, check_enumerable
+from ttt_batch.game.state_space import check_enumerable
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.learners.growing_rows import row_at
@@ -95,7 +95,7 @@ class Knowledge:
         return read_position(position, self.board)
 
     def _needs_all(self, what: str) -> None:
-        check_enumerable(self.board, Space(self.grown is not None, self.config.symmetry), what)
+        check_enumerable(self.board, self.grown is not None, what)
 
     def _located(self, marks: Position) -> tuple[int, tuple[int, ...]]:
         """The row of a position on an enumerated board, and which cell stands on each cell of its image."""

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import RunFileError
-from ttt_batch.base.escapes import one_line
 from ttt_batch.base.files import shown
 from ttt_batch.runs.config import Config, config_from_dict
 from ttt_batch.runs.consistency import misfits, parts_of

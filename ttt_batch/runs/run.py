@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base import hooks
-from ttt_batch.base.frames import make_frame, point_records
 from ttt_batch.base.lock import Lock
-from ttt_batch.base.wording import counted
+from ttt_batch.base.printable import call_hook, make_frame, point_records
+from ttt_batch.base.quantities import counted
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.evaluation import Judged
 from ttt_batch.runs.growing_table import GrowingTable, positions_in
@@ -64,7 +63,7 @@ class Run(Judged):
 
     def _repr_html_(self) -> str:
         """Return the same as a small table, for notebooks."""
-        return str(hooks.call("run_html", self))
+        return str(call_hook("run_html", self))
 
     def verdict(self) -> str:
         """Whether it can be beaten, by its last recorded point, or how many positions it holds, if they grow.
@@ -107,7 +106,7 @@ class Run(Judged):
 
         kind: `curves`, `opening` or `coverage`.  Raises UsageError, and TttBatchError if matplotlib is missing.
         """
-        return hooks.call("figure", self, kind)
+        return call_hook("figure", self, kind)
 
     @property
     def positions(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:

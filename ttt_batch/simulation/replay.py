@@ -16,16 +16,10 @@ from ttt_batch.simulation.exploration import explores_at, exploring_plies, next_
 from ttt_batch.simulation.policy import Policy
 
 
-def games_space(games: int, plies: int) -> Games:
-    """Space for `games` games of up to `plies` moves."""
-    moves = games * plies
-    return Games(np.zeros(games + 1, np.int64), np.zeros(moves, np.uint32), np.zeros(moves, np.bool_))
-
-
 def trimmed(games: Games) -> Games:
     """The games without the space after their last move."""
     end = int(games.start[-1])
-    return Games(games.start, games.edge[:end], games.exploring[:end])
+    return Games(games.start, games.move[:end], games.exploring[:end])
 
 
 @kernel
@@ -56,7 +50,7 @@ def replay(
             edge = lo + below(bits, hi - lo)
             if not explores:
                 edge = np.int64(policy.ordered[lo + below(bits, policy.best[row])])
-            games.edge[move], games.exploring[move] = edge, explores
+            games.move[move], games.exploring[move] = edge, explores
             move += 1
             ply += 1
             row = np.int64(graph.child[edge])

@@ -10,18 +10,16 @@ from ttt_batch.base.memory import parse_memory
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.quantities import Number
 from ttt_batch.base.signatures import given_options, with_options
-from ttt_batch.game.transcript_notation import from_one
 from ttt_batch.game.transcript_reader import GameReader, Skipped
 from ttt_batch.game.transcript_source import GameFile, GameLines
-from ttt_batch.game.transcripts import GamesError
+from ttt_batch.game.transcripts import GamesError, from_one
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import Config, LearnerOptions, make_config
 from ttt_batch.runs.loading import load
 from ttt_batch.runs.memory_needs import rows_within
 from ttt_batch.runs.recorder import Clock, record_once
 from ttt_batch.runs.run import Run
-from ttt_batch.training.plan import check_origin, state_of
-from ttt_batch.training.resume import table_digest
+from ttt_batch.training.plan import check_origin, state_of, table_digest
 from ttt_batch.training.rewriting import RewrittenRun, warn_python
 from ttt_batch.training.trainers.base import Task
 from ttt_batch.training.trainers.given import Given
@@ -57,7 +55,7 @@ def learn_from(
 ) -> tuple[Run, Skipped]:
     """Learn from given games one after the other, a line each; return the run and the bad lines.
 
-    games: the file with them, `-` for standard input, or the lines themselves (see `transcript_notation`).
+    games: the file with them, `-` for standard input, or the lines themselves (see `transcripts`).
     learner: needed unless `run` is given, a run (or its file) to go on from, with its learner and options.
     name: what messages call the source of the games.
     skip_bad: leave out lines that are no game under the rules.  The first thousand are returned, each with its reason;
@@ -88,7 +86,7 @@ def learn_from(
         name = name or source.name
         if progress is not None:
             progress(Learnt(0, 0, source.size, clock.seconds))
-        pupil = make_pupil(config, origin)
+        trainer = given_trainer(config, origin)
         reader = GameReader(
             config.board,
             occupied=learner_named(config.learner).occupied,
@@ -97,26 +95,22 @@ def learn_from(
             skip_bad=skip_bad,
         )
         for some in reader.read(source):
-            pupil.learn(some)
+            trainer.learn(some)
             if progress is not None:
                 progress(Learnt(reader.games, source.read, source.size, clock.seconds))
         if reader.games == 0:
-            raise GamesError(_no_games(name, reader.skipped))
+            skipped = reader.skipped
+            bad = f", only bad lines ({skipped.total:,}); the first: {skipped[0]}" if skipped else ""
+            raise GamesError(f"{name}: no games{bad or '; give a line of cells per game, such as 4 0 2 1 6'}")
         # Lines in memory are Python's own, whose cells count from 0.
         doubtful = cells_from is None and (warn is not None or isinstance(source, GameFile))
         if doubtful and 0 < reader.lowest < config.board.cells:
             say(f"no game in {name} uses cell 0: cells count from 0 in game files; choose {from_one()} if these do not")
-        result = run_of(pupil, clock)
+        result = run_of(trainer, clock)
         result.provenance = clock.provenance(command)
         if held is not None:
             held.write(result)
     return result, reader.skipped
-
-
-def _no_games(name: str, skipped: Skipped) -> str:
-    if not skipped:
-        return f"{name}: no games; give a line of cells per game, such as 4 0 2 1 6"
-    return f"{name}: no games, only bad lines ({skipped.total:,}); the first: {skipped[0]}"
 
 
 @with_options(LearnerOptions)
@@ -143,16 +137,16 @@ def given_config(learner: str | None, origin: Run | None, **options: Unpack[Lear
     return config
 
 
-def make_pupil(config: Config, origin: Run | None) -> Given:
+def given_trainer(config: Config, origin: Run | None) -> Given:
     """What learns from given games: from the tables of `origin`, or from the learner's start."""
     state = None if origin is None else state_of(origin, origin.games)
     max_rows = rows_within(config, parse_memory(None)) if config.grown else 0
     return Given(Task(config, state=state, max_rows=max_rows))
 
 
-def run_of(pupil: Given, clock: Clock) -> Run:
-    """The run after what `pupil` has learnt."""
-    state = pupil.state()
-    run = Run(pupil.config, state.tables, state.games, {}, visits=state.visits, grown=pupil.grown)
+def run_of(trainer: Given, clock: Clock) -> Run:
+    """The run after what `trainer` has learnt."""
+    state = trainer.state()
+    run = Run(trainer.config, state.tables, state.games, {}, visits=state.visits, grown=trainer.grown)
     run.statistics = record_once(run, clock.seconds, state.outcomes)
     return run

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ttt_batch.game.board import EMPTY, FIRST
-from ttt_batch.game.transcript_notation import parse_line
-from ttt_batch.game.transcripts import GamesError
+from ttt_batch.game.transcripts import GamesError, parse_line
 from ttt_batch.runs.knowledge import StandIn
 from ttt_batch.runs.recorder import continued
 from ttt_batch.runs.run import Run

@@ -9,7 +9,7 @@ from typing import Self
 from ttt_batch.base.errors import RunFileError, TakenError
 from ttt_batch.base.files import free_names, shown
 from ttt_batch.base.lock import Lock
-from ttt_batch.base.wording import counted
+from ttt_batch.base.quantities import counted
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile import RUN_FILE, RunData, Stamp, save_run, stamp_of, still_holds
 

@@ -192,14 +192,8 @@ class Session:
     def _progress(self, recorded: bool) -> Progress:
         trainer, checkpoints, grown = self.trainer, self.checkpoints, self.trainer.grown
         wins, draws, losses = trainer.outcomes.tolist()
-        now = Progress(
-            games=trainer.games,
-            total=self.plan.total,
-            seconds=self.clock.seconds,
-            outcomes=(wins, draws, losses),
-            unbeatable_since=self._recorder.since,
-            recorded=recorded,
-        )
+        counts = trainer.games, self.plan.total, self.clock.seconds, (wins, draws, losses)
+        now = Progress(*counts, self._recorder.since, recorded)
         if checkpoints is not None:
             now = replace(now, saved=checkpoints.saved, saved_in=checkpoints.where)
         return now if grown is None else replace(now, positions=grown.positions, without_room=grown.lost)

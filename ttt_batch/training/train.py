@@ -1,20 +1,26 @@
-"""Training from the outside: `train` plays and learns."""
+"""Training from the outside: `train` plays and learns.
+
+Of its files none is written over another, and each is kept if the other fails.
+"""
 
 import functools
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from ttt_batch.base.errors import RunFileError, UsageError, option
+from ttt_batch.base.files import shown
 from ttt_batch.base.kernel_cache import announce_kernels
 from ttt_batch.base.memory import parse_memory
+from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.processors import available_threads
 from ttt_batch.base.quantities import Number, whole
 from ttt_batch.base.signatures import given_options, with_options
 from ttt_batch.game.transcript_writer import GamesWriter
-from ttt_batch.runs.config import Config, Options
-from ttt_batch.runs.lookup import find_run
+from ttt_batch.game.transcripts import GamesError
+from ttt_batch.runs.config import OPPONENTS, Config, Options
+from ttt_batch.runs.lookup import find_run, name_or_run
 from ttt_batch.runs.memory_needs import check_space, rows_within
 from ttt_batch.runs.recorder import Clock
 from ttt_batch.runs.run import Run
@@ -23,7 +29,6 @@ from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_eve
 from ttt_batch.training.plan import Plan, Runs, make_plan, rival_policy
 from ttt_batch.training.rewriting import warn_python
 from ttt_batch.training.session import Progress, Session, Watch
-from ttt_batch.training.targets import check_files, keep
 from ttt_batch.training.trainers import Trainer, kernels_needed, make_trainer
 
 
@@ -132,3 +137,58 @@ def _trainer(plan: Plan, writer: GamesWriter | None, limit: int, threads: int, b
         max_rows=rows_within(config, limit) if config.grown else 0,
         games=plan.total,
     )
+
+
+def check_files(
+    out: str | Path | None,
+    record: str | Path | None,
+    resume: Run | str | Path | None,
+    start: Run | str | Path | None,
+    opponent: Run | str | Path | None,
+) -> None:
+    """Refuse a training that would write over what it reads, or its run over its games."""
+    if opponent is not None and not isinstance(opponent, Run):
+        meant = name_or_run("opponent", opponent, OPPONENTS)
+        opponent = meant if isinstance(meant, Path) else None
+    if isinstance(start, str | Path):
+        start = find_run(start)
+    written = {"resume": resume, "record": record} if out is None else {"out": out, "record": record}
+    read = {"resume": None if out is None else resume, "start": start, "opponent": opponent}
+    check_distinct(_paths(written), _paths(read))
+
+
+def _paths(named: dict[str, Any]) -> list[tuple[str, Path]]:
+    """The options that name files."""
+    return [(option(name), Path(path)) for name, path in named.items() if isinstance(path, str | Path)]
+
+
+def keep(
+    run: Run,
+    files: Checkpoints | None,
+    writer: GamesWriter | None,
+    elsewhere: Callable[[RunFileError], Path | None] | None,
+) -> None:
+    """Save the run and let the file of its games appear; neither depends on the other.
+
+    Raises RunFileError, whose `run` is the run, or GamesError; one line says what became of both.
+    """
+    failure = lost = None
+    try:
+        if files is not None:
+            files.finish(run, elsewhere)
+    except RunFileError as error:
+        failure = error
+    finally:
+        try:
+            if writer is not None:
+                writer.finish()
+        except GamesError as error:
+            lost = error
+    if failure is not None:
+        kept = "" if writer is None or writer.file is None else f"; the games played are in {shown(writer.file)}"
+        failed = RunFileError(f"{failure}; {lost}" if lost else f"{failure}{kept}")
+        failed.run = run  # type: ignore[attr-defined]
+        raise failed from failure
+    if lost is not None:
+        where = "" if run.file is None else f"; the run itself is saved in {shown(run.file)}"
+        raise GamesError(f"{lost}{where}") from lost

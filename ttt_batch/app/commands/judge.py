@@ -13,7 +13,7 @@ from ttt_batch.app.commands.shared import answer, load_run, run_name, working
 from ttt_batch.base.choices import check_ties
 from ttt_batch.base.console import tell
 from ttt_batch.base.errors import RunFileError, UsageError
-from ttt_batch.base.wording import counted
+from ttt_batch.base.quantities import counted
 
 if TYPE_CHECKING:
     from ttt_batch.runs.run import Run

@@ -9,7 +9,7 @@ from ttt_batch.app.commands.options import BOARD, DrawWorth, Gamma, Json, NewRun
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, working
 from ttt_batch.base.choices import LEARNER_NAMES
 from ttt_batch.base.console import tell
-from ttt_batch.base.wording import counted
+from ttt_batch.base.quantities import counted
 
 if TYPE_CHECKING:
     from ttt_batch.game.transcript_reader import Skipped

@@ -12,7 +12,7 @@ from ttt_batch.app.commands.shared import answer, command_line, in_new_file, loa
 from ttt_batch.base.choices import LEARNER_NAMES, SEATS
 from ttt_batch.base.console import tell
 from ttt_batch.base.errors import InterruptedTraining, RunFileError
-from ttt_batch.base.wording import counted
+from ttt_batch.base.quantities import counted
 
 if TYPE_CHECKING:
     from ttt_batch.app.interrupt import Interrupt
@@ -110,7 +110,7 @@ def _train(*, out: Path | None, quiet: bool, json: bool, **options: Any) -> None
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
     from ttt_batch.runs.config import make_config
-    from ttt_batch.training.targets import check_files
+    from ttt_batch.training.train import check_files
     from ttt_batch.training.train import train as train_run
 
     config = make_config(learner=options["learner"], board=options["board"])

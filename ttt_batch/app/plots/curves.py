@@ -12,8 +12,7 @@ from ttt_batch.app.plots.series import PLAYED, Line, Panel, after_games, learnin
 from ttt_batch.app.plots.strips import BEATEN, draw_strips
 from ttt_batch.app.plots.style import COLOURS, DRAW, LOSS, MARKERS, WIN, log_counts, new_figure
 from ttt_batch.app.units import short_number
-from ttt_batch.base.choices import SEATS
-from ttt_batch.game.solution import RESULTS
+from ttt_batch.base.choices import RESULTS, SEATS
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.run import Run
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.base.choices import RESULTS
 from ttt_batch.base.errors import UsageError
-from ttt_batch.game.solution import RESULTS
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile import EXACT_COLUMNS
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ttt_batch.app.reports.layout import hanging
-from ttt_batch.base.wording import counted
+from ttt_batch.base.quantities import counted
 from ttt_batch.game.board import Board
 
 

@@ -4,12 +4,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ttt_batch.app.reports.layout import line_of_play, row
-from ttt_batch.base.choices import SEATS, Ties
+from ttt_batch.base.choices import RESULTS, SEATS, Ties
 from ttt_batch.base.errors import option
-from ttt_batch.base.wording import counted
+from ttt_batch.base.quantities import counted
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.notation import moves_text
-from ttt_batch.game.solution import RESULTS
 from ttt_batch.runs.evaluation import Evaluation, Judged
 
 if TYPE_CHECKING:

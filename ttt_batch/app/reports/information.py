@@ -4,8 +4,8 @@ from typing import Any
 
 from ttt_batch.app.reports.layout import hanging
 from ttt_batch.app.reports.training import verdict_facts, verdict_text
-from ttt_batch.base.escapes import one_line
-from ttt_batch.base.wording import counted
+from ttt_batch.base.console import one_line
+from ttt_batch.base.quantities import counted
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.runs.run import Run
 

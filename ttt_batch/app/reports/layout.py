@@ -7,8 +7,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, Board, Position
-from ttt_batch.game.history import Game
+from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, Board, Game, Position
 from ttt_batch.game.notation import moves_text
 
 REPORT_WIDTH = 80

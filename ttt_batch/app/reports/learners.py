@@ -4,7 +4,7 @@ import sys
 from typing import Any
 
 from ttt_batch.app.reports.layout import hanging, paragraphs
-from ttt_batch.base.wording import counted
+from ttt_batch.base.quantities import counted
 from ttt_batch.learners.base import Learner
 
 

@@ -2,8 +2,7 @@
 
 from html import escape
 
-from ttt_batch.base.choices import SEATS
-from ttt_batch.game.solution import RESULTS
+from ttt_batch.base.choices import RESULTS, SEATS
 from ttt_batch.runs.run import Run
 
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from ttt_batch.analysis.meetings import Meeting
 from ttt_batch.analysis.playing import CONFIDENCE, Tally
 from ttt_batch.analysis.tournament import Series, Tournament
-from ttt_batch.base.wording import counted
+from ttt_batch.base.choices import RESULTS
+from ttt_batch.base.quantities import counted
 from ttt_batch.evaluation.ties import meaning
-from ttt_batch.game.solution import RESULTS
 
 COLUMNS = 8
 """Columns of the matrix in a block; those of more runs follow below."""

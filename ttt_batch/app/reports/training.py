@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from ttt_batch.app.reports.layout import hanging, row
-from ttt_batch.base.choices import SEATS
-from ttt_batch.base.escapes import one_line
+from ttt_batch.base.choices import RESULTS, SEATS
+from ttt_batch.base.console import one_line
 from ttt_batch.base.files import command_text
-from ttt_batch.base.wording import counted
+from ttt_batch.base.quantities import counted
 from ttt_batch.evaluation.ties import meaning
-from ttt_batch.game.solution import RESULTS
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.run import Run
 

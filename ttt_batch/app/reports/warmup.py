@@ -4,7 +4,7 @@ from typing import Any
 
 from ttt_batch.analysis.warmup import Warmth
 from ttt_batch.base.files import shown
-from ttt_batch.base.wording import counted
+from ttt_batch.base.quantities import counted
 
 
 def warmth_summary(warmth: Warmth) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from collections.abc import Collection, Sequence
 
 from ttt_batch.app.reports.layout import side_by_side
 from ttt_batch.app.terminal.keys import MAX_DIGIT_CELLS, column_name
-from ttt_batch.game.board import EMPTY, MARKS, Board
-from ttt_batch.game.history import Game
+from ttt_batch.game.board import EMPTY, MARKS, Board, Game
 
 NARROW = 40
 """Columns that everything should fit into: a telephone held upright."""

@@ -12,8 +12,7 @@ from typing import Protocol
 from ttt_batch.app.keyboard import Command
 from ttt_batch.app.terminal.hints import Hints
 from ttt_batch.base.printable import Printable
-from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, Board
-from ttt_batch.game.history import Game
+from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, Board, Game
 
 Answer = int | Command
 """What a person answered: a cell, a command during a game, or what to do after it."""

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from ttt_batch.analysis.review import prospects
 from ttt_batch.app.terminal.drawing import draw_grid, styled
-from ttt_batch.game.board import EMPTY, MARKS
-from ttt_batch.game.history import Game
+from ttt_batch.game.board import EMPTY, MARKS, Game
 from ttt_batch.game.solution import Prospect
 from ttt_batch.runs.knowledge import Playing
 

@@ -17,9 +17,8 @@ from ttt_batch.app.terminal.faces import Answer, Face, Question, Result, Score, 
 from ttt_batch.app.terminal.hints import hints_of
 from ttt_batch.app.terminal.keys import draw_again_help, draw_help, read_again, read_entry
 from ttt_batch.base.errors import BoardError, TttBatchError
-from ttt_batch.base.wording import counted
-from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED
-from ttt_batch.game.history import Game
+from ttt_batch.base.quantities import counted
+from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED, Game
 from ttt_batch.runs.knowledge import Playing
 
 

@@ -10,7 +10,7 @@ from ttt_batch.app.terminal.hints import Hints, draw_hints
 from ttt_batch.app.terminal.keys import quote
 from ttt_batch.base.console import put, wants_colour
 from ttt_batch.base.errors import UsageError
-from ttt_batch.game.history import Game
+from ttt_batch.game.board import Game
 
 
 class Plain:

@@ -13,9 +13,8 @@ from ttt_batch.app.terminal.faces import Answer, Question, Score, rule
 from ttt_batch.app.terminal.hints import Hints, draw_highest, draw_legend, draw_values
 from ttt_batch.app.terminal.keys import is_complete, single_key
 from ttt_batch.base.errors import UsageError
-from ttt_batch.base.wording import counted
-from ttt_batch.game.board import Board
-from ttt_batch.game.history import Game
+from ttt_batch.base.quantities import counted
+from ttt_batch.game.board import Board, Game
 
 STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 """Rows and columns that an arrow key moves the cursor."""

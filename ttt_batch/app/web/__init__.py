@@ -18,7 +18,7 @@ from ttt_batch.app.web.packing import Packed, pack
 from ttt_batch.base.choices import Ties
 from ttt_batch.base.errors import BoardError, option
 from ttt_batch.game.solution import QUICKEST
-from ttt_batch.game.state_space import check_enumerable, space_of
+from ttt_batch.game.state_space import check_enumerable
 from ttt_batch.runs.formats import EXPORT, check_targets
 from ttt_batch.runs.run import Run
 
@@ -46,7 +46,7 @@ def export_page(run: Run, path: str | Path, *, ties: Ties = "soonest", overwrite
 
 def page_text(run: Run, ties: Ties = "soonest") -> str:
     """The page of a run as HTML.  Raises BoardError as `export_page` does, and UsageError for other ties."""
-    check_enumerable(run.board, space_of(run.board, run.config.symmetry), "a page")
+    check_enumerable(run.board, run.config.grown, "a page")
     style, scripts = _source("page.css"), [_source(name) for name in SCRIPTS]
     parts = {
         "title": html.escape(title(run)),

@@ -9,8 +9,8 @@ from typing import Any
 from ttt_batch.app.reports.learners import choice_text
 from ttt_batch.app.reports.training import proof_text
 from ttt_batch.base.choices import SEATS, Ties
-from ttt_batch.base.escapes import one_line
-from ttt_batch.base.wording import counted
+from ttt_batch.base.console import one_line
+from ttt_batch.base.quantities import counted
 from ttt_batch.game.board import Board
 from ttt_batch.runs.run import Run
 

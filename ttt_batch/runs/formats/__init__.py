@@ -10,8 +10,7 @@ import numpy as np
 
 from ttt_batch.base.choices import SEATS, choose, choose_seat
 from ttt_batch.base.errors import UsageError, option
-from ttt_batch.base.files import reason, shown
-from ttt_batch.base.ordinary_files import NotOrdinaryError, open_ordinary, size_of
+from ttt_batch.base.files import NotOrdinaryError, open_ordinary, reason, shown, size_of
 from ttt_batch.base.outputs import Kind, check_distinct
 from ttt_batch.game.board import Board
 from ttt_batch.runs.formats import by_code, columns, json_records, pickles

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ttt_batch.base.errors import RunFileError, option
-from ttt_batch.base.files import shown
-from ttt_batch.base.ordinary_files import NotOrdinaryError, open_ordinary, size_of
+from ttt_batch.base.files import NotOrdinaryError, open_ordinary, shown, size_of
 from ttt_batch.runs.runfile.declaration import FILE_TYPE, FORMAT, USER_BLOCK, version_text
 
 MAGIC = f"{FILE_TYPE}, format ".encode()

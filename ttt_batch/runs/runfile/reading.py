@@ -3,10 +3,9 @@
 from contextlib import suppress
 from pathlib import Path
 
+from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import RunFileError, option
-from ttt_batch.base.escapes import one_line
-from ttt_batch.base.files import reason, shown
-from ttt_batch.base.ordinary_files import NotOrdinaryError, open_ordinary
+from ttt_batch.base.files import NotOrdinaryError, open_ordinary, reason, shown
 from ttt_batch.runs.lookup import no_such_file
 from ttt_batch.runs.runfile.checks import RunData, value_findings
 from ttt_batch.runs.runfile.header import MAGIC, Damaged, holds_hdf5, read_bytes, verify

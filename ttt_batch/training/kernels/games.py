@@ -161,7 +161,7 @@ def play_game(
         game.row[ply], game.edge[ply] = row, edge
         if growth is not None:
             if record.start.shape[0] > 1:  # a borrowed row's edges are another's by the next game
-                record.edge[at + ply] = growth.origin[image, graph.cell[edge]]
+                record.move[at + ply] = growth.origin[image, graph.cell[edge]]
             after, image = follow(tables, graph, growth, image, edge, np.int64(child), ply, step.worth)
             child = np.uint64(after)
         row = child
@@ -234,7 +234,7 @@ def play_games(
         if record.start.shape[0] > 1:
             for ply in range(plies):
                 if growth is None:
-                    record.edge[recorded + ply] = game.edge[ply]
+                    record.move[recorded + ply] = game.edge[ply]
                 record.exploring[recorded + ply] = explored(played, ply)
             recorded += plies
             record.start[number - span.first + 1] = recorded

@@ -26,7 +26,7 @@ def learn_given(
 ) -> Any:
     """Learn from `games` from number `first_game` on; return the first one not learnt, for lack of room.
 
-    growth: `Growth`, and the games as `CellGames`; or None on an enumerated board, and the games as `Games`.
+    growth: `Growth`, and games of cells; or None on an enumerated board, and games of edges.
     may_grow: whether to return if a game might need more room than there is.
     game: scratch.  outcomes: int64[4], games by outcome, added to.  Everything but `games` is modified in place.
     """

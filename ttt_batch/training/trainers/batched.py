@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.game.transcripts import games_space
 from ttt_batch.runs.batches import batch_bounds, batch_parity
 from ttt_batch.runs.schedules import value_at
 from ttt_batch.simulation.counts import outcomes_of
 from ttt_batch.simulation.flow import make_rows
 from ttt_batch.simulation.lockstep import make_lockstep
-from ttt_batch.simulation.replay import games_space, replay, trimmed
+from ttt_batch.simulation.replay import replay, trimmed
 from ttt_batch.training.kernels.batch import Workspace, make_workspace, run_batches
 from ttt_batch.training.trainers.base import Task, Trainer
 

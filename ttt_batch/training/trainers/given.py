@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from ttt_batch.game.transcripts import CellGames, on_graph
+from ttt_batch.game.transcripts import Games, on_graph
 from ttt_batch.training.kernels.given import learn_given
 from ttt_batch.training.trainers.ply_by_ply import PlyByPly
 
@@ -10,9 +10,9 @@ from ttt_batch.training.trainers.ply_by_ply import PlyByPly
 class Given(PlyByPly):
     """Learns from what `learn` is given, on any board; where the board lacks room for a game, it grows before that."""
 
-    _games: CellGames
+    _games: Games
 
-    def learn(self, games: CellGames) -> None:
+    def learn(self, games: Games) -> None:
         """Learn from games one after the other."""
         self._games = games
         self.advance(self.games + games.start.size - 1, lambda: False)

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
-from ttt_batch.game.transcripts import Games
+from ttt_batch.game.transcripts import Games, games_space
 from ttt_batch.learners.base import make_trajectory
 from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.simulation.counts import Counts
 from ttt_batch.simulation.policy import UNLISTED
-from ttt_batch.simulation.replay import games_space, trimmed
+from ttt_batch.simulation.replay import trimmed
 from ttt_batch.training.kernels.games import Seats, Shortcuts, Span, play_games
 from ttt_batch.training.trainers.base import Task, Trainer
 
@@ -66,7 +66,7 @@ class PlyByPly(Trainer):
                 self._by_outcome,
                 grown is not None and grown.may_grow,
                 Span(self._key, self.games, game, last),
-                Games(space.start[game - first :], space.edge, space.exploring),
+                Games(space.start[game - first :], space.move, space.exploring),
             )
             if game == last or grown is None:
                 return
