@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.base.atomics import claim
+from ttt_batch.base.intrinsics import claim
 from ttt_batch.base.jit import kernel
 
 

@@ -9,8 +9,7 @@ import naive
 import numpy as np
 import pytest
 
-from ttt_batch.evaluation.best_response import best_response_values, losing_line, worst_results
-from ttt_batch.evaluation.exact_results import expected_results, match
+from ttt_batch.evaluation.exact_results import best_response_values, expected_results, losing_line, match, worst_results
 from ttt_batch.evaluation.judgement import judge, make_bench, make_judgement, optimal_share, value_error
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 from ttt_batch.game.enumeration import enumerate_graph

@@ -10,7 +10,7 @@ import pytest
 from naive_streams import below, drawn, drawn_set, plies_of
 
 import ttt_batch as ttt
-from ttt_batch.base.simd import _exceeding, _highest, exceeding, highest
+from ttt_batch.base.intrinsics import _exceeding, _highest, exceeding, highest
 from ttt_batch.base.streams import stream_key
 from ttt_batch.game.transcripts import Games
 from ttt_batch.learners import LEARNERS

@@ -1,4 +1,7 @@
-"""What two fixed policies achieve against each other: one sweep up the rows, nothing is sampled."""
+"""What policies achieve, against each other and against the best opponent, and a shortest game that one can lose.
+
+Each is one sweep up the rows; nothing is sampled.
+"""
 
 from typing import Any
 
@@ -46,3 +49,88 @@ def match(graph: Graph, first: Policy, second: Policy) -> tuple[float, float, fl
     result = np.zeros((graph.code.size, 3))
     expected_results(graph, first, second, result)
     return tuple(result[0].tolist())
+
+
+@kernel
+def worst_results(graph: Graph, policy: Policy, seat: int, result: Any) -> None:
+    """The agent's worst result from every row on, against any opponent and with every tie broken against it.
+
+    result: int8[S], modified in place: 1 the agent wins, 0 draws, -1 loses; the agent sits in `seat` (0 or 1).
+    """
+    sign = 1 - 2 * seat
+    for row in range(n_unfinished(graph), graph.code.shape[0]):
+        result[row] = sign * final_result(graph.outcome[row])
+    for row in range(n_unfinished(graph) - 1, -1, -1):
+        lo, hi = edges_of(graph, row)
+        worst = 1
+        if mover_of(graph, row) == seat:
+            for slot in range(lo, lo + policy.best[row]):
+                worst = min(worst, result[graph.child[policy.ordered[slot]]])
+        else:
+            # An occupied cell loses for the opponent, so it changes no minimum.
+            for edge in range(lo, hi):
+                worst = min(worst, result[graph.child[edge]])
+        result[row] = worst
+
+
+@kernel
+def best_response_values(graph: Graph, policy: Policy, seat: int, value: Any) -> None:
+    """The best opponent's expectation (wins - losses) from every row on against `policy` in `seat`, whose rule breaks
+    ties at random.
+
+    value: float64[S], modified in place, from the opponent's view, -1 to 1.
+    """
+    sign = 2 * seat - 1
+    for row in range(n_unfinished(graph), graph.code.shape[0]):
+        value[row] = sign * final_result(graph.outcome[row])
+    for row in range(n_unfinished(graph) - 1, -1, -1):
+        lo, hi = edges_of(graph, row)
+        if mover_of(graph, row) == seat:
+            total = 0.0
+            for slot in range(lo, lo + policy.best[row]):
+                total += value[graph.child[policy.ordered[slot]]]
+            value[row] = total / policy.best[row]
+        else:
+            best = -1.0
+            for edge in range(lo, hi):
+                if value[graph.child[edge]] > best:
+                    best = value[graph.child[edge]]
+            value[row] = best
+
+
+@kernel
+def shortest_losses(graph: Graph, policy: Policy, seat: int, worst: Any, plies: Any, follow: Any) -> None:
+    """Find the shortest way to lose from every row in which the agent in `seat` can lose (`worst` is -1 there).
+
+    worst: int8[S], as `worst_results` gives it.
+    plies: int64[S], moves to the end, and follow: int64[U], the edge to take or -1; both are modified in place.
+    """
+    plies[:] = 0
+    for row in range(n_unfinished(graph) - 1, -1, -1):
+        lo, hi = edges_of(graph, row)
+        own = mover_of(graph, row) == seat
+        follow[row] = -1
+        for slot in range(lo, lo + policy.best[row] if own else hi):
+            edge = policy.ordered[slot] if own else slot
+            child = graph.child[edge]
+            if worst[child] == -1 and (follow[row] < 0 or plies[child] + 1 < plies[row]):
+                follow[row] = edge
+                plies[row] = plies[child] + 1
+
+
+def losing_line(graph: Graph, policy: Policy, seat: int) -> list[int] | None:
+    """Cells of a shortest game that the agent in `seat` can lose, or None if it cannot be beaten.
+
+    Every move of the agent is one that its rule may pick.
+    """
+    worst = np.zeros(graph.code.size, np.int8)
+    worst_results(graph, policy, seat, worst)
+    if worst[0] >= 0:
+        return None
+    follow = np.zeros(graph.first_edge.size - 1, np.int64)
+    shortest_losses(graph, policy, seat, worst, np.zeros(graph.code.size, np.int64), follow)
+    line, row = [], 0
+    while row < follow.size:
+        line.append(int(graph.cell[follow[row]]))
+        row = int(graph.child[follow[row]])
+    return line

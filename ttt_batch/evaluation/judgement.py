@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.jit import kernel
-from ttt_batch.evaluation.best_response import best_response_values, worst_results
-from ttt_batch.evaluation.exact_results import expected_results
+from ttt_batch.evaluation.exact_results import best_response_values, expected_results, worst_results
 from ttt_batch.game.board import DRAW, FIRST_WINS
 from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.game.solution import solve
@@ -104,8 +103,7 @@ def judge(tables: Any, graph: Graph, choice: Choice, bench: Bench, verdict: Judg
     policy = bench.policy
     order_rows(tables, graph, choice, policy)
     expected_results(graph, policy, policy, bench.results)
-    for outcome in range(3):
-        verdict.self_play[outcome] = bench.results[0, outcome]
+    verdict.self_play[:] = bench.results[0]
     for seat in range(2):
         if seat:
             expected_results(graph, bench.random, policy, bench.results)

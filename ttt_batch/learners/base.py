@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.dispatch import generic
-from ttt_batch.base.jit import inlined
+from ttt_batch.base.jit import generic, inlined
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.game.graph import Graph, n_unfinished
 from ttt_batch.simulation.exploration import explores_at

@@ -8,8 +8,7 @@ import numpy as np
 from ttt_batch.base.choices import OPPONENT_HINTS, RESULTS, SEATS, Ties, check_ties, choose
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.printable import Printable
-from ttt_batch.evaluation.best_response import losing_line
-from ttt_batch.evaluation.exact_results import match
+from ttt_batch.evaluation.exact_results import losing_line, match
 from ttt_batch.evaluation.judgement import Judgement, exact_judge
 from ttt_batch.evaluation.ties import soonest_cells
 from ttt_batch.game.board import EMPTY, MAX_CELLS, Position

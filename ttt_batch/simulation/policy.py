@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.dispatch import generic
-from ttt_batch.base.jit import inlined, kernel
+from ttt_batch.base.jit import generic, inlined, kernel
 from ttt_batch.base.streams import below
 from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished, rows_of_edges
 

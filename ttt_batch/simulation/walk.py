@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.atomics import claim
+from ttt_batch.base.intrinsics import claim
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.streams import GOLDEN, S32, STRIDE, draw, game_base, mix
 from ttt_batch.game.graph import Graph, n_unfinished

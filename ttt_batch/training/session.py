@@ -44,31 +44,23 @@ class Progress:
     without_room: int = 0
 
 
-@dataclass(frozen=True)
-class Watch:
-    """What a training calls.
-
-    progress: at every recorded point and about twenty times a second; not at all if None.
-    stop: as often; whether to end after the current batch.  say: with a line of warning.
-    """
-
-    progress: Callable[[Progress], None] | None
-    stop: Callable[[], bool]
-    say: Callable[[str], None]
-
-
 @dataclass
 class Session:
     """One training: `trainer` goes on to the games of its plan, while points are recorded and checkpoints written.
 
-    checkpoints: the run file; None if none is written.  command, threads: for the run's provenance.
+    checkpoints: the run file; None if none is written.
+    progress: called at every recorded point and about twenty times a second; not at all if None.
+    stop: called as often; whether to end after the current batch.  say: called with a line of warning.
+    command, threads: for the run's provenance.
     """
 
     plan: Plan
     trainer: Trainer
     clock: Clock
     checkpoints: Checkpoints | None
-    watch: Watch
+    progress: Callable[[Progress], None] | None
+    stop: Callable[[], bool]
+    say: Callable[[str], None]
     command: str
     threads: int
 
@@ -86,7 +78,7 @@ class Session:
         self._warned = False
 
     def train(self) -> Run:
-        """Go on to the plan's games, or until the watch stops it; return the run.
+        """Go on to the plan's games, or until it is stopped; return the run.
 
         If not even one batch was learnt from, that is the run that was resumed, if any.
         """
@@ -108,7 +100,7 @@ class Session:
         before: State | None = None
         if checkpoints is not None:
             checkpoints.begin(trainer.games)
-        while trainer.games < total and not self.watch.stop():
+        while trainer.games < total and not self.stop():
             until = self._end_of_slice()
             if its_end > total:  # the run ends within a batch
                 if trainer.games < last_batch:
@@ -124,8 +116,8 @@ class Session:
                 self._record()
             if checkpoints is not None and first < trainer.games < total and checkpoints.due(trainer.games):
                 checkpoints.attempt(self._run_now())
-            if self.watch.progress is not None:
-                self.watch.progress(self._progress(recorded))
+            if self.progress is not None:
+                self.progress(self._progress(recorded))
         if trainer.games > self._recorder.last:
             self._record()
         return before if before is not None and trainer.games > before.games else None
@@ -157,7 +149,7 @@ class Session:
     def _play_slice(self, until: int) -> None:
         """Learn from the games up to `until`, and let the next slice take about SLICE_SECONDS."""
         began = self.clock.seconds
-        self.trainer.advance(until, self.watch.stop)
+        self.trainer.advance(until, self.stop)
         elapsed = self.clock.seconds - began
         if elapsed < SLICE_SECONDS / 2:
             self._slice_games = min(2 * self._slice_games, MAX_GAMES)
@@ -171,13 +163,13 @@ class Session:
             return False
         full = f"the table is full at {grown.positions:,} positions"
         if self.trainer.full:
-            self.watch.say(
+            self.say(
                 f"{full}, and flow needs room for all that its games reach: training ends here. "
                 f"Raise {memory} and resume, or choose {option('engine', 'walk')}"
             )
         elif grown.lost and not self._warned:
             self._warned = True
-            self.watch.say(
+            self.say(
                 f"{full}: new ones are played as at their start value and not kept; training goes on. "
                 f"Raise {memory} for more"
             )

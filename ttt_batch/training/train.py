@@ -28,7 +28,7 @@ from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every
 from ttt_batch.training.plan import Plan, Runs, make_plan, rival_policy
 from ttt_batch.training.rewriting import warn_python
-from ttt_batch.training.session import Progress, Session, Watch
+from ttt_batch.training.session import Progress, Session
 from ttt_batch.training.trainers import Trainer, kernels_needed, make_trainer
 
 
@@ -93,23 +93,23 @@ def train(
         resume = find_run(resume)
     check_files(out, record, resume, start, opponent)
     target = resume if out is None and isinstance(resume, Path) else out
-    watch = Watch(progress, stop or (lambda: False), warn or warn_python)
+    say = warn or warn_python
     with ExitStack() as stack:
         files = None
         if target is not None:  # no other process may write the file while it is read
-            kept = Checkpoints(Path(target), overwrite=overwrite or out is None, every=every, say=watch.say)
+            kept = Checkpoints(Path(target), overwrite=overwrite or out is None, every=every, say=say)
             files = stack.enter_context(kept)
         runs = Runs(resume, start, opponent, trust)
         plan = make_plan(games, runs, given, seat=seat, more=more, until=until, fork=fork, in_place=out is None)
         config, limit, writer = plan.config, parse_memory(max_memory), None
         check_space(config, limit)
         if record is not None:
-            writer = stack.enter_context(_writer(Path(record), config, overwrite=overwrite, say=watch.say))
+            writer = stack.enter_context(_writer(Path(record), config, overwrite=overwrite, say=say))
         elif plan.rival is None:
             announce_kernels(kernels_needed(config, plan.total, n_threads))
         clock = Clock(float(plan.provenance.get("seconds", 0.0)))
         trainer = _trainer(plan, writer, limit, n_threads, block)
-        run = Session(plan, trainer, clock, files, watch, command, n_threads).train()
+        run = Session(plan, trainer, clock, files, progress, stop or (lambda: False), say, command, n_threads).train()
         if run is not plan.resumed:
             keep(run, files if run.games else None, writer, elsewhere)
     return run

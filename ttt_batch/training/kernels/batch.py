@@ -4,8 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.dispatch import generic
-from ttt_batch.base.jit import inlined, kernel
+from ttt_batch.base.jit import generic, inlined, kernel
 from ttt_batch.game.graph import Graph, n_unfinished
 from ttt_batch.learners.base import fold
 from ttt_batch.learners.steps import Step, fill_weights

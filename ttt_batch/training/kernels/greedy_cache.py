@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.base.intrinsics import LANES, exceeding, highest
 from ttt_batch.base.jit import inlined
-from ttt_batch.base.simd import LANES, exceeding, highest
 from ttt_batch.base.streams import below
 from ttt_batch.game.graph import Graph
 from ttt_batch.learners.base import is_settled
@@ -67,7 +67,7 @@ def make_cache(graph: Graph) -> GreedyCache:
 def is_like_3x3(graph: Graph) -> bool:
     """Whether rows of ply p have 9 - p moves, no game ends before ply 5, and choices have eight edges to read from on.
 
-    Play is faster if it need not look these up, and `simd` may read eight scores.
+    Play is faster if it need not look these up, and `intrinsics` may read eight scores.
     """
     rows = graph.first_edge.size - 1
     widths = np.diff(graph.first_edge)

@@ -1,10 +1,12 @@
-"""Eight table entries read in one step.
+"""What Numba lacks, in LLVM's own code: eight table entries read in one step, and numbers that threads claim.
 
-Numba has no vectors of its own, and a loop over a row's few moves takes a step for each.  These two operations are
-worth writing in LLVM's own code: with vectors of 64 bytes they are a few instructions, elsewhere two to four times as
-many.
+A loop over a row's few moves takes a step for each.  With vectors of 64 bytes the two operations on eight entries are a
+few instructions, elsewhere two to four times as many.
+
+Games are shared out to threads while they are played: a free thread claims the next ones, so none waits long.
 """
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +20,7 @@ from ttt_batch.base.kernel_cache import JIT_DISABLED
 LANES = 8
 """Entries read together."""
 
+_one_at_a_time = threading.Lock()
 Lowering = Callable[[Any, Any, Any, Any], Any]
 
 
@@ -81,3 +84,28 @@ def _typed_highest(_context: Any, values: Any, _start: Any, _members: Any) -> tu
 
 exceeding = _exceeding if JIT_DISABLED else intrinsic(_typed_exceeding)
 highest = _highest if JIT_DISABLED else intrinsic(_typed_highest)
+
+
+def _claim(next_free: Any, n: int) -> int:
+    """Claim `n` numbers from `next_free` (int64[1], the first free one, modified in place); return the first.
+
+    Any number of threads may do so at once.
+    """
+    with _one_at_a_time:
+        first = int(next_free[0])
+        next_free[0] += n
+    return first
+
+
+def _typed_claim(_context: Any, next_free: Any, _n: Any) -> tuple[Any, Lowering]:
+    """As `_typed_exceeding`."""
+
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        return builder.atomic_rmw("add", array.data, arguments[1], "monotonic")
+
+    return types.int64(next_free, types.int64), lower
+
+
+claim = _claim if JIT_DISABLED else intrinsic(_typed_claim)
+"""claim(next_free, n): see `_claim`; in kernels an atomic instruction."""
