@@ -71,7 +71,7 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str] = os.environ) -> boo
 
 
 def put(text: str, stream: TextIO, *, end: str = "\n", colour: bool = False) -> None:
-    """Write the lines of a result and flush them.  Raises OSError where the stream takes no more.
+    """Write the lines of a result and flush them.  Raises OSError if the stream takes no more.
 
     colour: the text may hold colours of ours.
     """

@@ -59,7 +59,7 @@ def command_text(*words: str | Path) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """What went wrong, without number and file name where the system worded it."""
+    """What went wrong, without number and file name if the system worded it."""
     return getattr(error, "strerror", None) or str(error)
 
 
@@ -165,7 +165,7 @@ def rename_new(temporary: Path, target: Path) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """Make a rename last through a power cut, where the system can."""
+    """Make a rename last through a power cut, if the system can."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:

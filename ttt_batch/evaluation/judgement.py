@@ -103,7 +103,8 @@ def judge(tables: Any, graph: Graph, choice: Choice, bench: Bench, verdict: Judg
     policy = bench.policy
     order_rows(tables, graph, choice, policy)
     expected_results(graph, policy, policy, bench.results)
-    verdict.self_play[:] = bench.results[0]
+    for outcome in range(3):
+        verdict.self_play[outcome] = bench.results[0, outcome]
     for seat in range(2):
         if seat:
             expected_results(graph, bench.random, policy, bench.results)

@@ -80,7 +80,7 @@ def parse_moves(words: Iterable[str], board: Board) -> list[int]:
     """
     cells = []
     for number, word in enumerate(words, 1):
-        # `o1` is a cell where a board has a column o, and else the first cell with O on it.
+        # `o1` is a cell if the board has a column o, and else the first cell with O on it.
         cell, mark = _cell_of(word, board), ""
         if cell is None and word[:1].upper() in MARKS[1:]:
             cell, mark = _cell_of(word[1:], board), word[0].upper()

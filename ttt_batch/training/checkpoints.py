@@ -1,4 +1,4 @@
-"""Checkpoints: a training's run file, written again and again while no other process may write it.
+"""Run files that are written again and again: by a training, or after each game that a run learns from.
 
 A checkpoint that fails never stops a training: it is reported once, and tried again when the next one is due.
 """
@@ -6,19 +6,130 @@ A checkpoint that fails never stops a training: it is reported once, and tried a
 import math
 import re
 import time
+import warnings
 from collections.abc import Callable
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from ttt_batch.base.choices import fold
-from ttt_batch.base.errors import RunFileError, UsageError, option, quoted
-from ttt_batch.base.files import shown
-from ttt_batch.base.quantities import exact_number, whole
+from ttt_batch.base.errors import RunFileError, TakenError, UsageError, option, quoted
+from ttt_batch.base.files import free_names, shown
+from ttt_batch.base.lock import Lock
+from ttt_batch.base.quantities import counted, exact_number, whole
 from ttt_batch.runs.batches import MAX_GAMES
 from ttt_batch.runs.run import Run
-from ttt_batch.training.rewriting import RewrittenRun, Say
+from ttt_batch.runs.runfile import RUN_FILE, RunData, Stamp, save_run, stamp_of, still_holds
 
 DEFAULT_EVERY = "30s"
+
+Say = Callable[[str], None]
+
+
+def warn_python(line: str) -> None:
+    """Issue a line as a Python warning, the default way to warn."""
+    warnings.warn(line, RuntimeWarning, stacklevel=3)
+
+
+class RewrittenRun:
+    """The file of one run, written as often as needed, and only as long as it is ours.
+
+    It is ours if it holds what it held at first, or what was written last: also touched, or put back from a copy.  A
+    file that another program has put in its place is left as it is, and the run goes into a new one beside it.
+
+    path: the file, or the one beside it that took its place.  saved: games in what was written last; 0 before.
+    """
+
+    def __init__(self, path: Path, *, overwrite: bool, hold: bool, say: Say) -> None:
+        """Begin with `path`; overwrite: whether the file may exist.
+
+        hold: keep others from writing it until the `with` block ends, not only during a write.
+        say: called with a line if the run goes elsewhere.
+
+        Raises RunFileError if a run cannot be written, TakenError if the name is in use.
+        """
+        self.path, self.saved = path, 0
+        self._first, self._hold, self._say = path, hold, say
+        self._locks = ExitStack()
+        # Before a lock file is made beside it: what can never be a run file.
+        self._target = RUN_FILE.place(path, overwrite=True)
+        with ExitStack() as stack:
+            stack.enter_context(Lock(self._target))
+            RUN_FILE.check(path, overwrite=overwrite)
+            with RUN_FILE.refusing(path):
+                self._stamp: Stamp | None = stamp_of(self._target) if overwrite else None
+            if hold:
+                self._locks = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._locks.close()
+
+    def write(self, run: Run) -> None:
+        """Write the run, and set its `file`.
+
+        Raises RunFileError if neither this file nor one beside it can be written, TakenError if another process is
+        writing this one.
+        """
+        data = run.data()
+        with nullcontext() if self._hold else Lock(self._target):
+            try:
+                ours = self._is_ours()
+                if ours is not False:
+                    self._stamp = save_run(self._target, data, overwrite=ours is True)
+                    self.saved, run.file = run.games, self.path
+                    return
+            except TakenError:  # put there just now
+                pass
+        self._write_beside(run, data)
+
+    def where(self, learnt: int = 0) -> str:
+        """In words, what has become of what was written last.  learnt: games that the run has now, if they are more."""
+        if not self.saved:
+            lost = counted(learnt, "game learnt is", "games learnt are")
+            return f"the {lost} not saved" if learnt else "nothing was written"
+        last, saved = f"the last checkpoint in {shown(self.path)}", counted(self.saved, "game")
+        try:
+            ours = self._is_ours()
+        except RunFileError:
+            return f"{last}, of {saved}, cannot be read"
+        if ours:
+            return f"{last} holds " + (f"{self.saved:,} of the {counted(learnt, 'game')} learnt" if learnt else saved)
+        lost = "is gone" if ours is None else "was replaced by another program"
+        return f"{last}, of {saved}, {lost}, and nothing is saved"
+
+    def _is_ours(self) -> bool | None:
+        """Whether the file is ours; None if there is none."""
+        with RUN_FILE.refusing(self.path):
+            if self._stamp is not None and still_holds(self._target, self._stamp):
+                return True
+            try:
+                self._target.stat()
+            except FileNotFoundError:
+                return None
+            return False
+
+    def _write_beside(self, run: Run, data: RunData) -> None:
+        """Write the run into a new file beside the first one, and go on with that."""
+        for path in free_names(self._first):
+            if path == self._first:
+                continue  # removed just now
+            with suppress(TakenError), ExitStack() as stack:
+                target = RUN_FILE.place(path, overwrite=False)
+                stack.enter_context(Lock(target))
+                self._stamp = save_run(target, data)
+                if self._hold:
+                    self._locks.push(stack.pop_all())
+                break
+        self._say(
+            f"another program has changed or replaced {shown(self.path)}, which is left as it is; "
+            f"the run is saved in {shown(path)} from now on"
+        )
+        self.path, self._target = path, target
+        self.saved, run.file = run.games, path
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from ttt_batch.game.transcripts import GamesError, parse_line
 from ttt_batch.runs.knowledge import StandIn
 from ttt_batch.runs.recorder import continued
 from ttt_batch.runs.run import Run
+from ttt_batch.training.checkpoints import RewrittenRun, warn_python
 from ttt_batch.training.from_games import given_config, learn_from
-from ttt_batch.training.rewriting import RewrittenRun, warn_python
 
 
 class LearningRun(StandIn):

@@ -25,9 +25,8 @@ from ttt_batch.runs.memory_needs import check_space, rows_within
 from ttt_batch.runs.recorder import Clock
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.walk import BLOCK
-from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every
+from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every, warn_python
 from ttt_batch.training.plan import Plan, Runs, make_plan, rival_policy
-from ttt_batch.training.rewriting import warn_python
 from ttt_batch.training.session import Progress, Session
 from ttt_batch.training.trainers import Trainer, kernels_needed, make_trainer
 

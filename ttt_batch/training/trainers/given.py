@@ -8,7 +8,7 @@ from ttt_batch.training.trainers.ply_by_ply import PlyByPly
 
 
 class Given(PlyByPly):
-    """Learns from what `learn` is given, on any board; where the board lacks room for a game, it grows before that."""
+    """Learns from what `learn` is given, on any board; if the board lacks room for a game, it grows before that."""
 
     _games: Games
 
