@@ -304,7 +304,7 @@ def test_an_interrupted_compiler_does_not_crash_the_process() -> None:
 
 def test_an_edit_of_a_callee_in_another_file_is_seen(cache: Cache, package: Path) -> None:
     before = cache.report
-    source = package / "learners" / "td.py"
+    source = package / "learners" / "values.py"
     text = source.read_text(encoding="utf-8")
     edited = text.replace("return -value if mover else value", "return value if mover else -value")
     assert edited != text
