@@ -52,7 +52,7 @@ for learner in LEARNERS:
         f"{train}-r.h5 --batch 1 --record {learner}-1.txt",
         f"{train}-o.h5 --batch 20 --opponent random --board 2x3",
         f"{train}-p.h5 --batch 1 --opponent td.h5 --as second",
-        f"{train}-q.h5 --games 600000 --batch 300000 --threads 2",
+        f"{train}-q.h5 --games 1200000 --batch 600000 --threads 2",
         f"{train}-n.h5 --batch 20 --start {learner}.h5",
         f"learn-from games.txt --learner {learner} --out {learner}-g.h5",
         f"learn-from games.txt --run {learner}.h5 --out {learner}-h.h5",

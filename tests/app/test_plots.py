@@ -90,7 +90,7 @@ def strips(figure: Any) -> list[list[tuple[float, float, str]]]:
 @pytest.mark.parametrize("n", [1, 3, 8])
 def test_verdicts_are_strips_of_each_run_and_seat(n: int, td: Run) -> None:
     """Zigzags between 0 and 1 of several runs hid each other."""
-    runs = [td, *(ttt.train(games=40_000, learner="sutton-barto", epsilon=0.2, seed=seed) for seed in range(n - 1))]
+    runs = [td, *(ttt.train(games=40_000, learner="value-feed", epsilon=0.2, seed=seed) for seed in range(n - 1))]
     with styled():
         drawn = strips(make_figure(runs, [str(number) for number in range(n)]))
     assert len(drawn) == 2 * n

@@ -142,9 +142,9 @@ def test_a_board_with_spaces(here, capsys):
 
 
 def test_configurations_hold_names_as_they_are_spelled_here(here, capsys):
-    plain = ["--learner", "greedy-td", "--engine", "flow", "--symmetry", "on", "--board", "2x3x2", "--batch", "auto"]
+    plain = ["--learner", "value-feed", "--engine", "flow", "--symmetry", "on", "--board", "2x3x2", "--batch", "auto"]
     plain += ["--opponent", "random", "--as", "second"]
-    free = ["--learner", "Greedy_TD", "--engine", "Flow", "--symmetry", "YES", "--board", "2 X 3", "--batch", "AUTO"]
+    free = ["--learner", "Value_FEED", "--engine", "Flow", "--symmetry", "YES", "--board", "2 X 3", "--batch", "AUTO"]
     free += ["--opponent", "Random", "--as", "o"]
     configs = []
     for words in (plain, free):
@@ -152,7 +152,7 @@ def test_configurations_hold_names_as_they_are_spelled_here(here, capsys):
         assert status == 0, err
         configs.append(json.loads(out)["config"])
     assert configs[0] == configs[1]
-    assert configs[0]["seat"] == "second" and configs[0]["learner"] == "greedy-td"
+    assert configs[0]["seat"] == "second" and configs[0]["learner"] == "value-feed"
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from ttt_batch.simulation.policy import Policy, random_policy
 from ttt_batch.simulation.random_games import random_games
 from ttt_batch.training.from_games import learn_from
 from ttt_batch.training.train import train
+from ttt_batch.training.trainers.walk import GAMES_PER_THREAD
 
 ENUMERATED, GROWN = "2x5x3", "5x5x5"
 """Boards of more than nine cells: one whose positions are enumerated, one that grows."""
@@ -44,7 +45,15 @@ BEYOND = ", beyond 3x3"
 GAMES = 4
 """Games of each training: more than a batch, so that the loop goes round."""
 
-SMALL: tuple[dict[str, Any], ...] = ({"batch": 2}, {"batch": 1}, {"batch": 2, "engine": "flow"})
+IN_PIECES = 2 * GAMES_PER_THREAD
+"""Games of a batch that two threads walk in pieces."""
+
+SMALL: tuple[dict[str, Any], ...] = (
+    {"batch": 2},
+    {"batch": 1},
+    {"batch": 2, "engine": "flow"},
+    {"batch": IN_PIECES, "games": IN_PIECES, "threads": 2},
+)
 LARGE: tuple[dict[str, Any], ...] = (
     {"board": ENUMERATED, "batch": 2},
     {"board": ENUMERATED, "batch": 1},
@@ -71,8 +80,8 @@ def _random_players() -> tuple[Graph, Policy, Policy]:
 def _learn(learner: str, folder: Path, *, large: bool) -> None:
     """Whatever a learner does with kernels of its own."""
     for options in LARGE if large else SMALL:
-        run = train(GAMES, learner=learner, **options)
-        if options.get("board") != GROWN and not {"engine", "opponent"} & options.keys():
+        run = train(**{"games": GAMES, "learner": learner, **options})
+        if options.get("board") != GROWN and not {"engine", "opponent", "games"} & options.keys():
             train(GAMES, learner=learner, **options, record=folder / "games.txt", overwrite=True)
         run.move_values(0)
         run.candidates(0)
@@ -114,13 +123,13 @@ class Warmth:
 def warm_up(
     *,
     processes: Number | None = None,
-    learners: Collection[str] = tuple(LEARNERS),
+    learners: Collection[str] | None = None,
     larger: bool | Collection[str] = True,
     report: Callable[[str, float, int, int], None] | None = None,
 ) -> Warmth:
     """Compile every kernel that the cache lacks.
 
-    learners: for which ones.  larger: whether, or for which learners, also those for boards of more than nine cells.
+    learners: for which ones; None for all.  larger: also those for boards of more than nine cells, or for whom of them.
     processes: how many at once; None for all processors.
     report: called, if anything has to be compiled, with an empty name at first, and after each job with its name, its
     seconds, and how many jobs are done of how many.
@@ -130,10 +139,11 @@ def warm_up(
     started = time.perf_counter()
     at_once = available_threads() if processes is None else whole("processes", processes, 1, 1024)
     folder = check_cache()
-    wanted = larger if isinstance(larger, Collection) else learners if larger else ()
+    named = LEARNERS if learners is None else learners
+    wanted = larger if isinstance(larger, Collection) else named if larger else ()
     beyond = [name + BEYOND for name in wanted]
     # The longest first, so that none of them goes on alone while the other processors have nothing left to do.
-    missing = [name for name in (*beyond, *learners, *OTHERS) if not _is_warm(name)]
+    missing = [name for name in (*beyond, *named, *OTHERS) if not _is_warm(name)]
     if missing:
         _run_jobs(missing, at_once, report or (lambda *_: None))
     sizes = []
