@@ -28,9 +28,9 @@ from ttt_batch.app import progress as moving
 from ttt_batch.app.compile_progress import COMPILING
 from ttt_batch.app.interrupt import Interrupt
 from ttt_batch.app.progress import Reporter
-from ttt_batch.app.units import duration_text
 from ttt_batch.base import kernel_cache
 from ttt_batch.base.errors import InterruptedTraining
+from ttt_batch.base.quantities import duration_text
 from ttt_batch.learners.base import Settings
 from ttt_batch.runs.runfile.declaration import USER_BLOCK
 

@@ -26,8 +26,8 @@ from ttt_batch.app.plots.labels import (
 from ttt_batch.app.plots.series import learning_panels, medians, shares_in_play
 from ttt_batch.app.plots.strips import BEATEN
 from ttt_batch.app.plots.style import log_counts, new_figure, render, styled
-from ttt_batch.app.units import short_number
 from ttt_batch.base.errors import TttBatchError, UsageError
+from ttt_batch.base.quantities import short_number
 from ttt_batch.game.board import EMPTY, Board
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.exchange import export_run, import_tables

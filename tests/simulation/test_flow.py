@@ -26,8 +26,7 @@ from ttt_batch.base.streams import FLOW, GOLDEN, mix, stream_key
 from ttt_batch.game.board import Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph
-from ttt_batch.simulation.binomial import binomial, probability_ratio
-from ttt_batch.simulation.binomial_arrays import Binomials, make_binomials, settle, try_first
+from ttt_batch.simulation.binomial import Binomials, binomial, make_binomials, probability_ratio, settle, try_first
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, complete, empty_counts
 from ttt_batch.simulation.exploration import make_explorations
 from ttt_batch.simulation.flow import flow, flow_rows, make_rows

@@ -20,9 +20,10 @@ from ttt_batch.analysis.matches import evaluate_grown
 from ttt_batch.analysis.playing import play_walk
 from ttt_batch.analysis.tournament import series
 from ttt_batch.base.errors import TttBatchError
+from ttt_batch.base.files import shown
 from ttt_batch.base.kernel_cache import cached_kernels, check_cache, on_compile
 from ttt_batch.base.processors import available_threads
-from ttt_batch.base.quantities import Number, whole
+from ttt_batch.base.quantities import Number, counted, whole
 from ttt_batch.base.streams import stream_key
 from ttt_batch.base.subprocesses import module_command, module_environment
 from ttt_batch.evaluation.exact_results import match
@@ -198,6 +199,27 @@ def _run_jobs(names: list[str], at_once: int, report: Callable[[str, float, int,
             pool.shutdown(wait=False, cancel_futures=True)
             for process in processes:
                 process.kill()
+
+
+def warmth_summary(warmth: Warmth) -> dict[str, Any]:
+    """What `warmup --json` prints."""
+    return {
+        "compiled": warmth.compiled,
+        "seconds": warmth.seconds,
+        "kernels": warmth.kernels,
+        "bytes": warmth.size,
+        "cache": str(warmth.cache),
+    }
+
+
+def warmth_text(warmth: Warmth) -> str:
+    """What `warmup` prints."""
+    if warmth.compiled:
+        first = f"compiled in {warmth.seconds:.1f} s, for {', '.join(warmth.compiled)}"
+    else:
+        first = f"everything is compiled already (looked for {warmth.seconds:.1f} s)"
+    kernels = f"{counted(warmth.kernels, 'kernel')}, {warmth.size / 1e6:.1f} MB"
+    return f"{first}\n{kernels}, in {shown(warmth.cache)}"
 
 
 if __name__ == "__main__":

@@ -13,10 +13,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from ttt_batch.app.compile_progress import COMPILING_ALL, CompiledKernels
-from ttt_batch.app.units import duration_text, short_number
 from ttt_batch.base.console import Notice, is_live, tell
 from ttt_batch.base.kernel_cache import cached_kernels, kernels_to_compile, on_compile
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import counted, duration_text, short_number
 from ttt_batch.training.from_games import Learnt
 from ttt_batch.training.session import Progress
 

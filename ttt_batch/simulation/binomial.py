@@ -22,7 +22,7 @@ NumPy's `exp` and `log1p` differed in one of 22.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -214,6 +214,46 @@ def binomial(n: Any, p: float, counter: Any) -> Any:
     else:
         successes, counter = binomial_by_rejection(n, rare, counter)
     return (successes if p <= 0.5 else n - successes), counter
+
+
+class Binomials(NamedTuple):
+    """Space for N binomial numbers, the same as `binomial` draws one by one.
+
+    Four of five with large means end with the first try of BTRS, which is arithmetic alone.  So all first tries are
+    made first, several at a time in vector registers, and then the other numbers are drawn one by one: 24 ns a number
+    in flow, all included, instead of 39 ns.
+
+    counter: uint64[N], of the last random number used.  trials: int64[N].  chance: float64[N], probability.
+    number: int64[N], from the first try.  settled: bool[N], whether that was accepted.
+    """
+
+    counter: Any
+    trials: Any
+    chance: Any
+    number: Any
+    settled: Any
+
+
+def make_binomials(most: int) -> Binomials:
+    """Space for `most` numbers."""
+    trials, number = np.zeros((2, most), np.int64)
+    return Binomials(np.zeros(most, np.uint64), trials, np.zeros(most), number, np.zeros(most, np.bool_))
+
+
+@inlined
+def try_first(numbers: Binomials, n: Any) -> None:
+    """Make the first try for each of the first `n` numbers, in place."""
+    for i in range(n):
+        number, settled = first_try(numbers.trials[i], numbers.chance[i], numbers.counter[i])
+        numbers.number[i], numbers.settled[i] = number, settled
+
+
+@inlined
+def settle(numbers: Binomials, i: Any) -> Any:
+    """Number `i`, after `try_first`: (successes as int64, counter of the last random number used)."""
+    if numbers.settled[i]:
+        return numbers.number[i], numbers.counter[i] + TRY
+    return binomial(numbers.trials[i], numbers.chance[i], numbers.counter[i])
 
 
 # What did not pay: 64 trials at once by comparing random bits with those of p (13 ns for any number up to 64, faster

@@ -11,7 +11,7 @@ can be drawn in any order; one thread draws them, since a batch takes about 1 ms
 Few games choose their edges one by one, eight at a time in vector registers, and are counted in seven bits an edge of
 one word: 64 to 127 games over five edges take 26 ns instead of 111 ns.  More games go edge by edge, each a binomial
 share of what is left.  Many rows are drawn together, so that the binomial numbers of a round do not wait for each other
-(`binomial_arrays`): batches of 10**9 games and more take 0.65 to 0.8 times as long, those of 10**6 0.85 to 1.
+(`binomial`): batches of 10**9 games and more take 0.65 to 0.8 times as long, those of 10**6 0.85 to 1.
 """
 
 from typing import Any, NamedTuple
@@ -21,8 +21,7 @@ import numpy as np
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.streams import GOLDEN, S32, mix
 from ttt_batch.game.graph import Graph, edges_of
-from ttt_batch.simulation.binomial import FEW_TRIALS, binomial
-from ttt_batch.simulation.binomial_arrays import Binomials, make_binomials, settle, try_first
+from ttt_batch.simulation.binomial import FEW_TRIALS, Binomials, binomial, make_binomials, settle, try_first
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, list_visited
 from ttt_batch.simulation.exploration import epsilon_at
 from ttt_batch.simulation.policy import Policy

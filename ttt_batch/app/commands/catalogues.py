@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from ttt_batch.app.commands.completion import BOARDS, SWITCH
-from ttt_batch.app.commands.declare import File, Text, argument, option
+from ttt_batch.app.commands.declare import BOARDS, SWITCH, File, Text, argument, option
 from ttt_batch.app.commands.options import Json, Overwrite, Quiet
 from ttt_batch.app.commands.shared import answer, working
 from ttt_batch.base.choices import LEARNER_NAMES

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ttt_batch.app.commands.completion import BOARDS, FORMATS
-from ttt_batch.app.commands.declare import File, Text, argument, option, switch
+from ttt_batch.app.commands.declare import BOARDS, FORMATS, File, Text, argument, option, switch
 from ttt_batch.app.commands.options import BOARD, DrawWorth, Json, Overwrite, Player, Quiet, RunPath, Trust, found
 from ttt_batch.app.commands.shared import answer, command_line, in_new_files, load_run, run_name, say, working
 from ttt_batch.base.choices import LEARNER_NAMES, SEATS, TIES, check_ties, choose

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ttt_batch.app.commands.completion import AGAINST
-from ttt_batch.app.commands.declare import Text, argument, option, switch
+from ttt_batch.app.commands.declare import AGAINST, Text, argument, option, switch
 from ttt_batch.app.commands.options import Json, Quiet, RunPath, SeedOfGames, TiesRule, Trust, all_found, found
 from ttt_batch.app.commands.shared import answer, load_run, run_name, working
 from ttt_batch.base.choices import check_ties
@@ -72,7 +71,7 @@ def compare(
 ) -> None:
     """Say where two runs' tables and policies differ."""
     from ttt_batch.analysis.compare import compare_runs
-    from ttt_batch.app.reports.comparison import comparison_text
+    from ttt_batch.app.reports.information import comparison_text
 
     with working(quiet=quiet):
         run = load_run(path, trust)

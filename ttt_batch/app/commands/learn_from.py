@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ttt_batch.app.commands.completion import BOARDS
-from ttt_batch.app.commands.declare import File, Text, argument, option, switch
+from ttt_batch.app.commands.declare import BOARDS, File, Text, argument, option, switch
 from ttt_batch.app.commands.options import BOARD, DrawWorth, Gamma, Json, NewRun, Overwrite, Quiet, found
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, working
 from ttt_batch.base.choices import LEARNER_NAMES

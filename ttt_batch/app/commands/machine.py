@@ -16,8 +16,7 @@ def warmup(
     json: Json = False,
 ) -> None:
     """Compile everything once, so that no command ever waits for the compiler."""
-    from ttt_batch.analysis.warmup import warm_up
-    from ttt_batch.app.reports.warmup import warmth_summary, warmth_text
+    from ttt_batch.analysis.warmup import warm_up, warmth_summary, warmth_text
 
     with working("interrupted; what was compiled is kept", quiet=quiet) as report:
         warmth = warm_up(processes=processes, larger=larger, report=report.warming)

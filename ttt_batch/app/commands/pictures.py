@@ -4,8 +4,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from ttt_batch.app.commands.completion import PLOTS
-from ttt_batch.app.commands.declare import File, argument, option, switch
+from ttt_batch.app.commands.declare import PLOTS, File, argument, option, switch
 from ttt_batch.app.commands.options import Json, Overwrite, Quiet, Trust, all_found, first_given
 from ttt_batch.app.commands.shared import answer, in_new_files, load_run, run_name, working
 from ttt_batch.base.choices import choose

@@ -5,8 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ttt_batch.app.commands.completion import BOARDS, ENGINES, SWITCH
-from ttt_batch.app.commands.declare import File, Text, option, switch
+from ttt_batch.app.commands.declare import BOARDS, ENGINES, SWITCH, File, Text, option, switch
 from ttt_batch.app.commands.options import BOARD, DrawWorth, Gamma, Json, NewRun, Overwrite, Quiet, Trust, found
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, load_run, run_name
 from ttt_batch.base.choices import LEARNER_NAMES, SEATS

@@ -13,8 +13,8 @@ import numpy as np
 
 from ttt_batch.app.plots.labels import common_title, make_legend
 from ttt_batch.app.plots.style import new_figure
-from ttt_batch.app.units import short_number
 from ttt_batch.base.errors import UsageError
+from ttt_batch.base.quantities import short_number
 from ttt_batch.game.board import EMPTY, FIRST, MARKS, Position
 from ttt_batch.runs.run import Run
 

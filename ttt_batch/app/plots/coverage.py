@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from ttt_batch.app.plots.labels import common_title, make_legend
 from ttt_batch.app.plots.style import COLOURS, log_counts, new_figure
-from ttt_batch.app.units import short_number
 from ttt_batch.base.errors import UsageError
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import counted, short_number
 from ttt_batch.game.board import Board
 from ttt_batch.game.graph import rows_of_edges
 from ttt_batch.runs.run import Run

@@ -11,8 +11,8 @@ from ttt_batch.app.plots.labels import Look, common_title, log_ticks, make_legen
 from ttt_batch.app.plots.series import PLAYED, Line, Panel, after_games, learning_panels, medians
 from ttt_batch.app.plots.strips import BEATEN, draw_strips
 from ttt_batch.app.plots.style import COLOURS, DRAW, LOSS, MARKERS, WIN, log_counts, new_figure
-from ttt_batch.app.units import short_number
 from ttt_batch.base.choices import RESULTS, SEATS
+from ttt_batch.base.quantities import short_number
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.run import Run
 

@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ttt_batch.app.units import short_number
 from ttt_batch.base.console import one_line
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import counted, short_number
 from ttt_batch.runs.config import OPPONENTS, make_config
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.run import Run

@@ -17,11 +17,10 @@ from ttt_batch.app.keyboard import Keyboard
 from ttt_batch.app.plots.labels import since_text
 from ttt_batch.app.plots.series import PLAYED, after_games, shares_in_play
 from ttt_batch.app.plots.text_chart import Chart, Curve, make_chart
-from ttt_batch.app.units import duration_text
 from ttt_batch.base.console import is_live, one_line, put
 from ttt_batch.base.errors import RunFileError, TttBatchError, command_with
 from ttt_batch.base.files import identity, reason, shown
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import counted, duration_text
 from ttt_batch.runs.consistency import course_misfits
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.recorder import unbeatable_since

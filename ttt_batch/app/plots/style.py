@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ttt_batch.app.units import short_number
 from ttt_batch.base.errors import TttBatchError
+from ttt_batch.base.quantities import short_number
 
 # matplotlib is imported inside the functions that need it: it is an extra, and costs a third of a second.
 

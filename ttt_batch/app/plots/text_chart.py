@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.app.plots.labels import log_ticks
-from ttt_batch.app.units import short_number
+from ttt_batch.base.quantities import short_number
 
 
 class Signs(NamedTuple):

@@ -1,4 +1,4 @@
-"""What `info` prints of a run file."""
+"""What `info` prints of a run file, and `compare` of two."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from ttt_batch.app.reports.training import verdict_facts, verdict_text
 from ttt_batch.base.console import one_line
 from ttt_batch.base.quantities import counted
 from ttt_batch.evaluation.ties import meaning
+from ttt_batch.game.board import Board
 from ttt_batch.runs.run import Run
 
 
@@ -75,3 +76,21 @@ def information_text(information: dict[str, Any], run: Run) -> str:
 def _shown(value: str | int | float) -> str:
     """A fact of a run's provenance, for people; seconds with two decimals."""
     return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def comparison_text(found: dict[str, Any], one: str, other: str, board: Board) -> str:
+    """What `compare` prints."""
+    tables, policies = found["tables"], found["policies"]
+    if tables is None:
+        lines = ["tables:   of different learners, not comparable number by number"]
+    else:
+        differing = f"{tables['differing']:,} of {counted(tables['entries'], 'entry', 'entries')} differ"
+        by = f"by {tables['largest_difference']:.6g} at most and {tables['mean_difference']:.6g} on average"
+        lines = hanging("tables:", f"{differing}, {by}", 10)
+    moves = f"other moves in {policies['differing']:,} of {counted(policies['positions'], 'position')}"
+    loses = f"in {policies['differing_optimal']:,} only one of the two may give the result away"
+    lines += hanging("policies:", f"{moves}; {loses}", 10)
+    for example in found["examples"]:
+        cells = [" ".join(board.cell_name(cell) for cell in example[key]) for key in ("first", "second")]
+        lines.append(f"  {example['position']}   {one}: {cells[0]}   {other}: {cells[1]}")
+    return "\n".join(lines)
