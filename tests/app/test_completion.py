@@ -9,7 +9,7 @@ import pytest
 
 from ttt_batch.analysis.boards import known_boards
 from ttt_batch.analysis.opponents import PLAYERS
-from ttt_batch.app.commands import completion
+from ttt_batch.app.commands import declare
 from ttt_batch.app.plots import KINDS
 from ttt_batch.base.choices import LEARNER_NAMES
 from ttt_batch.game.board import parse_board
@@ -20,12 +20,12 @@ from ttt_batch.runs.formats import FORMATS
 
 def test_what_is_offered_is_what_there_is():
     assert LEARNER_NAMES == tuple(LEARNERS) == tuple(learner.name for learner in LEARNERS.values())
-    assert set(completion.FORMATS) >= set(FORMATS)
-    assert set(completion.ENGINES) == set(ENGINES) - {"given"}
-    assert tuple(KINDS) == completion.PLOTS
-    assert set(completion.AGAINST) == {*PLAYERS, "optimal", "self"}
-    assert list(completion.BOARDS) == [entry.board.name for entry in known_boards()]
-    assert all(parse_board(name).name == name for name in completion.BOARDS)
+    assert set(declare.FORMATS) >= set(FORMATS)
+    assert set(declare.ENGINES) == set(ENGINES) - {"given"}
+    assert tuple(KINDS) == declare.PLOTS
+    assert set(declare.AGAINST) == {*PLAYERS, "optimal", "self"}
+    assert list(declare.BOARDS) == [entry.board.name for entry in known_boards()]
+    assert all(parse_board(name).name == name for name in declare.BOARDS)
 
 
 @pytest.mark.parametrize(

@@ -41,9 +41,9 @@ class Move(NamedTuple):
     def to_dict(self, player: int) -> dict[str, Any]:
         """Plain values with stable keys; `result` is that of `player` (0 or 1), who moves."""
         plain = self._asdict()
-        truth = plain.pop("truth")
+        truth, keeps, best = (plain.pop(name) for name in ("truth", "keeps", "best"))
         result, plies = (None, None) if truth is None else (truth.seen_by(player).word, truth.plies)
-        return plain | {"result": result, "plies": plies}
+        return plain | {"result": result, "plies": plies, "keeps": keeps, "best": best}
 
 
 class Image(NamedTuple):
