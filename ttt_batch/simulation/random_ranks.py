@@ -42,11 +42,15 @@ class Rules(NamedTuple):
     """A board of n cells, for the kernel.
 
     line: int64[L, k], cells of every line.
+    radix: uint16[n], plies that are still free when a cell draws: n, n - 1, ..., 1.
+    reciprocal: uint16[n], ceil(2**16 / radix); that of radix 1 is never used.
     product: uint32[F], the product of the radices that share a 32-bit fraction; F is even.
     first_cell: int64[F + 1], the cells first_cell[f] to first_cell[f + 1] - 1 share fraction f.
     """
 
     line: Any
+    radix: Any
+    reciprocal: Any
     product: Any
     first_cell: Any
 
@@ -93,8 +97,11 @@ def make_rules(board: Board) -> Rules:
     groups = radices(board.cells)
     if len(groups) % 2:
         groups.append([])
+    radix = np.arange(board.cells, 0, -1)
     return Rules(
         line=np.array(board.lines, np.int64),
+        radix=radix.astype(np.uint16),
+        reciprocal=np.minimum(-(-(2**16) // radix), 2**16 - 1).astype(np.uint16),
         product=np.array([math.prod(group) for group in groups], np.uint32),
         first_cell=np.cumsum([0] + [len(group) for group in groups]).astype(np.int64),
     )
@@ -128,14 +135,13 @@ def draw_indices(rules: Rules, key: Any, start: int, games: int, pair: int, inde
 
 
 @inlined
-def split_off(radix: Any, index: Any, drawn: Any, games: int) -> None:
+def split_off(radix: Any, reciprocal: Any, index: Any, drawn: Any, games: int) -> None:
     """Divide `index` by `radix`: the remainder is a cell's draw, the quotient is what is left for the next cells.
 
     A multiplication by ceil(2**16 / radix) divides exactly, since index * radix stays below 2**16.
     """
-    reciprocal, radix = np.uint32((2**16 + radix - 1) // radix), np.uint16(radix)
     for g in range(games):
-        quotient = np.uint16((np.uint32(index[g]) * reciprocal) >> S16)
+        quotient = np.uint16((np.uint32(index[g]) * np.uint32(reciprocal)) >> S16)
         drawn[g] = np.uint8(index[g] - np.uint16(quotient * radix))
         index[g] = quotient
 
@@ -157,27 +163,40 @@ def skip_two(rank: Any, later: Any, earlier: Any, games: int) -> None:
 
 
 @inlined
+def fill(row: Any, value: Any, games: int) -> None:
+    """Set a row to one value."""
+    for g in range(games):
+        row[g] = value
+
+
+@inlined
 def join(low: Any, high: Any, rank: Any, games: int) -> None:
     """Add a cell to a line: its lowest and highest rank."""
     for g in range(games):
-        low[g] = min(low[g], rank[g])
-        high[g] = max(high[g], rank[g])
+        r = rank[g]
+        low[g] = r if r < low[g] else low[g]
+        high[g] = r if r > high[g] else high[g]
 
 
 @inlined
 def close(low: Any, high: Any, first: Any, second: Any, games: int) -> None:
     """Add a line to the board."""
     for g in range(games):
-        first[g] = max(first[g], low[g])
-        second[g] = min(second[g], high[g])
+        first[g] = low[g] if low[g] > first[g] else first[g]
+        second[g] = high[g] if high[g] < second[g] else second[g]
 
 
 @inlined
 def close_three(a: Any, b: Any, c: Any, first: Any, second: Any, games: int) -> None:
     """Add a line of three cells to the board, without storing its ranks."""
     for g in range(games):
-        first[g] = max(first[g], min(a[g], b[g], c[g]))
-        second[g] = min(second[g], max(a[g], b[g], c[g]))
+        x, y, z = a[g], b[g], c[g]
+        low = x if x < y else y
+        low = low if low < z else z
+        high = x if x > y else y
+        high = high if high > z else z
+        first[g] = low if low > first[g] else first[g]
+        second[g] = high if high < second[g] else second[g]
 
 
 @inlined
@@ -191,24 +210,6 @@ def count_wins(cells: int, block: Block, games: int) -> None:
         second_wins[g] = np.uint8(second_wins[g] + np.uint8((not before) & (second[g] < half)))
 
 
-@inlined
-def look_at_lines(rules: Rules, block: Block, games: int) -> None:
-    """Find A and B of each game."""
-    _, rank, low, high, first, second, _, _ = block
-    first[:games] = NOTHING
-    second[:games] = EVERYTHING
-    for line in range(rules.line.shape[0]):
-        if rules.line.shape[1] == 3:
-            a, b, c = rules.line[line, 0], rules.line[line, 1], rules.line[line, 2]
-            close_three(rank[a], rank[b], rank[c], first, second, games)
-        else:
-            low[:games] = EVERYTHING
-            high[:games] = NOTHING
-            for i in range(rules.line.shape[1]):
-                join(low, high, rank[rules.line[line, i]], games)
-            close(low, high, first, second, games)
-
-
 @kernel
 def play_random(rules: Rules, key: Any, first_game: int, last_game: int, block: Block, wins: Any) -> None:
     """Play games `first_game` to `last_game - 1`; add the wins of the first and the second player to `wins`.
@@ -217,16 +218,17 @@ def play_random(rules: Rules, key: Any, first_game: int, last_game: int, block: 
     block: scratch, changed; its wins are zeros before and after.
     wins: int64[2], changed in place.
     """
-    cells, index, rank = block.rank.shape[0], block.index, block.rank
-    size, unsummed = block.first.shape[0], 0
+    cells, k = block.rank.shape[0], rules.line.shape[1]
+    index, rank, low, high, first, second, _, _ = block
+    size, unsummed = first.shape[0], 0
     for start in range(first_game, last_game, size):
         games = min(size, last_game - start)
         for pair in range(rules.product.shape[0] // 2):
             draw_indices(rules, key, start, games, pair, index)
-        rank[cells - 1, :games] = NOTHING
+        fill(rank[cells - 1], NOTHING, games)
         for fraction in range(rules.product.shape[0]):
             for cell in range(rules.first_cell[fraction], rules.first_cell[fraction + 1]):
-                split_off(cells - cell, index[fraction], rank[cell], games)
+                split_off(rules.radix[cell], rules.reciprocal[cell], index[fraction], rank[cell], games)
         # The last cell first: the rows of the cells before it must still hold what they drew.
         for cell in range(cells - 1, 0, -1):
             earlier = cell
@@ -235,7 +237,18 @@ def play_random(rules: Rules, key: Any, first_game: int, last_game: int, block: 
                 skip_two(rank[cell], rank[earlier + 1], rank[earlier], games)
             if earlier == 1:
                 skip_one(rank[cell], rank[0], games)
-        look_at_lines(rules, block, games)
+        fill(first, NOTHING, games)
+        fill(second, EVERYTHING, games)
+        for line in range(rules.line.shape[0]):
+            if k == 3:
+                a, b, c = rules.line[line, 0], rules.line[line, 1], rules.line[line, 2]
+                close_three(rank[a], rank[b], rank[c], first, second, games)
+            else:
+                fill(low, EVERYTHING, games)
+                fill(high, NOTHING, games)
+                for i in range(k):
+                    join(low, high, rank[rules.line[line, i]], games)
+                close(low, high, first, second, games)
         count_wins(cells, block, games)
         unsummed += 1
         if unsummed == BLOCKS_PER_SUM or start + size >= last_game:
@@ -243,8 +256,8 @@ def play_random(rules: Rules, key: Any, first_game: int, last_game: int, block: 
             for g in range(size):
                 wins[0] += np.int64(block.first_wins[g])
                 wins[1] += np.int64(block.second_wins[g])
-            block.first_wins[:] = NOTHING
-            block.second_wins[:] = NOTHING
+            fill(block.first_wins, NOTHING, size)
+            fill(block.second_wins, NOTHING, size)
 
 
 # What did not pay: two 16-bit bitboards a game, with checks after plies 5 to 9 (2.8 times the time, 2.5 with AVX2); a
