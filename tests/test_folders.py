@@ -1,6 +1,7 @@
 """The folders of the package are floors: each reads only those below it, and so do the modules inside a folder."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,3 +92,26 @@ def test_nothing_in_a_folder_imports_the_folder():
         if other[-1] == "__init__" and parts[: len(other) - 1] == other[:-1] and parts != other
     ]
     assert not inside
+
+
+def test_no_module_function_or_kernel_is_long():
+    """At most 300 lines a module, 60 a function without its docstring, and ten parameters a kernel."""
+    long = []
+    for parts, path in MODULES.items():
+        text = path.read_text(encoding="utf-8")
+        if (lines := len(text.splitlines())) > 300:
+            long.append(f"{'.'.join(parts)}: {lines} lines")
+        for node in ast.walk(ast.parse(text)):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            first = node.body[0]
+            documented = isinstance(first, ast.Expr) and ast.get_docstring(node) is not None
+            lines = node.end_lineno - node.lineno + 1 - (first.end_lineno - first.lineno + 1 if documented else 0)
+            if lines > 60:
+                long.append(f"{'.'.join(parts)}.{node.name}: {lines} lines")
+            in_kernels = {"kernel", "inlined", "generic", "register"} & set(
+                re.findall(r"\w+", "".join(map(ast.unparse, node.decorator_list)))
+            )
+            if in_kernels and len(node.args.args) > 10:
+                long.append(f"{'.'.join(parts)}.{node.name}: {len(node.args.args)} parameters")
+    assert not long

@@ -72,6 +72,7 @@ def test_memory_is_read_as_people_write_it() -> None:
     assert parse_memory("1.5 MB") == 1_500_000
     assert parse_memory("4096") == 4096 == parse_memory(4096)
     assert parse_memory("1e9") == 10**9 == parse_memory("1,000MB") == parse_memory("1_000 MiB") == parse_memory("1e9B")
+    assert parse_memory("2Gi") == 2 * 10**9 == parse_memory("2  GB")
     assert parse_memory("5b") == 5
     assert parse_memory(None) > 0
     for text in ("", "GB", "b", "-1GB", "2XB", "0", "0.5", "5bb", "50%", "1,5GB", "1e999"):

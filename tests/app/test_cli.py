@@ -378,8 +378,8 @@ def test_the_time_left_follows_the_speed_of_the_last_seconds() -> None:
         for seconds, games in ((0.0, 0), (0.1, 10), (2.0, 200), (14.0, 260), (26.0, 320))
     ]
     assert said == ["", "", ", about 8 s left", ", about 2 min left", ", about 2 min left"]
-    assert [duration_text(n) for n in (0.2, 99.4, 100, 5990, 7800, 1e6)] == [
-        *("0 s", "99 s", "2 min", "1 h 40 min", "2 h 10 min", "11 days"),
+    assert [duration_text(n) for n in (0.2, 99.4, 100, 5990, 7200, 7800, 1e6)] == [
+        *("0 s", "99 s", "2 min", "1 h 40 min", "2 h", "2 h 10 min", "11 days"),
     ]
 
 

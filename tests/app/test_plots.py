@@ -298,8 +298,8 @@ def test_ticks_and_numbers() -> None:
     assert log_ticks(100, 12_345) == [100, 1000, 10_000]
     assert log_ticks(20_000, 70_000) == [20_000, 50_000]
     assert log_ticks(3, 4) == [3]
-    assert [short_number(n) for n in (7, 999, 1000, 16_384, 2.5e6, 1e9, 1e12, 1e15, 1e100)] == [
-        *("7", "999", "1 k", "16.4 k", "2.5 M", "1 G", "1 T", "1 P", "1e+100"),
+    assert [short_number(n) for n in (7, 999, 999.7, 1000, 16_384, 999_700, 2.5e6, 1e9, 1e12, 1e15, 1e100)] == [
+        *("7", "999", "1 k", "1 k", "16.4 k", "1 M", "2.5 M", "1 G", "1 T", "1 P", "1e+100"),
     ]
 
 

@@ -21,7 +21,7 @@ from support import assert_same_run, command, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import RunFileError, UsageError
-from ttt_batch.training.checkpoints import Checkpoints, Every, parse_every
+from ttt_batch.training.checkpoints import Checkpoints, Every, RewrittenRun, parse_every
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")
 
@@ -550,3 +550,30 @@ def test_a_file_that_cannot_be_opened_for_a_moment_is_still_ours(
     assert_same_run(run, ttt.load(path))
     assert len(said) == (2 if touched else 0)
     assert not touched or ("Permission denied" in said[0] and "training goes on" in said[0] and "again" in said[1])
+
+
+def test_a_run_that_moved_on_to_another_name_stays_there_even_if_the_warning_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    run = ttt.train(100, batch=50)
+
+    def refuse(line: str) -> None:
+        raise UserWarning(line)
+
+    with RewrittenRun(path, overwrite=False, hold=True, say=refuse) as file:
+        file.write(run)
+        path.unlink()
+        path.write_bytes(b"another program's")
+        with pytest.raises(UserWarning, match="run-2"):
+            file.write(run)
+        assert file.path == tmp_path / "run-2.h5" == run.file
+        file.write(run)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["run-2.h5", "run.h5"]
+
+
+def test_parameters_that_do_not_go_together_are_refused_before_a_file_is_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    path.write_text("mine")
+    with pytest.raises(UsageError, match="more, until and fork go with"):
+        ttt.train(100, fork=True, out=path)
+    with pytest.raises(UsageError, match="belong to a new run"):
+        ttt.train(100, resume=path)

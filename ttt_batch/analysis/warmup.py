@@ -8,6 +8,7 @@ kernel; that costs no time, for the other one would have had to wait for it.
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -177,6 +178,7 @@ def _is_warm(name: str) -> bool:
 def _run_jobs(names: list[str], at_once: int, report: Callable[[str, float, int, int], None]) -> None:
     """Run each job in a process of its own, `at_once` at a time."""
     processes: list[subprocess.Popen[str]] = []
+    ended = threading.Event()
 
     def compile_in_child(name: str) -> float:
         """Run a job; return its seconds."""
@@ -184,6 +186,8 @@ def _run_jobs(names: list[str], at_once: int, report: Callable[[str, float, int,
         command, environment = module_command(__name__, name), module_environment()
         process = subprocess.Popen(command, env=environment, stdin=nothing, stdout=nothing, stderr=pipe, text=True)
         processes.append(process)
+        if ended.is_set():  # while it was started
+            process.kill()
         lines = process.communicate()[1].strip().splitlines() or [f"exit status {process.returncode}"]
         if process.returncode:
             raise TttBatchError(f"cannot compile the kernels of {name}: {lines[-1]}")
@@ -196,6 +200,7 @@ def _run_jobs(names: list[str], at_once: int, report: Callable[[str, float, int,
             for done, job in enumerate(as_completed(jobs), 1):
                 report(jobs[job], job.result(), done, len(names))
         finally:
+            ended.set()
             pool.shutdown(wait=False, cancel_futures=True)
             for process in processes:
                 process.kill()

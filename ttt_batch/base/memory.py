@@ -38,7 +38,8 @@ def parse_memory(given: Number | None) -> int:
     """Read a number of bytes such as `2GB`, `1,000MB` or `1e9`; None is half of what is free.  Raises UsageError."""
     if given is None:
         return free_memory() // 2
-    number = exact_number(re.sub(r"(?<=[\dkmgt.\s])i?b\s*$", "", str(given), flags=re.IGNORECASE))
+    text = " ".join(str(given).split())
+    number = exact_number(re.sub(r"(?<=[\dkmgt. ])(ib?|b)$", "", text, flags=re.IGNORECASE))
     if number is None or not 1 <= number < 10**27:
         raise UsageError(
             f"{option('max_memory')} {quoted(given)} is not a number of bytes; give one, such as 2GB or 500MB"
@@ -57,7 +58,10 @@ def address_limit() -> int | None:
 def has_room(size: int) -> bool:
     """Whether the system would give `size` bytes more."""
     try:
-        mmap.mmap(-1, size, access=mmap.ACCESS_COPY).close()  # private: shared memory would escape some limits
+        if hasattr(mmap, "MAP_PRIVATE"):  # shared memory would escape some limits
+            mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+        else:
+            mmap.mmap(-1, size).close()
     except (OSError, MemoryError):
         return False
     return True

@@ -105,7 +105,7 @@ def short_number(number: float) -> str:
     if number >= 1e18:
         return f"{number:.3g}"
     for limit, unit in ((1e15, " P"), (1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if number >= limit:
+        if number >= 0.9995 * limit:  # which three digits show as 1 of the unit
             return f"{number / limit:.3g}{unit}"
     return f"{number:.3g}"
 
@@ -118,4 +118,5 @@ def duration_text(seconds: float) -> str:
     if minutes < 100:
         return f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours < 100 else f"{hours // 24:,} days"
+    rest = f" {minutes} min" if minutes else ""
+    return f"{hours} h{rest}" if hours < 100 else f"{hours // 24:,} days"

@@ -118,8 +118,10 @@ def nth_cell(cells: Any, n: Any) -> Any:
 
 
 EMPTY_SLOT = -1
+"""What a slot without a row holds in a hash table (open addressing, a power of two slots)."""
+
 TAG = (1 << 32) - 1
-"""Of hash tables with open addressing, of a power of two slots."""
+"""The bits of a hash that a slot keeps beside its row."""
 
 
 @inlined

@@ -25,7 +25,7 @@ MANY = 10**DIGITS
 """More than any number of a cell."""
 
 POSITION, LINES, GAMES, LOWEST = range(4)
-"""What `Reading.at` holds: the byte to go on with, lines read so far, games found in this piece, the lowest number."""
+"""What the `at` of `scan` holds: the next byte, lines read so far, games found in this piece, the lowest number."""
 
 SHOWN = 1_000
 """Bad lines that are kept with their reasons; more of them are only counted."""

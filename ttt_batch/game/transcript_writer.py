@@ -133,6 +133,7 @@ class GameRecord:
                 _RECORD.check(path, overwrite=False)
                 return
             with _RECORD.place(path, overwrite=True).open("a+b", buffering=0) as file:
+                file.seek(0)
                 beginning = file.read(_BEGINNING)
             try:
                 codecs.utf_8_decode(beginning, "strict", len(beginning) < _BEGINNING)

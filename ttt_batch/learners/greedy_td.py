@@ -1,4 +1,4 @@
-"""`greedy-td`: own afterstates, online, and only greedy moves teach; also for 5x5, and while playing people.
+"""`greedy-td`: own afterstates, online, and only greedy moves update; also for 5x5, and while playing people.
 
 Source: a published program whose listing is lost; epsilon, alpha, the start values, that only greedy moves update
 and the 30,000 games are its own, ties to the first cell and the update at the end follow a well-known program with
@@ -94,7 +94,7 @@ def _learn(tables: GreedyTdTables, graph: Graph, game: Trajectory, plies: int, s
 
 LEARNER = Learner(
     name="greedy-td",
-    source="published program, listing lost: own afterstates, only greedy moves teach; our reading",
+    source="published program, listing lost: own afterstates, only greedy moves update; our reading",
     rule="V(p) += alpha * (gamma * V(q) - V(p)) where the move from p to q was greedy, and at the end of the game",
     defaults=Settings(epsilon=0.1, alpha=0.99, gamma=1.0, draw_worth=(0.0, 0.0)),
     games=30_000,

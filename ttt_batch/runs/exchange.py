@@ -70,8 +70,8 @@ def import_tables(
 
     paths: one file, or for a program with a file per player one or two.  form: the format; by default that of the
     first file's name.  player: whose file a single one is.  options: those of `Config`.
-    Entries that the files do not have keep the learner's start values.  csv, raw and pickle files name no board: give
-    their own.  Raises UsageError and FormatError.
+    Entries that the files do not have keep the learner's start values.  csv, raw and both kinds of pickle name no
+    board: give their own.  Raises UsageError and FormatError.
     """
     files = [Path(path) for path in paths]
     for file in files:

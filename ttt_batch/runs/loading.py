@@ -30,8 +30,12 @@ def load(path: str | Path, *, trust: bool = False, check: Callable[[Config], Non
     """
     path = find_run(path)
     data = load_run(path, trust=trust)
+    try:
+        config = config_from_dict(data.config)
+    except RunFileError as error:
+        raise RunFileError(f"{shown(path)}: {error}") from None
     if check is not None:
-        check(config_from_dict(data.config))
+        check(config)
     run, wrong = run_of(data)
     if run is None:
         raise RunFileError(f"{shown(path)}: {wrong[0]}")

@@ -59,7 +59,7 @@ def complete(graph: Graph, policy: Policy, drawn: Any, counts: Counts, games: in
     """Fill `counts` for `games` games with what was drawn and what follows from it, in one sweep down the rows.
 
     If a row has a single greedy move, all games that arrived and did not explore took it.
-    drawn: uint32[2 * E], see `walk.ThreadState`; set back to zero.
+    drawn: uint32[2 * E], see `walk.Walker`; set back to zero.
     `counts` (nothing arrived) and `drawn` are modified in place.
     """
     visited, taken, arrived = counts.visited, counts.taken, counts.arrived

@@ -124,12 +124,13 @@ class RewrittenRun:
                 if self._hold:
                     self._locks.push(stack.pop_all())
                 break
-        self._say(
-            f"another program has changed or replaced {shown(self.path)}, which is left as it is; "
-            f"the run is saved in {shown(path)} from now on"
-        )
+        replaced = shown(self.path)
         self.path, self._target = path, target
         self.saved, run.file = run.games, path
+        self._say(
+            f"another program has changed or replaced {replaced}, which is left as it is; "
+            f"the run is saved in {shown(path)} from now on"
+        )
 
 
 @dataclass(frozen=True)

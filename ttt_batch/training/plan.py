@@ -64,6 +64,16 @@ class Plan:
         return 0 if self.state is None else self.state.games
 
 
+def check_request(games: Number | None, more: Number | None, until: Number | None, *, resume: bool, fork: bool) -> None:
+    """Raise UsageError for parameters of `train` that do not go together, before any file is opened."""
+    if resume and games is not None:
+        resumed = f"with {option('resume')}, give {option('until')} or {option('more')}"
+        raise UsageError(f"games {games} belong to a new run; {resumed}")
+    if not resume and (more is not None or until is not None or fork):
+        wanted = f"go with {option('resume', 'RUN')}; name the run to go on with, or give {option('games')}"
+        raise UsageError(f"more, until and fork {wanted}")
+
+
 def make_plan(
     games: Number | None,
     runs: Runs,
@@ -83,13 +93,7 @@ def make_plan(
     rival, origin = _opponent(opponent, trust=trust), load(start) if isinstance(start, str | Path) else start
     seat = "" if seat is None else choose_seat(seat, "both")
     if resume is None:
-        if more is not None or until is not None or fork:
-            wanted = f"go with {option('resume', 'RUN')}; name the run to go on with, or give {option('games')}"
-            raise UsageError(f"more, until and fork {wanted}")
         return _fresh_plan(games, origin, rival, seat, options)
-    if games is not None:
-        resumed = f"with {option('resume')}, give {option('until')} or {option('more')}"
-        raise UsageError(f"games {games} belong to a new run; {resumed}")
     run, name = (resume, "the run") if isinstance(resume, Run) else (load(resume, trust=trust), shown(Path(resume)))
     if fork and in_place and run is not resume:
         raise UsageError(f"a fork is a run of its own; name its file{with_option('out')}")

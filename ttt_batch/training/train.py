@@ -26,7 +26,7 @@ from ttt_batch.runs.recorder import Clock
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every, warn_python
-from ttt_batch.training.plan import Plan, Runs, make_plan, rival_policy
+from ttt_batch.training.plan import Plan, Runs, check_request, make_plan, rival_policy
 from ttt_batch.training.session import Progress, Session
 from ttt_batch.training.trainers import Trainer, kernels_needed, make_trainer
 
@@ -88,6 +88,7 @@ def train(
     n_threads = whole("threads", available_threads() if threads is None else threads, 1, 1024)
     whole("block", block, 1, 1 << 20)
     every = parse_every(checkpoint_every)
+    check_request(games, more, until, resume=resume is not None, fork=fork)
     if isinstance(resume, str | Path):
         resume = find_run(resume)
     check_files(out, record, resume, start, opponent)

@@ -115,7 +115,7 @@ def import_(
         ),
     ] = None,
     player: Player = None,
-    board: Annotated[str, option("BOARD", f"{BOARD}; csv, raw and pickle name none.", offers=BOARDS)] = "3x3",
+    board: Annotated[str, option("BOARD", f"{BOARD}; csv, raw and both pickles name none.", offers=BOARDS)] = "3x3",
     draw_worth: DrawWorth = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,

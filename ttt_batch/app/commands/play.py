@@ -173,7 +173,7 @@ def _checked(
     if out is not None:
         RUN_FILE.check(out, overwrite=False)
     elif learn and path is None:
-        path = _newest_to_teach(report)
+        path = _newest_to_update(report)
     written = [(name, file) for name, file in (("--out", out), ("--record", record)) if file]
     check_distinct(written, [*([("RUN", path)] if path else []), *GameFile("-").places()])
     return path
@@ -192,7 +192,7 @@ def _pupil(agent: "Run", path: Path | None, out: Path | None, warn: Callable[[st
     return pupil
 
 
-def _newest_to_teach(report: "Reporter") -> Path:
+def _newest_to_update(report: "Reporter") -> Path:
     """The newest run here, which is to learn.  Raises UsageError if there is none."""
     from ttt_batch.runs.runfile import find_newest_run
 

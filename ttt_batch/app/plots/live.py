@@ -9,7 +9,7 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -43,9 +43,9 @@ class Snapshot:
 
     path: Path
     trust: bool = False
-    data: RunData | None = None
-    written: float = 0.0
-    _known: tuple[int, ...] | None = None
+    data: RunData | None = field(default=None, init=False)
+    written: float = field(default=0.0, init=False)
+    _known: tuple[int, ...] | None = field(default=None, init=False)
 
     def refresh(self) -> bool:
         """Read the file again if it is another one than before; return whether it is.

@@ -75,7 +75,7 @@ def play_games(
                 with _telling(face):
                     record(game.moves)
             if pupil is not None:
-                _teach(pupil, game, face)
+                _update(pupil, game, face)
             usual = seat if person is not None else 1 - seat
             answer = yield from _ask_again(face, game, usual, pupil)
             if answer is Command.LEAVE:
@@ -187,7 +187,7 @@ def _telling(face: Face, then: str = "") -> Iterator[None]:
         face.tell(str(error), *([then] if then else []))
 
 
-def _teach(pupil: Pupil, game: Game, face: Face) -> None:
+def _update(pupil: Pupil, game: Game, face: Face) -> None:
     with _telling(face, "This game was not learnt."):
         n = pupil.update(game.moves)
         changed = f"{counted(n, 'position')} changed" if n else "nothing changed"

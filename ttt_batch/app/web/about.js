@@ -45,7 +45,7 @@ const about = (() => {
     return make("div", "result", make("p", "", make("b", "", `As ${seat}:`), ` ${texts.join(", ")}`), bar);
   }
 
-  /** A game that the agent can lose, board by board, behind a summary that does not give it away. */
+  /** A game that the agent can lose, board by board, under a summary that does not give it away. */
   function drawLine(board, seat, line) {
     const list = make("ol", "line");
     line.forEach((cell, ply) => {

@@ -10,7 +10,7 @@ const tttBatch = (() => {
   const UNFINISHED = 0, FIRST_WINS = 1, SECOND_WINS = 2, DRAW = 3;
   const NEVER_SEEN = -32768;
 
-  /** The player (1 or 2) who moves after so many moves. */
+  /** The player (1 or 2) who moves after that many moves. */
   const moverAfter = (plies) => 1 + (plies % 2);
 
   /**
@@ -139,8 +139,8 @@ const tttBatch = (() => {
     }
 
     /**
-     * The truth behind a move to each cell after `moves`, for who makes it: result 1 (win), 0 or -1 (loss), and plies
-     * to the end counted from behind the move; null where a cell is taken.
+     * The truth after a move to each cell after `moves`, for who makes it: result 1 (win), 0 or -1 (loss), and plies
+     * to the end counted from after the move; null where a cell is taken.
      */
     trueMoves(moves) {
       const mover = moverAfter(moves.length);
@@ -184,7 +184,7 @@ const tttBatch = (() => {
       return positionAfter(this.agent.board, this.moves);
     }
 
-    /** Who is to act: "you", "agent", or "over" for nobody. */
+    /** Who is to act: "you", "agent", or "over" if the game has ended. */
     get turn() {
       if (this.position.outcome !== UNFINISHED) return "over";
       return moverAfter(this.moves.length) === this.person ? "you" : "agent";
@@ -235,7 +235,7 @@ const tttBatch = (() => {
       return true;
     }
 
-    /** Begin a new game; an unfinished one is given up and counts for nobody. */
+    /** Begin a new game; an unfinished one is given up and does not count. */
     restart() {
       this.#begin(this.side === "alternate" ? 3 - this.person : this.person);
     }

@@ -2,7 +2,7 @@
 
 /*
  * The page: draws the match and passes on what a person does.  All it keeps of its own is which cell has the focus and
- * which hints are shown; after every change it draws everything anew, which is cheap for at most 16 cells.
+ * which hints are shown; after every change it draws everything again, which is cheap for at most 16 cells.
  */
 (async () => {
   const { Agent, Match } = tttBatch;
@@ -111,7 +111,7 @@
 
   // --- The course of a game ----------------------------------------------------------------------------------------
 
-  /** What is to be said when the agent has moved, or nobody has: who moves, or how it ended. */
+  /** What to say after a move of the agent or at the start: who moves, or how it ended. */
   function news(reply) {
     const you = `You are ${NAMES[match.person]}.`;
     if (match.moves.length === 0) return `${you} ${match.turn === "you" ? "You move" : "The agent moves"} first.`;

@@ -17,7 +17,7 @@ def checked(table: Table, board: Board, largest: float = np.finfo(np.float64).ma
     larger numbers, and for a value of a position with a number of marks that no game reaches.
     """
     if (table.value is None) == (table.q is None):
-        raise FormatError(f"{table.kind} must have values or action values, one of them")
+        raise FormatError("a table must have values or action values, one of them")
     if table.kind != STATES:
         code = np.arange(3**board.cells)
     else:

@@ -40,9 +40,13 @@ def _encode(table: Table, board: Board) -> bytes:
     return (json.dumps(head)[:-1] + ', "states": [\n' + ",\n".join(lines) + "\n]}\n").encode()
 
 
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
 def _decode(content: bytes, board: Board) -> Table:
     try:
-        whole = json.loads(content, parse_constant=int)  # which refuses NaN and infinities: JSON has none
+        whole = json.loads(content, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise base.unreadable("the file is no JSON", error) from None
     states = whole.get("states") if isinstance(whole, dict) else None

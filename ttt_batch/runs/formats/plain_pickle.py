@@ -97,7 +97,7 @@ def _checked(content: bytes, most: int) -> bytes:
         elif isinstance(argument, int) and abs(argument) > _MAX_WHOLE:
             raise FormatError(f"the pickle holds a whole number of more than 64 bits; {_REFUSED}")
         if after_tuple and name not in (*_PUTS, "REDUCE", "BUILD", "STOP"):
-            raise FormatError(f"the pickle holds a tuple that no NumPy scalar needs; {_REFUSED}")
+            raise FormatError(f"the pickle holds a tuple that is no part of a NumPy scalar, such as a key; {_REFUSED}")
         after_tuple = name in _TUPLES or (after_tuple and name in _PUTS)
     if stream.read(1):
         raise FormatError("the pickle goes on after its end; keep one table in a file")

@@ -80,7 +80,7 @@ class Invalid(ValueError):
 def check_shape(field: Field, dtype: Any, shape: tuple[int, ...], sizes: dict[str, int]) -> None:
     """Compare an array's dtype and shape with its declaration.
 
-    sizes: the length of every axis met so far (modified in place: a letter is bound by its first use).
+    sizes: the length of every axis seen so far (modified in place: a letter is bound by its first use).
     """
     if dtype != np.dtype(field.dtype).newbyteorder("<"):
         raise Invalid(f"{field.path} holds {dtype}, it must hold {field.dtype}")

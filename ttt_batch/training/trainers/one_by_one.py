@@ -40,9 +40,10 @@ class OneByOne(PlyByPly):
                 self._scored_by = scored_by
 
     def _learn(self, last: int, stop: Callable[[], bool]) -> None:
-        if not self._plain or self._shortcuts is None:
+        if not self._plain:
             super()._learn(last, stop)
             return
+        assert self._shortcuts is not None
         play_self(
             self._learning,
             getattr(self.tables, self._scored_by) if self._scored_by else None,

@@ -56,7 +56,7 @@ class Walking(Batched):
         ]
         self._pool: ThreadPoolExecutor | None = None
         self._piecewise_from = piecewise_from(self.batches, task.threads)
-        self._first = 0 < self._piecewise_from < task.games
+        self._first = self.games < self._piecewise_from < task.games
 
     def _way(self, work: Workspace, task: Task) -> Walker:
         explorations = make_explorations(self.config.epsilon.start, work.seat)
