@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import h5py
 import numpy as np
 
-from ttt_batch.runs.runfile import RunData
+from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.header import user_block
 from ttt_batch.runs.runfile.shield import unpack
 

@@ -45,7 +45,7 @@ else:
 
 for _name, _home in {
     "figure": "app.api:figure",
-    "run_html": "app.reports.notebook:run_html",
+    "run_html": "app.reports.information:run_html",
     "Evaluation": "app.reports.evaluation:evaluation_text",
     "GrownEvaluation": "app.reports.evaluation:grown_evaluation_text",
     "Series": "app.reports.tournament:series_text",

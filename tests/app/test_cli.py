@@ -25,9 +25,8 @@ from support import mostly_slow
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
 from ttt_batch.app import progress as moving
-from ttt_batch.app.compile_progress import COMPILING
 from ttt_batch.app.interrupt import Interrupt
-from ttt_batch.app.progress import Reporter
+from ttt_batch.app.progress import COMPILING, Reporter
 from ttt_batch.base import kernel_cache
 from ttt_batch.base.errors import InterruptedTraining
 from ttt_batch.base.quantities import duration_text
@@ -387,7 +386,7 @@ def test_the_time_left_follows_the_speed_of_the_last_seconds() -> None:
 def still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first kernel is begun at 0 s, and later it is 7 s."""
     times = itertools.chain([0.0], itertools.repeat(7.0))
-    monkeypatch.setattr("ttt_batch.app.compile_progress.time", SimpleNamespace(perf_counter=lambda: next(times)))
+    monkeypatch.setattr("ttt_batch.app.progress.time", SimpleNamespace(perf_counter=lambda: next(times)))
 
 
 def compile_some(report: Reporter, number: int) -> None:

@@ -22,7 +22,7 @@ import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
 from ttt_batch.app.cli import COMMANDS, app
 from ttt_batch.app.commands.train import _ask_for_file
-from ttt_batch.app.reports.learners import learners_text
+from ttt_batch.app.reports.catalogues import learners_text
 from ttt_batch.base import console
 from ttt_batch.base.console import all_lines, for_shell, one_line, shortened
 from ttt_batch.base.errors import TttBatchError
@@ -333,7 +333,7 @@ def test_an_exception_that_nobody_foresaw(capsys, monkeypatch):
     def fail(*_: object) -> str:
         raise ZeroDivisionError("by\n\x1b[31mnought")
 
-    monkeypatch.setattr("ttt_batch.app.reports.learners.learners_text", fail)
+    monkeypatch.setattr("ttt_batch.app.reports.catalogues.learners_text", fail)
     assert learners_text is not fail
     with pytest.raises(ZeroDivisionError):
         run_here(["learners"])  # conftest.py sets TTT_BATCH_DEBUG, so that no test leans on the last resort

@@ -10,9 +10,9 @@ from support import command
 import ttt_batch as ttt
 from ttt_batch.analysis.matches import GrownEvaluation
 from ttt_batch.analysis.playing import Tally
+from ttt_batch.app.reports.catalogues import learner_text, learners_text
 from ttt_batch.app.reports.evaluation import grown_evaluation_text
 from ttt_batch.app.reports.layout import REPORT_WIDTH, hanging, to_json
-from ttt_batch.app.reports.learners import learner_text, learners_text
 from ttt_batch.base.quantities import counted
 from ttt_batch.learners import LEARNERS
 

@@ -14,9 +14,11 @@ import pytest
 from runfiles import changed, example, sealed
 
 from ttt_batch.base.errors import RunFileError
-from ttt_batch.runs.runfile import RUN_FILE, RunData, find_newest_run, format_documentation, load_run, save_run
-from ttt_batch.runs.runfile.declaration import FIELDS
+from ttt_batch.runs.runfile.checks import RunData
+from ttt_batch.runs.runfile.declaration import FIELDS, format_documentation
 from ttt_batch.runs.runfile.header import user_block
+from ttt_batch.runs.runfile.reading import find_newest_run, load_run
+from ttt_batch.runs.runfile.writing import RUN_FILE, save_run
 
 
 def assert_same(a, b):

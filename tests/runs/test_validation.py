@@ -24,10 +24,13 @@ from ttt_batch.__main__ import run as run_here
 from ttt_batch.base.errors import RunFileError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.loading import check_run
-from ttt_batch.runs.runfile import FORMAT, examine_run, load_run, save_run, shield
+from ttt_batch.runs.runfile import shield
 from ttt_batch.runs.runfile.checks import value_findings
+from ttt_batch.runs.runfile.declaration import FORMAT
 from ttt_batch.runs.runfile.header import MAX_BYTES, SMALL_BYTES
+from ttt_batch.runs.runfile.reading import examine_run, load_run
 from ttt_batch.runs.runfile.reading import one_line as one_spelt
+from ttt_batch.runs.runfile.writing import save_run
 
 DATA = Path(__file__).parents[2] / "data"
 STORED = (DATA / "run-1.0.h5").read_bytes()

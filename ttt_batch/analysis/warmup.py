@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,9 @@ from ttt_batch.analysis.tournament import series
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.base.files import shown
 from ttt_batch.base.kernel_cache import cached_kernels, check_cache, on_compile
-from ttt_batch.base.processors import available_threads
+from ttt_batch.base.processors import available_threads, module_command, module_environment
 from ttt_batch.base.quantities import Number, counted, whole
 from ttt_batch.base.streams import stream_key
-from ttt_batch.base.subprocesses import module_command, module_environment
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.board import Board
 from ttt_batch.game.enumeration import enumerate_graph
@@ -112,13 +111,13 @@ def run_job(name: str) -> None:
 class Warmth:
     """The result of warming up.  compiled: the jobs that had something to compile, in `seconds`.
 
-    kernels, size: compiled kernels in the cache, and their bytes.  cache: the folder.
+    kernels, bytes: compiled kernels in the cache, and their size.  cache: the folder.
     """
 
     compiled: list[str]
     seconds: float
     kernels: int
-    size: int
+    bytes: int
     cache: Path
 
 
@@ -208,13 +207,7 @@ def _run_jobs(names: list[str], at_once: int, report: Callable[[str, float, int,
 
 def warmth_summary(warmth: Warmth) -> dict[str, Any]:
     """What `warmup --json` prints."""
-    return {
-        "compiled": warmth.compiled,
-        "seconds": warmth.seconds,
-        "kernels": warmth.kernels,
-        "bytes": warmth.size,
-        "cache": str(warmth.cache),
-    }
+    return asdict(warmth) | {"cache": str(warmth.cache)}
 
 
 def warmth_text(warmth: Warmth) -> str:
@@ -223,7 +216,7 @@ def warmth_text(warmth: Warmth) -> str:
         first = f"compiled in {warmth.seconds:.1f} s, for {', '.join(warmth.compiled)}"
     else:
         first = f"everything is compiled already (looked for {warmth.seconds:.1f} s)"
-    kernels = f"{counted(warmth.kernels, 'kernel')}, {warmth.size / 1e6:.1f} MB"
+    kernels = f"{counted(warmth.kernels, 'kernel')}, {warmth.bytes / 1e6:.1f} MB"
     return f"{first}\n{kernels}, in {shown(warmth.cache)}"
 
 

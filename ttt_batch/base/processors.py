@@ -1,4 +1,4 @@
-"""How many processors this process may use: the machine's, less what affinity and containers take away.
+"""How many processors this process may use, less what affinity and containers take away, and how it starts others.
 
 A container's share is a quota of processor time per period, which the system's count of processors does not show: with
 half of a processor's time on a machine of 64, more than one thread only waits for its turn.  Linux writes it in files:
@@ -9,6 +9,7 @@ version 2 of control groups in `cpu.max` ("200000 100000", or "max 100000" for n
 import os
 import platform
 import re
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -100,3 +101,14 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="ascii", errors="replace")
     except (OSError, ValueError):
         return ""
+
+
+def module_command(name: str, *words: str) -> list[str]:
+    """The command that runs module `name` with this interpreter."""
+    return [sys.executable, "-m", name, *words]
+
+
+def module_environment() -> dict[str, str]:
+    """This process's environment, with this very package first where modules are looked for."""
+    path = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(path)}

@@ -14,8 +14,8 @@ from ttt_batch.learners import learner_named
 from ttt_batch.runs.batches import MAX_GAMES, batch_bounds
 from ttt_batch.runs.config import Config, config_from_dict
 from ttt_batch.runs.growing_table import GrowingTable, grow
-from ttt_batch.runs.runfile import EXACT_COLUMNS, FORMAT, RunData
-from ttt_batch.runs.runfile.declaration import RESUME_SINCE
+from ttt_batch.runs.runfile.checks import RunData
+from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS, FORMAT, RESUME_SINCE
 
 _FOREIGN = "the file is damaged or foreign"
 

@@ -19,7 +19,7 @@ from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, 
 from ttt_batch.runs.formats.tables import action_by_code, edges_from, listing, of_classes, value_by_code, values_from
 from ttt_batch.runs.recorder import Clock, record_once
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.runfile import is_run_file
+from ttt_batch.runs.runfile.reading import is_run_file
 from ttt_batch.simulation.policy import chosen_edges
 
 ILLEGAL = -1.0

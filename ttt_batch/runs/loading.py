@@ -13,8 +13,9 @@ from ttt_batch.runs.consistency import misfits, parts_of
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.recorder import verdict_of
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.runfile import RunData, examine_run, load_run
+from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.header import Damaged
+from ttt_batch.runs.runfile.reading import examine_run, load_run
 from ttt_batch.runs.state import State
 
 _TOLERANCE = 1e-9

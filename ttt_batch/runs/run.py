@@ -13,7 +13,9 @@ from ttt_batch.base.quantities import counted
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.evaluation import Judged
 from ttt_batch.runs.growing_table import GrowingTable, positions_in
-from ttt_batch.runs.runfile import FORMAT, RUN_FILE, RunData, save_run
+from ttt_batch.runs.runfile.checks import RunData
+from ttt_batch.runs.runfile.declaration import FORMAT
+from ttt_batch.runs.runfile.writing import RUN_FILE, save_run
 from ttt_batch.runs.state import State
 
 MOST_TEXT = 10_000

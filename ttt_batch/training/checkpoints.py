@@ -20,7 +20,8 @@ from ttt_batch.base.lock import Lock
 from ttt_batch.base.quantities import counted, exact_number, whole
 from ttt_batch.runs.batches import MAX_GAMES
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.runfile import RUN_FILE, RunData, Stamp, save_run, stamp_of, still_holds
+from ttt_batch.runs.runfile.checks import RunData
+from ttt_batch.runs.runfile.writing import RUN_FILE, Stamp, save_run, stamp_of, still_holds
 
 DEFAULT_EVERY = "30s"
 

@@ -22,7 +22,7 @@ from ttt_batch.runs.run import Run
 from ttt_batch.training.checkpoints import RewrittenRun, warn_python
 from ttt_batch.training.plan import check_origin, state_of, table_digest
 from ttt_batch.training.trainers.base import Task
-from ttt_batch.training.trainers.given import Given
+from ttt_batch.training.trainers.ply_by_ply import Given
 
 
 class Learnt(NamedTuple):

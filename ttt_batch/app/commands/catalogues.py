@@ -13,7 +13,7 @@ def learners(
     name: Annotated[Text, argument("[NAME]", "One learner, in full.", offers=LEARNER_NAMES)] = None, json: Json = False
 ) -> None:
     """List the learners, or describe one."""
-    from ttt_batch.app.reports.learners import learner_description, learner_text, learners_text
+    from ttt_batch.app.reports.catalogues import learner_description, learner_text, learners_text
     from ttt_batch.learners import LEARNERS, learner_named
 
     if name is None:
@@ -36,7 +36,7 @@ def boards(
 ) -> None:
     """List boards with their positions, memory and value, or count and solve one."""
     from ttt_batch.analysis.boards import check_solution, known_boards, measure, write_solution
-    from ttt_batch.app.reports.boards import board_information, board_text, boards_text
+    from ttt_batch.app.reports.catalogues import board_information, board_text, boards_text
     from ttt_batch.game.board import parse_board
 
     if name is None:

@@ -20,7 +20,7 @@ def info(
 ) -> None:
     """Say what a run file holds."""
     if form:
-        from ttt_batch.runs.runfile import format_documentation, format_information
+        from ttt_batch.runs.runfile.declaration import format_documentation, format_information
 
         if path is not None:
             raise UsageError("--format explains every run file; leave the name of one out")
@@ -125,7 +125,7 @@ def import_(
     from ttt_batch.app.reports.training import training_summary, verdict_text
     from ttt_batch.base.outputs import check_distinct
     from ttt_batch.runs.exchange import import_tables
-    from ttt_batch.runs.runfile import RUN_FILE
+    from ttt_batch.runs.runfile.writing import RUN_FILE
 
     check_distinct([("--out", out)], [("FILE", file) for file in files])
     RUN_FILE.check(out, overwrite=overwrite)

@@ -168,7 +168,7 @@ def _checked(
     """The run's file if it is known by now: the one named, or the one that is to learn; files to write are checked."""
     from ttt_batch.base.outputs import check_distinct
     from ttt_batch.game.transcript_source import GameFile
-    from ttt_batch.runs.runfile import RUN_FILE
+    from ttt_batch.runs.runfile.writing import RUN_FILE
 
     if out is not None:
         RUN_FILE.check(out, overwrite=False)
@@ -194,7 +194,7 @@ def _pupil(agent: "Run", path: Path | None, out: Path | None, warn: Callable[[st
 
 def _newest_to_update(report: "Reporter") -> Path:
     """The newest run here, which is to learn.  Raises UsageError if there is none."""
-    from ttt_batch.runs.runfile import find_newest_run
+    from ttt_batch.runs.runfile.reading import find_newest_run
 
     path = find_newest_run(Path())
     if path is None:
@@ -206,7 +206,7 @@ def _newest_to_update(report: "Reporter") -> Path:
 
 def _agent(path: Path | None, trust: bool, report: "Reporter") -> "Run":
     """The run to play against: the one named, else the newest here, else one trained on the spot."""
-    from ttt_batch.runs.runfile import find_newest_run
+    from ttt_batch.runs.runfile.reading import find_newest_run
 
     if path is not None:
         return load_run(path, trust, report)

@@ -175,7 +175,7 @@ def _origin(path: Path | None, config: "Config", trust: bool) -> "Run | None":
     """The run whose tables to begin with: a run file, or another program's table."""
     from ttt_batch.base.files import is_there
     from ttt_batch.runs.lookup import find_run
-    from ttt_batch.runs.runfile import is_run_file
+    from ttt_batch.runs.runfile.reading import is_run_file
 
     if path is None:
         return None

@@ -24,7 +24,9 @@ from ttt_batch.base.quantities import counted, duration_text
 from ttt_batch.runs.consistency import course_misfits
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.recorder import unbeatable_since
-from ttt_batch.runs.runfile import EXACT_COLUMNS, RunData, load_run
+from ttt_batch.runs.runfile.checks import RunData
+from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
+from ttt_batch.runs.runfile.reading import load_run
 
 COLUMNS, LINES = 80, 24
 """Size of a picture without a terminal."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ttt_batch.base.choices import RESULTS
 from ttt_batch.base.errors import UsageError
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.runfile import EXACT_COLUMNS
+from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
 
 PLAYED = ("X wins", "draw", "O wins")
 

@@ -1,9 +1,11 @@
-"""What `info` prints of a run file, and `compare` of two."""
+"""What `info` prints of a run file, a notebook shows of a run, and `compare` prints of two."""
 
+from html import escape
 from typing import Any
 
 from ttt_batch.app.reports.layout import hanging
 from ttt_batch.app.reports.training import verdict_facts, verdict_text
+from ttt_batch.base.choices import RESULTS, SEATS
 from ttt_batch.base.console import one_line
 from ttt_batch.base.quantities import counted
 from ttt_batch.evaluation.ties import meaning
@@ -94,3 +96,24 @@ def comparison_text(found: dict[str, Any], one: str, other: str, board: Board) -
         cells = [" ".join(board.cell_name(cell) for cell in example[key]) for key in ("first", "second")]
         lines.append(f"  {example['position']}   {one}: {cells[0]}   {other}: {cells[1]}")
     return "\n".join(lines)
+
+
+def run_html(run: Run) -> str:
+    """Return an HTML table of a run: what it is, its verdict, and if known its results against random.
+
+    Every text is escaped: a file may hold anything.
+    """
+    facts = {
+        "learner": run.config.learner,
+        "board": run.board.name,
+        "games": f"{run.games:,}{' (interrupted)' * run.interrupted}",
+        "seed": str(run.config.seed),
+        "verdict": run.verdict(),
+        "file": "" if run.file is None else str(run.file),
+    }
+    if run.verdict() and run.grown is None:
+        for seat, shares in zip(SEATS, run.statistics["versus_random"][-1].tolist(), strict=True):
+            results = ", ".join(f"{name} {share:.4f}" for name, share in zip(RESULTS, shares, strict=True))
+            facts[f"as {seat}, against random"] = results
+    rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.items() if value)
+    return f"<table>{''.join(rows)}</table>"

@@ -6,7 +6,7 @@ are those of the agent on the page.
 
 from typing import Any
 
-from ttt_batch.app.reports.learners import choice_text
+from ttt_batch.app.reports.catalogues import choice_text
 from ttt_batch.app.reports.training import proof_text
 from ttt_batch.base.choices import SEATS, Ties
 from ttt_batch.base.console import one_line

@@ -15,25 +15,3 @@ bytes: names are written in sorted order, and HDF5 keeps no times of day.
 Text stands in attributes of fixed length, which h5py shows as `bytes`.  Text of variable length would live in
 HDF5's global heap, and one wrong byte there can keep the library busy for ever.
 """
-
-from ttt_batch.runs.runfile.checks import RunData
-from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS, FORMAT, format_documentation, format_information
-from ttt_batch.runs.runfile.reading import examine_run, find_newest_run, is_run_file, load_run
-from ttt_batch.runs.runfile.writing import RUN_FILE, Stamp, save_run, stamp_of, still_holds
-
-__all__ = [
-    "EXACT_COLUMNS",
-    "FORMAT",
-    "RUN_FILE",
-    "RunData",
-    "Stamp",
-    "examine_run",
-    "find_newest_run",
-    "format_documentation",
-    "format_information",
-    "is_run_file",
-    "load_run",
-    "save_run",
-    "stamp_of",
-    "still_holds",
-]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.subprocesses import module_command, module_environment
+from ttt_batch.base.processors import module_command, module_environment
 from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.parsing import parse_image
 

@@ -1,4 +1,4 @@
-"""Games one by one on any board, enumerated or growing as play reaches positions."""
+"""Games one by one on any board, enumerated or growing as games reach positions: played here, or given."""
 
 from collections.abc import Callable
 
@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
-from ttt_batch.game.transcripts import Games, games_space
+from ttt_batch.game.transcripts import Games, games_space, on_graph
 from ttt_batch.learners.base import make_trajectory
 from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.simulation.counts import Counts
 from ttt_batch.simulation.policy import UNLISTED
 from ttt_batch.simulation.replay import trimmed
 from ttt_batch.training.kernels.games import Seats, Shortcuts, Span, play_games
+from ttt_batch.training.kernels.given import learn_given
 from ttt_batch.training.trainers.base import Task, Trainer
 
 
@@ -76,3 +77,27 @@ class PlyByPly(Trainer):
         """Let the board grow."""
         grown.enlarge()
         self._step = self._step._replace(visits=grown.visits)
+
+
+class Given(PlyByPly):
+    """Learns from what `learn` is given, on any board; if the board lacks room for a game, it grows before that."""
+
+    _games: Games
+
+    def learn(self, games: Games) -> None:
+        """Learn from games one after the other."""
+        self._games = games
+        self.advance(self.games + games.start.size - 1, lambda: False)
+
+    def _learn(self, last: int, _stop: Callable[[], bool]) -> None:
+        grown, config, learnt = self.grown, self.config, 0
+        growth = None if grown is None else grown.growth
+        games = on_graph(self._games, self.graph, config.board, config.symmetry) if grown is None else self._games
+        while True:
+            at = self.tables, self.graph, self._step, growth, games, self._game, self._by_outcome
+            learnt = learn_given(*at, learnt, grown is not None and grown.may_grow)
+            if grown is None or learnt == games.start.size - 1:
+                break
+            self._make_room(grown)
+            growth = grown.growth
+        self.games = last
