@@ -30,7 +30,8 @@ from ttt_batch.game.board import parse_board
 from ttt_batch.game.enumeration import GRAPHS, enumerate_graph
 from ttt_batch.game.solution import solve
 from ttt_batch.runs.config import make_config
-from ttt_batch.training.trainers import Trainer, make_trainer
+from ttt_batch.training.trainers import make_trainer
+from ttt_batch.training.trainers.base import Trainer
 
 BOARD, GROWN = "4x4x4", "5x5x5"
 REPEATS = 5

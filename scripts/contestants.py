@@ -32,7 +32,8 @@ from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.policy import random_policy
 from ttt_batch.simulation.random_games import random_games
-from ttt_batch.training.trainers import Trainer, make_trainer
+from ttt_batch.training.trainers import make_trainer
+from ttt_batch.training.trainers.base import Trainer
 
 TEXTBOOK = Path(__file__).with_name("textbook.c")
 PEERS_SCRIPT = Path(__file__).with_name("peers.py")

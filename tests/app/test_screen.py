@@ -458,8 +458,8 @@ def test_what_draws_screens_is_not_imported_before_there_is_one():
 PROGRAM = """
 import sys
 from players import KnowingAgent
-from ttt_batch.app import terminal
-print(repr(terminal.play(KnowingAgent(), person=0, stdin=sys.stdin, stdout=sys.stdout, seed=1)))
+from ttt_batch.app.terminal import playing
+print(repr(playing.play(KnowingAgent(), person=0, stdin=sys.stdin, stdout=sys.stdout, seed=1)))
 """
 
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
@@ -468,12 +468,12 @@ ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
 AFTER_LOADING = """
 import select, sys
 from players import KnowingAgent
-from ttt_batch.app import terminal
+from ttt_batch.app.terminal import playing
 from ttt_batch.app.keyboard import Keyboard
 with Keyboard(sys.stdin):
     print("reading it", flush=True)
     select.select([sys.stdin], [], [])  # until the person types
-    terminal.play(KnowingAgent(), person=0, stdin=sys.stdin, stdout=sys.stdout, seed=1)
+    playing.play(KnowingAgent(), person=0, stdin=sys.stdin, stdout=sys.stdout, seed=1)
 print("left for the shell:", select.select([sys.stdin], [], [], 0)[0])
 """
 

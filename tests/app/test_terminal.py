@@ -9,8 +9,8 @@ import pytest
 from players import FakeAgent, KnowingAgent, Terminal
 
 import ttt_batch as ttt
-from ttt_batch.app import terminal
 from ttt_batch.app.keyboard import Command
+from ttt_batch.app.terminal import playing
 from ttt_batch.app.terminal.faces import Result, Score
 from ttt_batch.base.console import wants_colour
 from ttt_batch.base.errors import BoardError, UsageError
@@ -38,7 +38,7 @@ def session(
     answers = "".join(f"{answer}\n" for answer in typed.split(";")) if typed else ""
     stdout = io.StringIO()
     stdin = io.StringIO(answers)
-    score = terminal.play(agent or FakeAgent(), person=person, stdin=stdin, stdout=stdout, seed=1, **keepers)
+    score = playing.play(agent or FakeAgent(), person=person, stdin=stdin, stdout=stdout, seed=1, **keepers)
     text = stdout.getvalue()
     assert all(character == "\n" or character.isprintable() for character in text)
     assert text.isascii()
@@ -231,7 +231,7 @@ def test_undoing_lessons():
 @pytest.mark.parametrize("stream", [io.StringIO, Interrupted])
 def test_what_ends_a_game_early_loses_that_game_only(stream):
     pupil, recorded = FakePupil([5]), []
-    terminal.play(
+    playing.play(
         FakeAgent(),
         person=0,
         stdin=stream("5\n3\n7\n\n5\n"),
@@ -275,7 +275,7 @@ def test_bad_answers_cost_a_line_and_nothing_else():
 def test_bytes_that_are_no_text_do_not_end_the_game():
     stdin = io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n5\n3\n7\nn\n"), encoding="utf-8")
     stdout = io.StringIO()
-    assert terminal.play(FakeAgent(), person=0, stdin=stdin, stdout=stdout, seed=1) == Score(wins=1)
+    assert playing.play(FakeAgent(), person=0, stdin=stdin, stdout=stdout, seed=1) == Score(wins=1)
     assert stdout.getvalue().count("is no cell") == 1
 
 
@@ -333,7 +333,7 @@ def test_leaving(person, word):
 def test_the_end_of_input_and_an_interrupt_at_every_prompt(stream, read):
     answers = ["5\n", "h\n", "3\n", "7\n", "\n", "1\n"][:read]
     stdout = io.StringIO()
-    score = terminal.play(FakeAgent(), person=0, stdin=stream("".join(answers)), stdout=stdout, seed=1)
+    score = playing.play(FakeAgent(), person=0, stdin=stream("".join(answers)), stdout=stdout, seed=1)
     assert score == Score(wins=int(read >= 4))
     prompt = "Another game? [Enter/q] " if read == 4 else "Your move (X): "
     assert stdout.getvalue().endswith(f"{prompt}\nGoodbye. {score}\n")
@@ -341,7 +341,7 @@ def test_the_end_of_input_and_an_interrupt_at_every_prompt(stream, read):
 
 def test_the_last_line_needs_no_newline():
     stdout = io.StringIO()
-    terminal.play(FakeAgent(), person=0, stdin=io.StringIO("5\n3\n7"), stdout=stdout, seed=1)
+    playing.play(FakeAgent(), person=0, stdin=io.StringIO("5\n3\n7"), stdout=stdout, seed=1)
     assert "You win." in stdout.getvalue()
 
 
@@ -358,7 +358,7 @@ def test_the_agent_draws_evenly_among_its_candidates_and_the_seed_fixes_it():
     def opening(seed: int) -> int:
         stdout = io.StringIO()
         agent = FakeAgent(choose=lambda position: [0, 4, 8])
-        terminal.play(agent, person=1, stdin=io.StringIO("0\n"), stdout=stdout, seed=seed)
+        playing.play(agent, person=1, stdin=io.StringIO("0\n"), stdout=stdout, seed=seed)
         return int(stdout.getvalue().split("The agent plays ")[1][0])
 
     openings = [opening(seed) for seed in range(300)]
@@ -371,7 +371,7 @@ def test_the_agent_draws_evenly_among_its_candidates_and_the_seed_fixes_it():
 @pytest.mark.parametrize("person", [2, -1])
 def test_another_seat_is_refused(person):
     with pytest.raises(UsageError, match="no seat"):
-        terminal.play(FakeAgent(), person=person, stdin=io.StringIO(), stdout=io.StringIO(), seed=1)
+        playing.play(FakeAgent(), person=person, stdin=io.StringIO(), stdout=io.StringIO(), seed=1)
 
 
 # --- sides
@@ -444,7 +444,7 @@ def test_a_weaker_agent_leaves_its_rule_and_the_seed_fixes_it():
         texts = []
         for seed in range(30):
             stdout = io.StringIO()
-            terminal.play(agent, person=1, stdin=io.StringIO("0\n"), stdout=stdout, seed=seed, **strength)
+            playing.play(agent, person=1, stdin=io.StringIO("0\n"), stdout=stdout, seed=seed, **strength)
             texts.append(stdout.getvalue().split("The agent plays ")[1][0])
         return texts
 
@@ -472,7 +472,7 @@ def test_on_a_terminal_there_is_colour_and_no_echo(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     stdout = Terminal()
-    terminal.play(FakeAgent(), person=0, stdin=Terminal("5\n0\n"), stdout=stdout, seed=1, plain=True)
+    playing.play(FakeAgent(), person=0, stdin=Terminal("5\n0\n"), stdout=stdout, seed=1, plain=True)
     assert "\x1b[1;38;5;208;7m[O]\x1b[0m" in stdout.getvalue()
     assert "Your move (X): The agent plays 1.\n" in stdout.getvalue()
 

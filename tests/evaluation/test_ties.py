@@ -22,9 +22,9 @@ from ttt_batch.analysis.matches import evaluate_grown
 from ttt_batch.analysis.position import show
 from ttt_batch.analysis.search import search
 from ttt_batch.analysis.tournament import series, tournament
-from ttt_batch.app import terminal
 from ttt_batch.app.reports.evaluation import evaluation_text
 from ttt_batch.app.reports.layout import REPORT_WIDTH
+from ttt_batch.app.terminal import playing
 from ttt_batch.app.watching import watch
 from ttt_batch.base.choices import SEATS, TIES
 from ttt_batch.base.errors import UsageError
@@ -328,7 +328,7 @@ def test_play_takes_the_soonest_unless_told_otherwise() -> None:
         for seed in range(40):
             out = io.StringIO()
             answers = "".join(f"{cell}\n" for cell in "123456789") + "0\n0\n"
-            score = terminal.play(everywhere, person=0, stdin=io.StringIO(answers), stdout=out, seed=seed, **options)
+            score = playing.play(everywhere, person=0, stdin=io.StringIO(answers), stdout=out, seed=seed, **options)
             wins[name] += score.losses
             assert ("Agent: ties any." in out.getvalue()) == (name == "any")
     assert wins["soonest"] > wins["any"]

@@ -15,7 +15,8 @@ from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.steps import make_step
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.schedules import parse_schedule, value_at
-from ttt_batch.training.trainers import Trainer, make_trainer, walk
+from ttt_batch.training.trainers import make_trainer, walk
+from ttt_batch.training.trainers.base import Trainer
 
 
 def never() -> bool:

@@ -21,7 +21,8 @@ from ttt_batch.simulation.exploration import N_SETS, PLIES_AT_ONCE, SET_DRAW, Ex
 from ttt_batch.simulation.greedy_paths import make_paths
 from ttt_batch.simulation.policy import Policy, empty_policy, order_rows, random_policy
 from ttt_batch.simulation.walk import make_walker, walk
-from ttt_batch.training.trainers import Trainer, make_trainer
+from ttt_batch.training.trainers import make_trainer
+from ttt_batch.training.trainers.base import Trainer
 
 EPSILONS = [0.0, 1e-9, 0.01, 0.1, 0.3, 0.5, 0.6, 0.999, 1.0]
 BLOCKS = [1, 7, 1024]

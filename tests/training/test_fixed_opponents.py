@@ -17,7 +17,8 @@ from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import chosen_edges, optimal_policy, random_policy
-from ttt_batch.training.trainers import Trainer, make_trainer, walk
+from ttt_batch.training.trainers import make_trainer, walk
+from ttt_batch.training.trainers.base import Trainer
 
 SEATS = {"first": (0, 0), "second": (1, 1), "both": (0, 1)}
 

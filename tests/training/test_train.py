@@ -17,8 +17,9 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.run import Run
 from ttt_batch.training.kernels.batch import run_batches
-from ttt_batch.training.trainers import Trainer, kernels_needed, make_trainer, way_to_learn
+from ttt_batch.training.trainers import kernels_needed, make_trainer, way_to_learn
 from ttt_batch.training.trainers import walk as walking
+from ttt_batch.training.trainers.base import Trainer
 
 
 def never() -> bool:

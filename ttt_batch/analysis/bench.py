@@ -30,7 +30,8 @@ from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.recorder import TIME, Recorder
 from ttt_batch.simulation.random_games import random_games
-from ttt_batch.training.trainers import Trainer, make_trainer
+from ttt_batch.training.trainers import make_trainer
+from ttt_batch.training.trainers.base import Trainer
 
 ROUNDS = 5
 SECONDS, LEAST_SECONDS, MOST_SECONDS = 15.0, 0.1, 3600.0

@@ -153,9 +153,9 @@ def play(
     seed: of the agent's choices.  plain: lines of text on a terminal, too; elsewhere there is nothing else.
     Raises UsageError.
     """
-    from ttt_batch.app import terminal
+    from ttt_batch.app.terminal import playing
 
-    return terminal.play(
+    return playing.play(
         _run(run),
         person=choose_person(seat),
         stdin=sys.stdin,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ttt_batch.app.commands import catalogues, files, judge, learn_from, machine, pictures, play, train
+from ttt_batch.app.commands import files, judge, learn_from, no_run, pictures, play, train
 from ttt_batch.app.commands.usage import Command, Program
 from ttt_batch.base.console import put
 from ttt_batch.base.version import VERSION
@@ -44,16 +44,16 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "plot": (pictures.plot, "Draw how agents learnt, into a picture or on the terminal."),
     "show": (judge.show, "Say everything about a position: values, truth, best replies."),
     "tournament": (judge.tournament, "Play agents against each other, all pairs in both seats."),
-    "learners": (catalogues.learners, "List the learners, or describe one."),
-    "boards": (catalogues.boards, "List boards, or count and solve one."),
+    "learners": (no_run.learners, "List the learners, or describe one."),
+    "boards": (no_run.boards, "List boards, or count and solve one."),
     "compare": (judge.compare, "Say where the tables of two runs differ."),
     "learn-from": (learn_from.learn_from, "Learn from games written down."),
     "export": (files.export_, "Write a run's table in another program's format."),
     "import": (files.import_, "Read another program's table into a run file."),
     "info": (files.info, "Say what a run file holds."),
     "check": (files.check, "Look for everything that is wrong with a run file."),
-    "warmup": (machine.warmup, "Compile everything once."),
-    "bench": (machine.bench, "Measure what this machine can do."),
+    "warmup": (no_run.warmup, "Compile everything once."),
+    "bench": (no_run.bench, "Measure what this machine can do."),
 }
 """Each command with its line in `--help`; a terminal of 80 columns shows 64 characters of it."""
 

@@ -19,10 +19,7 @@ UNITS = {"": 0, "k": 3, "m": 6, "g": 9, "b": 9, "t": 12}
 
 # Commas and spaces separate groups of three only: 1,5 must not be read as fifteen.
 _DIGITS = r"\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+(?:_\d+)*|(?=\.\d)"
-_FORM = re.compile(
-    rf"([+-]?(?:{_DIGITS})(?:\.\d*)?)(?:e([+-]?\d{{1,3}}))? ?([kmgbt%]?)",
-    re.ASCII | re.IGNORECASE,
-)
+_FORM = re.compile(rf"([+-]?(?:{_DIGITS})(?:\.\d*)?)(?:e([+-]?\d{{1,3}}))? ?([kmgbt%]?)", re.ASCII | re.IGNORECASE)
 
 
 def exact_number(text: str, *, shares: bool = False) -> Decimal | None:

@@ -15,7 +15,7 @@ from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import State
 from ttt_batch.training.checkpoints import Checkpoints
 from ttt_batch.training.plan import Plan
-from ttt_batch.training.trainers import Trainer
+from ttt_batch.training.trainers.base import Trainer
 
 SLICE_SECONDS = 0.05
 """Seconds that the kernels run between two calls of `stop` and two reports of progress."""

@@ -28,7 +28,8 @@ from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every, warn_python
 from ttt_batch.training.plan import Plan, Runs, check_request, make_plan, rival_policy
 from ttt_batch.training.session import Progress, Session
-from ttt_batch.training.trainers import Trainer, kernels_needed, make_trainer
+from ttt_batch.training.trainers import kernels_needed, make_trainer
+from ttt_batch.training.trainers.base import Trainer
 
 
 @with_options(Options)

@@ -63,7 +63,7 @@ def play(
         raise RunFileError(f"{run_name(out)} exists, and play replaces no other run; choose another file")
     keys = not plain and _at_a_terminal()
     with _told_later() as later, working(quiet=quiet, doing=_reading(path), keys=keys) as report:
-        from ttt_batch.app import terminal
+        from ttt_batch.app.terminal import playing
 
         path = _checked(path, report, learn=learn, out=out, record=record)
         agent = _agent(path, trust, report)
@@ -75,7 +75,7 @@ def play(
             keeper = GameRecord(record)
         if learn:
             pupil = _pupil(agent, path, out, later.append)
-        terminal.play(
+        playing.play(
             pupil or agent,
             person=person,
             stdin=sys.stdin,

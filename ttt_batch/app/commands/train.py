@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from ttt_batch.training.session import Progress
 
 Games = Annotated[
-    Text,
-    option("N", "Games to learn from, e.g. 100k or 10M; the learner's published number of games if not given."),
+    Text, option("N", "Games to learn from, e.g. 100k or 10M; the learner's published number of games if not given.")
 ]
 Batch = Annotated[
     Text,
@@ -44,10 +43,7 @@ Engine = Annotated[
 Seat = Annotated[
     Text,
     option(
-        "first|second|both",
-        "The learner's seat against an opponent; X and O will do.",
-        "--as",
-        offers=(*SEATS, "both"),
+        "first|second|both", "The learner's seat against an opponent; X and O will do.", "--as", offers=(*SEATS, "both")
     ),
 ]
 

@@ -1,6 +1,6 @@
 """Pictures of runs: learning curves, the opening as boards, coverage; as files, and as text on a terminal.
 
-`plot` makes a file and needs the extra `plot` (matplotlib).  `watch_curve` draws in the terminal and needs nothing.
+`plot` makes a file and needs the extra `plot` (matplotlib).  `live` draws in the terminal and needs nothing.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,15 +10,12 @@ from typing import Any
 from ttt_batch.app.plots.boards import opening_figure
 from ttt_batch.app.plots.coverage import coverage_figure
 from ttt_batch.app.plots.curves import curves_figure
-from ttt_batch.app.plots.live import watch_curve
 from ttt_batch.app.plots.style import render, styled
 from ttt_batch.base.choices import choose
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.files import shown
 from ttt_batch.runs.formats import EXPORT, check_targets
 from ttt_batch.runs.run import Run
-
-__all__ = ["KINDS", "SUFFIXES", "make_figure", "plot", "watch_curve"]
 
 KINDS: dict[str, Callable[[Sequence[Run], Sequence[str]], Any]] = {
     "curves": curves_figure,

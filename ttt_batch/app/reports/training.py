@@ -72,8 +72,7 @@ def training_summary(run: Run, path: str | None) -> dict[str, Any]:
                 for seat, shares in zip(SEATS, last["versus_random"].tolist(), strict=True)
             },
             "self_play": dict(zip(outcomes, last["self_play"].tolist(), strict=True)),
-            "optimal_share": dict(zip(SEATS, last["optimal_share"].tolist(), strict=True)),
-            "value_error": dict(zip(SEATS, last["value_error"].tolist(), strict=True)),
+            **{name: dict(zip(SEATS, last[name].tolist(), strict=True)) for name in ("optimal_share", "value_error")},
         }
     return {**summary, "config": run.config.to_report(), "run": path}
 

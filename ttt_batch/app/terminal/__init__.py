@@ -9,7 +9,3 @@
 
 Cells and lines depend on the board alone, so an agent may know as few positions as it likes.
 """
-
-from ttt_batch.app.terminal.playing import play
-
-__all__ = ["play"]

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ttt_batch.app.web.about import about, title
+from ttt_batch.app.web.about import about
 from ttt_batch.app.web.packing import Packed, pack
 from ttt_batch.base.choices import Ties
 from ttt_batch.base.errors import BoardError, option
@@ -21,8 +21,6 @@ from ttt_batch.game.solution import QUICKEST
 from ttt_batch.game.state_space import check_enumerable
 from ttt_batch.runs.formats import EXPORT, check_targets
 from ttt_batch.runs.run import Run
-
-__all__ = ["MAX_BYTES", "export_page", "page_text"]
 
 SCRIPTS = ("game.js", "parts.js", "hints.js", "about.js", "page.js")
 """The page's scripts; each knows those before it."""
@@ -49,7 +47,7 @@ def page_text(run: Run, ties: Ties = "soonest") -> str:
     check_enumerable(run.board, run.config.grown, "a page")
     style, scripts = _source("page.css"), [_source(name) for name in SCRIPTS]
     parts = {
-        "title": html.escape(title(run)),
+        "title": html.escape(f"{run.board.name} tic-tac-toe against {run.config.learner}"),
         "policy": _policy(style, *scripts),
         "style": style,
         "data": _data(run, pack(run, ties), ties),

@@ -18,11 +18,6 @@ AGAINST = {"": "itself", "random": "random moves", "optimal": "best play"}
 """What an agent learnt against, by the configuration's opponent; others are digests of a run's table."""
 
 
-def title(run: Run) -> str:
-    """The page's title."""
-    return f"{run.board.name} tic-tac-toe against {run.config.learner}"
-
-
 EQUALS = {
     "soonest": "the quickest true win or the longest true loss, else any with equal chance",
     "any": "any with equal chance",

@@ -14,15 +14,7 @@ from ttt_batch.base.files import NotOrdinaryError, open_ordinary, reason, shown,
 from ttt_batch.base.outputs import Kind, check_distinct
 from ttt_batch.game.board import Board
 from ttt_batch.runs.formats import by_code, columns, json_records, pickles
-from ttt_batch.runs.formats.base import (
-    ACTION_VALUES,
-    MAX_CELLS,
-    STATES,
-    Format,
-    FormatError,
-    Table,
-    TakenFormatError,
-)
+from ttt_batch.runs.formats.base import ACTION_VALUES, MAX_CELLS, STATES, Format, FormatError, Table, TakenFormatError
 from ttt_batch.runs.formats.checks import checked
 from ttt_batch.runs.state import LARGEST
 

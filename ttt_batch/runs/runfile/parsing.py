@@ -14,14 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.runs.runfile.checks import (
-    Invalid,
-    RunData,
-    check_names,
-    check_shape,
-    resumed_field,
-    table_field,
-)
+from ttt_batch.runs.runfile.checks import Invalid, RunData, check_names, check_shape, resumed_field, table_field
 from ttt_batch.runs.runfile.declaration import (
     FIELDS,
     FILE_TYPE,

@@ -15,8 +15,6 @@ from ttt_batch.training.trainers.one_by_one import OneByOne
 from ttt_batch.training.trainers.ply_by_ply import PlyByPly
 from ttt_batch.training.trainers.walk import Walking, piecewise_from
 
-__all__ = ["Trainer", "kernels_needed", "make_trainer", "way_to_learn"]
-
 WAYS: dict[str, dict[str, type[Trainer]]] = {
     "small": {"games": OneByOne, "walk": Walking, "flow": Flowing},
     "large": {"games": PlyByPly, "walk": InLockstep, "flow": Flowing},
