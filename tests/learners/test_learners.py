@@ -149,6 +149,6 @@ def test_recorded_games_of_backward_q() -> None:
 def test_worked_example_of_backward_q() -> None:
     subject = Subject("backward-q")
     game = subject.parse(["0 1 2 3 4 5 6"])
-    assert subject.tables.q[game.edge].tolist() == [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1.0]
+    assert subject.tables.q[game.move].tolist() == [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1.0]
     subject.learn(["0 1 2 3 4 5 6"])
-    assert subject.tables.q[game.edge].tolist() == pytest.approx([0.5005, 0.495, 0.505, 0.45, 0.55, 0, 1], abs=1e-15)
+    assert subject.tables.q[game.move].tolist() == pytest.approx([0.5005, 0.495, 0.505, 0.45, 0.55, 0, 1], abs=1e-15)
