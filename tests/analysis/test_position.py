@@ -64,6 +64,8 @@ def some_positions(board: Board, n: int, seed: int = 0) -> list[Position]:
     return list(found)
 
 
+QUICK_LEARNERS = ("td", "value-feed", "minimax-q")
+
 RUNS = {
     "td": {},
     "td up to symmetry": {"symmetry": "on"},
@@ -196,7 +198,7 @@ def test_images_are_the_turned_and_mirrored_grids(options):
 
 
 @pytest.mark.parametrize("symmetry", ["off", "on"])
-@pytest.mark.parametrize("learner", ["td", "greedy-td", "value-feed", "minimax-q"])
+@pytest.mark.parametrize("learner", mostly_slow(["greedy-td", *QUICK_LEARNERS], *QUICK_LEARNERS))
 def test_visits_are_those_of_the_entry_behind_the_value(learner, symmetry):
     run = trained(learner, 500, alpha="1/n", symmetry=symmetry, batch=1)
     board, graph, seen = run.board, run.graph, 0

@@ -118,7 +118,7 @@ def test_a_legend_names_no_panel_that_is_not_there(td: Run, grown: Run) -> None:
 
 def test_an_opening_of_equal_values_says_so(td: Run) -> None:
     alike = Run(td.config, td.tables._replace(value=np.zeros_like(td.tables.value)), td.games, td.statistics)
-    other = ttt.train(games=2_000, learner="sutton-barto")
+    other = ttt.train(games=2_000, learner="value-feed")
 
     def said(*runs: Run) -> str:
         with styled():

@@ -74,10 +74,10 @@ def test_out_and_in_gives_the_same_bits(name: str, form: str, runs: dict[str, Ru
 def test_a_list_of_classes_comes_back_as_one(form: str, tmp_path: Path) -> None:
     if form == "parquet":
         pytest.importorskip("pyarrow")
-    run = ttt.train(2_000, learner="backward-q", board="2x3x2", symmetry="on")
+    run = ttt.train(2_000, learner="minimax-q", board="2x3x2", symmetry="on")
     path = tmp_path / f"table.{form}"
     export_run(run, form, [path])
-    found = import_tables([path], "Backward_Q", board=run.board)
+    found = import_tables([path], "Minimax_Q", board=run.board)
     assert found.config.symmetry and bytes_of(found.tables) == bytes_of(run.tables)
 
 
@@ -433,8 +433,8 @@ def test_training_from_a_run_and_from_a_table(
 
 
 def test_recording_learning_and_opponents(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    ok(capsys, "train --games 300 --batch 1 --learner greedy-td --record games.txt -o run.h5 --seed 2")
-    ok(capsys, "learn-from games.txt --learner greedy-td --seed 2 -o given.h5")
+    ok(capsys, "train --games 300 --batch 1 --learner td --record games.txt -o run.h5 --seed 2")
+    ok(capsys, "learn-from games.txt --learner td --seed 2 -o given.h5")
     assert bytes_of(ttt.load("run.h5").tables) == bytes_of(ttt.load("given.h5").tables)
     with Path("games.txt").open("a") as file:
         file.write("0 0\n")

@@ -245,6 +245,7 @@ def test_exploring_draws_every_cell_alike(name: str) -> None:
     assert_even(first_moves(name, GAMES, epsilon=1.0), list(range(9)))
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_one_by_one_ties_are_drawn_evenly_too() -> None:
     """With alpha so small that the window of `backward-q` stays whole, all first moves stay tied."""
     assert_even(first_moves("backward-q", 20_000, batch=1, alpha=1e-9), list(range(9)))
@@ -257,6 +258,7 @@ def test_first_moves_with_epsilon() -> None:
     assert abs(counts[0] - GAMES * (0.7 + p)) < 4 * math.sqrt(GAMES * 0.73 * 0.27)
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_outcome_shares_of_backward_q_in_play() -> None:
     trainer = make_trainer(make_config(learner="backward-q", epsilon=0.3, batch=1, seed=1))
     trainer.advance(1_000_000, never)
