@@ -212,7 +212,7 @@ def test_one_with_symmetry_can_be_played_by_one_without():
         assert all(abs(deviation(s, p, 10_000)) < 4 for s, p in zip(meeting.shares, exact, strict=True))
 
 
-@pytest.mark.parametrize("name", ["two short runs", "forfeits"])
+@pytest.mark.parametrize("name", mostly_slow(["two short runs", "forfeits"], "two short runs"))
 def test_walks_and_agents_play_the_same_games(name, monkeypatch):
     runs = [make() for make in PAIRS[name]]
     graph = enumerate_graph(runs[0].board, name == "forfeits")

@@ -22,7 +22,11 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "backward-q": [{}, {"alpha": 0.5, "gamma": 0.9}, {"alpha": 1.0, "draw_worth": (0.25, 0.75)}],
     "greedy-td": [{}, {"alpha": 0.3, "gamma": 0.9}, {"alpha": 1.0, "draw_worth": (0.1, 0.6)}],
 }
-CASES = [pytest.param(name, options, id=f"{name}-{i}") for name in LEARNERS for i, options in enumerate(OPTIONS[name])]
+CASES = [
+    pytest.param(name, options, id=f"{name}-{i}", marks=[pytest.mark.slow] if i == 1 else [])
+    for name in LEARNERS
+    for i, options in enumerate(OPTIONS[name])
+]
 
 
 def played(subject: Subject, oracle: naive.Learner, games: int, seed: int) -> list[str]:

@@ -439,6 +439,7 @@ def rounded(seed: int) -> Callable[[int, np.ndarray], np.ndarray]:
     return split
 
 
+@pytest.mark.slow
 def test_wrong_flows_are_found_out() -> None:
     case, games, batches = CASES[1], 10_000, 5
 

@@ -45,7 +45,7 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
-QUICK = [case for case in CASES if case.get("learner", "td") == "td" or case.get("batch") == 1]
+QUICK = [case for case in CASES if case.get("learner", "td") == "td"]
 
 
 @pytest.mark.parametrize("options", mostly_slow(CASES, *QUICK), ids=str)
