@@ -476,7 +476,7 @@ def test_a_board_too_large_for_a_table_is_refused_before_anything_is_compiled_fo
     to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = ttt.train(10, board="5x5x5", batch=10).save(tmp_path / "large.h5")
-    monkeypatch.setattr("ttt_batch.runs.loading.parts_of", lambda _: pytest.fail("the table was built"))
+    monkeypatch.setattr("ttt_batch.runs.consistency._grown_of", lambda *_: pytest.fail("the table was built"))
     status, out, err = command(capsys, "export", path, "--to", to, "--out", tmp_path / "table")
     assert (status, out, err.count("\n")) == (2, "", 1) and "5x5x5 is too large to enumerate" in err
     with pytest.raises(BoardError, match="5x5x5 is too large to enumerate"):

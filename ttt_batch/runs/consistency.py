@@ -1,6 +1,6 @@
 """Whether what a run file holds fits its own configuration: the board's positions, the learner's tables."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,9 +28,14 @@ class Parts(NamedTuple):
     grown: GrowingTable | None
 
 
-def parts_of(data: RunData) -> Parts:
-    """What a file's data stand on.  Raises RunFileError if there is no such thing."""
+def parts_of(data: RunData, check: Callable[[Config], None] | None = None) -> Parts:
+    """What a file's data stand on.  Raises RunFileError if there is no such thing.
+
+    check: called with the configuration before a board is built for it; may raise.
+    """
     config = config_from_dict(data.config)
+    if check is not None:
+        check(config)
     if config.grown:
         grown = _grown_of(config, data)
         return Parts(config, grown.compact()[0], grown)

@@ -8,7 +8,7 @@ import numpy as np
 from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import RunFileError
 from ttt_batch.base.files import shown
-from ttt_batch.runs.config import Config, config_from_dict
+from ttt_batch.runs.config import Config
 from ttt_batch.runs.consistency import misfits, parts_of
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.recorder import verdict_of
@@ -31,22 +31,18 @@ def load(path: str | Path, *, trust: bool = False, check: Callable[[Config], Non
     """
     path = find_run(path)
     data = load_run(path, trust=trust)
-    try:
-        config = config_from_dict(data.config)
-    except RunFileError as error:
-        raise RunFileError(f"{shown(path)}: {error}") from None
-    if check is not None:
-        check(config)
-    run, wrong = run_of(data)
+    run, wrong = run_of(data, check=check)
     if run is None:
         raise RunFileError(f"{shown(path)}: {wrong[0]}")
     return run
 
 
-def run_of(data: RunData, findings: Sequence[str] = ()) -> tuple[Run | None, list[str]]:
-    """The run of a file's data, and all that is wrong with them; no run if anything is.  findings: what is known."""
+def run_of(
+    data: RunData, findings: Sequence[str] = (), check: Callable[[Config], None] | None = None
+) -> tuple[Run | None, list[str]]:
+    """The run of a file's data, and all that is wrong, `findings` included; no run if anything is.  check: see `load`."""
     try:
-        parts = parts_of(data)
+        parts = parts_of(data, check)
     except RunFileError as error:
         return None, [*findings, str(error)]
     if wrong := [*findings, *misfits(data, parts)]:
