@@ -40,7 +40,7 @@ def load(path: str | Path, *, trust: bool = False, check: Callable[[Config], Non
 def run_of(
     data: RunData, findings: Sequence[str] = (), check: Callable[[Config], None] | None = None
 ) -> tuple[Run | None, list[str]]:
-    """The run of a file's data, and all that is wrong, `findings` included; no run if anything is.  check: see `load`."""
+    """The run of a file's data, and all that is wrong, `findings` included; no run if any is.  check: see `load`."""
     try:
         parts = parts_of(data, check)
     except RunFileError as error:
