@@ -61,7 +61,7 @@ def pack(data: RunData | None, findings: list[str]) -> memoryview:
         arrays = {f"{part}/{name}": array for part in _PARTS for name, array in getattr(data, part).items()}
         text["data"] = {name: getattr(data, name) for name in _PLAIN}
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, text=np.frombuffer(json.dumps(text).encode(), np.uint8), **arrays)
+    np.savez(buffer, text=np.frombuffer(json.dumps(text).encode(), np.uint8), **arrays)
     return buffer.getbuffer()
 
 
