@@ -75,7 +75,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow the tests of learners for which others stand."""
+    """Mark as slow the tests of learners for which others stand, and the cases that a sample leaves out."""
     having = defaultdict(set)
     for item in items:
         having[test_of(item)] |= learners_of(item)
@@ -85,6 +85,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         all_six = having[test_of(item)] >= set(LEARNERS) and item.path.name not in EVERY_LEARNER
         if (larger or all_six) and not own <= set(quick):
             item.add_marker(pytest.mark.slow)
+    sampled = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sampled") and not item.get_closest_marker("slow"):
+            sampled[test_of(item)].append(item)
+    for cases in sampled.values():
+        number = cases[0].get_closest_marker("sampled").args[0]
+        quick_ones = {at * len(cases) // number for at in range(number)}
+        for at, case in enumerate(cases):
+            if at not in quick_ones:
+                case.add_marker(pytest.mark.slow)
 
 
 def test_of(item: pytest.Item) -> str:

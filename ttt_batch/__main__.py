@@ -56,9 +56,9 @@ def run(arguments: list[str]) -> int:
     for stream in (stdout, sys.stderr):
         console.escape_what_it_lacks(stream)
     try:
-        from ttt_batch.app.cli import app
+        from ttt_batch.app.cli import program
 
-        status = app(arguments or ["--help"], prog_name="ttt-batch", standalone_mode=False)
+        status = program(arguments or ["--help"], prog_name="ttt-batch", standalone_mode=False)
         sys.stdout.flush()
         if status == 130:  # commands report their own interrupts; this one came before a command began
             return _fail("interrupted", 130)
