@@ -205,6 +205,7 @@ def benchmark(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("benchmark")
 
 
+@pytest.mark.slow  # every measurement once
 def test_the_benchmark_of_a_command() -> None:
     done = script("benchmark", "--quick", "--only", "ttt-batch --help", "--json", "-")
     assert done.returncode == 0, done.stderr
@@ -299,6 +300,7 @@ def test_the_stages_of_a_command_add_up(tmp_path: Path, monkeypatch: pytest.Monk
     assert found["playing, learning, proving"] > 0 and not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow  # it starts matplotlib twice
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs matplotlib")
 def test_a_picture_of_a_report(tmp_path: Path, benchmark: ModuleType) -> None:
     plan = benchmark.Plan(Path(), sys.executable, **benchmark.QUICK)

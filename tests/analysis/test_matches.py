@@ -81,6 +81,7 @@ def test_bits_are_counted_and_found() -> None:
         assert cells[: bits.bit_count()].tolist() == [cell for cell in range(62) if bits >> cell & 1]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("player", PLAYERS)
 @pytest.mark.parametrize("name", BOARDS)
 def test_scripted_players_pick_among_the_cells_of_their_description(name: str, player: str) -> None:
@@ -114,6 +115,7 @@ def test_wins_are_taken_and_wins_of_the_other_blocked(position: str, cells: dict
         assert sorted(graph.cell[edges].tolist()) == expected
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("player", PLAYERS)
 @pytest.mark.parametrize("learner", ["td", "minimax-q"])
 def test_exact_results_are_those_of_the_oracle(learner: str, player: str) -> None:
@@ -168,6 +170,7 @@ def test_matches_depend_on_the_seed_and_on_nothing_else(monkeypatch: pytest.Monk
     assert after == before
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("player", PLAYERS)
 @pytest.mark.parametrize("seat", SEATS)
 def test_matches_on_a_large_board_go_as_played_by_hand(seat: str, player: str) -> None:

@@ -98,6 +98,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", PAIRS)
 def test_exact_results_are_those_of_plain_recursion(name):
     runs = [make() for make in PAIRS[name]]

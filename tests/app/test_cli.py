@@ -146,6 +146,7 @@ def training(cwd: Path, cache: Path | None = None) -> Iterator["subprocess.Popen
         process.communicate()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_training_keeps_what_was_learnt(tmp_path: Path, number: signal.Signals) -> None:
     with training(tmp_path) as process:
@@ -252,6 +253,7 @@ def test_a_dropped_sigterm_is_still_no_persons_way_to_leave(seconds: float) -> N
 # --- compiling ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("words", "count"),
     [
@@ -594,6 +596,7 @@ def bad_files(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.sampled(28)
 @pytest.mark.parametrize(
     ("words", "value", "status"),
     [pytest.param(words, value, 2, id=words[:40]) for words, value in MISUSED]
@@ -753,6 +756,7 @@ def test_the_agent_moves_first_where_the_person_is_second(folder: Path) -> None:
         assert ended(child) == 0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("leave", ["end of input", "interrupt"])
 def test_leaving_by_keys_of_the_terminal(folder: Path, leave: str) -> None:
     with at_a_terminal(folder, "play", "good.h5") as child:

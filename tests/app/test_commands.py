@@ -77,6 +77,7 @@ def test_playing_without_an_input(here):
     assert done.stdout.endswith("Goodbye. You 0, agent 0, draws 0.\n")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 130), (signal.SIGINT, 0)])
 def test_a_game_that_is_told_to_end(here, number, status):
     """Ctrl-C is a person's way to leave; what ends the program from outside is not."""

@@ -112,6 +112,7 @@ def test_every_command_is_attacked():
     assert list(USES) == list(COMMANDS)
 
 
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("words", EACH, ids=" ".join)
 def test_hostile_names(here, capsys, files, words):
     if words[:2] == ("learn-from", GAMES) and "--skip-bad" not in words:
@@ -228,6 +229,7 @@ OUTPUTS = ("--out", "--record", "--solution")
 """Options that name a file to write, which may have a hostile name."""
 
 
+@pytest.mark.sampled(26)
 @pytest.mark.parametrize("value", mostly_slow([HOSTILE, "9" * 5000, "n" * 300, "", "x\0y", "."], HOSTILE))
 @pytest.mark.parametrize(("name", "option"), [(name, option) for name in COMMANDS for option in options(name)])
 def test_hostile_values(here, capsys, files, name, option, value):
@@ -284,6 +286,7 @@ def without_reader() -> io.TextIOWrapper:
     return io.TextIOWrapper(os.fdopen(writer, "wb"), "utf-8")
 
 
+@pytest.mark.sampled(10)
 @needs_full
 @pytest.mark.parametrize("words", MOST, ids=" ".join)
 def test_standard_output_that_takes_nothing(here, capsys, files, words, monkeypatch):
@@ -311,6 +314,7 @@ def test_findings_keep_their_status_without_a_reader(here, files, monkeypatch):
         assert run_here(["check", "x.h5"]) == 1
 
 
+@pytest.mark.sampled(6)
 @needs_full
 @pytest.mark.parametrize("words", MOST, ids=" ".join)
 def test_standard_error_that_takes_nothing(here, capsys, files, words, monkeypatch):

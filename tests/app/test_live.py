@@ -327,6 +327,7 @@ def live_command(path: Path, folder: Path) -> Any:
     return pexpect.spawn("/bin/sh", words, dimensions=(20, 80), encoding="utf-8", env=environment)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
 @pytest.mark.parametrize(
     ("name", "status"), [("q", 0), ("quit\r", 0), ("SIGINT", 0), ("SIGTERM", 130), ("SIGHUP", 130)]

@@ -229,6 +229,7 @@ def test_opponents_and_starts_are_named_or_known_by_their_digests() -> None:
     ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_names_are_drawn_as_they_are(kind: str, td: Run, tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     from matplotlib.text import Text
@@ -395,6 +396,7 @@ def test_coverage_of_a_growing_board_counts_what_was_met(grown: Run) -> None:
     assert cover.positions[1] == 6  # td takes all images of a position for one there
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("kind", "suffix"), [("curves", ".svg"), ("opening", ".svg"), ("coverage", ".png")])
 def test_a_picture_is_the_same_bytes_twice(kind: str, suffix: str, td: Run, tmp_path: Path) -> None:
     first = plot([td], ["a.h5"], tmp_path / f"one{suffix}", kind)

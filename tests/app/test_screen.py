@@ -415,6 +415,7 @@ def test_a_game_by_the_keys_of_a_terminal(leave):
     assert view.news[-1] == "Goodbye. You 1, agent 0, draws 0."
 
 
+@pytest.mark.sampled(17)
 @pytest.mark.parametrize("leave", ["q", "quit", "exit", "0", "\x03", "\x04"])
 @pytest.mark.parametrize("before", ["", "5", "5h", "5r", "?", "537r"])
 def test_leaving_at_any_point(leave, before):
@@ -505,6 +506,7 @@ LEAVING = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", LEAVING)
 def test_the_terminal_is_left_clean_with_the_last_board_on_it(how):
     with at_a_terminal(NO_COLOR="1") as child:
@@ -571,6 +573,7 @@ def test_a_key_redraws_only_what_changed():
     assert "Your move" not in sent and "\x1b[2J" not in sent and len(sent) < 120
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("environment", [{"TERM": "dumb"}, {"TERM": ""}])
 def test_a_terminal_that_only_prints_lines_has_prompts(environment):
     with at_a_terminal(**environment) as child:

@@ -62,6 +62,7 @@ def test_closed_streams(folder: Path, closed: str) -> None:
     assert done.returncode == 1 and "Traceback" not in done.stderr
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "environment",
     [
@@ -119,6 +120,7 @@ def held(no_kernels: dict[str, str], folder: Path) -> int:
     return int(shell(f"{sys.executable} -c '{HELD}' {TRAIN}", folder, **no_kernels).stdout)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems hold no process to ulimit -v")
 @pytest.mark.parametrize(
     ("more", "said"),

@@ -122,6 +122,7 @@ def test_what_is_no_number_costs_a_line(here, capsys, words, named):
 # Names.
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("options", "name"),
     [

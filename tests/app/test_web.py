@@ -95,6 +95,7 @@ def count_games(run: Run, seat: int) -> Counter[str]:
     return games_from(Game(run.board))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", mostly_slow(RUNS, *QUICK))
 def test_every_game_on_the_page_is_one_of_the_run(name: str, tmp_path: Path) -> None:
     run = trained(**RUNS[name])

@@ -194,6 +194,7 @@ def contents(root: Path) -> dict[str, tuple[int, int]]:
     return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in root.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow  # it compiles twice
 def test_two_processes_may_compile_into_one_empty_folder(cache: Cache) -> None:
     one, other = cache.reports
     assert one == other
@@ -302,6 +303,7 @@ def test_an_interrupted_compiler_does_not_crash_the_process() -> None:
     assert finished(started(INTERRUPTED, package=package)).split() == ["interrupted", "3", "2"]
 
 
+@pytest.mark.slow  # it compiles twice
 def test_an_edit_of_a_callee_in_another_file_is_seen(cache: Cache, package: Path) -> None:
     before = cache.report
     source = package / "learners" / "values.py"
@@ -392,6 +394,7 @@ def test_an_unusable_cache_costs_nothing_but_the_cache(cache: Cache, package: Pa
     assert file.read_text() == "in the way"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("batch", [20, 1])
 @pytest.mark.parametrize("name", LEARNERS)
 def test_plain_python_computes_the_same_bytes(name: str, batch: int, plain_python: Beside) -> None:

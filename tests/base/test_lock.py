@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -128,6 +129,7 @@ def test_two_commands(tmp_path: Path) -> None:
     for line in first.stderr:
         if " games " in line:
             break
+    first.send_signal(signal.SIGSTOP)  # it holds the lock all the same
     for more in (["--overwrite"], []):
         done = subprocess.run([*words, *more], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 1
@@ -135,6 +137,7 @@ def test_two_commands(tmp_path: Path) -> None:
     words = [*PROGRAM, "train", "--resume", "run.h5", "--more", "1000"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1 and f"process {first.pid} " in done.stderr
+    first.send_signal(signal.SIGCONT)
     first.terminate()
     first.communicate()
     assert first.returncode == 130

@@ -154,6 +154,7 @@ WRITERS = {
 """Commands that write a file, which is to be named behind them, with the ending that it needs."""
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("words", "ending"), WRITERS.items())
 def test_what_is_no_ordinary_file_is_refused_and_stays(
     words: str, ending: str, here: Path, capsys: pytest.CaptureFixture[str]
@@ -276,6 +277,7 @@ def test_a_name_that_another_process_has_taken_is_passed_by(
     assert not Path(f"{stem}.h5").exists() and not Path(f"{stem}-3.h5").exists()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("words", "taken", "written"),
     [

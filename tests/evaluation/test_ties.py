@@ -163,6 +163,7 @@ def test_agents_in_kernels_play_the_same() -> None:
         assert fewer
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("board", ["5x5x3", "5x5x3-exact", "5x5x3-misere"])
 def test_boards_too_large_to_enumerate_know_wins_in_one(board: str) -> None:
     run, ones = ttt.train(3, board=board), 0
@@ -211,6 +212,7 @@ def rule_of(run: Run, policy: Policy) -> naive.Rule:
     return lambda position: cells_in_row(run, policy, rows[run.board.encode(position)])
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("board", BOARDS)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_verdicts_are_those_of_the_oracle(learner: str, board: str) -> None:

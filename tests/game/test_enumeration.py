@@ -144,6 +144,7 @@ def test_too_little_space_for_a_ply_is_reported() -> None:
 # --- every row and edge against the oracle ------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("occupied", [False, True])
 @pytest.mark.parametrize("symmetry", [False, True])
 @pytest.mark.parametrize("name", BOARDS)

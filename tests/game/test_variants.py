@@ -20,6 +20,7 @@ def plain(board: Board) -> VariantBoard:
     return VariantBoard(board.rows, board.cols, board.k, misere=board.misere, exact=board.exact)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", mostly_slow(SMALL, *(name for name in SMALL if name != "3x3x2-exact")))
 def test_outcomes_follow_from_the_lengths_of_runs(name: str) -> None:
     """Of every way to put marks on the board, unless both players have lines."""

@@ -91,6 +91,7 @@ print(scaled(2.0), len(cached_kernels()))
 """
 
 
+@pytest.mark.slow  # it compiles in two processes
 def test_a_kernel_from_elsewhere_is_never_kept(tmp_path):
     for factor in ("0.5", "7.0"):  # the same code to Numba's stamp, but for a constant
         done = subprocess.run(

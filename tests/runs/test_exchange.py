@@ -51,6 +51,7 @@ def formats_for(name: str) -> list[str]:
 CASES = [(name, form) for name in LEARNERS for form in formats_for(name)]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "form"), CASES)
 def test_out_and_in_gives_the_same_bits(name: str, form: str, runs: dict[str, Run], tmp_path: Path) -> None:
     if form == "parquet":
@@ -90,6 +91,7 @@ def test_a_list_of_other_numbers_or_another_board_is_refused(runs: dict[str, Run
         import_tables([path], "td", board="4x4x3")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("learner", ["td", "backward-q"])
 @pytest.mark.parametrize("form", ["npz", "json", "parquet"])
 def test_a_list_of_other_rules_is_refused(form: str, learner: str, tmp_path: Path) -> None:
@@ -130,6 +132,7 @@ def test_a_list_need_not_say_how_games_end(runs: dict[str, Run], tmp_path: Path)
     assert bytes_of(import_tables([path], "td").tables) == bytes_of(runs["td"].tables)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("damage", "message"),
     [

@@ -134,6 +134,7 @@ def rows(count: int, value: Any = 0) -> Change:
     return change
 
 
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("count", [0, 1, 500])
 @pytest.mark.parametrize("board", ["4x4x4", "4x4x3", "3x5x3", "2x8x3-misere", "6x6x4", "5x5x5", "1x36x36"])
 @pytest.mark.parametrize("symmetry", [False, True])
@@ -212,6 +213,7 @@ def unset(name: str) -> Change:
     return change
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("change", "words"),
     [

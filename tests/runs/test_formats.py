@@ -91,6 +91,7 @@ def refused(call, *words: str) -> str:
 CASES = [(name, kind) for name, one in FORMATS.items() for kind in one.kinds]
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize(("name", "kind"), CASES)
 @BOARDS
 def test_round_trip(tmp_path, name, kind, board):
@@ -667,6 +668,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.sampled(28)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_pickles(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)

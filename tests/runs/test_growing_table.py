@@ -111,6 +111,7 @@ def test_play_is_what_it_is_enumerated(
         assert {key: value for key, value in ours.items() if theirs[key] != value} == {}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("batch", [1, 100])
 @pytest.mark.parametrize("symmetry", ["off", "on"])
 @pytest.mark.parametrize("name", LEARNERS)
@@ -288,6 +289,7 @@ def test_visits_of_action_values_are_counted(name: str) -> None:
     assert run.visits.sum() == (moves if name == "minimax-q" else moves - 2)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("options", CASES, ids=str)
 def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "run.h5"

@@ -485,6 +485,7 @@ def same_bytes_many_times(file):
         file[f"tables/alias{number}"] = file["tables/value"]
 
 
+@pytest.mark.sampled(23)
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -194,6 +194,7 @@ def learnt(stops: list[int], batch: int, threads: int = 1, block: int = 1024, **
     return trainer
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("changes", [BY_GAMES, BY_VISITS], ids=["games", "visits"])
 @pytest.mark.parametrize("name", mostly_slow(["td", "greedy-td"], "td"))
 def test_neither_threads_nor_blocks_nor_stops_show(

@@ -155,6 +155,7 @@ def test_a_newer_major_version_is_refused_by_name(path, monkeypatch, capsys, wor
 # Changed on purpose.
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("words", OPENING, ids=lambda words: words[0])
 def test_a_changed_file_says_so_and_opens_with_trust(path, monkeypatch, capsys, words):
     monkeypatch.chdir(path.parent)
@@ -206,6 +207,7 @@ def test_a_file_without_our_first_bytes_opens_with_trust(path):
     refused(path, "holds no HDF5 file", trust=True)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("change", "words"),
     [

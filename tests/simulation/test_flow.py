@@ -379,6 +379,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("games", [1, 50, 3_000, 100_000, 3_000_000])
 @pytest.mark.parametrize("case", CASES)
 def test_counts_have_their_exact_distribution(case: Case, games: int) -> None:

@@ -115,6 +115,7 @@ def test_every_choice_rule_works_on_every_kind_of_table(name: str, choice: Choic
         assert listed(policy, graph) == plain_policy(learner, choice, tables, graph)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_ordering_again_after_some_changes_is_ordering_from_scratch(name: str) -> None:
     """Rows whose order did not change are passed over; that must never show."""
@@ -164,6 +165,7 @@ def pick_moves(tables: Any, graph: Any, choice: Any, row: Any, key: Any, picked:
         picked[game] = pick(tables, graph, choice, lo, hi, mover_of(graph, row), bits)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", mostly_slow(["td", "value-feed", "backward-q", "minimax-q"], "td", "backward-q"))
 def test_picking_straight_from_the_tables_is_drawing_from_the_list(name: str) -> None:
     learner, graph, tables, policy = started(name, Board())

@@ -118,6 +118,7 @@ def test_every_game_ends_as_it_does_when_replayed(size: tuple[int, int, int], se
         assert wins.tolist() == [outcome == FIRST_WINS, outcome == SECOND_WINS]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("size", BOARDS)
 def test_blocks_and_pieces_do_not_show(size: tuple[int, int, int]) -> None:
     board = Board(*size)

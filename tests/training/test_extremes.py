@@ -49,6 +49,7 @@ def holds(path: Path, **options: Any) -> None:
     assert check_run(further) == ([], ()), options
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", EXTREMES)
 def test_every_extreme_of_an_option_opens_again(name: str, tmp_path: Path) -> None:
     for number, value in enumerate(EXTREMES[name]):

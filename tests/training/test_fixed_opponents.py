@@ -66,6 +66,7 @@ def results_of(games: Games, graph: Graph) -> np.ndarray:
 # --- a fixed opponent -------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("batch", [1, 100])
 @pytest.mark.parametrize("seat", SEATS)
 @pytest.mark.parametrize("opponent", ["random", "optimal", "run"])

@@ -66,6 +66,7 @@ def random_shares(graph: Graph) -> np.ndarray:
 # --- what is learnt -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("batch", [1, 200])
 @pytest.mark.parametrize("name", LEARNERS)
 def test_recorded_games_teach_what_the_oracle_learns(name: str, batch: int, tmp_path: Path) -> None:
@@ -95,6 +96,7 @@ def test_recorded_games_teach_what_the_oracle_learns(name: str, batch: int, tmp_
         assert not skipped and bytes_of(given)[:-2] == bytes_of(run)[:-2]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("alpha", ["1/n", "0.5->0.1:linear"])
 @pytest.mark.parametrize("batch", [1, 150])
 def test_schedules_reach_every_batch(alpha: str, batch: int, tmp_path: Path) -> None:
@@ -235,12 +237,14 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("options", CASES, ids=str)
 def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Path) -> None:
     options = {"board": BOARD, "seed": 3, **options}
     assert_same_in_parts(tmp_path / "run.h5", 2_500, (299, 300, 1_050, 2_400), **options)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("batch", [1, 100])
 @pytest.mark.parametrize("seat", ["first", "second", "both"])
 @pytest.mark.parametrize("opponent", ["random", "optimal", "td", "greedy-td"])

@@ -66,6 +66,7 @@ def trained(tmp_path: Path, games: int = 2_000, **options: Any) -> Path:
 # --- what is learnt -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("alpha", [None, "1/n"])
 @pytest.mark.parametrize("name", mostly_slow(LEARNERS, "td", "minimax-q"))
 def test_update_by_update_equals_learn_from(name: str, alpha: str | None, tmp_path: Path) -> None:

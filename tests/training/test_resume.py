@@ -48,6 +48,7 @@ CASES: list[dict[str, Any]] = [
 QUICK = [case for case in CASES if case.get("learner", "td") == "td"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", mostly_slow(CASES, *QUICK), ids=str)
 def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Path) -> None:
     """Ended within batches and between them, by the number of games and by `stop`, through files each time."""
@@ -69,6 +70,7 @@ def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Pat
     assert not ttt.load(path).interrupted
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "options",
     [
@@ -316,6 +318,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 WAYS = ("--batch 16384", "--batch 1", "--engine flow --batch 4096")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("number", "options"), mostly_slow(itertools.product(SIGNALS, WAYS), *zip(SIGNALS, WAYS, strict=True))
 )

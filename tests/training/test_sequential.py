@@ -101,6 +101,7 @@ class Plain:
         learn_given(self.tables, self.graph, self.step, None, games, self.game, self.outcomes, 0, False)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("options", CASES, ids=str)
 def test_play_by_the_cache_is_play_by_the_table(options: dict[str, Any]) -> None:
     plain = Plain(options)

@@ -135,6 +135,7 @@ def test_losing_lines_are_real_games_that_the_agent_loses(name: str) -> None:
 # --- games ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("batch", [1, 200])
 @pytest.mark.parametrize("name", LEARNERS)
 def test_recorded_games_are_real_and_teach_the_same(name: str, batch: int, tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert bytes_of(fresh.tables) != bytes_of(alone.tables)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("threads", [2, 3, 5])
 def test_neither_threads_nor_pieces_show(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = learnt("sutton-barto", 200_000, batch=90_001)
