@@ -45,8 +45,8 @@ Between them they have one value for both players and one for each, values of po
 ties, and occupied cells among the moves or not.
 """
 
-EVERY_LEARNER = {"test_learners.py", "test_naive.py", "test_choices.py"}
-"""Files that compare each learner with its definition: all six are quick there."""
+EVERY_LEARNER = {"test_naive.py", "test_choices.py"}
+"""Files of tests that compile nothing, or one small kernel: all six are quick there."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -69,7 +69,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if whole and not hasattr(config, "workerinput") and not os.environ.get("NUMBA_DISABLE_JIT"):
         slow = config.getoption("markexpr", "") != "not slow"
         try:
-            warm_up(learners=LEARNERS if slow else QUICK, larger=True if slow else QUICK[:1])
+            warm_up(learners=LEARNERS if slow else QUICK[:1], larger=True if slow else QUICK[:1])
         except TttBatchError as error:  # nowhere to keep them: the tests compile what they need
             print(error)
 

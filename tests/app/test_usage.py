@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two runs of one board."""
     where = tmp_path_factory.mktemp("runs")
     ttt.train(2_000, out=where / "td-3x3.h5")
-    ttt.train(2_000, learner="greedy-td", out=where / "other.h5")
+    ttt.train(2_000, learner="value-feed", out=where / "other.h5")
     return where
 
 
@@ -445,7 +445,7 @@ def test_remedies_are_parameters_in_python_and_options_in_commands(here, capsys)
     Path("empty.json").write_text('{"board": "3x3"}')
     with pytest.raises(ttt.TttBatchError, match=r"no list of states; name one that was exported as json$"):
         ttt.import_run("empty.json", "td")
-    lost = str(ttt.evaluate(ttt.train(300, learner="sutton-barto", seed=2)))
+    lost = str(ttt.evaluate(ttt.train(300, seed=2)))
     assert "(ties='any')" in lost and "--" not in lost.replace("---+", "")
     with pytest.raises(ttt.UsageError, match=r"go with resume=RUN; name the run to go on with, or give games"):
         ttt.train(more=5)

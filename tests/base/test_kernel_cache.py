@@ -203,6 +203,7 @@ def test_two_processes_may_compile_into_one_empty_folder(cache: Cache) -> None:
     assert len(names) == 2 and all(name.endswith(".kernel") for name in names)
 
 
+@pytest.mark.slow  # it compiles in an empty folder
 def test_folders_that_no_version_used_for_a_month_are_dropped(cache: Cache) -> None:
     names = sorted(path.name for path in cache.root.iterdir())
     assert names == sorted(["kernels-young", "other", cache.report.folder])

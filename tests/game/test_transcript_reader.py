@@ -164,6 +164,7 @@ def test_cells_may_count_from_one() -> None:
             ttt.learn_from([GOOD], learner="td", cells_from=wrong)
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_the_same_games_counted_from_one_teach_the_same() -> None:
     lines = {
         0: ["0 3! 1 4 2", "8 0 7 1 6"],

@@ -173,6 +173,7 @@ def test_no_games_at_all_are_an_error(lines: list[str], tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow  # kernels of every learner
 def test_without_marks_every_move_counts_as_greedy() -> None:
     marked, _ = ttt.learn_from(["0! 3! 1! 4! 2!"], learner="sutton-barto")
     plain, _ = ttt.learn_from(["0 3 1 4 2"], learner="sutton-barto")

@@ -182,6 +182,7 @@ def test_a_window_decides_only_among_numbers_and_where_equals_are_drawn_among() 
         assert not window_decides(choice, small, np.array([0.0, odd]))
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_tables_may_begin_far_beyond_the_worths(tmp_path: Path) -> None:
     """Games that are recorded are played another way."""
     first = ttt.train(300, learner="backward-q", batch=1, draw_worth=(0.5, 1e18), epsilon=0.3)

@@ -88,11 +88,11 @@ def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("threads", [2, 3, 5])
 def test_neither_threads_nor_pieces_show(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = learnt("sutton-barto", 200_000, batch=90_001)
+    alone = learnt("td", 200_000, batch=90_001)
     monkeypatch.setattr(walking, "GAMES_PER_THREAD", 1_000)
     monkeypatch.setattr(walking, "STOP_EVERY", 7_777)
     monkeypatch.setattr(walking, "CLAIM", 1_234)
-    assert_same(alone, learnt("sutton-barto", 200_000, batch=90_001, threads=threads))
+    assert_same(alone, learnt("td", 200_000, batch=90_001, threads=threads))
 
 
 def test_the_first_batch_is_walked_in_pieces_if_a_later_one_will_be(monkeypatch: pytest.MonkeyPatch) -> None:
