@@ -60,5 +60,4 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
 for name, (command, line) in COMMANDS.items():
     app.command(name, cls=Command, short_help=line)(command)
 
-program = typer.main.get_command(app)
-"""What runs a command line.  Made once, for that takes 20 ms, as long as many a command does."""
+program = typer.main.get_command(app)  # once a process: it takes 20 ms, as long as many a command

@@ -34,7 +34,6 @@ PACKAGE = __name__.partition(".")[0]
 ROOT = Path(__file__).parents[1]
 """The whole package: kernels of one folder call those of others."""
 
-
 LOADING, COMPILING, COMPILING_FIRST = 32_000_000, 80_000_000, 160_000_000
 """Bytes that must be free to load a kernel, to compile one and those it calls, and to compile the first of a command.
 

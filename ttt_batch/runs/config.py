@@ -34,7 +34,6 @@ GIVEN = "given"
 SEATS_IN_TURN = {"first": (0, 0), "second": (1, 1), "both": (0, 1), "": (-1, -1)}
 """The learner's seat in batches of even and odd numbers; -1 in self-play."""
 
-
 OPPONENTS = ("random", "optimal")
 """Opponents with a name; any other is the digest of a run's tables."""
 
