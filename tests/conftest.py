@@ -1,7 +1,7 @@
 """Lets tests import the helpers beside them, compiles kernels before the whole suite begins, and says which are slow.
 
 Tests in parallel processes would compile the same kernels several times over, and to compile is half of what the quick
-suite costs on empty caches.  So there some learners stand for all six in most tests: see `QUICK` and `EVERY_LEARNER`.
+suite costs on empty caches.  So there two learners stand for all six in most tests: see `QUICK` and `EVERY_LEARNER`.
 """
 
 import os
@@ -38,11 +38,10 @@ LARGER = {
 }
 """Files about boards of more than nine cells, or of variants: `td` is quick there, whose kernels are compiled."""
 
-QUICK = ("td", "value-feed", "minimax-q")
-"""The learners whose tests are quick in other files, of those tests that have all six.
+QUICK = ("td", "minimax-q")
+"""The learners that stand for all in other files, in each test that has one of them among its cases.
 
-Between them they have one value for both players and one for each, values of positions and of moves, each way to break
-ties, and occupied cells among the moves or not.
+Between them they have values of positions and of moves, and occupied cells among the moves or not.
 """
 
 EVERY_LEARNER = {"test_naive.py", "test_choices.py"}
@@ -83,8 +82,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         larger, own = item.path.name in LARGER, learners_of(item)
         quick = QUICK[:1] if larger else QUICK
-        all_six = having[test_of(item)] >= set(LEARNERS) and item.path.name not in EVERY_LEARNER
-        if (larger or all_six) and not own <= set(quick):
+        stand = having[test_of(item)] & set(quick) and item.path.name not in EVERY_LEARNER
+        if (larger or stand) and not own <= set(quick):
             item.add_marker(pytest.mark.slow)
     sampled = defaultdict(list)
     for item in items:

@@ -72,7 +72,7 @@ RUNS = {
     "td, misere": {"board": "3x3-misere"},
     "greedy-td": {"learner": "greedy-td", "games": 300, "batch": 1},
     "value-feed": {"learner": "value-feed", "games": 20, "batch": 1},
-    "minimax-q": {"learner": "minimax-q", "games": 3000, "batch": 1},
+    "minimax-q": {"learner": "minimax-q", "games": 3000, "batch": 10},
 }
 
 

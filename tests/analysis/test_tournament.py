@@ -84,7 +84,7 @@ def plain_chances(first: Run, second: Run) -> list[float]:
 PAIRS = {
     "two short runs": (weak, lambda: trained(games=300, batch=50)),
     "against the settled one": (weak, settled),
-    "two learners": (weak, lambda: trained("value-feed", 300, batch=1)),
+    "two learners": (weak, lambda: trained("minimax-q", 300)),
     "forfeits": (weak, forfeiting),
     "forfeits against forfeits": (forfeiting, lambda: trained("minimax-q", 3000, seed=8, batch=1)),
     "up to symmetry": (
@@ -251,7 +251,7 @@ def test_samples_fit_what_is_exact(name):
 
 
 def test_a_series_takes_turns_and_adds_up():
-    one, other = weak(), trained("value-feed", 300, batch=1)
+    one, other = weak(), trained("minimax-q", 300)
     found = series(one, other, ["a", "b"], games=1001, seed=4)
     assert [(m.first, m.second, m.tally.games) for m in found.meetings] == [(0, 1, 501), (1, 0, 500)]
     ahead, behind = found.meetings
@@ -277,7 +277,7 @@ def test_a_series_of_one_against_itself_is_one_meeting():
 
 def test_the_first_games_of_a_longer_series_are_those_of_a_shorter_one():
     """So that somebody who wants more loses none."""
-    one, other = weak(), trained("value-feed", 300, batch=1)
+    one, other = weak(), trained("minimax-q", 300)
     short, long = (series(one, other, ["a", "b"], games=n).meetings[0].tally for n in (200, 2000))
     rest = [getattr(long, result) - getattr(short, result) for result in RESULTS]
     assert min(rest) >= 0 and sum(rest) == 900
@@ -298,7 +298,7 @@ def test_deviations_agree_with_the_interval():
 
 def test_the_spread_of_points_is_that_of_many_samples():
     """95 % of 200 tournaments lie within their own margin of the exact points: 180 or fewer has a chance of 0.3 %."""
-    runs, names = [weak(), trained("value-feed", 300, batch=1)], ["a", "b"]
+    runs, names = [weak(), trained("minimax-q", 300)], ["a", "b"]
     exact = {one.run: one.points for one in tournament(runs, names).standings}
     hits = 0
     for seed in range(200):
@@ -396,10 +396,10 @@ def test_the_text_of_a_tournament(n, games):
 
 
 def test_the_text_of_a_series():
-    found = series(weak(), trained("value-feed", 300, batch=1), ["weak.h5", "value-feed.h5"], games=10_000)
+    found = series(weak(), trained("minimax-q", 300), ["weak.h5", "minimax-q.h5"], games=10_000)
     text = series_text(found)
-    assert text.startswith("weak.h5 against value-feed.h5 on 3x3: 10,000 games, seed 0\n")
-    assert "value-feed.h5 moves first in 5,000 games" in text and max(map(len, text.splitlines())) <= 80
+    assert text.startswith("weak.h5 against minimax-q.h5 on 3x3: 10,000 games, seed 0\n")
+    assert "minimax-q.h5 moves first in 5,000 games" in text and max(map(len, text.splitlines())) <= 80
     for meeting in found.meetings:
         for number, result in enumerate(RESULTS):
             share, low, high = meeting.tally.share(result)

@@ -20,7 +20,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs: one that cannot be beaten, one of few games, one of another board."""
     where = tmp_path_factory.mktemp("runs")
     ttt.train(100_000, out=where / "good.h5")
-    ttt.train(100, learner="greedy-td", batch=10, out=where / "weak.h5")
+    ttt.train(100, batch=10, out=where / "weak.h5")
     ttt.train(100, board="2x3x2", batch=10, out=where / "other.h5")
     return where
 

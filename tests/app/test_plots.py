@@ -90,7 +90,7 @@ def strips(figure: Any) -> list[list[tuple[float, float, str]]]:
 @pytest.mark.parametrize("n", [1, 3, 8])
 def test_verdicts_are_strips_of_each_run_and_seat(n: int, td: Run) -> None:
     """Zigzags between 0 and 1 of several runs hid each other."""
-    runs = [td, *(ttt.train(games=40_000, learner="value-feed", epsilon=0.2, seed=seed) for seed in range(n - 1))]
+    runs = [td, *(ttt.train(games=40_000, epsilon=0.2, seed=seed) for seed in range(n - 1))]
     with styled():
         drawn = strips(make_figure(runs, [str(number) for number in range(n)]))
     assert len(drawn) == 2 * n
@@ -118,7 +118,7 @@ def test_a_legend_names_no_panel_that_is_not_there(td: Run, grown: Run) -> None:
 
 def test_an_opening_of_equal_values_says_so(td: Run) -> None:
     alike = Run(td.config, td.tables._replace(value=np.zeros_like(td.tables.value)), td.games, td.statistics)
-    other = ttt.train(games=2_000, learner="value-feed")
+    other = ttt.train(games=2_000, learner="minimax-q")
 
     def said(*runs: Run) -> str:
         with styled():
@@ -336,6 +336,7 @@ def test_first_moves_are_told_apart_up_to_symmetry() -> None:
     assert first_moves(run)[0] in {{0: 0, 2: 0, 3: 0, 5: 0, 1: 1, 4: 1}[cell] for cell in run.candidates((EMPTY,) * 6)}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("learner", "board"), [("td", "3x3"), ("minimax-q", "3x3")])
 def test_reach_is_what_playing_every_game_out_gives(learner: str, board: str) -> None:
     run = ttt.train(games=512, batch=64, learner=learner, board=board, epsilon="0.9->0.4:linear")
@@ -416,8 +417,8 @@ def test_every_kind_of_run_has_every_kind_of_picture(kind: str, td: Run, grown: 
     runs = [
         ttt.train(games=1, batch=1),
         ttt.train(games=32, batch=16, symmetry="on"),
-        ttt.train(games=10, batch=1, learner="value-feed", alpha="1/n"),
-        ttt.train(games=10, batch=1, learner="minimax-q"),
+        ttt.train(games=32, batch=16, alpha="1/n"),
+        ttt.train(games=32, batch=16, learner="minimax-q"),
     ]
     for run in (runs[0], grown):
         plot([run], ["run.h5"], tmp_path / "one.svg", kind, overwrite=True)
@@ -479,6 +480,7 @@ def test_importing_the_pictures_does_not_import_matplotlib() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_values_never_seen_are_named_as_such() -> None:
     run = ttt.train(games=2, batch=1, learner="value-feed")
     assert any(math.isnan(value) for value in openings(run)[0].values.values())

@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two runs of one board."""
     where = tmp_path_factory.mktemp("runs")
     ttt.train(2_000, out=where / "td-3x3.h5")
-    ttt.train(2_000, learner="value-feed", out=where / "other.h5")
+    ttt.train(2_000, learner="minimax-q", out=where / "other.h5")
     return where
 
 
@@ -143,9 +143,9 @@ def test_a_board_with_spaces(here, capsys):
 
 
 def test_configurations_hold_names_as_they_are_spelled_here(here, capsys):
-    plain = ["--learner", "value-feed", "--engine", "flow", "--symmetry", "on", "--board", "2x3x2", "--batch", "auto"]
+    plain = ["--learner", "minimax-q", "--engine", "walk", "--symmetry", "on", "--board", "2x3x2", "--batch", "auto"]
     plain += ["--opponent", "random", "--as", "second"]
-    free = ["--learner", "Value_FEED", "--engine", "Flow", "--symmetry", "YES", "--board", "2 X 3", "--batch", "AUTO"]
+    free = ["--learner", "Minimax_Q", "--engine", "Walk", "--symmetry", "YES", "--board", "2 X 3", "--batch", "AUTO"]
     free += ["--opponent", "Random", "--as", "o"]
     configs = []
     for words in (plain, free):
@@ -153,7 +153,7 @@ def test_configurations_hold_names_as_they_are_spelled_here(here, capsys):
         assert status == 0, err
         configs.append(json.loads(out)["config"])
     assert configs[0] == configs[1]
-    assert configs[0]["seat"] == "second" and configs[0]["learner"] == "value-feed"
+    assert configs[0]["seat"] == "second" and configs[0]["learner"] == "minimax-q"
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,7 @@ def test_folders_that_no_version_used_for_a_month_are_dropped(cache: Cache) -> N
     assert names == sorted(["kernels-young", "other", cache.report.folder])
 
 
+@pytest.mark.slow  # it compiles in an empty folder
 def test_a_second_process_compiles_nothing(cache: Cache, package: Path) -> None:
     before = contents(cache.root)
     again = report(started(ORDER, package=package, TTT_BATCH_CACHE_DIR=str(cache.root)))

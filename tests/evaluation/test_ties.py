@@ -358,7 +358,7 @@ def test_agents_to_watch_take_the_soonest_where_they_are_told() -> None:
 def test_every_command_says_which_policy_it_judged(tmp_path: Any, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     trained(games=1_000_000).save("run.h5")
-    trained("sutton-barto", games=300).save("other.h5")
+    trained(games=300).save("other.h5")
     judging = {
         "evaluate": ("evaluate", "run.h5"),
         "scripted": ("evaluate", "run.h5", "--against", "one-ply"),

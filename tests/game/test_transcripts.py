@@ -87,6 +87,7 @@ def test_only_minimax_q_may_end_on_an_occupied_cell() -> None:
 # --- learning from games ----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_recorded_games_teach_what_training_taught(name: str, tmp_path: Path) -> None:
     path = tmp_path / "games.txt"

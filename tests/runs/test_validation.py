@@ -370,6 +370,7 @@ def test_check_of_a_whole_file(capsys):
     one_line(capsys.readouterr().err.strip(), "there is no file none.h5")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_what_training_writes_breaks_no_rule(tmp_path, learner):
     """Every learner, in walk, flow and given games, with visits and from other tables; also its range of values."""

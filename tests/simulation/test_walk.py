@@ -237,7 +237,7 @@ def test_each_edge_gets_its_share(name: str, epsilon: float) -> None:
 
 def test_outcomes_of_epsilon_greedy_play_have_their_exact_shares() -> None:
     games, epsilon = 1_000_000, 0.3
-    graph, policy, _ = trained("backward-q")
+    graph, policy, _ = trained("td")
     counts = walked(graph, policy, epsilon, 8, 0, games)
     n_open = policy.best.size
     shares = np.zeros((graph.code.size, 4))

@@ -96,6 +96,7 @@ def test_schedules_keep_their_horizon(options: dict[str, Any], tmp_path: Path) -
     assert beyond.config == whole.config
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_may_change_on_the_way(threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walking, "GAMES_PER_THREAD", 1_000)

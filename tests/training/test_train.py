@@ -59,6 +59,7 @@ def test_each_board_batch_and_engine_has_its_way(board: str) -> None:
 # --- the same bytes -------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = learnt(name, 600_000, batch=300_000)
