@@ -170,7 +170,7 @@ def test_without_pandas_a_table_says_what_to_install(run, monkeypatch):
 def test_runs_are_equal_if_their_bytes_are(run, file):
     again = ttt.train(20_000, seed=1, threads=1)
     assert again == run and ttt.load(file) == run
-    others = [{"seed": 2}, {"games": 20_001}, {"learner": "sutton-barto"}, {"batch": 1000}, {"symmetry": True}]
+    others = [{"seed": 2}, {"games": 20_001}, {"learner": "minimax-q"}, {"batch": 1000}, {"symmetry": True}]
     for options in others:
         assert ttt.train(**{"games": 20_000, "seed": 1, **options}) != run, options
     changed = ttt.load(file)
@@ -213,9 +213,9 @@ def test_a_picture_of_runs_or_of_their_files(run, file, tmp_path, monkeypatch):
 
 
 def test_a_table_goes_out_and_comes_back(tmp_path):
-    run = ttt.train(20_000, learner="backward-q")
+    run = ttt.train(20_000, learner="minimax-q")
     assert ttt.export_run(run, tmp_path / "table.bin", "raw") == [tmp_path / "table.bin"]
-    back = ttt.import_run(tmp_path / "table.bin", "backward-q", out=tmp_path / "back.h5")
+    back = ttt.import_run(tmp_path / "table.bin", "minimax-q", out=tmp_path / "back.h5")
     assert np.array_equal(back.tables.q, run.tables.q) and ttt.load(tmp_path / "back.h5") == back
     assert ttt.export_run(run, str(tmp_path / "page.html"), "html")[0].read_text(encoding="utf-8").startswith("<!")
     assert ttt.export_run(run, tmp_path / "again.html", "HTML")[0].read_text(encoding="utf-8").startswith("<!")

@@ -64,7 +64,7 @@ def test_a_table_in_another_program(tmp_path):
         won, drawn, lost = (int(number.replace(",", "")) for number in re.findall(r"(?:won|drawn|lost) ([\d,]+)", line))
         assert (won + drawn, lost) == (2000, 0)
         assert abs(won / 2000 - exact[0]) < 0.05  # the table's ties fall to the lowest cell here, so not exactly
-    ttt.train(1000, learner="greedy-td", out=tmp_path / "other.h5")
+    ttt.train(1000, learner="minimax-q", out=tmp_path / "other.h5")
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / "table_elsewhere.py"), "other.h5"],
         cwd=tmp_path, capture_output=True, text=True, check=False,

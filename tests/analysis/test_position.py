@@ -197,6 +197,7 @@ def test_images_are_the_turned_and_mirrored_grids(options):
     assert len(show(run, 0, symmetric=True).images) == 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("symmetry", ["off", "on"])
 @pytest.mark.parametrize("learner", mostly_slow(["greedy-td", *QUICK_LEARNERS], *QUICK_LEARNERS))
 def test_visits_are_those_of_the_entry_behind_the_value(learner, symmetry):
@@ -270,6 +271,7 @@ def test_a_grown_board_knows_values_and_no_truth(symmetry):
     assert show(run, "c3 a1").to_dict()["best"] is None
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_what_was_never_seen_is_shown_as_such():
     run = trained(**RUNS["value-feed"])
     shown = next(shown for marks in some_positions(run.board, 300) if math.isnan((shown := show(run, marks)).value))

@@ -365,6 +365,7 @@ def test_coverage_counts_positions_by_expected_visits() -> None:
     assert never.shares[1, BINS.index("never")] == pytest.approx(8 / 9)  # greedy play knows one first move
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("learner", ["td", "minimax-q", "value-feed"])
 def test_coverage_shows_counted_updates_where_there_are_any(learner: str) -> None:
     run = ttt.train(games=300, batch=1, learner=learner, alpha="1/n")

@@ -121,6 +121,7 @@ def test_a_page_may_play_any_of_its_rules_moves(tmp_path: Path) -> None:
     assert web.about(run, "any")["results"] == {seat: list(getattr(run.evaluation("random"), seat)) for seat in SEATS}
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_the_runs_are_of_every_kind() -> None:
     """What the test above is for: runs that never lose and runs that do, forfeits, and values never seen."""
     assert all(trained(**RUNS["td"]).evaluation("random").unbeatable.values())

@@ -103,6 +103,7 @@ def test_recorded_games_teach_what_training_taught(name: str, tmp_path: Path) ->
     assert any("!" in line for line in lines) and not all("!" in line for line in lines)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learning_in_two_parts_equals_one(name: str, tmp_path: Path) -> None:
     path, games = tmp_path / "half.h5", tmp_path / "games.txt"

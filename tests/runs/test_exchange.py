@@ -199,6 +199,7 @@ def test_rows_that_cannot_occur_survive_in_minimax_q(tmp_path: Path) -> None:
     assert np.array_equal(run.tables.q, table[run.graph.code[rows], run.graph.cell])
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_backward_q_writes_the_whole_table_of_the_program(tmp_path: Path) -> None:
     data = recorded("backward-q")
     run, _ = ttt.learn_from(data["games"].tolist(), learner="backward-q")
@@ -218,6 +219,7 @@ def base_3(code: int) -> int:
     return number
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_sutton_barto_reads_and_writes_two_pickles(tmp_path: Path) -> None:
     data = recorded("sutton-barto")
     run, _ = ttt.learn_from(data["games"].tolist(), learner="sutton-barto", alpha=0.1)

@@ -132,7 +132,7 @@ def test_as_many_games_abreast_as_may_be_asked_for() -> None:
 
 
 def test_pieces_of_a_batch_add_up_to_the_batch() -> None:
-    graph, policy, _ = trained("sutton-barto")
+    graph, policy, _ = trained("td")
     walker = make_walker(graph, make_explorations(0.1), make_paths(graph, policy), 100)
     for first, last in ((700, 1000), (0, 1), (450, 700), (1, 450)):
         walk(graph, walker, stream_key(2), first, last)

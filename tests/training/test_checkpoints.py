@@ -445,6 +445,7 @@ def test_at_a_terminal_another_file_is_asked_for(tmp_path: Path) -> None:
     assert ttt.load(tmp_path / "other.h5").games > ttt.load(tmp_path / "moved" / "run.h5").games
 
 
+@pytest.mark.slow  # several processes
 @pytest.mark.parametrize("more", mostly_slow([1, 2, 2000], 2))
 def test_signals_leave_the_last_checkpoint_or_what_was_learnt(more: int, tmp_path: Path) -> None:
     """A second signal does not wait for the batch: then the last checkpoint is what there is, and is said to be.

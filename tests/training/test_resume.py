@@ -101,7 +101,7 @@ def test_schedules_keep_their_horizon(options: dict[str, Any], tmp_path: Path) -
 def test_threads_may_change_on_the_way(threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walking, "GAMES_PER_THREAD", 1_000)
     monkeypatch.setattr(walking, "STOP_EVERY", 3_000)
-    options: dict[str, Any] = {"learner": "value-feed", "batch": 20_000, "seed": 2}
+    options: dict[str, Any] = {"learner": "td", "batch": 20_000, "seed": 2}
     whole = ttt.train(130_000, **options, threads=4 - threads)
     path = tmp_path / "run.h5"
     for first in (20_000, 47_000):

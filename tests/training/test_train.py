@@ -142,8 +142,8 @@ def test_sequential_games_are_batches_of_one(name: str) -> None:
 
 @pytest.mark.parametrize(("engine", "batch"), [("walk", 1), ("walk", 1_000), ("walk", "auto"), ("flow", 1_000)])
 def test_where_advance_stops_does_not_show(engine: str, batch: int | str) -> None:
-    straight = learnt("minimax-q", 7_168, engine=engine, batch=batch)
-    in_steps = make_trainer(make_config(learner="minimax-q", engine=engine, batch=batch, seed=7))
+    straight = learnt("td", 7_168, engine=engine, batch=batch)
+    in_steps = make_trainer(make_config(learner="td", engine=engine, batch=batch, seed=7))
     stops = [batch_bounds(in_steps.batches, game)[1] for game in (900, 1_000, 5_800)]
     for last in (*stops, 7_168):
         in_steps.advance(last, never)
