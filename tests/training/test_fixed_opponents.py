@@ -33,7 +33,7 @@ def bytes_of(tables: Any) -> list[bytes]:
 
 @pytest.fixture(scope="module")
 def rival() -> Run:
-    return ttt.train(200, learner="greedy-td", batch=20, seed=9)
+    return ttt.train(200, batch=20, seed=9)
 
 
 @pytest.fixture(scope="module")
