@@ -15,7 +15,6 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ttt_batch.base.processors import module_command, module_environment
 from ttt_batch.runs.runfile.checks import RunData
@@ -55,7 +54,7 @@ def parse_shielded(content: bytes) -> tuple[RunData | None, list[str]]:
 
 def pack(data: RunData | None, findings: list[str]) -> memoryview:
     """A result as the bytes of NumPy arrays, one of them a JSON text."""
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, Any] = {}
     text: dict[str, Any] = {"findings": findings}
     if data is not None:
         arrays = {f"{part}/{name}": array for part in _PARTS for name, array in getattr(data, part).items()}
