@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 from ttt_batch.analysis.warmup import warm_up
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.learners import LEARNERS
+from ttt_batch.training.train import train
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -69,6 +70,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         slow = config.getoption("markexpr", "") != "not slow"
         try:
             warm_up(learners=LEARNERS if slow else QUICK[:1], larger=True if slow else QUICK[:1])
+            for learner in QUICK[1:]:  # no more than what several tests need
+                train(10, learner=learner, batch=2)
         except TttBatchError as error:  # nowhere to keep them: the tests compile what they need
             print(error)
 

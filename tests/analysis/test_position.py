@@ -197,7 +197,7 @@ def test_images_are_the_turned_and_mirrored_grids(options):
     assert len(show(run, 0, symmetric=True).images) == 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("symmetry", ["off", "on"])
 @pytest.mark.parametrize("learner", mostly_slow(["greedy-td", *QUICK_LEARNERS], *QUICK_LEARNERS))
 def test_visits_are_those_of_the_entry_behind_the_value(learner, symmetry):

@@ -134,6 +134,7 @@ def test_nothing_is_learnt_or_written_when_a_game_is_bad(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("alpha", [None, "1/n"])
 @pytest.mark.parametrize("name", mostly_slow(LEARNERS, "td", "minimax-q"))
 def test_pieces_do_not_show(name: str, alpha: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

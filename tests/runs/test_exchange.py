@@ -246,6 +246,7 @@ def test_sutton_barto_reads_and_writes_two_pickles(tmp_path: Path) -> None:
     assert one.read_bytes() == paths[1].read_bytes()
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_value_feed_reads_the_pickle_of_its_program(tmp_path: Path) -> None:
     data = recorded("value-feed")
     run, _ = ttt.learn_from(data["games"].tolist(), learner="value-feed")

@@ -116,6 +116,7 @@ def test_no_schedule_leaves_its_range() -> None:
             assert (found <= 1).all()
 
 
+@pytest.mark.slow  # kernels of another learner
 @pytest.mark.parametrize("form", ["raw", "csv"])
 def test_an_import_of_too_large_numbers_is_refused(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -142,6 +143,7 @@ def test_an_import_of_too_large_numbers_is_refused(
             assert check_run(further) == ([], ())
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_pickled_values_too_large_are_refused(tmp_path: Path) -> None:
     run = ttt.train(20, board="2x2", learner="sutton-barto")
     run.tables.value[:, 0] = 1e200

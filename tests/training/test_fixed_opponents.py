@@ -198,6 +198,7 @@ def test_fresh_tables_tie_everywhere_and_are_drawn_evenly(name: str) -> None:
     assert_even(first_moves(name, GAMES), list(range(9)))
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_greedy_td_takes_the_first_of_equals() -> None:
     assert first_moves("greedy-td", 1_000).tolist() == [1_000] + [0] * 8
 
@@ -223,6 +224,7 @@ def test_ties_among_some_are_drawn_evenly(name: str) -> None:
     assert_even(first_moves(name, GAMES, raised(name, {2: 0.75, 5: 0.75, 7: 0.75})), [2, 5, 7])
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_other_rules_take_the_first_or_the_last_of_equals() -> None:
     cells = {2: 0.75, 5: 0.75, 7: 0.75}
     assert first_moves("greedy-td", 100, raised("greedy-td", cells))[2] == 100

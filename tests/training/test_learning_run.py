@@ -86,6 +86,7 @@ def test_update_by_update_equals_learn_from(name: str, alpha: str | None, tmp_pa
     assert check_run(path) == ([], ())
 
 
+@pytest.mark.slow  # kernels of another learner
 @pytest.mark.parametrize(
     ("board", "lost"), [("2x4x3", [0, 1, 4, 2, 5, 3]), ("3x3", [0, 4, 1, 2, 3, 6])], ids=["2x4x3", "3x3"]
 )
@@ -345,7 +346,7 @@ def test_what_compiling_says_is_left_out() -> None:
 
 @pytest.mark.parametrize(("board", "cells"), mostly_slow([("3x3", 9), ("2x4x3", 8)], ("3x3", 9)))
 def test_a_person_teaches_a_run(board: str, cells: int, tmp_path: Path) -> None:
-    path = trained(tmp_path, games=20, batch=20, board=board, learner="greedy-td")
+    path = trained(tmp_path, games=20, batch=20, board=board, learner="td")
     before = ttt.load(path)
     typed = "\n".join(map(str, range(1, cells + 1)))
     words = ["play", "run.h5", "--learn", "--record", "games.txt", "--seed", "1"]
