@@ -38,7 +38,7 @@ def weak() -> Run:
 
 def forfeiting() -> Run:
     """It still chooses occupied cells."""
-    return trained("minimax-q", 3000, batch=1)
+    return trained("minimax-q", 3000, batch=10)
 
 
 @functools.cache

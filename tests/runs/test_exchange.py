@@ -349,6 +349,7 @@ def test_learners_of_different_kinds_compare_by_policy(runs: dict[str, Run]) -> 
         compare_runs(runs["td"], untaught("td", board="2x2"))
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_unseen_states_compare_as_equal(runs: dict[str, Run]) -> None:
     fresh = untaught("value-feed")
     found = compare_runs(fresh, runs["value-feed"])["tables"]

@@ -140,6 +140,7 @@ def scheduled(shape: str, game: int, games: int) -> float:
     return 0.5 * math.exp(math.log(0.1 / 0.5) * share)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", ["linear", "exp"])
 @pytest.mark.parametrize("name", LEARNERS)
 def test_games_one_by_one_equal_the_oracle(name: str, shape: str, tmp_path: Path) -> None:

@@ -235,6 +235,7 @@ def test_other_rules_take_the_first_or_the_last_of_equals() -> None:
     assert first_moves("minimax-q", 100, raised("minimax-q", far))[2] == 100
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_the_window_of_backward_q() -> None:
     low = dict.fromkeys(range(9), 0.25)
     inside = low | {1: 0.75, 4: 0.745, 6: 0.7401}
@@ -254,6 +255,7 @@ def test_one_by_one_ties_are_drawn_evenly_too() -> None:
     assert_even(first_moves("backward-q", 20_000, batch=1, alpha=1e-9), list(range(9)))
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_first_moves_with_epsilon() -> None:
     counts = first_moves("greedy-td", GAMES, epsilon=0.3)
     p = 0.3 / 9

@@ -21,9 +21,17 @@ PLAIN = naive.Board()
 OF_VALUES = [name for name in LEARNERS if "q" not in LEARNERS[name].fields]
 
 
+class Trained(dict[str, ttt.Run]):
+    """A run of each learner that a test needs."""
+
+    def __missing__(self, name: str) -> ttt.Run:
+        self[name] = ttt.train(3_000, learner=name, batch=500, symmetry="on", seed=2)
+        return self[name]
+
+
 @pytest.fixture(scope="module")
 def runs() -> dict[str, ttt.Run]:
-    return {name: ttt.train(3_000, learner=name, batch=500, symmetry="on", seed=2) for name in LEARNERS}
+    return Trained()
 
 
 def played_lines(path: Path) -> list[str]:
