@@ -18,14 +18,14 @@ UNITS = {"": 0, "k": 3, "m": 6, "g": 9, "b": 9, "t": 12}
 
 # Commas and spaces separate groups of three only: 1,5 must not be read as fifteen.
 _DIGITS = r"\d{1,3}(?:,\d{3})+|\d{1,3}(?: \d{3})+|\d+(?:_\d+)*|(?=\.\d)"
-_FORM = re.compile(rf"([+-]?(?:{_DIGITS})(?:\.\d*)?)(?:e([+-]?\d{{1,3}}))? ?([kmgbt%]?)", re.ASCII | re.IGNORECASE)
+_FORM = rf"([+-]?(?:{_DIGITS})(?:\.\d*)?)(?:e([+-]?\d{{1,3}}))? ?([kmgbt%]?)"
 
 
 def exact_number(text: str, *, shares: bool = False) -> Any:
     """The exact number that a text stands for (a Decimal), or None.  shares: whether `70%` stands for 0.7."""
     from decimal import Decimal  # 2 ms, which `--help` need not spend
 
-    found = _FORM.fullmatch(text.strip())
+    found = re.fullmatch(_FORM, text.strip(), re.ASCII | re.IGNORECASE)  # compiled then: 2 ms
     if found is None or (found[3] == "%" and not shares):
         return None
     power = -2 if found[3] == "%" else UNITS[found[3].lower()]
