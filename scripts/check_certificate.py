@@ -1,0 +1,120 @@
+"""Check a certificate of ttt-batch with NumPy alone: `python check_certificate.py FILE.npz`.
+
+Prints one line, and exits with 0 if the moves in the file keep the agent from losing, or make it win, against every
+opponent; else with 1.  What it checks, layer by layer from the empty board: each move goes to a free cell; every reply
+leads to a position that is listed (or to an image of one), or the game is over without harm, or no line can be filled
+any more that would beat the agent; nothing else is listed, and nothing twice.
+"""
+
+import sys
+
+import numpy as np
+
+
+def lines_of(rows, cols, k, exact):
+    """Each line as the set of its cells, and of the cells beside its ends if they must not be the same player's."""
+    found = []
+    for row, col in np.ndindex(rows, cols):
+        for down, right in ((0, 1), (1, 0), (1, 1), (1, -1))[: 4 if k > 1 else 1]:
+            run = [(row + i * down, col + i * right) for i in range(-1, k + 1)]
+            bits = [1 << r * cols + c if 0 <= r < rows and 0 <= c < cols else 0 for r, c in run]
+            if all(bits[1:-1]):
+                found.append((np.uint64(sum(bits[1:-1])), np.uint64((bits[0] | bits[-1]) * (exact and k > 1))))
+    return found
+
+
+class Checker:
+    """sides: the two players' cells in the positions of a layer, two uint64[n]."""
+
+    def __init__(self, file):
+        self.rows, self.cols, k, self.misere, exact = map(int, file["board"])
+        self.cells, self.seat, self.must_win = self.rows * self.cols, int(file["seat"]), int(file["goal"])
+        first, second, self.move = lists = [file[name] for name in ("first", "second", "move")]
+        known = {self.misere, exact, self.seat, self.must_win} <= {0, 1} and file["format"] == 1
+        kinds = [a.dtype.str[1:] + str(a.shape) for a in lists] == [f"{t}({first.size},)" for t in ("u8", "u8", "u1")]
+        if not (known and kinds and 1 <= self.cells <= 64 and 1 <= k <= max(self.rows, self.cols)):
+            raise ValueError("it is no certificate of format 1")
+        self.lines = lines_of(self.rows, self.cols, k, exact)
+        grid = np.arange(self.cells).reshape(self.rows, self.cols)
+        turned = [np.rot90(side, n) for side in (grid, grid[::-1]) for n in range(4)][: 8 if file["symmetric"] else 1]
+        self.images = [image.ravel() for image in turned if image.shape == grid.shape]
+        later = (first[1:] > first[:-1]) | ((first[1:] == first[:-1]) & (second[1:] > second[:-1]))
+        self.demand(later, (first[1:], second[1:]), "is listed twice, or out of order")
+        self.listed, self.ply = (first, second), np.bitwise_count(first).astype(int) + np.bitwise_count(second)
+        self.filler = self.seat ^ 1 ^ self.misere  # whose line beats the agent
+
+    def demand(self, good, sides, what):
+        """End the check unless all positions are good; draw the first that is not."""
+        for n in np.flatnonzero(~good)[:1]:
+            first, second = int(sides[0][n]), int(sides[1][n])
+            text = "".join("X" if first >> c & 1 else "O" if second >> c & 1 else "." for c in range(self.cells))
+            rows = "/".join(text[start : start + self.cols] for start in range(0, self.cells, self.cols))
+            raise ValueError(f"position {rows} {what}")
+
+    def has_line(self, own):
+        """Whether a player has filled a line."""
+        return np.any([np.zeros(own.size, bool), *((own & (line | ends)) == line for line, ends in self.lines)], axis=0)
+
+    def is_harmless(self, sides, ply):
+        """Whether no line can be filled any more that would beat the agent, after `ply` moves."""
+        own, other = sides[self.filler], sides[1 - self.filler]
+        left, harmless = (self.cells + 1 - self.filler) // 2 - (ply + 1 - self.filler) // 2, np.ones(own.size, bool)
+        for line, ends in self.lines:
+            harmless &= (line & other != 0) | (ends & own != 0) | (np.bitwise_count(line & ~own) > left)
+        return harmless & (not self.must_win)
+
+    def go_on(self, before, after, ply):
+        """Those of the positions after a move in which the game goes on; end the check if the agent misses its goal."""
+        over, full, mine = self.has_line(after[ply % 2]), ply + 1 == self.cells, ply % 2 == self.seat
+        lost = over & (mine == self.misere) | ~over & (full and self.must_win)
+        self.demand(~lost, before, "has a move that misses the goal" if mine else "has a reply that beats the agent")
+        return [side[~over & (not full) & ~self.is_harmless(after, ply + 1)] for side in after]
+
+    def answer(self, sides, ply):
+        """The positions after the agent's moves in those of a layer, which must be those that are listed."""
+        listed, move = [side[self.ply == ply] for side in self.listed], self.move[self.ply == ply]
+        if not all(map(np.array_equal, sides, listed)):
+            reached, named = (set(zip(*map(np.ndarray.tolist, both), strict=True)) for both in (sides, listed))
+            what = "is not listed" if reached - named else "cannot be reached"
+            self.demand(np.zeros(1, bool), [[word] for word in min(reached - named or named - reached)], what)
+        bits, after = np.uint64(1) << np.minimum(move, 63).astype(np.uint64), list(listed)
+        self.demand((move < self.cells) & ((listed[0] | listed[1]) & bits == 0), listed, "has a move to no free cell")
+        after[self.seat] = listed[self.seat] | bits
+        return self.go_on(listed, after, ply)
+
+    def reply(self, sides, ply):
+        """The positions after all replies in those of a layer, each once, by its lowest image."""
+        found = [[np.zeros(0, np.uint64)] * 2]
+        for cell in range(self.cells):
+            free = (sides[0] | sides[1]) >> np.uint64(cell) & np.uint64(1) == 0
+            before = [side[free] for side in sides]
+            after = [side | np.uint64((player == ply % 2) << cell) for player, side in enumerate(before)]
+            found.append(self.go_on(before, after, ply))
+        children, best = [np.concatenate(side) for side in zip(*found, strict=True)], None
+        for image in self.images:
+            new = [np.zeros(side.size, np.uint64) for side in children]
+            for cell, player in np.ndindex(self.cells, 2):
+                new[player] |= (children[player] >> np.uint64(cell) & np.uint64(1)) << np.uint64(image[cell])
+            best = best or new
+            lower = (new[0] < best[0]) | ((new[0] == best[0]) & (new[1] < best[1]))
+            best = [np.where(lower, *both) for both in zip(new, best, strict=True)]
+        best = np.array(best)[:, np.lexsort(best[::-1])]
+        return list(best[:, np.append(True, np.any(np.diff(best) != 0, axis=0))[: best.shape[1]]])
+
+    def check(self):
+        """Go through all layers; return what holds."""
+        sides, ply = [np.zeros(1, np.uint64)] * 2, 0
+        sides = [side[~self.is_harmless(sides, 0)] for side in sides]
+        while sides[0].size:
+            sides, ply = (self.answer if ply % 2 == self.seat else self.reply)(sides, ply), ply + 1
+        self.demand(np.isin(self.ply, range(self.seat, ply, 2)), self.listed, "cannot be reached")
+        return f"the {('first', 'second')[self.seat]} player {('cannot lose', 'always wins')[self.must_win]}"
+
+
+if __name__ == "__main__":
+    try:
+        with np.load(sys.argv[1] if sys.argv[1:] else sys.exit(__doc__)) as content:
+            checker = Checker(dict(content))
+        print(f"holds: {checker.check()}, {checker.move.size:,} positions")
+    except Exception as error:
+        sys.exit(f"does not hold: {error or type(error).__name__}")

@@ -1,0 +1,269 @@
+"""Certificates: a move for every position that an agent lets happen, by which anybody can check a proof.
+
+A certificate holds one move for each position, of those that tie the one to the lowest cell.  So it proves the agent
+that plays these moves; a proof covers every one that may break the ties in any way.  Where images are merged, a
+position stands for all of them, and its move for the images of it.
+
+The file is an `.npz`, readable with NumPy alone: see `FIELDS`.  `scripts/check_certificate.py` checks it without this
+package.
+"""
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.errors import BoardError, CertificateError
+from ttt_batch.base.files import NotOrdinaryError, open_ordinary, reason, shown
+from ttt_batch.base.outputs import Kind
+from ttt_batch.base.version import VERSION
+from ttt_batch.game.board import EMPTY, FIRST, SECOND, Board
+from ttt_batch.game.lines import make_lines
+from ttt_batch.game.notation import rows_text
+from ttt_batch.proofs.closure import NOT_WON, TAKEN, Fault, Layer, first_picks, layers_of
+from ttt_batch.proofs.prover import GOALS, Goal
+
+FORMAT = 1
+
+FIELDS = {
+    "format": "int64, 1",
+    "board": "int64[5]: rows, columns, k, 1 if misère, 1 if longer lines do not count",
+    "seat": "int64, the agent's: 0 first, 1 second",
+    "goal": "int64, 0: it cannot lose, 1: it always wins",
+    "symmetric": "bool, whether a position stands for all its images",
+    "first": "uint64[n], the first player's cells in each position with the agent to move, a bit each, row by row",
+    "second": "uint64[n], the second player's; the pairs are sorted",
+    "move": "uint8[n], the cell that the agent marks",
+    "source": "text, JSON: where it comes from",
+}
+"""The arrays of a certificate's file."""
+
+_OUTPUT = Kind(CertificateError, "certificate")
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A move for every position that an agent in `seat` (0 or 1) lets happen; arrays as in `FIELDS`."""
+
+    board: Board
+    seat: int
+    goal: Goal
+    symmetric: bool
+    first: NDArray[np.uint64]
+    second: NDArray[np.uint64]
+    move: NDArray[np.uint8]
+    source: Mapping[str, Any]
+
+
+def certify(
+    agent: Any, board: Board, seat: int, goal: Goal, *, symmetric: bool = True, source: Mapping[str, Any] | None = None
+) -> Certificate:
+    """Make the certificate of a proved agent; parameters as for `Prover.prove`.
+
+    source: what is known of the agent, as JSON takes it; the version of this program is added.
+    Raises CertificateError, with the position, if the agent misses its goal by the moves that it would hold.
+    """
+    lines, moves, kept = make_lines(board), list[NDArray[np.uint8]](), list[Layer]()
+
+    def choose(layer: Layer) -> NDArray[np.uint8]:
+        moves.append(np.zeros(layer.first.size, np.uint8))
+        first_picks(agent, lines, layer.first, layer.second, moves[-1])
+        return moves[-1]
+
+    for found in layers_of(board, seat, GOALS.index(goal), symmetric=symmetric, choose=choose):
+        if isinstance(found, Fault):
+            raise CertificateError(f"no certificate: {_said(board, kept[-1], moves[-1], found)}")
+        kept.append(found)
+    first = np.concatenate([np.zeros(0, np.uint64), *(layer.first for layer in kept)])
+    second = np.concatenate([np.zeros(0, np.uint64), *(layer.second for layer in kept)])
+    move = np.concatenate([np.zeros(0, np.uint8), *moves])
+    order = np.lexsort((second, first))
+    about = {"program": f"ttt-batch {VERSION}", **(source or {})}
+    return Certificate(board, seat, goal, symmetric, first[order], second[order], move[order], about)
+
+
+def check_path(path: Path, *, overwrite: bool = False) -> None:
+    """Make sure, before hours of work, that a certificate can be written to `path`.  Raises CertificateError."""
+    if path.suffix != ".npz":
+        raise CertificateError(f"cannot write a certificate into {shown(path)}: it is an .npz file; name one")
+    _OUTPUT.check(path, overwrite=overwrite)
+
+
+def write_certificate(certificate: Certificate, path: Path, *, overwrite: bool = False) -> None:
+    """Write a certificate; the same one gives the same bytes.  Raises CertificateError as `check_path` does."""
+    check_path(path, overwrite=overwrite)
+    board, content = certificate.board, io.BytesIO()
+    np.savez_compressed(
+        content,
+        format=np.array(FORMAT, np.int64),
+        board=np.array([board.rows, board.cols, board.k, board.misere, board.exact], np.int64),
+        seat=np.array(certificate.seat, np.int64),
+        goal=np.array(GOALS.index(certificate.goal), np.int64),
+        symmetric=np.array(certificate.symmetric),
+        first=certificate.first,
+        second=certificate.second,
+        move=certificate.move,
+        source=np.array(json.dumps(certificate.source, sort_keys=True)),
+    )
+    with content.getbuffer() as view:
+        _OUTPUT.write([path], [view], overwrite=overwrite)
+
+
+def read_certificate(path: Path) -> Certificate:
+    """Read a certificate and check all that it says: rules, closure and goal.
+
+    Raises CertificateError, with the position, for one that is damaged or incomplete, or proves nothing.
+    """
+    certificate = _load(path)
+    if (wrong := fault_of(certificate)) is not None:
+        raise CertificateError(f"{shown(path)} proves nothing: {wrong}")
+    return certificate
+
+
+def check_match(certificate: Certificate, board: Board, source: Mapping[str, Any]) -> None:
+    """Make sure that a certificate is of this board, and comes from what `source` says, as far as both do.
+
+    Raises CertificateError.
+    """
+    if certificate.board != board:
+        raise CertificateError(f"the certificate is of board {certificate.board.name}, not of {board.name}")
+    for name, value in source.items():
+        if certificate.source.get(name, value) != value:
+            raise CertificateError(
+                f"the certificate comes from another {name}: {certificate.source[name]}, not {value}"
+            )
+
+
+def fault_of(certificate: Certificate) -> str | None:
+    """What is wrong with the positions and moves of a certificate, in words; None if they prove what it says."""
+    board, goal = certificate.board, GOALS.index(certificate.goal)
+    ply = (np.bitwise_count(certificate.first) + np.bitwise_count(certificate.second)).astype(np.int64)
+    moves, reached, wrong = certificate.move, np.zeros(ply.size, np.bool_), list[str]()
+
+    def choose(layer: Layer) -> NDArray[np.uint8]:
+        """The moves of a layer, which should hold exactly the positions that are listed."""
+        nonlocal moves
+        listed = ply == layer.ply
+        same = Layer(layer.ply, certificate.first[listed], certificate.second[listed])
+        if not (np.array_equal(same.first, layer.first) and np.array_equal(same.second, layer.second)):
+            wrong.append(_difference(board, same, layer))
+        reached[listed] = True
+        moves = certificate.move[listed] if not wrong else np.zeros(layer.first.size, np.uint8)
+        return moves
+
+    last = Layer(0, certificate.first, certificate.second)
+    for found in layers_of(board, certificate.seat, goal, symmetric=certificate.symmetric, choose=choose):
+        if wrong:
+            return wrong[0]
+        if isinstance(found, Fault):
+            return _said(board, last, moves, found)
+        last = found
+    for number in np.flatnonzero(~reached)[:1]:
+        return f"no game comes to position {_rows(board, certificate.first[number], certificate.second[number])}"
+    return None
+
+
+def _difference(board: Board, listed: Layer, reached: Layer) -> str:
+    """Say how the positions listed differ from those reached."""
+    here, wanted = (set(zip(layer.first.tolist(), layer.second.tolist(), strict=True)) for layer in (listed, reached))
+    for pair in sorted(wanted - here)[:1]:
+        return f"position {_rows(board, *pair)} is not listed"
+    return f"no game comes to position {_rows(board, *min(here - wanted))}"
+
+
+def _said(board: Board, layer: Layer, moves: NDArray[np.uint8], fault: Fault) -> str:
+    """Say what is wrong with a move of a layer, or with the empty board if it is not the agent's."""
+    number, ended = fault.number, "does not win" if fault.why == NOT_WON else "loses"
+    position = (
+        f"position {_rows(board, layer.first[number], layer.second[number])}" if moves.size else "the empty board"
+    )
+    cell = int(moves[number]) if moves.size else 0
+    move = board.cell_name(cell) if cell < board.cells else str(cell)
+    if fault.why == TAKEN:
+        return f"in {position} the move {move} goes to no free cell"
+    reply = f" after the reply {board.cell_name(fault.reply)}" if fault.reply >= 0 else ""
+    return f"in {position} the move {move} {ended}{reply}"
+
+
+def _rows(board: Board, first: Any, second: Any) -> str:
+    """A position as `X.O/.X./...`."""
+    here = range(board.cells)
+    marks = (FIRST if int(first) >> cell & 1 else SECOND if int(second) >> cell & 1 else EMPTY for cell in here)
+    return rows_text(board, tuple(marks))
+
+
+_NUMBERS = {"format": (), "board": (5,), "seat": (), "goal": ()}
+_POSITIONS = {"first": np.uint64, "second": np.uint64, "move": np.uint8}
+
+
+def _load(path: Path) -> Certificate:
+    """What a file holds, if it has the shape of a certificate."""
+    arrays = _arrays(path)
+    try:
+        return _certificate_of(arrays)
+    except (ValueError, BoardError) as error:
+        raise CertificateError(f"{shown(path)} is no whole certificate: {error}") from error
+
+
+def _arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a file.  Raises CertificateError if it lacks one, or is no `.npz` file."""
+    try:
+        with open_ordinary(path) as file, np.load(file, allow_pickle=False) as content:
+            return {name: content[name] for name in FIELDS}
+    except NotOrdinaryError as error:
+        raise CertificateError(f"cannot read {shown(path)}: {error}") from error
+    except OSError as error:
+        raise CertificateError(f"cannot read {shown(path)}: {reason(error)}") from error
+    except Exception as error:  # a damaged archive makes zipfile and NumPy raise almost anything
+        raise CertificateError(f"{shown(path)} is no whole certificate: it is damaged, or no .npz file") from error
+
+
+def _certificate_of(arrays: Mapping[str, NDArray[Any]]) -> Certificate:
+    """The certificate of these arrays.  Raises ValueError and BoardError if they are not those of one."""
+    numbers = {name: arrays[name] for name in _NUMBERS}
+    if any(array.dtype != np.int64 or array.shape != _NUMBERS[name] for name, array in numbers.items()):
+        raise ValueError("its numbers are not what they should be")
+    if int(arrays["format"]) != FORMAT:
+        raise ValueError(f"it is of format {int(arrays['format'])}, and this program reads format {FORMAT}")
+    rows, cols, k, misere, exact = map(int, arrays["board"])
+    seat, goal, symmetric = int(arrays["seat"]), int(arrays["goal"]), arrays["symmetric"]
+    if not {seat, goal, misere, exact} <= {0, 1} or symmetric.dtype != np.bool_ or symmetric.shape:
+        raise ValueError("its numbers are not what they should be")
+    board = Board(rows, cols, k, misere=bool(misere), exact=bool(exact))
+    _check_positions(board, seat, arrays)
+    first, second, move = (arrays[name] for name in _POSITIONS)
+    return Certificate(board, seat, GOALS[goal], bool(symmetric), first, second, move, _source_of(arrays["source"]))
+
+
+def _source_of(text: NDArray[Any]) -> dict[str, Any]:
+    """Where a certificate comes from.  Raises ValueError if it does not say so."""
+    try:
+        source = json.loads(str(text[()]))
+    except (ValueError, RecursionError):
+        source = None
+    if not isinstance(source, dict):
+        raise ValueError("it does not say where it comes from")
+    return source
+
+
+def _check_positions(board: Board, seat: int, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Raise ValueError unless the positions are lists of the same length, sorted, and possible on the board."""
+    first, second, move = (arrays[name] for name in _POSITIONS)
+    kinds = zip((first, second, move), _POSITIONS.values(), strict=True)
+    if any(array.dtype != kind or array.shape != (first.size,) for array, kind in kinds):
+        raise ValueError("its lists are not what they should be")
+    counts = np.bitwise_count(first).astype(np.int64), np.bitwise_count(second).astype(np.int64)
+    off = np.uint64((1 << 64) - (1 << board.cells))
+    impossible = (first & second) | ((first | second) & off) | (counts[0] - counts[1] != seat)
+    for number in np.flatnonzero(impossible)[:1]:
+        raise ValueError(f"position {number} (first {first[number]}, second {second[number]}) is none of the board's")
+    later = (first[1:] > first[:-1]) | ((first[1:] == first[:-1]) & (second[1:] > second[:-1]))
+    for number in np.flatnonzero(~later)[:1]:
+        raise ValueError(
+            f"position {_rows(board, first[number + 1], second[number + 1])} is out of order or a duplicate"
+        )

@@ -1,0 +1,191 @@
+"""The positions that a search has reached, each once, by exact keys in a hash table that threads share.
+
+A position's key is that of its lowest image under the symmetries that are merged.  On boards of up to 40 cells it is
+the base-3 code of the position, in one word; on larger ones the two players' cells, in two.  The empty board, whose
+words would be 0 like an empty slot, is never kept: no game comes back to it.
+
+The keys of all images follow from those of the parent by one addition each.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ttt_batch.base.bits import NONE, ONE
+from ttt_batch.base.jit import generic, inlined, kernel
+from ttt_batch.base.shared_words import fetch_word, read_word, swap_word, write_word
+from ttt_batch.game.bitboards import hash_of
+from ttt_batch.game.board import Board
+
+CODE_CELLS = 40
+"""Cells of the largest board whose codes fit into one word."""
+
+TOGETHER = 4
+"""Images whose keys are computed together; fewer are repeated."""
+
+S32 = np.uint64(32)
+
+inlined_generic = functools.partial(generic, inline=True)
+
+
+class Codes(NamedTuple):
+    """Positions by their codes.
+
+    power: uint64[P, cells, images], what a mark adds to the code of each image.  slots: uint64[S], 0 if empty.
+    """
+
+    power: Any
+    slots: Any
+
+
+class Pairs(NamedTuple):
+    """Positions by the two players' cells.
+
+    image: uint64[cells, images], the image of each cell, as a set.  slots: uint64[2 S]: the first player's cells (0 if
+    empty), and the complement of the second's (0 while it is being written).
+    """
+
+    image: Any
+    slots: Any
+
+
+Positions = Codes | Pairs
+
+
+def make_positions(board: Board, *, symmetric: bool, wide: bool | None = None) -> Positions:
+    """No positions yet, and no slots.  symmetric: merge images.  wide: whether keys have two words; None: if needed."""
+    images = board.images(symmetric)
+    images *= -(-TOGETHER // len(images))
+    target = np.array([np.argsort(image) for image in images]).T  # where the mark of each cell stands in each image
+    if board.cells > CODE_CELLS if wide is None else wide:
+        return Pairs(ONE << target.astype(np.uint64), np.zeros(0, np.uint64))
+    power = np.array([3**cell for cell in range(board.cells)], np.uint64)[target]
+    return Codes(np.stack([power, 2 * power]), np.zeros(0, np.uint64))
+
+
+def words_of(positions: Positions) -> int:
+    """Words of a key."""
+    return 1 if isinstance(positions, Codes) else 2
+
+
+@inlined_generic
+def extend(positions: Any, images: Any, ply: Any, cell: Any, player: Any) -> None:
+    """Write the keys of all images after `ply` + 1 moves, the last one to `cell`, into `images`, in place.
+
+    images: uint64[cells + 1, words x images], after each number of moves.
+    """
+
+
+@inlined_generic
+def find(positions: Any, images: Any, ply: Any, cell: Any, player: Any, keys: Any, number: Any) -> None:
+    """Write the key of the position that a move leads to into `keys`, as its `number`-th, and fetch its slot."""
+
+
+@inlined_generic
+def enter(positions: Any, keys: Any, number: Any) -> Any:
+    """Keep the position whose key is the `number`-th of `keys`; return whether it is new.  Threads may do so at once.
+
+    There must be an empty slot: nothing checks it.
+    """
+
+
+@inlined
+def _first_slot(key: Any, n_slots: Any) -> Any:
+    """The slot (uint64) to try first for a code; there are fewer than 2**32."""
+    return ((hash_of(key) >> S32) * np.uint64(n_slots)) >> S32
+
+
+@inlined
+def _first_pair(one: Any, other: Any, n_slots: Any) -> Any:
+    """The first of the two slots to try first for a key of two words."""
+    return _first_slot(one ^ hash_of(other), n_slots >> 1) << ONE
+
+
+@extend.register(Codes)
+def _extend_codes(positions: Codes, images: Any, ply: Any, cell: Any, player: Any) -> None:
+    for image in range(positions.power.shape[2]):
+        images[ply + 1, image] = images[ply, image] + positions.power[player, cell, image]
+
+
+@find.register(Codes)
+def _find_codes(positions: Codes, images: Any, ply: Any, cell: Any, player: Any, keys: Any, number: Any) -> None:
+    power = positions.power
+    key = images[ply, 0] + power[player, cell, 0]
+    for first in range(0, power.shape[2], TOGETHER):
+        a = images[ply, first] + power[player, cell, first]
+        b = images[ply, first + 1] + power[player, cell, first + 1]
+        c = images[ply, first + 2] + power[player, cell, first + 2]
+        d = images[ply, first + 3] + power[player, cell, first + 3]
+        a = a if a < b else b
+        c = c if c < d else d
+        a = a if a < c else c
+        key = a if a < key else key
+    keys[number] = key
+    fetch_word(positions.slots, _first_slot(key, positions.slots.shape[0]))
+
+
+@enter.register(Codes)
+def _enter_codes(positions: Codes, keys: Any, number: Any) -> Any:
+    slots, key = positions.slots, keys[number]
+    slot, last = _first_slot(key, slots.shape[0]), np.uint64(slots.shape[0] - 1)
+    while True:
+        held = read_word(slots, slot)
+        if held == NONE:
+            held = swap_word(slots, slot, NONE, key)
+            if held == NONE:
+                return True
+        if held == key:
+            return False
+        slot = slot + ONE if slot < last else NONE
+
+
+@extend.register(Pairs)
+def _extend_pairs(positions: Pairs, images: Any, ply: Any, cell: Any, player: Any) -> None:
+    n_images = positions.image.shape[1]
+    for image in range(n_images):
+        mine = positions.image[cell, image]
+        images[ply + 1, image] = images[ply, image] | (NONE if player else mine)
+        images[ply + 1, n_images + image] = images[ply, n_images + image] | (mine if player else NONE)
+
+
+@find.register(Pairs)
+def _find_pairs(positions: Pairs, images: Any, ply: Any, cell: Any, player: Any, keys: Any, number: Any) -> None:
+    n_images = positions.image.shape[1]
+    lowest, lowest_other = ~NONE, ~NONE
+    for image in range(n_images):
+        mine = positions.image[cell, image]
+        first = images[ply, image] | (NONE if player else mine)
+        second = images[ply, n_images + image] | (mine if player else NONE)
+        if first < lowest or (first == lowest and second < lowest_other):
+            lowest, lowest_other = first, second
+    keys[2 * number], keys[2 * number + 1] = lowest, ~lowest_other
+    fetch_word(positions.slots, _first_pair(lowest, ~lowest_other, positions.slots.shape[0]))
+
+
+@enter.register(Pairs)
+def _enter_pairs(positions: Pairs, keys: Any, number: Any) -> Any:
+    slots, one, other = positions.slots, keys[2 * number], keys[2 * number + 1]
+    slot, last = _first_pair(one, other, slots.shape[0]), np.uint64(slots.shape[0] - 2)
+    while True:
+        held = read_word(slots, slot)
+        if held == NONE:
+            held = swap_word(slots, slot, NONE, one)
+            if held == NONE:
+                write_word(slots, slot + ONE, other)
+                return True
+        if held == one:
+            beside = read_word(slots, slot + ONE)
+            while beside == NONE:  # its writer is between the two words
+                beside = read_word(slots, slot + ONE)
+            if beside == other:
+                return False
+        slot = slot + ONE + ONE if slot < last else NONE
+
+
+@kernel
+def move_over(positions: Any, keys: Any, words: int) -> None:
+    """Keep the keys in other slots, `keys`, of `words` words each, in `positions`, which has room for them."""
+    for number in range(keys.shape[0] // words):
+        if keys[words * number] != NONE:
+            enter(positions, keys, number)

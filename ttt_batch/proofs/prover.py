@@ -1,0 +1,264 @@
+"""Whether an agent can be beaten, or always wins: exact if all its games can be exhausted, on boards of any size.
+
+The opponent may make any move, and the tie-breaks any that the agent's rule may pick.  The walk is `search`; here its
+memory grows, threads share it, and it stops for what a person wants.
+
+Threads share the positions reached.  Each has a stack of its own; one that has nothing left to do takes half of the
+moves at the bottom of another's.  What is reached from the empty board does not depend on who looks there first, so a
+proof enters the same number of positions with any number of threads.  A refutation depends on chance with several.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.memory import free_memory
+from ttt_batch.base.processors import startable_threads
+from ttt_batch.game.board import Board
+from ttt_batch.proofs.playing import spare
+from ttt_batch.proofs.positions import Positions, make_positions, words_of
+from ttt_batch.proofs.search import (
+    ARRIVING,
+    BASE,
+    BUDGET_SPENT,
+    DONE,
+    ENOUGH,
+    ENTERED,
+    KEPT,
+    LOST,
+    NO_ROOM,
+    PLY,
+    Task,
+    Walk,
+    begin,
+    make_task,
+    make_walk,
+    search,
+)
+from ttt_batch.proofs.slots import Slots
+
+Goal = Literal["cannot-lose", "always-wins"]
+CANNOT_LOSE: Goal = "cannot-lose"
+ALWAYS_WINS: Goal = "always-wins"
+GOALS: tuple[Goal, ...] = get_args(Goal)
+
+Status = Literal["proved", "refuted", "undecided"]
+
+BUDGET = 100_000_000
+"""Positions that a proof enters at most by default: about a minute."""
+
+AT_ONCE = 1 << 16
+"""Positions between two chances to interrupt."""
+
+WORTH_SHARING = 1 << 13
+"""Positions that the first thread enters before others join it."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a prover has found about an agent in one seat.
+
+    status: `proved` (no opponent and no tie-break keeps it from its goal), `refuted`, or `undecided`.
+    positions: how many were entered, images merged.  lost: int8[n, cells], games in which it misses its goal, as cells,
+    -1 after the end, in the order found; full: whether memory ended the search.  seconds: what it took.
+    """
+
+    status: Status
+    positions: int
+    lost: NDArray[np.int8]
+    full: bool
+    seconds: float
+
+    @property
+    def line(self) -> list[int] | None:
+        """The first lost game, if refuted."""
+        return None if not len(self.lost) else [int(cell) for cell in self.lost[0] if cell >= 0]
+
+
+class Prover:
+    """Proves agents on one board, and keeps its memory from one to the next.
+
+    memory: bytes that the positions reached may take; None for half of what is free at each proof.
+    wide: give positions keys of two words even if one suffices.
+    """
+
+    def __init__(self, board: Board, memory: int | None = None, *, wide: bool | None = None) -> None:
+        self.board, self._memory, self._wide = board, memory, wide
+        self._slots = np.zeros(0, np.uint64)
+        self._needed: dict[tuple[int, Goal], int] = {}
+
+    def prove(
+        self,
+        agent: Any,
+        seat: int,
+        goal: Goal = CANNOT_LOSE,
+        *,
+        budget: int = BUDGET,
+        lost: int = 1,
+        threads: int = 1,
+        symmetric: bool = True,
+        occupied: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+        stop: Callable[[], bool] | None = None,
+    ) -> Proof:
+        """Prove that `agent` reaches its goal in a seat (0 or 1), or find games in which it misses it.
+
+        agent: of a class with bodies for the kernels of `playing`; its scratch is written to.
+        budget: positions to enter at most.  lost: lost games to look for, at least 1; a position's other moves are not
+        tried after the first that loses.  symmetric: merge images of a position; only right if the agent's rule is the
+        same in all of them.  occupied: whether the agent may pick occupied cells, by which it loses; then no branch
+        ends early.  progress: called with the positions entered and lost games found, every 65,536 positions a thread;
+        stop: called then, too, and the proof stays undecided if it says so.
+        """
+        began = time.perf_counter()
+        positions = make_positions(self.board, symmetric=symmetric, wide=self._wide)
+        words = words_of(positions)
+        slots = Slots(positions, self._slots, self._limit(), self._needed.get((seat, goal), 0))
+        task = make_task(self.board, seat, GOALS.index(goal), occupied=occupied)
+        crew = [(agent, make_walk(self.board, positions, words, lost))]
+        begin(agent, slots.positions, crew[0][1], np.zeros(0, np.int8))
+        with ExitStack() as stack:
+            hunt = _Hunt(task, slots, budget, crew, threads, stack)
+            why = hunt.run(lost, progress, stop)
+        self._slots = slots.array
+        self._needed[seat, goal] = hunt.count(KEPT)
+        games = np.concatenate([walk.lost[: walk.at[LOST]] for _, walk in hunt.crew])[:lost]
+        status: Status = "refuted" if len(games) else "proved" if why == DONE else "undecided"
+        return Proof(status, hunt.count(ENTERED), games, why == NO_ROOM, time.perf_counter() - began)
+
+    def _limit(self) -> int:
+        return free_memory() // 2 if self._memory is None else self._memory
+
+
+def prove(
+    agent: Any, board: Board, seat: int, goal: Goal = CANNOT_LOSE, *, memory: int | None = None, **how: Any
+) -> Proof:
+    """`Prover.prove` with a prover of its own."""
+    return Prover(board, memory).prove(agent, seat, goal, **how)
+
+
+class _Hunt:
+    """One search by several threads, in rounds: after each the slots grow, and moves are handed over."""
+
+    def __init__(
+        self,
+        task: Task,
+        slots: Slots,
+        budget: int,
+        crew: Sequence[tuple[Any, Walk]],
+        threads: int,
+        stack: ExitStack,
+    ) -> None:
+        self._task, self._slots, self._budget = task, slots, budget
+        self.crew, self._threads, self._stack = list(crew), threads, stack
+        self._pool: ThreadPoolExecutor | None = None
+        self._idle = np.zeros(1, np.int64)
+
+    def count(self, what: int) -> int:
+        """The sum over all walks of one of the numbers in `Walk.at`."""
+        return sum(int(walk.at[what]) for _, walk in self.crew)
+
+    def run(self, lost: int, progress: Callable[[int, int], None] | None, stop: Callable[[], bool] | None) -> int:
+        """Search until the end, or until something ends it; return why, as `search` does.  Stopped is BUDGET_SPENT."""
+        busy = [0]
+        while True:
+            if self._threads > 1 and self.count(ENTERED) >= WORTH_SHARING:
+                busy = self._share(busy)
+            ends = self._round(busy)
+            if ENOUGH in ends or self.count(LOST) >= lost:
+                return ENOUGH
+            busy = [number for number, why in zip(busy, ends, strict=True) if why != DONE]
+            if not busy:
+                return DONE
+            if BUDGET_SPENT in ends and self.count(ENTERED) >= self._budget:
+                return BUDGET_SPENT
+            if NO_ROOM in ends and not self._make_room(len(busy)):
+                return NO_ROOM
+            if set(ends) == {NO_ROOM} and self.count(ENTERED) % AT_ONCE:
+                continue
+            if progress is not None:
+                progress(self.count(ENTERED), self.count(LOST))
+            if stop is not None and stop():
+                return BUDGET_SPENT
+
+    def _make_room(self, busy: int) -> bool:
+        """Make more slots if few are left; False if there are too few for the busy threads to go on."""
+        needed = busy * self._task.lines.cells
+        if self._slots.room - self.count(KEPT) < max(needed, self._slots.room // 8):
+            self._slots.grow()
+        return self._slots.room - self.count(KEPT) >= needed
+
+    def _round(self, busy: Sequence[int]) -> list[int]:
+        """Let each of the busy walks go on for a while, in a thread each; return why each came back."""
+        budget, room = self._budget - self.count(ENTERED), (self._slots.room - self.count(KEPT)) // len(busy)
+        self._idle[0] = len(busy) < self._threads and self._pool is not None
+
+        def go_on(turn: int) -> int:
+            agent, walk = self.crew[busy[turn]]
+            until = AT_ONCE - int(walk.at[ENTERED]) % AT_ONCE  # the slots, which may be kept, do not show in it
+            until = min(until, budget // len(busy) + (turn < budget % len(busy)))
+            if self._threads > 1 and self._pool is None:
+                until = min(until, WORTH_SHARING)
+            limits = int(walk.at[ENTERED]) + until, int(walk.at[KEPT]) + room
+            why = search(agent, self._slots.positions, walk, self._task, *limits, self._idle)
+            if why in (DONE, ENOUGH):
+                self._idle[0] = 1
+            return int(why)
+
+        if self._pool is None or len(busy) == 1:
+            return [go_on(turn) for turn in range(len(busy))]
+        others = [self._pool.submit(go_on, turn) for turn in range(1, len(busy))]
+        return [go_on(0), *(other.result() for other in others)]
+
+    def _share(self, busy: list[int]) -> list[int]:
+        """Hand moves over to walks that have none, as long as there are such; return which are busy then."""
+        if self._pool is None:
+            self._threads = 1 + startable_threads(self._threads - 1)
+            self._pool = self._stack.enter_context(ThreadPoolExecutor(max(1, self._threads - 1)))
+        while len(busy) < self._threads:
+            bottoms = [(_bottom(self.crew[number][1]), number) for number in busy]
+            depth, giver = min(bottoms)
+            walk = self.crew[giver][1]
+            if depth > walk.at[PLY]:
+                break
+            idle = next((number for number in range(len(self.crew)) if number not in busy), None)
+            if idle is None:
+                self.crew.append((spare(self.crew[0][0]), _fresh(walk)))
+                idle = len(self.crew) - 1
+            _hand_over(walk, *self.crew[idle], self._slots.positions, depth)
+            busy = [*busy, idle]
+        return busy
+
+
+def _fresh(walk: Walk) -> Walk:
+    """A walk like another that has done nothing yet."""
+    fresh = Walk(*map(np.zeros_like, walk))
+    fresh.lost[:] = -1
+    return fresh
+
+
+def _bottom(walk: Walk) -> int:
+    """After how many plies a walk's lowest moves are that it has not made yet; one more than it has made if none."""
+    ply = int(walk.at[BASE])
+    while ply <= walk.at[PLY] and walk.tried[ply] == walk.listed[ply]:
+        ply += 1
+    return ply
+
+
+def _hand_over(walk: Walk, agent: Any, idle: Walk, positions: Positions, ply: int) -> None:
+    """Give half of the moves that a walk has yet to make after `ply` plies, every other one, to one that has none."""
+    tried, listed = int(walk.tried[ply]), int(walk.listed[ply])
+    moves = walk.moves[ply, tried:listed].copy()
+    given = moves[1::2] if len(moves) > 1 else moves
+    kept = moves[::2] if len(moves) > 1 else moves[:0]
+    walk.moves[ply, tried : tried + len(kept)] = kept
+    walk.listed[ply] = tried + len(kept)
+    begin(agent, positions, idle, walk.played[:ply])
+    idle.moves[ply, : len(given)] = given
+    idle.tried[ply], idle.listed[ply], idle.at[ARRIVING] = 0, len(given), 0
