@@ -1,0 +1,230 @@
+"""Games of networks, their errors and folds against the naive oracle; threads; what networks learn."""
+
+import itertools
+import random
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from naive_boards import VariantBoard
+from naive_patterns import NaiveNet, NaiveNetwork, Rules
+
+from ttt_batch.game.board import Board, parse_board
+from ttt_batch.game.lines import Lines, make_lines
+from ttt_batch.patterns.agent import make_agent
+from ttt_batch.patterns.fold import fold_errors
+from ttt_batch.patterns.games import BEST, BOTH, NOTHING, PLAYED, Aim, Errors, play_games
+from ttt_batch.patterns.nets import Net, learn_batches, make_errors, make_game, make_net
+from ttt_batch.patterns.network import Network, make_network
+from ttt_batch.patterns.tuples import Tuples, parse_tuples
+from ttt_batch.proofs.prover import CANNOT_LOSE, Prover
+
+PLAIN = Aim(seat=BOTH, safe=0.0, discount=1.0, trace=0.0, teaching=BEST, epsilon=0.3, share=0.0)
+BATCH = 16
+
+
+def plain(board: Board) -> VariantBoard:
+    return VariantBoard(board.rows, board.cols, board.k, misere=board.misere, exact=board.exact)
+
+
+def setting(name: str, tuples: str = "auto", sharing: str = "symmetry") -> tuple[Board, Lines, Tuples, Network]:
+    board = parse_board(name)
+    _, cells = parse_tuples(tuples, board)
+    return board, make_lines(board), cells, make_network(cells, board, sharing)
+
+
+def lost_lines(board: Board, number: int) -> list[list[int]]:
+    """Games of random moves up to a finished line or the last cell but one."""
+    rng, rules, found = random.Random(5), Rules(plain(board)), []
+    for _ in range(number):
+        cells = rng.sample(range(board.cells), board.cells - 1)
+        position = [0] * board.cells
+        for ply, cell in enumerate(cells):
+            if rules.completes(tuple(position), cell, 1 + ply % 2):
+                cells = cells[: ply + 1]
+                break
+            position[cell] = 1 + ply % 2
+        found.append(cells)
+    return found
+
+
+def as_starts(lines: list[list[int]], board: Board) -> Any:
+    starts = np.full((len(lines), board.cells), -1, np.int8)
+    for row, cells in zip(starts, lines, strict=True):
+        row[: len(cells)] = cells
+    return starts
+
+
+def learn(lines: Lines, network: Network, net: Net, starts: Any, games: tuple[int, int]) -> Errors:
+    errors = make_errors(network, 1)
+    step = 1 / network.offset.size
+    learn_batches(lines, network, net, starts, step, games, BATCH, make_game(lines, network), errors)
+    return errors
+
+
+@pytest.mark.parametrize(
+    ("name", "tuples", "sharing", "options"),
+    [
+        ("3x3", "lines", "symmetry", {}),
+        ("3x3", "lines,segments:2", "none", {"trace": 0.7, "teaching": NOTHING}),
+        ("3x3-misere", "blocks:2x2", "translation", {"seat": 0, "safe": 0.8}),
+        ("3x4x3", "segments", "symmetry", {"seat": 1, "safe": 0.8, "share": 0.5}),
+        ("3x4x3-exact", "segments,blocks:2x2", "translation", {"discount": 0.98, "trace": 0.5}),
+        ("3x4x3-misere", "lines", "symmetry", {"seat": 1, "safe": 0.5, "share": 0.7, "trace": 0.9}),
+        ("4x4x4", "auto", "symmetry", {"seat": 0, "safe": 0.8, "share": 0.5}),
+        ("3x5x4-misere-exact", "lines,blocks:2x2", "none", {"teaching": NOTHING, "trace": 1.0, "share": 0.5}),
+        ("3x4x3", "lines", "symmetry", {"teaching": PLAYED, "trace": 0.6, "discount": 0.9, "share": 0.5}),
+    ],
+)
+def test_learning_is_that_of_the_definitions_to_the_last_bit(
+    name: str, tuples: str, sharing: str, options: dict[str, Any]
+) -> None:
+    board, lines, cells, network = setting(name, tuples, sharing)
+    aim = PLAIN._replace(**options)
+    net = make_net(network, aim, 3)
+    given = lost_lines(board, 7) if aim.share else []
+    games = 96 if board.cells > 9 else 160
+    learn(lines, network, net, as_starts(given, board), (0, games))
+
+    oracle = NaiveNet(NaiveNetwork(plain(board), cells, sharing), aim, int(net.key))
+    for first in range(0, games, BATCH):
+        oracle.learn(given, 1 / network.offset.size, range(first, first + BATCH))
+    assert any(oracle.weights.values())
+    for table in range(2):
+        theirs = {key: weight for (player, key), weight in oracle.weights.items() if player == table and weight}
+        ours = weights_by_key(network, net.weights[table], oracle.network)
+        assert {key: weight for key, weight in ours.items() if weight} == theirs
+
+
+def weights_by_key(network: Network, weights: Any, naive: NaiveNetwork) -> dict[Any, int]:
+    """Every weight by what the oracle calls it; weights of one name must be the same."""
+    found: dict[Any, int] = {}
+    for number, offset in enumerate(network.offset.tolist()):
+        part = slice(int(network.place[number]), int(network.place[number + 1]))
+        cells, digits = network.cell[part].tolist(), network.digit[part].tolist()
+        of_tuple = naive.tuples.index(tuple(sorted(cells)))
+        position = [0] * naive.board.cells
+        for marks in itertools.product(range(3), repeat=len(cells)):
+            for cell, mark in zip(cells, marks, strict=True):
+                position[cell] = mark
+            at = offset + sum(digit * mark for digit, mark in zip(digits, marks, strict=True))
+            key = naive.key(of_tuple, position)
+            assert found.setdefault(key, int(weights[at])) == weights[at]
+    return found
+
+
+@pytest.mark.parametrize("seat", [0, BOTH])
+def test_threads_and_parts_change_nothing(seat: int) -> None:
+    """Games shared out to three threads, and entries folded by two."""
+    board, lines, _, network = setting("4x4x4", "lines,blocks:2x2")
+    aim = PLAIN._replace(seat=seat, safe=0.8, share=0.5)
+    starts = as_starts(lost_lines(board, 5), board)
+    alone, shared = make_net(network, aim, 1), make_net(network, aim, 1)
+    outcomes = learn(lines, network, alone, starts, (0, 64)).outcomes.sum(0)
+
+    errors, scratch = make_errors(network, 3), [make_game(lines, network) for _ in range(3)]
+    for first in range(0, 64, BATCH):
+        for thread, (low, high) in enumerate([(0, 3), (3, 4), (4, 16)]):
+            own = Errors(*(array[thread] for array in errors))
+            part = (first + low, first + high)
+            play_games(lines, network, shared.weights, aim, starts, shared.key, part, scratch[thread], own)
+        for part in range(2):
+            fold_errors(
+                network,
+                shared.weights,
+                shared.coherence,
+                1 / network.offset.size,
+                errors.sums,
+                errors.touched,
+                errors.n_touched,
+                (part, 2),
+            )
+    assert np.array_equal(alone.weights, shared.weights)
+    assert np.array_equal(alone.coherence, shared.coherence)
+    assert not errors.sums.any()
+    assert np.array_equal(errors.outcomes.sum(0), outcomes)
+    assert outcomes.sum() == 64
+
+
+def test_games_are_what_their_numbers_say() -> None:
+    """Learning in two calls is learning in one, if no batch is cut; another seed plays other games."""
+    board, lines, _, network = setting("3x4x3")
+    starts = as_starts([], board)
+    whole, parts, other = (make_net(network, PLAIN, seed) for seed in (1, 1, 2))
+    learn(lines, network, whole, starts, (0, 96))
+    learn(lines, network, parts, starts, (0, 32))
+    learn(lines, network, parts, starts, (32, 96))
+    learn(lines, network, other, starts, (0, 96))
+    assert np.array_equal(whole.weights, parts.weights)
+    assert not np.array_equal(whole.weights, other.weights)
+
+
+def test_a_safe_network_is_soon_proved_on_4x4x4() -> None:
+    board, lines, _, network = setting("4x4x4")
+    prover = Prover(board)
+    for seat in (0, 1):
+        net = make_net(network, PLAIN._replace(seat=seat, safe=0.8, epsilon=0.2), 1)
+        for first in range(0, 20_000, 1_000):
+            learn(lines, network, net, as_starts([], board), (first, first + 1_000))
+            if prover.prove(make_agent(network, net.weights), seat, CANNOT_LOSE).status == "proved":
+                break
+        else:
+            pytest.fail(f"seat {seat} is not proved after 20,000 games")
+
+
+@pytest.mark.parametrize(("teaching", "trace"), [(PLAYED, 0.0), (NOTHING, 0.5)])
+def test_results_are_learnt(teaching: int, trace: float) -> None:
+    """Of the first player, who wins on 3x4x3: with the slips of both, and by the published baseline, TD(lambda)."""
+    board, lines, cells, network = setting("3x4x3", "lines,blocks:2x2")
+    net = make_net(network, PLAIN._replace(trace=trace, teaching=teaching), 1)
+    before = won_against_random(board, net, network, cells)
+    learn(lines, network, net, as_starts([], board), (0, 10_000))
+    assert before < 0.9 < 0.95 < won_against_random(board, net, network, cells)
+
+
+def won_against_random(board: Board, net: Net, network: Network, cells: Tuples, games: int = 100) -> float:
+    """Share of games that a network wins as first, its moves found by the oracle's rules."""
+    rng, won = random.Random(1), 0
+    oracle = NaiveNet(NaiveNetwork(plain(board), cells, "symmetry"), net.aim, 0)
+    for table in range(2):
+        for key, weight in weights_by_key(network, net.weights[table], oracle.network).items():
+            oracle.weights[table, key] = weight
+    for _ in range(games):
+        position: tuple[int, ...] = (0,) * board.cells
+        for ply in range(board.cells):
+            free = [cell for cell in range(board.cells) if position[cell] == 0]
+            cell = rng.choice(free if ply % 2 else oracle.choices(position)[0])
+            if oracle.rules.completes(position, cell, 1 + ply % 2):
+                won += ply % 2 == 0
+                break
+            position = (*position[:cell], 1 + ply % 2, *position[cell + 1 :])
+    return won / games
+
+
+WITHOUT_JIT = """
+import numpy as np
+from ttt_batch.game.board import parse_board
+from ttt_batch.game.lines import make_lines
+from ttt_batch.patterns.games import Aim
+from ttt_batch.patterns.nets import learn_batches, make_errors, make_game, make_net
+from ttt_batch.patterns.network import make_network
+from ttt_batch.patterns.tuples import parse_tuples
+
+board = parse_board("3x3")
+lines, network = make_lines(board), make_network(parse_tuples("lines", board)[1], board, "symmetry")
+net = make_net(network, Aim(0, 0.8, 1.0, 0.5, False, 0.3, 0.5), 1)
+starts = np.array([[4, 0, 8, 2, 1, -1, -1, -1, -1]], np.int8)
+learn_batches(lines, network, net, starts, 0.1, (0, 24), 8, make_game(lines, network), make_errors(network, 1))
+print(net.weights.tolist())
+"""
+
+
+def test_without_the_jit_the_weights_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = []
+    for disabled in ("0", "1"):
+        monkeypatch.setenv("NUMBA_DISABLE_JIT", disabled)
+        said.append(subprocess.run([sys.executable, "-c", WITHOUT_JIT], capture_output=True, text=True, check=True))
+    assert said[0].stdout == said[1].stdout
+    assert any(character in "123456789" for character in said[0].stdout)

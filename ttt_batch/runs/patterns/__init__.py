@@ -1,0 +1,1 @@
+"""Runs of pattern networks: their configuration, what they hold, and how a run file holds it."""

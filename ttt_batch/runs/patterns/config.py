@@ -1,0 +1,217 @@
+"""What determines the result of a run of pattern networks, checked."""
+
+from dataclasses import dataclass, fields
+from typing import Any, TypedDict, Unpack
+
+from ttt_batch.base.choices import PATTERN_LEARNERS, SEATS, choose, choose_seat
+from ttt_batch.base.errors import BoardError, RunFileError, UsageError, option, quoted
+from ttt_batch.base.memory import free_memory
+from ttt_batch.base.quantities import Number, any_seed, real, share, size_text, whole
+from ttt_batch.game.board import Board, parse_board
+from ttt_batch.game.known_values import WON, known_value
+from ttt_batch.patterns.games import BEST, BOTH, NOTHING, PLAYED, Aim
+from ttt_batch.patterns.network import SHARING, Network, make_network, weights_of
+from ttt_batch.patterns.tuples import Tuples, parse_tuples
+
+KEPT = ("proved", "last")
+
+OBJECTIVES = ("safe", "win", "plain")
+"""What is learnt: not to lose, a network for each seat; to win soon; or what the games bring."""
+
+SAFE = 0.8
+"""What it is worth to be safe on the empty board, where a win is worth 1."""
+
+WIN_DISCOUNT = 0.98
+"""A ply's discount of a result with the objective `win`."""
+
+PROVE_EVERY = 2_000
+"""Games between two proofs by default."""
+
+START_SHARE = 0.5
+"""The share of games that begin with moves of a lost game, once there are any."""
+
+BYTES_A_WEIGHT = 200
+"""Memory that a weight takes in training, at most about: what is learnt, its errors, and the shape of the network."""
+
+MAX_BATCH, MAX_EVERY = 1 << 20, 10**12
+
+
+class PatternOptions(TypedDict, total=False):
+    """What a person may choose about pattern networks alone, also as text; None stands for the default."""
+
+    tuples: str | None
+    sharing: str | None
+    objective: str | None
+    trace: Number | None
+    prove_every: Number | None
+    keep: str | None
+
+
+class AllOptions(PatternOptions, total=False):
+    """All that a person may choose about pattern networks."""
+
+    learner: str | None
+    board: str | Board | None
+    epsilon: Number | None
+    alpha: Number | None
+    gamma: Number | None
+    batch: Number | None
+    seed: Number | None
+    seat: str | None
+
+
+@dataclass(frozen=True)
+class PatternConfig:
+    """The configuration of a run of pattern networks.  The same one gives the same bytes on any number of threads.
+
+    board: up to 64 cells.  learner: `patterns` learns what a position's best move brings; `ntuple-td` what the game
+    brings that was played, with eligibility traces.
+    tuples: as `parse_tuples` keeps them.  sharing: one of `SHARING`.  objective: one of `OBJECTIVES`.
+    seat: `first`, `second` or `both`, for which the run is to be proved, and with the objective `safe` learns.
+    epsilon: probability of an exploratory move.  alpha: step size, for all tuples together; temporal
+    coherence lowers it.
+    gamma: discount of a result, a ply.  trace: lambda, [0, 1].
+    batch: games that one network plays with the same weights.
+    prove_every: games between two proofs, whose lost games are then what half of the games begin with; 0 for none.
+    keep: the run plays with the weights that were `proved` last, or with the `last` ones.
+    seed: any integer of 64 bits.
+    """
+
+    board: Board
+    learner: str
+    tuples: str
+    sharing: str
+    objective: str
+    seat: str
+    epsilon: float
+    alpha: float
+    gamma: float
+    trace: float
+    batch: int
+    prove_every: int
+    keep: str
+    seed: int
+
+    @property
+    def seats(self) -> tuple[int, ...]:
+        """The seats, 0 and 1, for which the run is to be proved."""
+        return (0, 1) if self.seat == "both" else (SEATS.index(self.seat),)
+
+    @property
+    def aims(self) -> tuple[Aim, ...]:
+        """What each of its networks learns."""
+        seats = self.seats if self.objective == "safe" else (BOTH,)
+        teaching = NOTHING if self.learner == "ntuple-td" else PLAYED if self.objective == "plain" else BEST
+        return tuple(Aim(seat, SAFE, self.gamma, self.trace, teaching, self.epsilon, START_SHARE) for seat in seats)
+
+    @property
+    def always_wins(self) -> bool:
+        """Whether it is to be proved that it always wins, not only that it cannot lose."""
+        return self.objective == "win"
+
+    @property
+    def round(self) -> int:
+        """Games of a batch of each network: training begins and ends with whole ones."""
+        return self.batch * len(self.aims)
+
+    def cells(self) -> Tuples:
+        """The tuples of its networks."""
+        return parse_tuples(self.tuples, self.board, files=False)[1]
+
+    def network(self) -> Network:
+        """The shape of its networks."""
+        return make_network(self.cells(), self.board, self.sharing)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as the run file keeps them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {"board": self.board.name}
+
+    to_report = to_dict
+
+
+def make_pattern_config(*, files: bool = True, **options: Unpack[AllOptions]) -> PatternConfig:
+    """Check every value, and fill in the defaults.
+
+    files: whether `tuples` may name a file.  Raises UsageError and BoardError.
+    """
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    learner = choose("learner", given.get("learner", "patterns"), PATTERN_LEARNERS)
+    baseline = learner == "ntuple-td"
+    board = parse_board(given.get("board", "3x3"))
+    won = known_value(board) == WON
+    objective = choose("objective", given.get("objective", _objective(baseline, won)), OBJECTIVES)
+    if objective == "win" and board.misere:
+        raise UsageError("objective win goes with boards on which a line wins; choose safe or plain on a misere board")
+    slips = objective == "plain" and not baseline  # they teach: see `patterns.games.PLAYED`
+    sharing = choose("sharing", given.get("sharing", "symmetry"), SHARING)
+    every = whole("prove every", given.get("prove_every", 0 if baseline else PROVE_EVERY), 0, MAX_EVERY)
+    keep = choose("keep", given.get("keep", "proved" if every else "last"), KEPT)
+    if keep == "proved" and not every:
+        raise UsageError(
+            f"{option('keep', 'proved')} needs proofs, and {option('prove_every', 0)} makes none; choose last, or prove"
+        )
+    text, tuples = parse_tuples(str(given.get("tuples", "auto")), board, files=files)
+    _check_memory(tuples, board, sharing)
+    return PatternConfig(
+        board=board,
+        learner=learner,
+        tuples=text,
+        sharing=sharing,
+        objective=objective,
+        seat=choose_seat(given.get("seat", "first" if objective == "win" else "both"), "both"),
+        epsilon=share(
+            "epsilon", given.get("epsilon", 0.5 if slips else 0.3), "it is the probability of an exploratory move"
+        ),
+        alpha=_step_size(given.get("alpha", 1.0)),
+        gamma=share("gamma", given.get("gamma", WIN_DISCOUNT if objective == "win" else 1.0), "give one such as 0.98"),
+        trace=share("lambda", given.get("trace", 0.5 if baseline else 0.0), "give a number such as 0.5"),
+        batch=whole("batch", given.get("batch", 16), 1, MAX_BATCH),
+        prove_every=every,
+        keep=keep,
+        seed=any_seed(given.get("seed", 0)),
+    )
+
+
+def _objective(baseline: bool, won: bool) -> str:
+    return "plain" if baseline else "win" if won else "safe"
+
+
+def _step_size(given: Number) -> float:
+    expected = "one above 0 up to 10; 1 is usual"
+    number = real("alpha", given, expected)
+    if not 0 < number <= 10:
+        raise UsageError(f"alpha {number} is outside 0 to 10; give {expected}")
+    return number
+
+
+def _check_memory(tuples: Tuples, board: Board, sharing: str) -> None:
+    """Raise UsageError if the networks take more memory than there is."""
+    weights = weights_of(tuples, board, sharing)
+    needed, free = weights * BYTES_A_WEIGHT, free_memory()
+    if needed > free or weights >= 2**30:  # the weights of both players are numbered in int32
+        raise UsageError(
+            f"these tuples have {weights:,} weights, which take {size_text(needed)} in training; {size_text(free)} are "
+            f"free: choose fewer or shorter {option('tuples')}, or share more"
+        )
+
+
+def pattern_config_from(values: dict[str, Any]) -> PatternConfig:
+    """The configuration of a run file.  Raises RunFileError if it is not one of ours."""
+    declared = {field.name: field.type for field in fields(PatternConfig)}
+    if values.keys() != declared.keys():
+        odd = sorted(values.keys() ^ declared.keys())[0]
+        raise _unusable(f"{'unknown key' if odd in values else 'there is no'} {quoted(odd)}")
+    for name, kind in declared.items():
+        if type(values[name]) is not (str if kind is Board else kind):
+            raise _unusable(f"{name} is {values[name]!r:.60}, of the wrong type")
+    try:
+        config = make_pattern_config(files=False, **values)
+    except (UsageError, BoardError) as error:
+        raise _unusable(str(error)) from None
+    if config.to_dict() != values:
+        raise RunFileError("the run's configuration is not written as this version writes it; train it again")
+    return config
+
+
+def _unusable(finding: str) -> RunFileError:
+    return RunFileError(f"the run's configuration is not usable ({finding[:300]}); was it made by another version?")

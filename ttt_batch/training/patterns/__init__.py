@@ -1,0 +1,1 @@
+"""Training of pattern networks: games, proofs in between, and the run file."""

@@ -1,0 +1,163 @@
+"""Training of pattern networks from the outside."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ttt_batch.base.choices import PATTERN_LEARNERS, find_name
+from ttt_batch.base.errors import RunFileError, UsageError, option, quoted
+from ttt_batch.base.quantities import Number, counted, whole
+from ttt_batch.runs.patterns.config import PatternConfig, PatternOptions, make_pattern_config
+from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.runs.recorder import Clock
+from ttt_batch.training.checkpoints import Checkpoints
+from ttt_batch.training.patterns.session import PatternSession
+from ttt_batch.training.patterns.trainer import PatternTrainer, next_point, whole_rounds
+from ttt_batch.training.session import Progress
+
+GAMES = 100_000
+"""Games to learn from by default."""
+
+MAX_GAMES = 10**15
+
+LONGEST = 60
+"""Characters of a setting in a message: tuples written out may be very long."""
+
+SHARED = ("learner", "board", "epsilon", "alpha", "gamma", "batch", "seed")
+"""Options of tables that pattern networks have, too."""
+
+
+@dataclass(frozen=True)
+class Followers:
+    """What a training calls and is told, as in `training.train.train`."""
+
+    files: Checkpoints | None
+    progress: Callable[[Progress], None] | None
+    stop: Callable[[], bool]
+    elsewhere: Callable[[RunFileError], Path | None] | None
+    command: str
+    threads: int
+
+
+def train_patterns(
+    games: Number | None,
+    options: dict[str, Any],
+    seat: str | None,
+    before: PatternRun | None,
+    name: str,
+    more: Number | None,
+    until: Number | None,
+    followers: Followers,
+) -> PatternRun:
+    """Train pattern networks; with proofs, to the end of the last one.
+
+    options: `AllOptions` without the seat.  before: the run to go on with, if any, called `name`.
+    games, more, until: as for `training.train.train`, which says what is raised.
+    """
+    options = options if seat is None else options | {"seat": seat}
+    if before is None:
+        asked = whole("games", GAMES if games is None else games, 1, MAX_GAMES)
+        config = make_pattern_config(**options)
+        if config.prove_every > asked:
+            config = _proved_in_time(config, asked, given="prove_every" in options)
+    else:
+        config, asked = before.config, _goal(before, name, more, until)
+        _check_unchanged(config, options, name)
+    clock = Clock(0.0 if before is None else float(before.provenance.get("seconds", 0.0)))
+    end = last_game(config, asked)
+    with PatternTrainer(config, before, followers.threads) as trainer:
+        session = PatternSession(
+            config,
+            end,
+            before,
+            trainer,
+            clock,
+            followers.files,
+            followers.progress,
+            followers.stop,
+            followers.command,
+            followers.threads,
+        )
+        run = session.train()
+    if run is not before and run.games and followers.files is not None:
+        _keep(run, followers.files, followers.elsewhere)
+    return run
+
+
+def _proved_in_time(config: PatternConfig, games: int, *, given: bool) -> PatternConfig:
+    """The configuration of a run that would end before its first proof.
+
+    given: whether a person chose how often it is proved.  Raises UsageError then: it would play much more than asked.
+    """
+    if given:
+        every = option("prove_every", config.prove_every)
+        raise UsageError(f"{games:,} games end before the first proof of {every}; give more games, or prove more often")
+    return replace(config, prove_every=games)
+
+
+def is_network(learner: object) -> bool:
+    """Whether a learner, however it is spelled, is one of pattern networks."""
+    return find_name(learner, PATTERN_LEARNERS) is not None
+
+
+def check_networks(options: Mapping[str, object], given: Mapping[str, object]) -> None:
+    """Raise UsageError for what is given although pattern networks do not take it.
+
+    options: `training.train.TrainOptions`.  given: parameters of `train` that no network takes.
+    """
+    others = [name for name in options if name not in (*SHARED, *PatternOptions.__annotations__)]
+    for name in [*(name for name, value in given.items() if value), *others]:
+        raise UsageError(f"{option(name)} is for tables of positions, which pattern networks are not; leave it out")
+
+
+def check_tables(options: Mapping[str, object]) -> None:
+    """Raise UsageError for options that only pattern networks take."""
+    for name in PatternOptions.__annotations__:
+        if name in options:
+            remedy = f"add {option('learner', 'patterns')}, or leave it out"
+            raise UsageError(f"{option(name)} is for pattern networks; {remedy}")
+
+
+def last_game(config: PatternConfig, games: int) -> int:
+    """Games at the end of a training of at least so many: a whole round of batches, and with proofs the next proof."""
+    return next_point(config, games - 1) if config.prove_every else whole_rounds(config, games)
+
+
+def _keep(run: PatternRun, files: Checkpoints, elsewhere: Callable[[RunFileError], Path | None] | None) -> None:
+    """Save the run.  Raises RunFileError, whose `run` is the run."""
+    try:
+        files.finish(run, elsewhere)
+    except RunFileError as error:
+        error.run = run  # type: ignore[attr-defined]
+        raise
+
+
+def _goal(run: PatternRun, name: str, more: Number | None, until: Number | None) -> int:
+    """Games to go on to.  Raises UsageError if it has them already."""
+    if more is not None and until is not None:
+        raise UsageError(f"{option('more')} and {option('until')} mean the same; leave one out")
+    if more is not None:
+        return run.games + whole("more", more, 1, MAX_GAMES)
+    goal = run.goal if until is None else whole("until", until, 1, MAX_GAMES)
+    if goal < run.games or (goal == run.games and not run.lacks_proof):
+        asked = counted(run.games, "game") + (", all it was asked for" if until is None else "")
+        raise UsageError(f"{name} has {asked}; go on with {option('more', 'N')}, or {option('until')} a larger number")
+    return goal
+
+
+def _check_unchanged(config: PatternConfig, options: dict[str, Any], name: str) -> None:
+    """Raise UsageError for settings other than those of a run that goes on."""
+    given = {name: value for name, value in options.items() if value is not None}
+    learner = given.get("learner", config.learner)
+    if learner not in PATTERN_LEARNERS:
+        raise UsageError(
+            f"{name} was trained with learner {config.learner}, not {quoted(str(learner))}; leave that out"
+        )
+    asked, trained = make_pattern_config(**{**config.to_dict(), **given}).to_dict(), config.to_dict()
+    for key, value in asked.items():
+        if value != trained[key]:
+            said, were = (
+                str(one) if len(str(one)) <= LONGEST else f"{str(one)[:LONGEST]} ..." for one in (value, trained[key])
+            )
+            raise UsageError(f"{name} was trained with {option(key)} {were}, not {said}; leave that out")

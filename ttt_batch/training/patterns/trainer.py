@@ -1,0 +1,164 @@
+"""Pattern networks that learn and are proved, from the first game on or from where a run stood.
+
+The networks take turns, a batch each.  None depends on another, so threads take whole networks; one that is alone is
+shared batch by batch.  Neither shows in the weights.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
+from ttt_batch.game.lines import make_lines
+from ttt_batch.patterns.agent import NetAgent, make_agent
+from ttt_batch.patterns.games import BOTH
+from ttt_batch.patterns.nets import WORTH_SHARING, learn_batches, learn_shared, make_net, make_space
+from ttt_batch.proofs.prover import ALWAYS_WINS, CANNOT_LOSE, Proof, Prover
+from ttt_batch.runs.patterns.config import PatternConfig
+from ttt_batch.runs.patterns.contents import Learnt
+from ttt_batch.runs.patterns.run import PatternRun
+
+BUDGET, REFUTING, ENOUGH_LOST = 3_000_000, 65_536, 32
+"""Positions that a proof within a training enters at most, and at most about once it has found so many lost games.
+
+The last few lost games are far apart: with proofs that ended at the first one, 5x5x4 was not proved as second.
+"""
+
+MEMORY = 1 << 29
+"""Bytes for the positions of a proof: what is free must not show in the result."""
+
+LOST_A_PROOF, MOST_LOST = 300, 1000
+"""Lost games that a proof looks for, and those kept of each network, the latest."""
+
+
+class PatternTrainer:
+    """One run in training.  games: learnt from so far.  outcomes: int64[3], first wins, draws, second wins.
+
+    threads: how many learn and prove.  Use it in a `with` block.
+    """
+
+    def __init__(self, config: PatternConfig, before: PatternRun | None, threads: int) -> None:
+        self.config, self.network, self.lines = config, config.network(), make_lines(config.board)
+        self.games, self.outcomes = 0, np.zeros(3, np.int64)
+        self._nets = [make_net(self.network, aim, config.seed) for aim in config.aims]
+        self._lost = [np.zeros((0, config.board.cells), np.int8) for _ in self._nets]
+        self._threads, alone = threads, len(self._nets) == 1
+        each = threads if alone and config.batch >= WORTH_SHARING else 1
+        self._spaces = [make_space(self.lines, self.network, each) for _ in self._nets]
+        self._provers = {seat: Prover(config.board, MEMORY) for seat in config.seats}
+        self._stack = ExitStack()
+        if before is not None:
+            self._restore(before)
+
+    def __enter__(self) -> "PatternTrainer":
+        self._pool = self._stack.enter_context(ThreadPoolExecutor(max(self._threads, 1)))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _restore(self, run: PatternRun) -> None:
+        """Go on from where a run stands."""
+        for number, net in enumerate(self._nets):
+            net.weights[:] = run.learnt.weights[number].T[:, self.network.kind]
+            net.coherence[:] = run.learnt.coherence[number].reshape(net.coherence.shape)
+        self._lost = list(run.learnt.lost)
+        self.games = run.games
+        self.outcomes = run.statistics["outcomes"][-1].copy()
+
+    def advance(self, until: int) -> None:
+        """Learn from the games up to `until`, both ends of a round of batches."""
+        config, networks = self.config, len(self._nets)
+        bounds = self.games // networks, until // networks
+        step = config.alpha / self.network.offset.size
+
+        def learn(number: int) -> None:
+            net, space, starts = self._nets[number], self._spaces[number], self._lost[number]
+            common = self.lines, self.network, net, starts, step, bounds, config.batch
+            if len(space.game) > 1:
+                learn_shared(*common, space, self._pool)
+            else:
+                learn_batches(*common, space.game[0], space.errors)
+
+        if networks > 1 and self._threads > 1:
+            list(self._pool.map(learn, range(networks)))
+        else:
+            for number in range(networks):
+                learn(number)
+        for space in self._spaces:
+            self.outcomes += space.errors.outcomes[:, [FIRST_WINS, DRAW, SECOND_WINS]].sum(axis=0)
+            space.errors.outcomes[:] = 0
+        self.games = until
+
+    def prove(self, stop: Callable[[], bool]) -> dict[int, Proof] | None:
+        """Prove each seat, and keep the lost games for training; None, and nothing is kept, if `stop()` is true."""
+        config = self.config
+        goal = ALWAYS_WINS if config.always_wins else CANNOT_LOSE
+        agents = {seat: self.agent(seat) for seat in config.seats}
+
+        def proof(seat: int) -> Proof:
+            entered, lost = 0, 0
+
+            def progress(*now: int) -> None:
+                nonlocal entered, lost
+                entered, lost = now
+
+            return self._provers[seat].prove(
+                agents[seat],
+                seat,
+                goal,
+                budget=BUDGET,
+                lost=LOST_A_PROOF,
+                symmetric=config.sharing != "none",
+                progress=progress,
+                stop=lambda: stop() or (lost >= ENOUGH_LOST and entered >= REFUTING),
+            )
+
+        shared = len(agents) > 1 and self._threads > 1
+        found = dict(zip(agents, (self._pool.map if shared else map)(proof, agents), strict=True))
+        if stop():
+            return None
+        for number, aim in enumerate(config.aims):
+            games = [found[seat].lost for seat in found if aim.seat in (seat, BOTH)]
+            self._lost[number] = np.concatenate([self._lost[number], *games])[-MOST_LOST:]
+        return found
+
+    def agent(self, seat: int) -> NetAgent:
+        """The player of a seat as it is now."""
+        number = [aim.seat for aim in self.config.aims].index(seat) if len(self._nets) > 1 else 0
+        return make_agent(self.network, self._nets[number].weights)
+
+    def learnt(self) -> Learnt:
+        """A copy of what was learnt."""
+        return Learnt(
+            self.weights(),
+            np.stack([net.coherence.reshape(-1, 2, 2) for net in self._nets]),
+            tuple(lost.copy() for lost in self._lost),
+        )
+
+    def weights(self) -> NDArray[np.int32]:
+        """int32[N, K, P]: a copy of all weights."""
+        first = self.network.members[self.network.kind_start[:-1]]
+        return np.stack([net.weights[:, first].T for net in self._nets])
+
+
+def next_point(config: PatternConfig, games: int) -> int:
+    """The first recorded point after `games`: the next proof, or without proofs 1,000, 2,000 ... 10,000, 20,000 ...
+
+    Each is rounded up to the end of a round of batches.  So the points follow from the configuration alone: it makes no
+    difference from which games in between this is asked.
+    """
+    if config.prove_every:
+        every = whole_rounds(config, config.prove_every)
+        return (games // every + 1) * every
+    unit = 10 ** max(3, len(str(games)) - 1)
+    before = whole_rounds(config, games // unit * unit)
+    return before if before > games else whole_rounds(config, (games // unit + 1) * unit)
+
+
+def whole_rounds(config: PatternConfig, games: int) -> int:
+    """The least number of games, at least so many, after which a round of batches ends."""
+    return -(-games // config.round) * config.round
