@@ -1,5 +1,6 @@
 """A batch from start to end: find the best moves, play or draw the counts, fold."""
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,13 +11,14 @@ from ttt_batch.learners.base import fold
 from ttt_batch.learners.steps import Step, fill_weights
 from ttt_batch.runs.batches import Batches, bounds_in_kernels
 from ttt_batch.runs.schedules import EXPONENTIAL, LINEAR, Decay, value_at
-from ttt_batch.simulation.counts import Counts, clear, complete, empty_counts
+from ttt_batch.simulation.counts import Counts, clear, complete, complete_arrived, empty_counts
 from ttt_batch.simulation.exploration import N_SETS, Explorations, fill_explorations
 from ttt_batch.simulation.flow import Rows, flow
 from ttt_batch.simulation.greedy_paths import pack_row, trace_paths
-from ttt_batch.simulation.lockstep import Lockstep, pack_moves, walk_in_lockstep
+from ttt_batch.simulation.lockstep import Lockstep, pack_moves
+from ttt_batch.simulation.pieces import walk_piece
 from ttt_batch.simulation.policy import Choice, Policy, empty_policy, order_row
-from ttt_batch.simulation.walk import Walker, walk
+from ttt_batch.simulation.walk import Walker
 
 
 class Decays(NamedTuple):
@@ -48,6 +50,7 @@ class Workspace(NamedTuple):
     policy: the best moves of each row, the rival's included.
     stale: bool[U], rows whose best moves may have changed.
     rows: uint32[U], scratch.
+    listed: int64[1], how many rows `rows` lists that changed in the last batch, if all have been ordered since; or -1.
     owned: bool[U], rows where the learner moves; the others are the rival's.
     ended: int64[S - U], games so far that ended in each final row.
     """
@@ -57,6 +60,7 @@ class Workspace(NamedTuple):
     counts: Counts
     stale: Any
     rows: Any
+    listed: Any
     owned: Any
     ended: Any
 
@@ -77,7 +81,8 @@ def make_workspace(graph: Graph, *, rival: Policy | None = None, seat: int = -1)
         policy.best[:] = rival.best
     stale = np.ones(n_open, dtype=np.bool_)
     ended = np.zeros(graph.code.size - n_open, np.int64)
-    return Workspace(seat, policy, empty_counts(graph), stale, np.zeros(n_open, np.uint32), owned, ended)
+    rows, listed = np.zeros(n_open, np.uint32), np.full(1, -1, np.int64)
+    return Workspace(seat, policy, empty_counts(graph), stale, rows, listed, owned, ended)
 
 
 @inlined
@@ -110,23 +115,35 @@ def batch_step(decays: Decays, step: Step, game: int) -> Any:
 
 
 @inlined
-def order_stale(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> Any:
-    """Find the best moves of every stale row; return how many rows changed, listed in `work.rows`.
+def order_among(tables: Any, graph: Graph, choice: Choice, work: Workspace, first: int, last: int) -> Any:
+    """Find the best moves of the stale ones among rows `first` to `last - 1`; return how many changed.
 
-    `work` is modified in place.
+    They are listed in `work.rows` from entry `first` on.  `work` is modified in place.
     """
     stale, rows = work.stale, work.rows
-    n_stale, n_changed = 0, 0
-    for row in range(n_unfinished(graph)):  # a list first: a branch for each row would be mispredicted
+    n_stale, n_changed = first, np.int64(first)
+    for row in range(first, last):  # a list first: a branch for each row would be mispredicted
         rows[n_stale] = row
         n_stale += stale[row]
         stale[row] = False
-    for i in range(n_stale):
+    for i in range(first, n_stale):
         row = rows[i]
         if work.owned[row] and order_row(tables, graph, choice, work.policy, row):
             rows[n_changed] = row
             n_changed += 1
-    return n_changed
+    return n_changed - first
+
+
+@inlined
+def order_stale(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> Any:
+    """Find the best moves of every stale row; return how many rows changed, listed in `work.rows`.
+
+    `work` is modified in place.  What a judgement or `order_claimed` has done already is not done again.
+    """
+    if work.listed[0] >= 0:
+        n_listed, work.listed[0] = work.listed[0], -1
+        return n_listed
+    return order_among(tables, graph, choice, work, 0, n_unfinished(graph))
 
 
 @generic
@@ -139,33 +156,52 @@ def play_batch(way: Any, graph: Graph, decays: Decays, work: Workspace, n_change
     """
 
 
-@inlined
-def prepare(walker: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
-    """Get a walker ready for a batch that begins with `game`; it is modified in place."""
-    set_explorations(decays, work.seat, walker.explorations, game)
+@functools.partial(generic, inline=True)
+def prepare(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> Any:
+    """Get a way to walk ready for a batch that begins with `game`; it is modified in place.  n_changed: as above."""
+
+
+@functools.partial(generic, inline=True)
+def count_walked(way: Any, graph: Graph, work: Workspace, games: int) -> Any:
+    """Fill `work.counts` with a batch of `games` games, given `way.drawn`, which is set back; both in place."""
+
+
+@prepare.register(Walker)
+def _(way: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
+    set_explorations(decays, work.seat, way.explorations, game)
     for i in range(n_changed):
-        pack_row(graph, work.policy, walker.paths, work.rows[i])
+        pack_row(graph, work.policy, way.paths, work.rows[i])
     if n_changed:
-        trace_paths(graph, work.policy, walker.paths)
+        trace_paths(graph, work.policy, way.paths)
+
+
+@prepare.register(Lockstep)
+def _(way: Lockstep, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
+    for i in range(n_changed):
+        pack_moves(graph, work.policy, way, work.rows[i])
+    way.epsilon[0] = value_at(decays.epsilon, game)
+
+
+@count_walked.register(Walker)
+def _(way: Walker, graph: Graph, work: Workspace, games: int) -> None:
+    complete(graph, work.policy, way.drawn, work.counts, games)
+
+
+@count_walked.register(Lockstep)
+def _(way: Lockstep, graph: Graph, work: Workspace, games: int) -> None:
+    if way.by_row:
+        complete_arrived(graph, way.drawn, work.counts, games)
+    else:
+        complete(graph, work.policy, way.drawn, work.counts, games)
 
 
 @play_batch.register(Walker)
-def _walk(way: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any) -> None:
+@play_batch.register(Lockstep)
+def _walk(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any) -> None:
     game, end = bounds
     prepare(way, graph, decays, work, n_changed, game)
-    walk(graph, way, key, game, end)
-    complete(graph, work.policy, way.drawn, work.counts, end - game)
-
-
-@play_batch.register(Lockstep)
-def _lockstep(
-    way: Lockstep, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any
-) -> None:
-    game, end = bounds
-    for i in range(n_changed):
-        pack_moves(graph, work.policy, way, work.rows[i])
-    walk_in_lockstep(graph, way, value_at(decays.epsilon, game), work.seat, key, game, end)
-    complete(graph, work.policy, way.drawn, work.counts, end - game)
+    walk_piece(way, graph, key, game, end)
+    count_walked(way, graph, work, end - game)
 
 
 @play_batch.register(Rows)
@@ -196,22 +232,22 @@ def run_batches(
 
 
 @kernel
-def begin_walk(walker: Walker, learning: Learning, work: Workspace, game: int) -> Any:
-    """Get ready for a batch that begins with `game`, for threads to walk piece by piece; return its `Step`.
+def begin_walk(way: Any, learning: Learning, work: Workspace, game: int) -> Any:
+    """Get ready for a batch that begins with `game`, to be walked in pieces; return its `Step`.
 
-    `walker`, `work` and `learning.step.weights` are modified in place.
+    way: a `Walker` or `Lockstep`.  `way`, `work` and `learning.step.weights` are modified in place.
     """
     tables, graph, choice, step, decays = learning
-    prepare(walker, graph, decays, work, order_stale(tables, graph, choice, work), game)
+    prepare(way, graph, decays, work, order_stale(tables, graph, choice, work), game)
     return batch_step(decays, step, game)
 
 
 @kernel
-def end_walk(tables: Any, graph: Graph, step: Step, work: Workspace, drawn: Any, games: int) -> None:
-    """Learn from a batch of `games` that was walked piece by piece; drawn: see `complete`.
+def end_walk(way: Any, tables: Any, graph: Graph, step: Step, work: Workspace, games: int) -> None:
+    """Learn from a batch of `games` that was walked in pieces, whose counts are all in `way.drawn`.
 
-    `tables`, `work` and `drawn` are modified in place.
+    `way.drawn`, `tables` and `work` are modified in place.
     """
-    complete(graph, work.policy, drawn, work.counts, games)
+    count_walked(way, graph, work, games)
     fold(tables, graph, work.counts, step, work.stale)
     clear(graph, work.counts, work.ended)

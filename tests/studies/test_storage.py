@@ -1,0 +1,487 @@
+"""The file of a study: what is stored is there, and nothing else; it is a valid file at any moment."""
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from studyfiles import MIXED, assert_stored, design, missing, results, same_results, store, store_all, with_header
+
+import ttt_batch as ttt
+from ttt_batch.base.errors import StudyFileError, UsageError
+from ttt_batch.base.processors import module_environment
+from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
+from ttt_batch.studies.checks import check_study
+from ttt_batch.studies.storage import creation
+from ttt_batch.studies.storage.creation import create, extend
+from ttt_batch.studies.storage.layout import (
+    DONE,
+    FAILED,
+    MISSING,
+    PROGRESS_BYTES,
+    REASONS,
+    layout_of,
+    points_of,
+    size_of,
+)
+from ttt_batch.studies.storage.opening import is_study_file
+from ttt_batch.studies.storage.reading import open_study
+from ttt_batch.studies.storage.writing import OTHER_REASON, StudyWriter, resume_study
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "study.h5"
+
+
+@pytest.fixture
+def full(path: Path) -> Path:
+    """A study all of whose learners are done."""
+    with create(path, design(), command="ttt-batch study") as study:
+        store_all(study)
+    return path
+
+
+def refused(path: Path) -> str:
+    """The one line with which a file is refused; `check` says the same."""
+    with pytest.raises(StudyFileError) as error:
+        open_study(path)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+# --- what is in it ----------------------------------------------------------------------------------------
+
+
+def test_a_new_file_has_all_settings_and_no_learner(path):
+    asked = design()
+    with create(path, asked, command="ttt-batch study") as study:
+        assert study.design == asked
+        assert study.keys == [setting.key for setting in asked.settings]
+        assert missing(study) == [(i, j) for i in range(8) for j in range(6)]
+        assert study.provenance["command"] == "ttt-batch study"
+        assert np.isnan(study.array("best_response")).all()
+    assert is_study_file(path) and not is_study_file(path.parent)
+    assert [name.name for name in path.parent.iterdir()] == [path.name]
+    findings, notes = check_study(path)
+    assert not findings and notes == ("48 learners missing",)
+
+
+def test_points_are_those_that_training_records():
+    for batch, games in ((500, 10_000), ("auto", 100_000), (20, 700)):
+        run = ttt.train(games, batch=batch)
+        assert points_of(run.config.batches, games) == run.statistics["games"].tolist()
+
+
+def test_what_is_stored_is_there_and_nothing_else(path):
+    with create(path, design()) as study:
+        store(study, 3, 2)
+        store(study, 6, 5)
+        before = study.array("value_error")
+    with open_study(path) as study:
+        for setting, seed in ((3, 2), (6, 5)):
+            assert_stored(study, setting, seed)
+        others = study.state != DONE
+        assert np.count_nonzero(~others) == 2
+        assert np.isnan(before[others]).all() and not study.array("outcomes")[others].any()
+        assert len(missing(study)) == 46
+    assert not check_study(path)[0]
+
+
+def test_many_at_once_in_any_order_are_the_same_as_one_by_one(full, tmp_path):
+    other = tmp_path / "other.h5"
+    with create(other, design()) as study:
+        every = missing(study)
+        np.random.default_rng(1).shuffle(every)
+        for setting, seed in every:
+            store(study, setting, seed)
+    assert same_results(full, other)
+    mixed = tmp_path / "mixed.h5"
+    with create(mixed, design()) as study:
+        most = study.games.shape[1]
+        own = [results(study, setting, seed) for setting, seed in every]
+        padded = {
+            name: np.stack([np.resize(one[name], (most, *one[name].shape[1:])) for one in own]) for name in own[0]
+        }
+        del padded["games"]
+        study.store_many(*np.transpose(every), padded)
+    assert same_results(full, mixed)
+
+
+def test_results_of_another_kind_are_refused(path):
+    with create(path, design()) as study:
+        right = results(study, 0, 0)
+        wrong: list[dict[str, Any]] = [
+            {**right, "games": right["games"] + 1},
+            {**right, "seconds": right["seconds"].astype(np.float32)},
+            {**right, "worst": right["worst"][:-1]},
+            {name: column for name, column in right.items() if name != "worst"},
+            {**right, "positions": right["games"]},
+        ]
+        for statistics in wrong:
+            with pytest.raises(ValueError):
+                store(study, 0, 0, statistics)
+        with pytest.raises(ValueError):
+            store(study, 0, 0, right, {"value": np.zeros(5478)})
+        for setting, seed in ((-1, 0), (0, -1)):
+            with pytest.raises(ValueError):
+                store(study, setting, seed, right)
+        for setting, seed in ((8, 0), (0, 6)):
+            with pytest.raises(IndexError):
+                store(study, setting, seed, right)
+        assert (study.array("state") == MISSING).all()
+
+
+def test_statistics_and_tables_of_training_come_back_byte_for_byte(path):
+    options: dict[str, Any] = {"alpha": ["0.2", "1/n"], "learner": "td,minimax-q"}
+    asked = design(seeds="7..8", games=3_000, batch=500, **options)
+    runs = {}
+    with create(path, asked, keep="last") as study:
+        for i, j in missing(study):
+            config = asked.settings[i].config_for(asked.seeds[j])
+            run = runs[i, j] = ttt.train(3_000, learner=config.learner, alpha=config.alpha, batch=500, seed=config.seed)
+            store(study, i, j, run.statistics, {name: run.data().tables[name] for name in run.data().tables})
+    assert not check_study(path)[0]
+    with h5py.File(path) as file:
+        assert sorted(file["tables"]) == ["minimax-q-3x3", "minimax-q-3x3-visits", "td-3x3", "td-3x3-visits"]
+        for (i, j), run in runs.items():
+            for name, column in run.statistics.items():
+                stored = file[name][i] if name == "games" else file[name][i, j]
+                assert stored.tobytes() == column.tobytes()
+            name = run.config.learner + "-3x3" + ("-visits" if run.config.alpha.power else "")
+            group = file["tables"][name]
+            own = group["table_setting"][:].tolist().index(i)
+            assert group["code"][:].tobytes() == run.graph.code.tobytes()
+            for table, values in run.data().tables.items():
+                assert group[table][own, j].tobytes() == values.tobytes()
+
+
+def test_boards_that_grow_have_their_own_statistics(path, tmp_path):
+    asked = design(board="3x3,5x5", games=1_000, batch=500)
+    with create(path, asked) as study:
+        store_all(study)
+        growing = study.array("growing")
+        assert growing.tolist() == [False, True]
+        assert np.isnan(study.array("best_response")[growing]).all()
+        assert not study.array("positions")[~growing].any() and study.array("positions")[growing].all()
+    assert not check_study(path)[0]
+    with create(tmp_path / "grown.h5", design(board="5x5", games=1_000)) as study:
+        assert not set(EXACT_COLUMNS) & set(study.header.arrays)
+    with pytest.raises(UsageError, match="5x5"):
+        create(tmp_path / "kept.h5", asked, keep="last")
+
+
+def test_the_size_is_known_before(path):
+    asked = design()
+    with create(path, asked, keep="last"):
+        expected = size_of(layout_of(asked, "", "last"))
+        assert expected < path.stat().st_size < expected + 60_000
+
+
+# --- failures ---------------------------------------------------------------------------------------------
+
+
+def test_failures_have_their_reasons_and_are_missing(path):
+    with create(path, design()) as study:
+        study.fail(1, 2, "no memory\nfor it")
+        study.fail(1, 3, "no memory\nfor it")
+        study.fail(2, 0, "ä" * 1000)
+    with resume_study(path) as study:
+        assert [(i, j) for i, j, _ in study.failures()] == [(1, 2), (1, 3), (2, 0)]
+        assert [reason for *_, reason in study.failures()][:2] == ["no memory\\nfor it"] * 2
+        assert study.state[1, 2] == FAILED and (1, 2) in missing(study)
+        assert check_study(path) == ([], ("45 learners missing", "3 learners failed"))
+        store_all(study)
+        assert not list(study.failures()) and not study.array("reason").any()
+
+
+def test_any_number_of_reasons(path):
+    with create(path, design(seeds=200, **MIXED)) as study:
+        for number in range(600):
+            study.fail(*divmod(number, 200), f"reason {number}")
+        reasons = [reason for *_, reason in study.failures()]
+        assert reasons[: REASONS - 2] == [f"reason {number}" for number in range(REASONS - 2)]
+        assert set(reasons[REASONS - 2 :]) == {OTHER_REASON}
+        for number in range(500):
+            store(study, *divmod(number, 200), results(study, *divmod(number, 200)))
+    with resume_study(path) as study:  # reasons that no learner has any more give their room to others
+        study.fail(0, 0, "something new")
+        assert next(study.failures()) == (0, 0, "something new")
+
+
+# --- whatever happens -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.slow)])
+def test_killed_while_it_stores(tmp_path, kills):
+    """Killed at any moment the file is valid; resumed it is what it would have been."""
+    killed, whole = tmp_path / "killed.h5", tmp_path / "whole.h5"
+    asked = design(seeds=40, **MIXED)
+    create(killed, asked).close()
+    with create(whole, asked) as study:
+        store_all(study)
+    driver = Path(__file__).parents[1] / "killed_storing.py"
+    done = subprocess.run(
+        [sys.executable, driver, killed, str(kills)], env=module_environment(), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    counts = [int(count) for count in done.stdout.split()]
+    assert counts == sorted(counts) and counts[-1] > 0
+    assert same_results(killed, whole)
+    assert not check_study(killed)[0]
+
+
+def test_what_is_half_written_is_done_again(full):
+    """As a power cut may leave it: a state says done, and the results are not there."""
+    with open_study(full) as study:
+        place = study.header.arrays["best_response"]
+        seconds = study.header.arrays["seconds"]
+        expected = study.array("best_response")
+    content = bytearray(full.read_bytes())
+    learner = 5 * 6 + 4
+    at = place.offset + learner * (place.nbytes // 48)
+    content[at : at + 16] = bytes(16)
+    content[seconds.offset] ^= 1  # measured, not computed: no checksum covers it
+    full.write_bytes(content)
+    findings, _ = check_study(full)
+    assert len(findings) == 1 and "1 learner, the first: setting 5, seed 4" in findings[0]
+    with resume_study(full) as study:
+        assert study.damaged == 1 and missing(study) == [(5, 4)]
+        store_all(study)
+        assert study.array("best_response").tobytes() == expected.tobytes()
+    assert not check_study(full)[0]
+
+
+def test_one_writer_at_a_time_and_any_number_of_readers(path):
+    with create(path, design()) as study:
+        with pytest.raises(StudyFileError, match="being written"):
+            resume_study(path)
+        with pytest.raises(StudyFileError, match="being written"):
+            extend(path, design(seeds=9))
+        with open_study(path) as reader, h5py.File(path) as file:
+            store(study, 0, 0)
+            assert file["state"][0, 0] == DONE == reader.array("state")[0, 0]
+    resume_study(path).close()
+
+
+def test_a_file_removed_meanwhile_is_noticed(path):
+    with create(path, design()) as study:
+        study.sync()
+        path.unlink()
+        with pytest.raises(StudyFileError, match="removed or replaced"):
+            store(study, 0, 0)  # at once: hours of work would be lost
+        with pytest.raises(StudyFileError, match="removed or replaced"):
+            study.sync()
+
+
+def test_notes_go_on(path):
+    with create(path, design()) as study:
+        study.note(ended="2026-01-01", seconds=1.5)
+        study.note(seconds=2.5)
+        with pytest.raises(ValueError, match="room"):
+            study.note(long="x" * 5000)
+    with open_study(path) as study:
+        assert study.progress == {"ended": "2026-01-01", "seconds": 2.5}
+        offset = study.header.arrays["provenance/progress"].offset
+    for damaged in (b'{"seconds": NaN}', b'{"seconds": 1e999}', b'{"seconds": "x"}', b"[2.5]", b"\xff"):
+        with path.open("r+b") as file:
+            file.seek(offset)
+            file.write(damaged.ljust(PROGRESS_BYTES, b"\0"))
+        with open_study(path) as study:
+            assert study.progress == {}
+
+
+def test_a_disk_too_small_is_one_line_and_leaves_nothing(path):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
+    try:
+        with pytest.raises(StudyFileError, match="bytes of its results; make room"):
+            create(path, design(seeds=1000, **MIXED))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not list(path.parent.iterdir())
+
+
+def test_what_the_disk_refuses_is_not_done(path):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with create(path, design()) as study:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
+        try:
+            with pytest.raises(StudyFileError, match="make room"):
+                store(study, 0, 0)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert study.state[0, 0] == MISSING
+        store_all(study)
+    assert not check_study(path)[0]
+
+
+def test_an_existing_file_is_kept_unless_it_is_to_be_replaced(path):
+    path.write_text("mine")
+    with pytest.raises(StudyFileError, match="exists already"):
+        create(path, design())
+    assert path.read_text() == "mine"
+    create(path, design(), overwrite=True).close()
+    assert is_study_file(path)
+
+
+# --- more of it -------------------------------------------------------------------------------------------
+
+
+def test_an_extended_study_has_all_that_was_done(full, tmp_path):
+    larger = design(seeds=11).extended(alpha="0.1,0.5,0.3", games="1000,3000,9000")
+    larger = design().extended_to(larger)
+    with resume_study(full) as study:
+        study.fail(0, 0, "no memory")
+        study.note(seconds=3.0)
+    with extend(full, larger, command="again") as study:
+        assert study.design == larger and study.games.shape[1] > 3
+        assert np.count_nonzero(study.state == DONE) == 47 and not (study.state == FAILED).any()
+        assert study.provenance["command"] == "ttt-batch study"
+        assert study.provenance["extended_by"] == "again" and study.progress == {"seconds": 3.0}
+        for setting, seed in ((0, 1), (7, 5), (4, 3)):
+            assert_stored(study, setting, seed)
+        store_all(study)
+    whole = tmp_path / "whole.h5"
+    with create(whole, larger) as study:
+        store_all(study)
+    assert same_results(full, whole) and not check_study(full)[0]
+    assert sorted(name.name for name in full.parent.iterdir()) == ["study.h5", "whole.h5"]
+
+
+def test_an_extension_that_is_interrupted_leaves_the_old_file(full, monkeypatch):
+    before = full.read_bytes()
+
+    def interrupted(new: StudyWriter, *_: Any) -> None:
+        store(new, 0, 0)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(creation, "_take_over", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        extend(full, design(seeds=9, **MIXED))
+    assert full.read_bytes() == before and list(full.parent.iterdir()) == [full]
+    monkeypatch.undo()
+    extend(full, design(seeds=9, **MIXED)).close()
+
+
+def test_an_extension_that_fails_leaves_the_old_file(full):
+    before = full.read_bytes()
+    with pytest.raises(StudyFileError, match="would leave out"):
+        extend(full, design(seeds="0..4,9"))
+    with pytest.raises(StudyFileError, match="would leave out"):
+        extend(full, design(**{**MIXED, "batch": "500,21"}))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
+    try:
+        with pytest.raises(StudyFileError, match="make room"):
+            extend(full, design(seeds=1000, **MIXED))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert full.read_bytes() == before and list(full.parent.iterdir()) == [full]
+
+
+# --- damaged, foreign, hostile ----------------------------------------------------------------------------
+
+
+def test_every_changed_byte_of_what_never_changes_is_found(full):
+    content = full.read_bytes()
+    with open_study(full) as study:
+        results_at = np.zeros(len(content), bool)
+        for place in study.header.arrays.values():
+            results_at[place.offset : place.offset + place.nbytes] = place.results
+    fixed = np.flatnonzero(~results_at)
+    rng = np.random.default_rng(0)
+    with full.open("r+b") as file:
+        for at in [*range(250), *rng.choice(fixed, 250, replace=False).tolist(), int(fixed[-1])]:
+            file.seek(at)
+            file.write(bytes([content[at] ^ (1 << int(rng.integers(8)))]))
+            file.flush()
+            with pytest.raises(StudyFileError):
+                open_study(full)
+            file.seek(at)
+            file.write(content[at : at + 1])
+    assert not check_study(full)[0]
+
+
+def test_every_changed_byte_of_a_result_is_found(full):
+    content = full.read_bytes()
+    rng = np.random.default_rng(0)
+    with open_study(full) as study:
+        places = {path: place for path, place in study.header.arrays.items() if path in EXACT_COLUMNS}
+        most, learners = study.games.shape[1], np.repeat(study.points, study.seeds.size)
+    for place in places.values():
+        for learner in rng.integers(0, 48, 5).tolist():
+            record = place.nbytes // 48
+            at = place.offset + learner * record + int(rng.integers(record // most * learners[learner]))
+            changed = bytearray(content)
+            changed[at] ^= 1 << int(rng.integers(8))
+            full.write_bytes(changed)
+            assert "checksum" in check_study(full)[0][0]
+
+
+def test_files_that_are_none_are_refused_in_a_line(full, tmp_path):
+    content = full.read_bytes()
+    other = tmp_path / "other.h5"
+    for size in (0, 1, 30, 600, 4096, len(content) - 1):
+        other.write_bytes(content[:size])
+        assert "is cut off" in refused(other) or "is empty" in refused(other)
+    other.write_bytes(content + b"x")
+    assert "1 byte follows its" in refused(other)
+    other.write_text("anything else")
+    assert "is not a ttt-batch study" in refused(other)
+    ttt.train(20, batch=20).save(other, overwrite=True)
+    assert "is an HDF5 file, but not a ttt-batch study" in refused(other)
+    other.write_bytes(content.replace(b"format 1.0", b"format 9.0", 1))
+    assert "upgrade ttt-batch" in refused(other)
+    with pytest.raises(StudyFileError, match="upgrade"):
+        check_study(other)
+    assert "is a folder" in refused(tmp_path)
+    assert "there is no file" in refused(tmp_path / "none.h5")
+    os.mkfifo(tmp_path / "pipe")
+    assert "not an ordinary file" in refused(tmp_path / "pipe")
+
+
+HOSTILE: dict[str, Any] = {
+    "beyond the end": lambda a: a["worst"].update(offset=10**17),
+    "before the end of the header": lambda a: a["worst"].update(offset=8),
+    "over another": lambda a: a["worst"].update(offset=a["state"]["offset"]),
+    "huge": lambda a: a["worst"].update(shape=[10**9, 10**9, 10**9, 2]),
+    "huger than the file": lambda a: [a[name].update(shape=[10**15]) for name in ("setting", "seed", "point")],
+    "negative": lambda a: a["worst"].update(shape=[-8, 6, -8, 2]),
+    "no numbers": lambda a: a["worst"].update(shape=["8", 6, 8, 2]),
+    "true": lambda a: a["worst"].update(offset=True),
+    "half": lambda a: a["worst"].update(offset=20000.5),
+    "objects": lambda a: a["worst"].update(dtype="|O"),
+    "records": lambda a: a["worst"].update(dtype="i1,i1"),
+    "wide text": lambda a: a["key"].update(dtype="|S999999999"),
+    "another axis": lambda a: a["worst"].update(axes=["seed", "setting", "point", "seat"]),
+    "no axis": lambda a: a["worst"].update(axes=["setting", "seed", "point", "nose"]),
+    "fewer axes": lambda a: a["worst"].update(axes=["setting"]),
+    "an odd path": lambda a: a.update({"../x": a.pop("worst")}),
+    "nothing": lambda a: a.clear(),
+    "no array": lambda a: a.update(worst=None),
+    "a list": lambda a: a.update(worst=[1, 2]),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_headers_are_refused_in_a_line(full, case):
+    with_header(full, lambda values: HOSTILE[case](values["arrays"]))
+    message = refused(full)
+    assert "is damaged in its first" in message, message
+    assert check_study(full)[0] == [message]
+
+
+@pytest.mark.parametrize(
+    "text", [b"[" * 5000, b'{"arrays": NaN}', b"{}", b"\xff", b'{"provenance":[],"keep":1,"arrays":{}}']
+)
+def test_headers_without_contents_are_refused(full, text):
+    content = full.read_bytes()
+    begin = content.index(b"\n{") + 1
+    full.write_bytes((content[:begin] + text).ljust(8192) + content[8192:])
+    assert "is damaged in its first" in refused(full)

@@ -1,0 +1,250 @@
+"""`study`: many learners, every combination of settings with every seed, into one file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from ttt_batch.app.commands.declare import (
+    BOARDS,
+    ENGINES,
+    KEEPS,
+    RANKS,
+    RIVALS,
+    SWEEPS,
+    SWITCH,
+    File,
+    Text,
+    argument,
+    option,
+    switch,
+)
+from ttt_batch.app.commands.options import BOARD, Json, Overwrite, Quiet, Scheduler, Workers, found
+from ttt_batch.app.commands.shared import answer, command_line, in_new_file, run_name
+from ttt_batch.base.choices import LEARNER_NAMES
+from ttt_batch.base.errors import ClusterError, InterruptedTraining, TttBatchError
+from ttt_batch.base.quantities import counted, duration_text, size_text
+
+if TYPE_CHECKING:
+    from ttt_batch.studies.figures.summary import Summary
+    from ttt_batch.studies.repetition import Repetition
+    from ttt_batch.studies.study import Study
+
+
+def study(
+    description: Annotated[File, argument("[STUDY.toml]", "These options in a file, or several grids.")] = None,
+    games: Annotated[Text, option("N", "Games of each learner; the learner's published number if not given.")] = None,
+    learner: Annotated[Text, option("NAMES", "Learners.", offers=LEARNER_NAMES, default="td")] = None,
+    board: Annotated[Text, option("BOARDS", f"{BOARD}.", offers=BOARDS, default="3x3")] = None,
+    epsilon: Annotated[Text, option("SHARES", "Probability of an exploratory move.")] = None,
+    alpha: Annotated[Text, option("NUMBERS", "Step size; schedules as for train.")] = None,
+    gamma: Annotated[Text, option("NUMBERS", "Discount.")] = None,
+    draw_worth: Annotated[Text, option("A,B;C,D", "What a draw is worth to either player; semicolons between.")] = None,
+    batch: Annotated[Text, option("N|auto", "Games played with the same tables.")] = None,
+    engine: Annotated[Text, option("walk|flow", "How games are played.", offers=ENGINES)] = None,
+    symmetry: Annotated[Text, option("on|off|auto", "One row for all images of a position.", offers=SWITCH)] = None,
+    opponent: Annotated[
+        Text, option("NAMES", "self, random, optimal or run files.", offers=RIVALS, default="self")
+    ] = None,
+    seat: Annotated[Text, option("NAMES", "The learner's seats against an opponent.", "--as")] = None,
+    seeds: Annotated[Text, option("N", "How many seeds, from 0 on, or which: 5,7 or 100..199.", default="100")] = None,
+    sweep: Annotated[
+        Text,
+        option(
+            "grid|one-at-a-time", "All combinations, or one option at a time around the first values.", offers=SWEEPS
+        ),
+    ] = None,
+    keep: Annotated[
+        Text, option("none|last", "Which tables of the learners to keep.", offers=KEEPS, default="none")
+    ] = None,
+    resume: Annotated[File, option("STUDY.h5", "Go on with a study, or extend it.", read=found)] = None,
+    best: Annotated[
+        Text, option("METRIC", "Rank by proof, settling, proved, holds, loss, error or time.", offers=RANKS)
+    ] = None,
+    confirm: Annotated[
+        Text, option("N", "Repeat the best setting and the default on N fresh seeds.", default="no repetition")
+    ] = None,
+    threads: Annotated[Text, option("N", "Threads; all processors if not given. Never changes a result.")] = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    dry_run: Annotated[bool, switch("--dry-run", "Say how much it is, how long it takes, how much it fills.")] = False,
+    out: Annotated[File, option("FILE", "File to write; a new name if not given.", "--out", "-o")] = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Compare settings over many seeds, each learner judged exactly, in one file that can be resumed and extended.
+
+    Options that shape learning take one value, a list (0.1,0.2) or a range (0.1..0.5:5, 0.001..1:7log).
+    """
+    _study(**locals())
+
+
+def _study(
+    *, out: Path | None, best: Text, confirm: Text, dry_run: bool, quiet: bool, json: bool, **given: Any
+) -> None:
+    """Do what `study` was given."""
+    from ttt_batch.app.interrupt import Interrupt
+    from ttt_batch.app.progress import Reporter
+    from ttt_batch.studies.figures.confirmation import fresh_seeds
+    from ttt_batch.studies.figures.ranking import metric_named
+    from ttt_batch.studies.repetition import confirmed
+    from ttt_batch.studies.study import study as run_study
+
+    if best is not None:
+        metric_named(best)
+    if confirm is not None:
+        fresh_seeds(confirm)
+    if dry_run:
+        _say_plan(out=out, json=json, **given)
+        return
+    resume = given["resume"]
+    nothing = "interrupted; nothing was written" if resume is None else "interrupted; nothing more was written"
+    with Interrupt(nothing) as interrupt:
+        with Reporter(quiet=quiet) as report:
+
+            def work(target: Path) -> "Study":
+                began = False
+
+                def progress(now: Any) -> None:
+                    nonlocal began
+                    # Nothing is lost before that, and kernels take long to compile.
+                    began, interrupt.gently = True, now.games > 0
+                    interrupt.message = f"interrupted; what was learnt is saved; {_go_on(target)}"
+                    report.studying(now)
+
+                where = out if resume is not None else target
+                follow: dict[str, Any] = {"progress": progress, "stop": interrupt.requested, "warn": report.warn}
+                try:
+                    return run_study(**given, out=where, **follow, command=command_line())
+                except ClusterError as error:
+                    saved = f"; what was learnt is saved; {_go_on(target)}" if began else ""
+                    raise ClusterError(f"{error}{saved}") from None
+
+            done = in_new_file(out if resume is None else resume, "study", work)
+        interrupt.message = f"interrupted; the study is saved in {run_name(done.path)}; {_go_on(done.path)}"
+        with done:
+            found, failure, again = done.summary(), _unfinished(done), None
+        if confirm is not None and failure is None:
+            try:
+                with Reporter(quiet=quiet) as report:
+                    watched: dict[str, Any] = {name: given[name] for name in ("threads", "workers", "scheduler")}
+                    watched |= {"progress": report.studying, "stop": interrupt.requested, "warn": report.warn}
+                    again = confirmed(found, confirm, best, **watched)
+                failure = _unconfirmed(again, done.path)
+            except TttBatchError as error:  # it is said below the study's figures
+                failure = error
+    _say_end(done.path, found, best, again, failure, json=json)
+
+
+def _go_on(path: Path) -> str:
+    from ttt_batch.base.files import command_text
+
+    return f"go on with {command_text('study', '--resume', path)}"
+
+
+def _unfinished(done: "Study") -> TttBatchError | None:
+    """How a study ended that is not whole: InterruptedTraining, or another error if learners failed; else None."""
+    from ttt_batch.studies.storage.layout import FAILED, MISSING
+
+    if missing := int((done.state == MISSING).sum()):
+        left = counted(missing, "learner is", "learners are")
+        return InterruptedTraining(f"interrupted; {left} missing, the others are saved; {_go_on(done.path)}")
+    if failed := int((done.state == FAILED).sum()):
+        reason = next(done.failures())[2]
+        return TttBatchError(f"{counted(failed, 'learner')} failed ({reason}); try again: {_go_on(done.path)}")
+    return None
+
+
+def _unconfirmed(again: "Repetition", path: Path) -> TttBatchError | None:
+    """How a repetition ended that is not whole; else None."""
+    missing, _, failed = again.fresh.states.sum(axis=0).tolist()
+    if missing:
+        return InterruptedTraining(
+            f"interrupted while the best was repeated; the study is saved in {run_name(path)}; "
+            f"{_go_on(path)} --confirm N"
+        )
+    if failed:
+        reason = next(iter(again.fresh.reasons))
+        return TttBatchError(f"{counted(failed, 'learner')} of the repetition failed ({reason})")
+    return None
+
+
+def _say_plan(
+    *,
+    out: Path | None,
+    json: bool,
+    description: Path | None,
+    resume: Path | None,
+    threads: Text,
+    workers: Text,
+    scheduler: Text,
+    seeds: Text,
+    sweep: Text,
+    keep: Text,
+    overwrite: bool,
+    **options: Any,
+) -> None:
+    """Print what a study would learn."""
+    from ttt_batch.base.processors import thread_count
+    from ttt_batch.cluster.place import place_of
+    from ttt_batch.studies.designs.values import listed
+    from ttt_batch.studies.estimate import estimated
+    from ttt_batch.studies.study import designed, kept_tables, more_of
+
+    place = place_of(workers, scheduler, threads)
+    at_once = place.workers if place is not None and place.workers else thread_count(threads)
+    if resume is None:
+        design, kept = designed(description, seeds, sweep, options), kept_tables(keep)
+        missing = [len(design.seeds)] * len(design.settings)
+    else:
+        more = more_of(resume, out, description, seeds, sweep, keep, options)
+        design, kept, missing = more.wider, more.keep, more.missing
+    done = design.learners - sum(missing)
+    games = sum(setting.games for setting in design.settings) * len(design.seeds)
+    needs = estimated(design, kept, at_once, missing)
+    numbers = {"settings": len(design.settings), "seeds": len(design.seeds), "learners": design.learners, "done": done}
+
+    def text() -> str:
+        takes = (
+            "unknown"
+            if needs.seconds is None
+            else f"about {duration_text(needs.seconds)} on {counted(at_once, 'thread')}"
+        )
+        return "\n".join(
+            [
+                f"{counted(len(design.settings), 'setting')}, {counted(len(design.seeds), 'seed')}: "
+                f"{counted(design.learners, 'learner')}, {counted(games, 'game')}",
+                *(f"  {name}: {listed(values)}" for name, values in design.axes.items()),
+                *([f"done: {counted(done, 'learner')}"] if resume is not None else []),
+                f"time: {takes}",
+                f"file: {size_text(needs.bytes)}",
+            ]
+        )
+
+    answer(json, lambda: {**numbers, "games": games, "seconds": needs.seconds, "bytes": needs.bytes}, text)
+
+
+def _say_end(
+    path: Path,
+    found: "Summary",
+    best: Text,
+    again: "Repetition | None",
+    failure: TttBatchError | None,
+    *,
+    json: bool,
+) -> None:
+    """Print what was learnt.  Raises `failure` then."""
+    from ttt_batch.app.reports.study import confirmation_text, study_text
+
+    def facts() -> dict[str, Any]:
+        more = {} if again is None else {"confirmation": again.to_dict()}
+        return {"file": str(path), **found.to_dict(best), **more}
+
+    def text() -> str:
+        repeated = "" if again is None else f"\n\n{confirmation_text(again)}"
+        return f"{study_text(found, best)}{repeated}\nsaved:   {run_name(path)}"
+
+    try:
+        answer(json, facts, text, saved=path)
+    finally:
+        if failure is not None:
+            raise failure

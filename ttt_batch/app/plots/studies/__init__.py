@@ -1,0 +1,42 @@
+"""Pictures of studies: how results depend on settings, learning curves with bands, proofs over games, two options
+against each other.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ttt_batch.app.plots.studies.canvas import keep_places
+from ttt_batch.app.plots.studies.choice import Choice
+from ttt_batch.app.plots.studies.curves import curves_figure
+from ttt_batch.app.plots.studies.heat import heat_figure
+from ttt_batch.app.plots.studies.sensitivity import sensitivity_figure
+from ttt_batch.app.plots.studies.settling import settling_figure
+from ttt_batch.base.choices import choose
+from ttt_batch.studies.storage.reading import StudyFile
+
+KINDS: dict[str, Callable[[Choice, str | None], Any]] = {
+    "curves": curves_figure,
+    "sensitivity": sensitivity_figure,
+    "settling": settling_figure,
+    "heat": heat_figure,
+}
+"""What can be drawn of a study."""
+
+
+def study_figure(
+    study: StudyFile,
+    kind: str = "curves",
+    *,
+    metric: str | None = None,
+    only: Mapping[str, Any] | Sequence[tuple[str, Any]] | None = None,
+) -> Any:
+    """The matplotlib Figure of a study; to be drawn and saved within `style.styled`.
+
+    kind: of KINDS.  metric: of `metrics.METRICS`, what `sensitivity` and `heat` show, and by which the others choose
+    eight settings if there are more.  only: options with values, as a study's values are given, or such pairs; settings
+    with other values are left out.
+    Raises UsageError, and StudyFileError if the file cannot be read.
+    """
+    draw = KINDS[choose("kind of plot", kind, KINDS)]
+    pairs = list(only.items()) if isinstance(only, Mapping) else only or ()
+    return keep_places(draw(Choice(study, pairs), metric))

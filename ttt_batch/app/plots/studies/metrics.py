@@ -1,0 +1,174 @@
+"""What a picture of a study measures of every learner, and how it sums up the seeds of a setting.
+
+Numbers of the two seats are averaged.  The seeds of a setting become a median and its quartiles; what is true or false
+of a seed becomes a share with its 95 % interval (Wilson, 1927).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.analysis.playing import wilson
+from ttt_batch.app.plots.series import shares_in_play
+from ttt_batch.base.choices import RESULTS
+from ttt_batch.studies.figures.quantiles import quantiles
+from ttt_batch.studies.figures.times import first_proof, games_at, settled_since
+from ttt_batch.studies.storage.reading import Block, StudyFile
+
+TIME, SHARE, PERCENT, NUMBER = "time", "share", "percent", "number"
+"""What a metric is: games until something, true or false of a seed (in %), other percentages, other numbers."""
+
+DRAW, LOSS = RESULTS.index("draw"), RESULTS.index("loss")
+_OF_SEATS = ("value_error", "versus_random", "optimal_share", "best_response")
+QUARTILES = 0.5, 0.25, 0.75
+
+Statistics = Mapping[str, NDArray[Any]]
+Read = Callable[[Statistics, NDArray[np.int64]], Any]
+
+
+class Metric(NamedTuple):
+    """A number of every learner.
+
+    title: what it is.  unit: for an axis.  kind: see TIME.  rising: more of it is better.
+    column: the statistic that it needs.
+    read: from statistics [n, points, ...] and games int64[n, points] to float64[n, points], or float64[n, 1] if it is
+    of all points together.
+    """
+
+    title: str
+    unit: str
+    kind: str
+    rising: bool
+    column: str
+    read: Read
+
+    @property
+    def note(self) -> str:
+        """What is said of it beside its title; empty for nothing."""
+        return "the two seats are averaged" if self.column in _OF_SEATS else ""
+
+
+def _seats(column: str, scale: float = 1.0) -> Read:
+    """The mean of both seats."""
+    return lambda statistics, games: scale * statistics[column].mean(axis=2)
+
+
+def _losses(statistics: Statistics, games: NDArray[np.int64]) -> Any:
+    return 100 * np.mean(statistics["versus_random"][..., LOSS], axis=2)
+
+
+def _draws(statistics: Statistics, games: NDArray[np.int64]) -> Any:
+    return 100 * statistics["self_play"][..., DRAW]
+
+
+def _draws_in_play(statistics: Statistics, games: NDArray[np.int64]) -> Any:
+    distinct, which = np.unique(games, axis=0, return_inverse=True)
+    drawn = np.full(games.shape, np.nan)
+    for number, points in enumerate(distinct):
+        own = which.reshape(-1) == number
+        drawn[own] = shares_in_play({"games": points, "outcomes": statistics["outcomes"][own]})[..., DRAW]
+    return drawn
+
+
+def _unbeatable(statistics: Statistics, games: NDArray[np.int64]) -> Any:
+    return 100.0 * np.all(statistics["unbeatable"], axis=2)
+
+
+def _proved(statistics: Statistics, games: NDArray[np.int64]) -> Any:
+    return np.max(_unbeatable(statistics, games), axis=1, keepdims=True)
+
+
+def _time(of: Callable[[NDArray[np.bool_]], NDArray[np.float64]]) -> Read:
+    return lambda statistics, games: games_at(games, of(np.all(statistics["unbeatable"], axis=2)))[:, None]
+
+
+def _column(column: str, scale: float = 1.0) -> Read:
+    return lambda statistics, games: scale * statistics[column]
+
+
+METRICS = {
+    "proof": Metric("games to the first proof", "games", TIME, False, "unbeatable", _time(first_proof)),
+    "settling": Metric("games to settling", "games", TIME, False, "unbeatable", _time(settled_since)),
+    "proved": Metric("seeds proved at any point", "% of seeds", SHARE, True, "unbeatable", _proved),
+    "unbeatable": Metric("seeds unbeatable in both seats", "% of seeds", SHARE, True, "unbeatable", _unbeatable),
+    "loss": Metric("losses against random play", "% of games", PERCENT, False, "versus_random", _losses),
+    "error": Metric(
+        "values: distance from the truth", "mean, on its own scale", NUMBER, False, "value_error", _seats("value_error")
+    ),
+    "optimal": Metric(
+        "positions played optimally",
+        "% of those reachable",
+        PERCENT,
+        True,
+        "optimal_share",
+        _seats("optimal_share", 100),
+    ),
+    "response": Metric(
+        "what the best opponent gets", "its wins - losses", NUMBER, False, "best_response", _seats("best_response")
+    ),
+    "draws": Metric("draws in greedy self-play", "% of games", PERCENT, True, "self_play", _draws),
+    "play": Metric("draws in play (latest half of the games)", "% of games", PERCENT, True, "outcomes", _draws_in_play),
+    "time": Metric("time of learning", "milliseconds", NUMBER, False, "seconds", _column("seconds", 1e3)),
+    "positions": Metric(
+        "positions visited", "positions in the table", NUMBER, True, "positions", _column("positions", 1.0)
+    ),
+}
+"""By name.  Those that need no exact results come last."""
+
+
+class Spread(NamedTuple):
+    """Seeds in three numbers, each float64[...]: median and quartiles, or a share and its interval.
+
+    NaN without seeds.
+    """
+
+    middle: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+def at_end(study: StudyFile, metric: Metric) -> NDArray[np.float64]:
+    """float64[settings, seeds]: the metric of every learner at its last point; NaN for those without it."""
+    values = np.full(study.state.shape, np.nan)
+    for block in study.blocks(tables=False):
+        if metric.column in block.statistics:
+            values[block.settings, block.seeds] = metric.read(block.statistics, _games(study, block))[:, -1]
+    return values
+
+
+def over_games(
+    study: StudyFile, metrics: Sequence[Metric], settings: Sequence[int]
+) -> Iterator[tuple[int, list[Spread]]]:
+    """For each of the settings with seeds that are done, its number and the spread of each metric at its points."""
+
+    def parts() -> Iterator[tuple[int, list[NDArray[np.float64]]]]:
+        for block in study.blocks(tables=False):
+            for setting in sorted(set(block.settings.tolist()) & set(settings)):
+                own = block.settings == setting
+                statistics = {metric.column: block.statistics[metric.column][own] for metric in metrics}
+                games = _games(study, block)[own]
+                yield setting, [metric.read(statistics, games) for metric in metrics]
+
+    for setting, pieces in groupby(parts(), key=lambda part: part[0]):
+        columns = zip(*(values for _, values in pieces), strict=True)
+        yield setting, [spread(np.concatenate(c).T, m) for m, c in zip(metrics, columns, strict=True)]
+
+
+def _games(study: StudyFile, block: Block) -> NDArray[np.int64]:
+    return study.games[block.settings, : block.kind.points]
+
+
+def spread(values: NDArray[np.float64], metric: Metric) -> Spread:
+    """Sum up the seeds of each row; quartiles of times are times that occurred, or infinite.
+
+    values: float64[rows, seeds], NaN for none.
+    """
+    if metric.kind != SHARE:
+        return Spread(*quantiles(values, *QUARTILES, occurring=metric.kind == TIME))
+    count = np.count_nonzero(~np.isnan(values), axis=1)
+    known = np.where(count > 0, count, np.nan)
+    hits = np.nansum(values, axis=1) / 100 + 0 * known
+    return Spread(*(100 * share for share in (hits / known, *wilson(hits, known))))

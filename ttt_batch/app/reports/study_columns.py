@@ -1,0 +1,159 @@
+"""Figures of a study's settings as columns of text: beside each other as tables, or below each other as a list.
+
+Columns that belong together share a title, and are not torn apart.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ttt_batch.app.reports.layout import hanging
+from ttt_batch.base.choices import SEATS
+from ttt_batch.base.quantities import short_number
+from ttt_batch.studies.figures.summary import Figures, Median
+from ttt_batch.studies.figures.survival import CONFIDENCE
+
+NOTHING, GAP = "-", "  "
+INTERVAL = f"{100 * CONFIDENCE:.0f} %"
+
+LEGEND = {
+    "proved": "unbeatable in both seats, at any recorded point and at the last",
+    "first proof": "median games to it; a seed without one is censored at its end",
+    "holds": "share of the points after the first proof that are proofs, too",
+    "settled": "median games to the point since which every one is a proof",
+    INTERVAL: "interval of that median, by Kaplan-Meier",
+    "loss to random": "exact, at the last point, mean of both seats; over the seeds",
+    "value error": "of each player's values at the last point, median of the seeds",
+    "time": "of a learner, median of the seeds",
+}
+"""What columns mean, by their titles or names."""
+
+
+class Column(NamedTuple):
+    """A column of a table, or a line of a list.  title: what it shares with its neighbours.  name: its own."""
+
+    title: str
+    name: str
+    cells: list[str]
+
+
+def columns_of(rows: Sequence[Figures]) -> list[Column]:
+    """The figures of settings, a row each, but for columns that have nothing for any of them."""
+    found = [
+        Column("proved", "ever", [_share(row.proved) for row in rows]),
+        Column("proved", "at end", [_share(row.at_end) for row in rows]),
+        *_medians("first proof", rows, [row.proof for row in rows]),
+        Column("holds", "later", [_share(row.holds) for row in rows]),
+        *_medians("settled", rows, [row.settling for row in rows]),
+        Column("loss to random", "median", [_share(row.loss[1]) for row in rows]),
+        Column("loss to random", "quartiles", [_shares(row.loss[0], row.loss[2]) for row in rows]),
+        *(Column("value error", seat, [_number(row.value_error[i]) for row in rows]) for i, seat in enumerate(SEATS)),
+        Column("table", "positions", [_number(row.positions) for row in rows]),
+        Column("time", "ms", [_number(row.milliseconds) for row in rows]),
+    ]
+    if any(row.failed or row.missing for row in rows) or len({row.done for row in rows}) > 1:
+        found[:0] = [
+            Column("learners", "done", [f"{row.done:,}" for row in rows]),
+            Column("learners", "failed", [f"{row.failed:,}" if row.failed else NOTHING for row in rows]),
+        ]
+    return [one for one in found if set(one.cells) != {NOTHING}]
+
+
+def _medians(title: str, rows: Sequence[Figures], medians: Sequence[Median]) -> list[Column]:
+    return [
+        Column(title, "games", [_games(median, row) for median, row in zip(medians, rows, strict=True)]),
+        Column(title, INTERVAL, [_interval(median.low, median.high) for median in medians]),
+    ]
+
+
+# --- numbers as text ----------------------------------------------------------------------------------------------
+
+
+def _number(number: float | None) -> str:
+    """Three significant digits."""
+    return NOTHING if number is None else f"{number:.3g}" if abs(number) < 999.5 else short_number(number)
+
+
+def _share(share: float | None) -> str:
+    """A share in percent.  Nothing but all is 100 %."""
+    if share is None:
+        return NOTHING
+    text = f"{100 * share:.3g}"
+    return f"{'99.9' if text == '100' and share < 1 else text}%"
+
+
+def _shares(low: float | None, high: float | None) -> str:
+    return NOTHING if low is None else f"{_share(low).rstrip('%')}..{_share(high)}"
+
+
+def _games(median: Median, row: Figures) -> str:
+    """A median number of games, which may lie beyond those played."""
+    if median.games is not None:
+        return short_number(median.games)
+    return NOTHING if row.proved is None else f"> {short_number(row.games)}"
+
+
+def _interval(low: int | None, high: int | None) -> str:
+    """An interval of games: the unit once if both ends have the same one."""
+    if low is None:
+        return NOTHING
+    if high is None:
+        return f"from {short_number(low)}"
+    (start, _, unit), (_, _, other) = (short_number(games).partition(" ") for games in (low, high))
+    return f"{start if unit == other else short_number(low)}..{short_number(high)}"
+
+
+# --- tables and lists ---------------------------------------------------------------------------------------------
+
+
+def table(labels: Sequence[Column], columns: Sequence[Column], width: int) -> list[str]:
+    """Tables of lines of at most `width` characters if that is possible; what does not fit stands below.
+
+    labels: columns that begin every line, without titles.
+    """
+    start = _beside([[line.ljust(len(lines[0])) for line in lines] for lines in map(_lines, labels)], GAP)
+    titles = dict.fromkeys(one.title for one in columns)
+    rest = [_titled(title, [one for one in columns if one.title == title]) for title in titles]
+    found: list[str] = []
+    while rest:
+        fitting = 1
+        while fitting < len(rest) and len(_beside([start, *rest[: fitting + 1]], GAP)[0]) <= width:
+            fitting += 1
+        found += ["", *(line.rstrip() for line in _beside([start, *rest[:fitting]], GAP))]
+        del rest[:fitting]
+    return found
+
+
+def _titled(title: str, columns: Sequence[Column]) -> list[str]:
+    """Columns as lines of one length, below their title."""
+    lines = _beside([[line.rjust(len(lines[0])) for line in lines] for lines in map(_lines, columns)], " ")
+    width = max(len(lines[0]), len(title))
+    return [title.rjust(width), *(line.rjust(width) for line in lines[1:])]
+
+
+def _lines(column: Column) -> list[str]:
+    """A column as lines, of which the first one is for the title: empty, and as long as the longest."""
+    return [" " * max(map(len, [column.name, *column.cells])), column.name, *column.cells]
+
+
+def _beside(blocks: Sequence[Sequence[str]], gap: str) -> list[str]:
+    return [gap.join(parts) for parts in zip(*blocks, strict=True)]
+
+
+def listing(columns: Sequence[Column], heads: Sequence[Sequence[str]] = ()) -> list[str]:
+    """A line for each column, with a cell for each row, below lines of heads."""
+    labels = [*("" for _ in heads), *(", ".join(filter(None, (one.title, one.name))) for one in columns)]
+    rows = [*heads, *(one.cells for one in columns)]
+    start = max(map(len, labels))
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    return [
+        GAP.join([label.ljust(start), *(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))])
+        for label, cells in zip(labels, rows, strict=True)
+    ]
+
+
+def legend(columns: Sequence[Column], width: int) -> list[str]:
+    """What those columns mean that are there."""
+    names = {one.title for one in columns} | {one.name for one in columns}
+    there = {name: text for name, text in LEGEND.items() if name in names}
+    indent = max(map(len, there), default=0) + len(GAP)
+    return [line for name, text in there.items() for line in hanging(name, text, indent, width)]

@@ -1,0 +1,103 @@
+"""Everything that is wrong with the file of a study."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.console import one_line
+from ttt_batch.base.errors import TttBatchError
+from ttt_batch.base.files import shown
+from ttt_batch.base.quantities import counted
+from ttt_batch.runs.lookup import find_run
+from ttt_batch.studies.storage.header import Damaged
+from ttt_batch.studies.storage.layout import FAILED, MISSING, STATISTICS
+from ttt_batch.studies.storage.reading import Block, StudyFile, open_study
+
+_TOLERANCE = 1e-6
+"""How far probabilities may be off, far more than rounding ever adds up to."""
+
+
+def check_study(path: str | Path) -> tuple[list[str], tuple[str, ...]]:
+    """All findings about a study's file, a line each, and notes that are no findings.
+
+    Raises StudyFileError for what is no file, cannot be read or is too new.
+    """
+    path = find_run(path)
+    try:
+        study = open_study(path)
+    except Damaged as error:
+        return [str(error)], ()
+    with study:
+        problems = list(_findings(study))
+        missing, failed = (int(np.count_nonzero(study.state == state)) for state in (MISSING, FAILED))
+    notes = [f"{counted(missing, 'learner')} missing"] if missing else []
+    notes += [f"{counted(failed, 'learner')} failed"] if failed else []
+    return [f"{shown(path)}: {one_line(problem)}" for problem in problems], tuple(notes)
+
+
+def _findings(study: StudyFile) -> Iterator[str]:
+    yield from _places(study)
+    try:
+        if study.design.seeds != tuple(study.seeds.tolist()):
+            yield "its seeds are not those of its design"
+    except TttBatchError as error:
+        yield f"its design cannot be read: {error}"
+    if (study.array("state") > FAILED).any():
+        yield f"state holds {study.array('state').max()}, it must hold 0 to {FAILED}"
+    nameless = sum(reason == "unknown" for _, _, reason in study.failures())
+    if nameless:
+        yield f"{counted(nameless, 'learner')} failed for no reason that is there"
+    found: dict[str, tuple[int, str]] = {}
+    for block in study.blocks():
+        for problem, wrong in _wrong(study, block):
+            if wrong.any():
+                first = int(np.argmax(wrong))
+                number, place = found.get(problem, (0, ""))
+                place = place or f"setting {block.settings[first]}, seed {study.seeds[block.seeds[first]]}"
+                found[problem] = number + int(np.count_nonzero(wrong)), place
+    for problem, (number, place) in found.items():
+        yield f"{problem} ({counted(number, 'learner')}, the first: {place})"
+
+
+def _places(study: StudyFile) -> Iterator[str]:
+    """Findings about arrays that HDF5 has elsewhere than the header, whose bytes are as they were written."""
+    import h5py
+
+    try:
+        with h5py.File(study.path, "r", locking=False) as file:
+            for path, place in study.header.arrays.items():
+                array = file[path]
+                if (array.id.get_offset(), array.dtype, array.shape) != (place.offset, place.dtype, place.shape):
+                    yield f"{path} is not where the header says"
+    # h5py raises nearly anything.
+    except Exception as exc:
+        yield f"HDF5 cannot read it ({type(exc).__name__})"
+
+
+def _wrong(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """What may be wrong with learners, and bool[n]: with which of them it is."""
+    yield "results that are not what their checksum is of", ~study.sound(block)
+    columns = block.statistics
+
+    def any_of(wrong: NDArray[Any]) -> NDArray[np.bool_]:
+        return np.asarray(wrong.reshape(wrong.shape[0], -1).any(axis=1))
+
+    for name, column in columns.items():
+        field = STATISTICS[name]
+        slack = _TOLERANCE if column.dtype.kind == "f" else 0
+        if field.least > -np.inf:
+            yield f"{name} out of range", any_of(~((column >= field.least - slack) & (column <= field.most + slack)))
+    seconds = columns["seconds"]  # NaN at points within one kernel
+    reached = np.fmax.accumulate(np.maximum(np.nan_to_num(seconds), 0.0), axis=1)
+    yield "seconds that do not ascend from 0", any_of((seconds < reached) | np.isinf(seconds))
+    yield "no seconds at the end", any_of(np.isnan(seconds[:, -1:]))
+    games = study.games[block.settings, : block.kind.points]
+    yield "outcomes that do not add up to the games", any_of(columns["outcomes"].sum(axis=2) != games)
+    if "worst" in columns:
+        yield "unbeatable that does not agree with worst", any_of(columns["unbeatable"] != (columns["worst"] >= 0))
+        for name in ("self_play", "versus_random"):
+            off = np.abs(columns[name].sum(axis=-1) - 1.0) > _TOLERANCE
+            yield f"{name} that does not add up to 1", any_of(off)

@@ -1,0 +1,1 @@
+"""What a person asks a study for, and the settings and seeds that it makes."""

@@ -1,0 +1,79 @@
+"""Opponents of a study's learners: `self` for self-play, a name, or a run, kept as its name and the digest of its
+tables."""
+
+import functools
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ttt_batch.base.errors import RunFileError, UsageError, option, quoted
+from ttt_batch.base.files import shown
+from ttt_batch.runs.config import OPPONENTS
+from ttt_batch.runs.loading import load
+from ttt_batch.runs.lookup import name_or_run
+from ttt_batch.runs.run import Run
+from ttt_batch.training.plan import table_digest
+
+SELF = "self"
+NAMES = (*OPPONENTS, SELF)
+
+
+@dataclass(frozen=True)
+class RunOpponent:
+    """A run to play against.
+
+    digest: of its tables, as `Config.opponent` has it; equal ones are the same opponent.
+    name: its file, or the digest of a run without one.  given: the run itself, if it was read or given already.
+    """
+
+    digest: str
+    name: str = field(compare=False)
+    given: Run | None = field(default=None, compare=False, repr=False)
+
+    @functools.cached_property
+    def run(self) -> Run:
+        """The run, read if need be.  Raises RunFileError if it has no file, or if that holds other tables by now."""
+        if self.given is not None:
+            return self.given
+        if self.name == self.digest:
+            raise RunFileError(
+                f"the opponent {self.digest} was a run without a file; give that run again with {option('opponent')}"
+            )
+        run = load(self.name)
+        if table_digest(run.tables) != self.digest:
+            raise RunFileError(
+                f"{shown(Path(self.name))} is not the run that the study has for an opponent; name that one's file "
+                f"with {option('opponent')}"
+            )
+        return run
+
+
+Opponent = str | RunOpponent
+"""One of NAMES, or a run."""
+
+
+def read_opponent(given: Any) -> Opponent:
+    """The opponent that is meant: a name, a run, or the file of one, which is read.
+
+    Raises UsageError, and RunFileError if the file is missing or damaged.
+    """
+    if isinstance(given, RunOpponent):
+        return given
+    if isinstance(given, Run):
+        digest = table_digest(given.tables)
+        return RunOpponent(digest, digest if given.file is None else _file_name(given.file), given)
+    meant = name_or_run("opponent", given, NAMES)
+    if isinstance(meant, str):
+        return meant
+    run = load(meant)
+    return RunOpponent(table_digest(run.tables), _file_name(meant), run)
+
+
+def _file_name(path: Path) -> str:
+    """The name of a file as text that is read back as that file.  Raises UsageError if it is no text."""
+    name = str(path)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"opponent {quoted(name)}: its name is no text, so no study can hold it; rename it") from None
+    return f"./{name}" if name in NAMES else name

@@ -1,0 +1,299 @@
+"""What a person writes for one option of a study, as the list of its values.
+
+`0.1,0.2` lists values, and so does `;`, with which a value may hold commas itself: a pair of draw worths, a name of a
+file.  `0.01..0.5:6` is six numbers evenly spaced, ends included, `0.001..1:7log` seven with equal ratios; a list may
+hold ranges, too.  In Python a list or an array holds one value or range an item.
+"""
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from ttt_batch.base.choices import SWITCH_WORDS, choose, choose_seat
+from ttt_batch.base.errors import UsageError, quoted
+from ttt_batch.base.quantities import any_seed, exact_number, share, whole
+from ttt_batch.game.board import Board, parse_board
+from ttt_batch.game.state_space import WORDS
+from ttt_batch.learners import learner_named
+from ttt_batch.runs.batches import MAX_GAMES, parse_batch
+from ttt_batch.runs.config import ENGINES, parse_worths
+from ttt_batch.runs.schedules import Schedule, parse_schedule
+from ttt_batch.studies.designs.opponents import RunOpponent, read_opponent
+
+MAX_VALUES = 100_000
+"""Values of one option, and settings of a study."""
+
+MAX_SEEDS = 10_000_000
+"""Seeds, and learners of a study."""
+
+MAX_TEXT, MAX_VALUE = 4_000_000, 4_096
+"""Characters of an option's text, and of one value in it, which may be the name of a file."""
+
+DIGITS = 12
+"""Significant digits of the numbers within a range, so that 0.1..0.5:5 holds 0.3 and not 0.30000000000000004."""
+
+_RANGE = re.compile(r"(.+?)\.\.(.+?)(?::(.*?)\s*(log)?)?", re.IGNORECASE)
+_THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})*,0\d\d(?:,\d{3})*(?!\d)", re.ASCII)
+"""A number in groups of three: no value begins with 0 and goes on with digits."""
+
+
+class Option(NamedTuple):
+    """An option of which a study may have several values.
+
+    read: one value, as a configuration keeps it; raises UsageError.  ranges: whether they are numbers, of which ranges
+    are read; whole: only whole numbers.  most: values at most.
+    """
+
+    read: Callable[[Any], Any]
+    ranges: bool = False
+    whole: bool = False
+    most: int = MAX_VALUES
+
+
+def _switch(given: Any) -> str:
+    if isinstance(given, bool):
+        return "on" if given else "off"
+    return choose("symmetry", given, WORDS, words=SWITCH_WORDS)
+
+
+OPTIONS: Mapping[str, Option] = {
+    "learner": Option(lambda given: learner_named(given).name),
+    "board": Option(parse_board),
+    "symmetry": Option(_switch),
+    "engine": Option(lambda given: choose("engine", given, ENGINES)),
+    "opponent": Option(read_opponent),
+    "seat": Option(lambda given: choose_seat(given, "both")),
+    "batch": Option(parse_batch, ranges=True, whole=True),
+    "epsilon": Option(lambda given: parse_schedule("epsilon", given, positive=False), ranges=True),
+    "alpha": Option(lambda given: parse_schedule("alpha", given, positive=True), ranges=True),
+    "gamma": Option(lambda given: share("gamma", given, "give a number such as 0.9"), ranges=True),
+    "draw_worth": Option(parse_worths, ranges=True),
+    "games": Option(lambda given: whole("games", given, 1, MAX_GAMES), ranges=True, whole=True),
+}
+"""What shapes learning, in the order of a study's settings: the last ones vary fastest."""
+
+_SEEDS = Option(any_seed, ranges=True, whole=True, most=MAX_SEEDS)
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from `start` to `end`, both included: `count` of them, evenly spaced or with equal ratios (`log`)."""
+
+    start: Fraction
+    end: Fraction
+    count: int
+    log: bool = False
+
+    def numbers(self) -> list[float]:
+        """The numbers, those between the ends rounded to DIGITS digits unless that makes some equal."""
+        within = [float(f"{number:.{DIGITS}g}") for number in map(float, self._between())]
+        found = [float(self.start), *within, float(self.end)]
+        if len(set(found)) < self.count:
+            found[1:-1] = map(float, self._between())
+        return found
+
+    def whole_numbers(self) -> Sequence[int]:
+        """The numbers, those between the ends rounded to whole ones; equal ones count once."""
+        start, end = int(self.start), int(self.end)
+        if self.count == abs(end - start) + 1 and not self.log:
+            step = 1 if end >= start else -1
+            return range(start, end + step, step)
+        return list(dict.fromkeys([start, *(math.floor(number + Fraction(1, 2)) for number in self._between()), end]))
+
+    def _between(self) -> list[Fraction]:
+        last = self.count - 1
+        if not self.log:
+            return [self.start + (self.end - self.start) * Fraction(i, last) for i in range(1, last)]
+        low, high = (math.log(end.numerator) - math.log(end.denominator) for end in (self.start, self.end))
+        return [Fraction(math.exp(low + (high - low) * i / last)) for i in range(1, last)]
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """What was written for an option, taken apart but not yet read: single values and ranges.
+
+    count: values, of which some may prove equal.
+    """
+
+    name: str
+    option: Option
+    parts: list[Any]
+
+    @property
+    def count(self) -> int:
+        """How many values they are, before any is made."""
+        return sum(part.count if isinstance(part, Range) else 1 for part in self.parts)
+
+    def values(self) -> Sequence[Any]:
+        """Every value once, in order.  Raises UsageError, and RunFileError for an opponent that cannot be read."""
+        found: list[Any] = []
+        for part in self.parts:
+            if not isinstance(part, Range):
+                found.append(self.option.read(part))
+            elif self.option.whole:  # both ends were read, and what lies between is as good
+                numbers = part.whole_numbers()
+                if len(self.parts) == 1:
+                    return numbers
+                found += numbers
+            else:
+                found += map(self.option.read, part.numbers())
+        return list(dict.fromkeys(found))
+
+
+def values_of(name: str, given: Any) -> tuple[Any, ...]:
+    """The values of the option `name` (of OPTIONS), each once and in order, as a configuration keeps them.
+
+    Schedules, boards, `on`/`off`/`auto` for symmetry, pairs of draw worths, opponents (`read_opponent`).
+    given: text, a list, tuple or array of values, or one value.  Raises UsageError, and RunFileError for an opponent.
+    """
+    return tuple(pieces_of(name, given).values())
+
+
+def seed_pieces(given: Any) -> Pieces:
+    """Seeds: their number (from 0 on), or a list or range such as `0..99` or `5,7`.  Raises UsageError."""
+    text = isinstance(given, str) and not re.search(r"[,;]|\.\.", given)
+    if text or not (isinstance(given, str) or _is_list(given)):
+        count = whole("seeds", given, 1, MAX_SEEDS)
+        return Pieces("seeds", _SEEDS, [Range(Fraction(0), Fraction(count - 1), count)])
+    return pieces_of("seeds", given, _SEEDS)
+
+
+def pieces_of(name: str, given: Any, option: Option | None = None) -> Pieces:
+    """What was given for an option, taken apart; no more than its ends and its counts is read.  Raises UsageError."""
+    option = option or OPTIONS[name]
+    parts = _listed(name, given, option)
+    if not parts:
+        raise UsageError(f"{name} lists no value; give one, or leave {name} out")
+    pieces = Pieces(name, option, [_piece(name, part, option) for part in parts])
+    _check_many(name, pieces.count, option)
+    return pieces
+
+
+def _check_many(name: str, count: int, option: Option) -> None:
+    """Raise UsageError for more values than a study may have of an option."""
+    if count > option.most:
+        raise UsageError(f"{name} has {count:,} values; at most {option.most:,} are studied")
+
+
+def _listed(name: str, given: Any, option: Option) -> Sequence[Any]:
+    """The items of a list, or of text that lists values; what is no list is the only one."""
+    if isinstance(given, str):
+        return _split(name, given, option)
+    if not _is_list(given):
+        return [given]
+    if isinstance(given, Iterator):
+        given = list(itertools.islice(given, option.most + 1))
+    _check_many(name, int(given.size) if hasattr(given, "tolist") else len(given), option)
+    items = _plain(given)
+    return [items] if name == "draw_worth" and _is_pair(items) else items
+
+
+def _is_list(given: Any) -> bool:
+    return isinstance(given, list | tuple | range | Iterator) or getattr(given, "ndim", 0) > 0
+
+
+def _plain(given: Any) -> Any:
+    """An array as lists, and a number of NumPy as Python's."""
+    return given.tolist() if hasattr(given, "tolist") else given
+
+
+def _is_pair(given: Any) -> bool:
+    """Whether a list is one pair of draw worths, as `train` takes it, and not a list of them."""
+    return len(given) == 2 and not any(
+        _is_list(part) or (isinstance(part, str) and re.search(r",|\.\.", part)) for part in given
+    )
+
+
+def _split(name: str, text: str, option: Option) -> list[str]:
+    """The values in a text.  Raises UsageError."""
+    if len(text) > MAX_TEXT:
+        raise UsageError(f"{name} {quoted(text)} has {len(text):,} characters; at most {MAX_TEXT:,} are read")
+    separator = ";" if ";" in text or name == "draw_worth" else ","
+    _check_many(name, text.count(separator) + 1, option)
+    if option.ranges and separator == "," and (found := _THOUSANDS.search(text)):
+        number = int(found[0].replace(",", ""))
+        better = f"{number:_}" if number % 1000 else f"{number:_} or {number // 1000}k"
+        raise UsageError(f"{name} {quoted(text)}: commas separate values, so {found[0]} is no number; write {better}")
+    parts = [part.strip() for part in text.split(separator)]
+    if not all(parts):
+        example = "give one" if len(parts) == 1 else f"write one between every two {quoted(separator)}"
+        raise UsageError(f"{name} {quoted(text)} has an empty value; {example}")
+    return parts
+
+
+def _piece(name: str, given: Any, option: Option) -> Any:
+    """A value as it was given, or the Range that a text stands for.  Raises UsageError."""
+    given = _plain(given)
+    if isinstance(given, dict | set | frozenset) or (
+        _is_list(given) and (name != "draw_worth" or any(_is_list(part) or isinstance(part, dict) for part in given))
+    ):
+        raise UsageError(f"{name} has a list or table within its list; give all values in one list")
+    if not isinstance(given, str):
+        return given
+    if len(given) > MAX_VALUE:
+        raise UsageError(f"{name} {quoted(given)} has {len(given):,} characters; a value has at most {MAX_VALUE:,}")
+    found = _RANGE.fullmatch(given.strip()) if option.ranges else None
+    return given if found is None else _range(name, given, option, found)
+
+
+def _range(name: str, text: str, option: Option, found: re.Match[str]) -> Range:
+    """The range with the parts of `found`.  Raises UsageError, for an end with the words of its option."""
+    start, end = (_end(name, text, option, part.strip()) for part in (found[1], found[2]))
+    what, log = f"{name} {quoted(text)}", found[4] is not None
+    if found[3] is None and option is _SEEDS:
+        return Range(start, end, int(abs(end - start)) + 1)
+    if not found[3]:
+        raise UsageError(f"{what} has no number of values; write {found[1]}..{found[2]}:5, or :5log for equal ratios")
+    count = whole(f"{what}: its number of values", found[3], 2, option.most)
+    if start == end:
+        raise UsageError(f"{what} ends at its start; give that value alone")
+    if log and min(float(start), float(end)) <= 0:
+        raise UsageError(f"{what}: equal ratios need both ends above 0; begin with a small number, or leave log out")
+    if option.whole and count > abs(end - start) + 1:
+        raise UsageError(f"{what}: there are only {int(abs(end - start)) + 1:,} whole numbers; ask for no more")
+    return Range(start, end, count, log)
+
+
+def _end(name: str, text: str, option: Option, end: str) -> Fraction:
+    """An end of a range, exactly.  Raises UsageError unless it is a number that is a value of the option."""
+    option.read(end)
+    number = exact_number(end, shares=True)
+    if number is None or (name == "draw_worth" and "," in end):
+        raise UsageError(f"{name} {quoted(text)}: a range has numbers as its ends, not {quoted(end)}; list the values")
+    return Fraction(number)
+
+
+def written(value: Any) -> Any:
+    """A value of an option as a person writes it: text or a number, a pair of them for draw worths."""
+    if isinstance(value, Schedule):
+        return value.plain
+    return value.name if isinstance(value, Board | RunOpponent) else value
+
+
+def listed(values: Sequence[Any], most: int = 6) -> str:
+    """Values for a message; of more than `most` the first ones and the last."""
+    if len(values) <= most:
+        return ", ".join(map(_text, values))
+    return ", ".join([*map(_text, values[: most - 2]), "...", _text(values[-1])])
+
+
+def _text(value: Any) -> str:
+    plain = written(value)
+    if isinstance(plain, tuple):
+        return ",".join(f"{number:g}" for number in plain)
+    return ("on" if plain else "off") if isinstance(plain, bool) else f"{plain:_}" if type(plain) is int else str(plain)
+
+
+def seed_runs(seeds: Sequence[int]) -> list[int | str]:
+    """Seeds as a list may write them: runs of successive ones as ranges, as in `["0..99", 205]`."""
+    runs: list[list[int]] = []
+    for seed in seeds:
+        if runs and seed == runs[-1][1] + 1:
+            runs[-1][1] = seed
+        else:
+            runs.append([seed, seed])
+    return [f"{low}..{high}" if high > low else low for low, high in runs]

@@ -1,0 +1,121 @@
+"""The figures of all settings of a study as columns, and when its learners were proved and settled.
+
+The file is read once, some learners at a time; of each learner two numbers are kept, of each setting some twenty.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.choices import RESULTS, SEATS
+from ttt_batch.studies.figures.quantiles import quantiles
+from ttt_batch.studies.figures.times import first_proof, games_at, settled_since
+from ttt_batch.studies.storage.reading import Block, StudyFile
+
+EVENTS = ("proof", "settling")
+
+_LEARNERS = 1 << 17
+"""Learners whose figures are worked on at a time, unless a setting alone has more."""
+
+_PER_LEARNER = (
+    *(*EVENTS, "later", "holding", "loss", "error", "milliseconds", "positions"),
+    *(f"error_{seat}" for seat in SEATS),
+)
+
+Columns = dict[str, NDArray[np.float64]]
+"""Figures by name, float64[settings]; NaN for what a setting does not have.
+
+proved, at_end: shares of the seeds.  proof, settling: median games, infinite if it did not happen to half of the seeds.
+holds: share of later points.  loss_low, loss, loss_high: quartiles and median.  error (mean of both players),
+error_first, error_second, milliseconds, positions: medians.
+"""
+
+
+def read_columns(study: StudyFile) -> tuple[Columns, dict[str, NDArray[np.float32]]]:
+    """The columns of all settings, and by EVENTS for every learner the number of the point at which it happened.
+
+    The events are float32[settings, seeds]: infinite for what never happened, NaN for learners without verdicts.
+    Raises StudyFileError.
+    """
+    settings = study.state.shape[0]
+    columns = {name: np.full(settings, np.nan) for name in _figures({name: np.zeros((0, 1)) for name in _PER_LEARNER})}
+    events = {name: np.full(study.state.shape, np.nan, np.float32) for name in EVENTS}
+    for begin, numbers in _windows(study):
+        end = begin + numbers["proof"].shape[0]
+        for name, event in events.items():
+            event[begin:end] = numbers[name]
+        for name, column in _figures(numbers).items():
+            columns[name][begin:end] = column
+    for name in EVENTS:
+        columns[name] = games_at(study.games, columns[name])
+    return columns, events
+
+
+def _windows(study: StudyFile) -> Iterator[tuple[int, dict[str, NDArray[np.float64]]]]:
+    """The numbers of all learners, some settings at a time: the first one's number, and float64[settings, seeds] by
+    name, NaN for what a learner does not have.  Settings none of whose learners is done may be left out.
+    """
+    settings, seeds = study.state.shape
+    step = max(1, _LEARNERS // seeds)
+    begin, numbers = -1, dict[str, NDArray[np.float64]]()
+    for block in study.blocks(tables=False):  # in the order of settings
+        found = _numbers(block)
+        window = block.settings // step * step
+        for first in np.unique(window).tolist():
+            if first != begin:
+                if numbers:
+                    yield begin, numbers
+                begin, shape = first, (min(step, settings - first), seeds)
+                numbers = {name: np.full(shape, np.nan) for name in _PER_LEARNER}
+            chosen = window == first
+            for name, values in found.items():
+                numbers[name][block.settings[chosen] - first, block.seeds[chosen]] = values[chosen]
+    if numbers:
+        yield begin, numbers
+
+
+def _numbers(block: Block) -> dict[str, NDArray[Any]]:
+    """Some of _PER_LEARNER of a block's n learners, each [n].
+
+    proof, settling: numbers of points.  later, holding: points after the first proof, and how many of these hold.
+    """
+    last = {name: column[:, -1] for name, column in block.statistics.items()}
+    found = {"milliseconds": 1e3 * last["seconds"]}
+    if "positions" in last:
+        found["positions"] = last["positions"]
+    if "unbeatable" in last:
+        holds = np.asarray(block.statistics["unbeatable"].all(axis=2))
+        found["proof"], found["settling"] = first_proof(holds), settled_since(holds)
+        proved = np.isfinite(found["proof"])
+        found["later"] = np.where(proved, holds.shape[1] - 1 - found["proof"], 0)
+        found["holding"] = np.where(proved, holds.sum(axis=1) - 1, 0)
+        found["loss"] = last["versus_random"][:, :, RESULTS.index("loss")].mean(axis=1)
+        found["error"] = last["value_error"].mean(axis=1)
+        found |= {f"error_{seat}": last["value_error"][:, i] for i, seat in enumerate(SEATS)}
+    return found
+
+
+def _figures(numbers: Mapping[str, NDArray[np.float64]]) -> Columns:
+    """The columns of some settings, medians of times as numbers of points.
+
+    numbers: all of _PER_LEARNER, float64[settings, seeds].
+    """
+    known = np.count_nonzero(~np.isnan(numbers["proof"]), axis=1)
+    found = {
+        share: _ratio(np.count_nonzero(np.isfinite(numbers[event]), axis=1), known)
+        for share, event in zip(("proved", "at_end"), EVENTS, strict=True)
+    }
+    for event in EVENTS:
+        (found[event],) = quantiles(numbers[event], 0.5, occurring=True)
+    found["holds"] = _ratio(np.nansum(numbers["holding"], axis=1), np.nansum(numbers["later"], axis=1))
+    found["loss_low"], found["loss"], found["loss_high"] = quantiles(numbers["loss"], 0.25, 0.5, 0.75)
+    for name in ("error", "error_first", "error_second", "milliseconds", "positions"):
+        (found[name],) = quantiles(numbers[name], 0.5)
+    return found
+
+
+def _ratio(some: NDArray[Any], of: NDArray[Any]) -> NDArray[np.float64]:
+    """Shares, NaN of nothing."""
+    return np.where(of > 0, some / np.maximum(of, 1), np.nan)

@@ -1,0 +1,58 @@
+"""Which of a study's settings are better than others, by a metric that a person chooses."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.choices import choose
+from ttt_batch.studies.figures.columns import Columns
+
+METRICS: Mapping[str, str] = {
+    "proof": "median games to the first proof",
+    "settling": "median games to settling",
+    "proved": "share of seeds proved at any point",
+    "holds": "share of points after the first proof that hold",
+    "loss": "median loss against random",
+    "error": "median value error, mean of both players",
+    "time": "median milliseconds of learning",
+}
+"""More is better of shares, less of all else."""
+
+DEFAULT_METRIC = "proof"
+
+_HINTS = {"games": "proof", "first": "proof", "settled": "settling", "share": "proved", "seconds": "time", "ms": "time"}
+"""Words that are no metrics and suggest one."""
+
+
+def metric_named(given: object) -> str:
+    """The one of METRICS that is meant.  Raises UsageError."""
+    return choose("metric", given, METRICS, hints=_HINTS)
+
+
+def order_by(metric: str, columns: Columns) -> list[int]:
+    """Numbers of the settings, the best first; equal ones in order, and those without a figure last.
+
+    Settings without a median number of games come after those with one, by the share of the seeds that are proved, or
+    have settled.
+    """
+    keys = [np.where(np.isnan(key), np.inf, key) for key in _keys(metric, columns)]
+    return [int(number) for number in np.lexsort(keys[::-1])]
+
+
+def is_any_good(metric: str, columns: Columns, number: int) -> bool:
+    """Whether a setting has a figure, and no share that is 0."""
+    first, *more = (float(key[number]) for key in _keys(metric, columns))
+    if metric in ("proved", "holds"):
+        return first < 0
+    return bool(np.isfinite(first)) or any(share < 0 for share in more)
+
+
+def _keys(metric: str, columns: Columns) -> tuple[NDArray[np.float64], ...]:
+    """What settings are sorted by, the least first."""
+    if metric in ("proof", "settling"):
+        games, share = columns[metric], columns["proved" if metric == "proof" else "at_end"]
+        return games, np.where(np.isfinite(games), 0.0, -share)
+    if metric in ("proved", "holds"):
+        return (-columns[metric],)
+    return (columns["milliseconds" if metric == "time" else metric],)

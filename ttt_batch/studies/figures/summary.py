@@ -1,0 +1,199 @@
+"""The figures of a study's settings over their seeds: proofs and how soon they come, what is lost, errors and time.
+
+A seed is proved at a recorded point at which it is unbeatable in both seats, and has settled at the point since which
+every one is such a point.  All seeds of a setting have the same points, so a seed without a proof is censored at the
+last one, and the Kaplan-Meier median is an order statistic: the point by which half of the seeds are proved.
+"""
+
+import functools
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.choices import SEATS
+from ttt_batch.base.errors import TttBatchError
+from ttt_batch.base.printable import Printable
+from ttt_batch.studies.designs.design import Design
+from ttt_batch.studies.designs.values import seed_runs
+from ttt_batch.studies.figures.columns import Columns, read_columns
+from ttt_batch.studies.figures.ranking import METRICS, is_any_good, metric_named, order_by
+from ttt_batch.studies.figures.survival import LEAST, interval_of_median, missing_library
+from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING
+from ttt_batch.studies.storage.reading import StudyFile
+
+
+class Median(NamedTuple):
+    """A median number of games with its 95 % interval.
+
+    games: None if it did not happen to half of the seeds.  low, high: see `survival.interval_of_median`.
+    """
+
+    games: int | None
+    low: int | None
+    high: int | None
+
+
+class Figures(NamedTuple):
+    """What is known of a setting; None stands for what it does not have.
+
+    setting: its number.  done, failed, missing: learners.  points: recorded by each.  games: of each.
+    proved, at_end: shares of the seeds that are proved at any recorded point, and at the last one.
+    proof, settling: games to the first proof, and to settling.
+    holds: share of all seeds' recorded points after the first proof at which they are proved, too.
+    loss: probability of losing to random play at the last point, mean of both seats: lower quartile, median and upper
+    quartile over the seeds.  value_error: of the first and the second player at the last point, medians.
+    milliseconds: median of what each learner took up to the last point, as measured.
+    positions: in the table of a growing board, median; all figures about proofs and results are None then.
+    """
+
+    setting: int
+    done: int
+    failed: int
+    missing: int
+    points: int
+    games: int
+    proved: float | None
+    at_end: float | None
+    proof: Median
+    settling: Median
+    holds: float | None
+    loss: tuple[float | None, float | None, float | None]
+    value_error: tuple[float | None, float | None]
+    milliseconds: float | None
+    positions: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values with stable keys."""
+        low, median, high = self.loss
+        return {
+            "learners": {"done": self.done, "failed": self.failed, "missing": self.missing},
+            "points": self.points,
+            "games": self.games,
+            "proved": {"ever": self.proved, "at_end": self.at_end},
+            "first_proof": self.proof._asdict(),
+            "settling": self.settling._asdict(),
+            "later_points_that_hold": self.holds,
+            "loss_against_random": {"median": median, "lower_quartile": low, "upper_quartile": high},
+            "value_error": dict(zip(SEATS, self.value_error, strict=True)),
+            "milliseconds": self.milliseconds,
+            "positions": self.positions,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Summary(Printable):
+    """The figures of all settings of a study.
+
+    design: its settings and seeds.  reasons: why learners failed, and how many for each reason.
+    games: int64[settings, points], games at the points.  points: int64[settings], how many points each has.
+    states: int64[settings, 3], learners that are MISSING, DONE and FAILED.
+    columns, events: see `read_columns`.
+    """
+
+    design: Design
+    reasons: Mapping[str, int]
+    games: NDArray[np.int64]
+    points: NDArray[np.int64]
+    states: NDArray[np.int64]
+    columns: Columns
+    events: Mapping[str, NDArray[np.float32]]
+
+    @functools.cached_property
+    def note(self) -> str:
+        """Why medians have no intervals though there are seeds enough: a line that says what to install."""
+        return missing_library() if self.states[:, DONE].max() >= LEAST else ""
+
+    def figures(self, setting: int) -> Figures:
+        """The figures of a setting, by its number."""
+        value = {name: _known(column[setting]) for name, column in self.columns.items()}
+        states = self.states[setting].tolist()
+        return Figures(
+            setting=setting,
+            done=states[DONE],
+            failed=states[FAILED],
+            missing=states[MISSING],
+            points=int(self.points[setting]),
+            games=int(self.games[setting, self.points[setting] - 1]),
+            proved=value["proved"],
+            at_end=value["at_end"],
+            proof=self._median("proof", setting),
+            settling=self._median("settling", setting),
+            holds=value["holds"],
+            loss=(value["loss_low"], value["loss"], value["loss_high"]),
+            value_error=(value["error_first"], value["error_second"]),
+            milliseconds=value["milliseconds"],
+            positions=value["positions"],
+        )
+
+    def _median(self, event: str, setting: int) -> Median:
+        median = self.columns[event][setting]
+        if np.isnan(median):
+            return Median(None, None, None)
+        games = int(median) if np.isfinite(median) else None
+        if self.note:
+            return Median(games, None, None)
+        points = self.events[event][setting]
+        points = points[~np.isnan(points)]
+        happened = np.isfinite(points)
+        times = self.games[setting, np.where(happened, points, self.points[setting] - 1).astype(np.int64)]
+        return Median(games, *interval_of_median(times, happened))
+
+    def ranked(self, best: str | None = None) -> list[int]:
+        """Numbers of the settings, the best first; equal ones in order.
+
+        best: a metric (`ranking.METRICS`); None leaves them in order.  Raises UsageError.
+        """
+        return list(range(self.points.size)) if best is None else order_by(metric_named(best), self.columns)
+
+    def winner(self, best: str) -> tuple[str, int]:
+        """The metric that is meant, and the number of the best setting.
+
+        Raises UsageError, and TttBatchError if no setting is any good by it.
+        """
+        metric, number = metric_named(best), self.ranked(best)[0]
+        if not is_any_good(metric, self.columns, number):
+            raise TttBatchError(f"no setting is the best by {METRICS[metric]}: none has any; choose another metric")
+        return metric, number
+
+    def to_dict(self, best: str | None = None) -> dict[str, Any]:
+        """What `study --json` prints; best: as for `ranked`.  Raises UsageError."""
+        states = self.states.sum(axis=0).tolist()
+        return {
+            "seeds": seed_runs(self.design.seeds),
+            "learners": {"done": states[DONE], "failed": states[FAILED], "missing": states[MISSING]},
+            "reasons": dict(self.reasons),
+            "best": None if best is None else metric_named(best),
+            "note": self.note or None,
+            "settings": [self.setting_facts(number) for number in self.ranked(best)],
+        }
+
+    def setting_facts(self, number: int) -> dict[str, Any]:
+        """The figures of one setting as plain values, and which it is."""
+        setting = self.design.settings[number]
+        return {"setting": number, "key": setting.key, "options": setting.written, **self.figures(number).to_dict()}
+
+    def records(self) -> tuple[list[dict[str, Any]], str]:
+        """Return a row for each setting."""
+        return self.to_dict()["settings"], "setting"
+
+
+def summarise(study: StudyFile) -> Summary:
+    """The figures of a study as far as it is done.  Raises StudyFileError."""
+    states = [np.count_nonzero(study.state == state, axis=1) for state in (MISSING, DONE, FAILED)]
+    reasons = Counter(reason for _, _, reason in study.failures())
+    return Summary(
+        study.design,
+        dict(reasons.most_common()),
+        study.games,
+        study.points,
+        np.stack(states, axis=1),
+        *read_columns(study),
+    )
+
+
+def _known(number: np.float64) -> float | None:
+    return None if np.isnan(number) else float(number)

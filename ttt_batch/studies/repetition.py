@@ -1,0 +1,101 @@
+"""The best of many settings again on fresh seeds, beside the default: the best of many looks better than it is."""
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ttt_batch.base.errors import StudyFileError
+from ttt_batch.base.files import reason
+from ttt_batch.base.printable import Printable
+from ttt_batch.base.processors import thread_count
+from ttt_batch.base.quantities import Number
+from ttt_batch.cluster.crew import Crew
+from ttt_batch.cluster.place import place_of
+from ttt_batch.studies.designs.design import Design
+from ttt_batch.studies.designs.values import seed_runs
+from ttt_batch.studies.figures.confirmation import Confirmation, confirm
+from ttt_batch.studies.figures.summary import Summary, summarise
+from ttt_batch.studies.storage.creation import create
+from ttt_batch.studies.storage.writing import StudyWriter
+from ttt_batch.studies.work.loop import StudyProgress, run_study
+from ttt_batch.training.checkpoints import warn_python
+
+
+@dataclass(frozen=True, repr=False)
+class Repetition(Printable):
+    """What was repeated, and the figures of its learners, as far as they are done."""
+
+    confirmation: Confirmation
+    fresh: Summary
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `study --confirm N --json` prints of it; `default` is None if it is the winner."""
+        settings = [self.fresh.setting_facts(number) for number in range(len(self.fresh.design.settings))]
+        return {
+            "best": self.confirmation.metric,
+            "of_settings": self.confirmation.settings,
+            "seeds": seed_runs(self.fresh.design.seeds),
+            "note": self.fresh.note or None,
+            "in_the_study": self.confirmation.winner.to_dict(),
+            "winner": settings[0],
+            "default": settings[1] if len(settings) > 1 else None,
+        }
+
+    def records(self) -> tuple[Sequence[dict[str, Any]], str]:
+        """Return a row for each setting on its fresh seeds, the winner first."""
+        return self.fresh.records()
+
+
+def confirmed(
+    summary: Summary,
+    seeds: Any,
+    best: str | None = None,
+    *,
+    threads: Number | None = None,
+    workers: Number | None = None,
+    scheduler: str | None = None,
+    warn: Callable[[str], None] = warn_python,
+    progress: Callable[[StudyProgress], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Repetition:
+    """Repeat the best setting of a study, and the default, on so many fresh seeds; see `confirm`.
+
+    best: a metric, `proof` if not given.  All else is as for `study`.
+    Raises as `confirm` does, and StudyFileError if there is no room for temporary files.
+    """
+    place, n_threads = place_of(workers, scheduler, threads), thread_count(threads)
+    again = confirm(summary, seeds, best)
+    with ExitStack() as stack:
+        crew = None if place is None else stack.enter_context(Crew(place, warn))
+        fresh = stack.enter_context(_temporary(again.design))
+        run_study(fresh, threads=n_threads, crew=crew, progress=progress, stop=stop or (lambda: False))
+        return Repetition(again, summarise(fresh))
+
+
+@contextmanager
+def _temporary(design: Design) -> Iterator[StudyWriter]:
+    """The file of a study that is gone after the block.  Raises StudyFileError."""
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(_Folder())
+            fresh = stack.enter_context(create(Path(folder) / "fresh.h5", design))
+        except (OSError, StudyFileError) as error:
+            raise StudyFileError(
+                f"no temporary file for the repetition: {reason(error.__cause__ or error)}; make room there, or "
+                "name another folder in the variable TMPDIR"
+            ) from None
+        yield fresh
+
+
+class _Folder(tempfile.TemporaryDirectory[str]):
+    """A temporary folder that goes even if a second Ctrl-C comes while it is removed."""
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.cleanup()
+        except BaseException:
+            self.cleanup()
+            raise

@@ -1,0 +1,195 @@
+"""What never changes in a study's file, read and checked: seeds, keys and points, and which results belong to what."""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
+from ttt_batch.studies.designs.design import MAX_LEARNERS
+from ttt_batch.studies.storage.header import Damaged, Header, Stored
+from ttt_batch.studies.storage.layout import (
+    KEEPS,
+    LABELS,
+    LAST,
+    PROGRESS_BYTES,
+    REASON_BYTES,
+    REASONS,
+    STATISTICS,
+    statistic_axes,
+)
+from ttt_batch.studies.storage.places import KEY_BYTES, Places
+
+TABLES = "tables/"
+MEMBERS = "/table_setting"
+"""The array of a group of tables with the numbers of its settings."""
+
+
+class Kind(NamedTuple):
+    """Settings whose learners have the same arrays.
+
+    points: of each learner.  statistics: where those stand that they have, by name, without games, in the order of
+    checksums.  tables: likewise.  size: bytes of a learner's results.
+    """
+
+    points: int
+    statistics: Mapping[str, Stored]
+    tables: Mapping[str, Stored]
+    size: int
+
+
+class Contents:
+    """What never changes.
+
+    seeds: int64[seeds].  keys: of the settings, key_bytes: uint8[settings, KEY_BYTES], the same.
+    points: int64[settings].  games: int64[settings, points].
+    kinds: what there is.  kind_of: int64[settings], each one's number among them.
+    own: int64[settings], places among the settings with such tables.
+    """
+
+    def __init__(self, name: str, header: Header, places: Places) -> None:
+        """Raises Damaged for a header that fits, with its digest right, no study."""
+        self.header = header
+        try:
+            self._check()
+            fixed = {path: places.read(header.arrays[path]) for path in ("seed", "key", "points", "games", "growing")}
+            self.seeds, self.points, self.games = fixed["seed"], fixed["points"], fixed["games"]
+            self.keys = [key.decode() for key in fixed["key"].tolist()]
+            self.key_bytes = np.array([list(bytes.fromhex(key)) for key in self.keys], np.uint8)
+            if self.key_bytes.shape != (len(self.keys), KEY_BYTES) or len(set(self.keys)) < len(self.keys):
+                raise ValueError("its keys are not those of settings")
+            if self.points.min() < 1 or self.points.max() > self.games.shape[1]:
+                raise ValueError("its settings have another number of points")
+            self._find_kinds(fixed["growing"], places)
+        except (ValueError, TypeError, KeyError) as exc:
+            why = f"{exc.args[0]} is missing" if isinstance(exc, KeyError) else str(exc)
+            raise Damaged(f"{name} is not a valid study: {why}; use a file as a study wrote it") from None
+
+    def _check(self) -> None:
+        """Raise ValueError or KeyError unless all declared arrays are there, as they are declared."""
+        arrays = self.header.arrays
+        if self.header.keep not in KEEPS:
+            raise ValueError(f"it keeps {self.header.keep[:20]!r}")
+        learner = "setting", "seed"
+        if arrays["setting"].nbytes // 8 * (arrays["seed"].nbytes // 8) > MAX_LEARNERS:
+            raise ValueError(f"it has more than {MAX_LEARNERS:,} learners")
+        expected = {
+            **{path: ("int64", (path,)) for path in ("setting", "seed", "point")},
+            "points": ("int64", ("setting",)),
+            "growing": ("bool", ("setting",)),
+            "key": ("S16", ("setting",)),
+            **{name: (kind, learner) for name, kind in _STATES},
+            **{name: (field.dtype, (*learner, *statistic_axes(field))) for name, field in STATISTICS.items()},
+            **{f"provenance/{name}": kind for name, kind in _PROVENANCE},
+        }
+        expected["games"] = "int64", ("setting", "point")
+        for path, (dtype, axes) in expected.items():
+            optional = path in EXACT_COLUMNS or path == "positions"
+            if optional and path not in arrays:
+                continue
+            if arrays[path].dtype != np.dtype(dtype).newbyteorder("<") or arrays[path].axes != axes:
+                raise ValueError(f"{path} is not what it must be")
+        for axis, labels in LABELS.items():
+            if arrays[axis].shape != (len(labels),):
+                raise ValueError(f"axis {axis} has another length")
+        if not arrays["provenance/reasons"].shape == (REASONS,) or arrays["provenance/design"].dtype.kind != "S":
+            raise ValueError("its provenance is not what it must be")
+
+    def _find_kinds(self, growing: NDArray[np.bool_], places: Places) -> None:
+        """Find out which settings have the same arrays."""
+        arrays, settings = self.header.arrays, len(self.keys)
+        groups = [path.removesuffix(MEMBERS) for path in arrays if path.startswith(TABLES) and path.endswith(MEMBERS)]
+        group, self.own = np.full(settings, -1), np.zeros(settings, np.int64)
+        for number, name in enumerate(groups):
+            members = places.read(arrays[name + MEMBERS])
+            if (
+                members.dtype != np.int64
+                or members.min() < 0
+                or members.max() >= settings
+                or (np.diff(members) < 1).any()
+            ):
+                raise ValueError(f"{name} has other settings")
+            group[members], self.own[members] = number, np.arange(members.size)
+        if self.header.keep == LAST and group.min() < 0:
+            raise ValueError("some settings have no tables")
+        rows = np.stack([self.points, growing.astype(np.int64), group], axis=1)
+        distinct, kind_of = np.unique(rows, axis=0, return_inverse=True)
+        self.kind_of = kind_of.reshape(-1).astype(np.int64)
+        self.kinds = [self._kind(n, bool(grows), [*groups, ""][at]) for n, grows, at in distinct.tolist()]
+
+    def _kind(self, points: int, growing: bool, group: str) -> Kind:
+        """Settings with these arrays.  group: of their tables, empty if none are kept.  Raises KeyError, ValueError."""
+        arrays = self.header.arrays
+        without = {"games", *(EXACT_COLUMNS if growing else ["positions"])}
+        statistics = {name: arrays[name] for name in STATISTICS if name not in without}
+        own = {path: place for path, place in arrays.items() if place.results and path.rpartition("/")[0] == group}
+        tables = {path.removeprefix(f"{group}/"): place for path, place in own.items()} if group else {}
+        if any(place.axes[:2] != ("table_setting", "seed") for place in tables.values()):
+            raise ValueError(f"{group} holds more than tables")
+        places = [*statistics.values(), *tables.values()]
+        size = sum(place._replace(shape=place.shape[2:]).nbytes for place in places)
+        return Kind(points, statistics, tables, size)
+
+    def alike(self) -> Iterator[tuple[int, int]]:
+        """Where settings of one kind that follow each other begin and end."""
+        changes = np.flatnonzero(np.diff(self.kind_of)) + 1
+        yield from itertools.pairwise([0, *changes.tolist(), self.kind_of.size])
+
+    def checked(
+        self,
+        kind: Kind,
+        settings: NDArray[np.int64],
+        statistics: Mapping[str, NDArray[Any]],
+        tables: Mapping[str, NDArray[Any]],
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
+        """Results of learners of one kind as they are stored, statistics with their own points only, without games.
+
+        Raises ValueError for anything that such learners do not have.
+        """
+        own, n, most = kind.points, settings.size, self.games.shape[1]
+        given = dict(statistics)
+        games = given.pop("games", None)
+        if games is not None and not np.array_equal(games[:, :own], self.games[settings, :own]):
+            raise ValueError(f"games are not those of the points that settings {settings[:5]} record")
+        if given.keys() != kind.statistics.keys() or tables.keys() != kind.tables.keys():
+            raise ValueError(f"got {[*given, *tables]}, expected {[*kind.statistics, *kind.tables]}")
+        return (
+            {
+                name: _fitting(name, given[name], place, (n, own, *place.shape[3:]), (n, most, *place.shape[3:]))[
+                    :, :own
+                ]
+                for name, place in kind.statistics.items()
+            },
+            {name: _fitting(name, tables[name], place, (n, *place.shape[2:])) for name, place in kind.tables.items()},
+        )
+
+    def padded(self, array: NDArray[Any]) -> NDArray[Any]:
+        """A statistic [n, points, ...] with as many points as the longest one has: NaN, or 0 for whole numbers.
+
+        In C order.
+        """
+        most = self.games.shape[1]
+        if array.shape[1] == most:
+            return np.ascontiguousarray(array)
+        padded = np.full(
+            (array.shape[0], most, *array.shape[2:]), np.nan if array.dtype.kind == "f" else 0, array.dtype
+        )
+        padded[:, : array.shape[1]] = array
+        return padded
+
+
+_STATES = (("state", "uint8"), ("reason", "uint16"), ("checksum", "uint64"))
+_PROVENANCE = (
+    ("failure", ("int64", ("failure",))),
+    ("reasons", (f"S{REASON_BYTES}", ("failure",))),
+    ("progress", (f"S{PROGRESS_BYTES}", ())),
+)
+
+
+def _fitting(name: str, array: NDArray[Any], place: Stored, *shapes: tuple[int, ...]) -> NDArray[Any]:
+    """An array as it is stored.  Raises ValueError for one of another type, or of none of these shapes."""
+    if array.dtype != place.dtype or array.shape not in shapes:
+        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, expected {place.dtype} of shape {shapes[0]}")
+    return array.astype(place.dtype, copy=False)

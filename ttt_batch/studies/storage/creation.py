@@ -1,0 +1,139 @@
+"""Making a study's file, whole and with all its room on the disk, or not at all; and one that is larger."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.errors import StudyFileError, UsageError, option
+from ttt_batch.base.files import allocate, reason, shown
+from ttt_batch.base.quantities import counted
+from ttt_batch.runs.lookup import find_run
+from ttt_batch.runs.recorder import Clock, Provenance, continued
+from ttt_batch.studies.designs.description import description_text
+from ttt_batch.studies.designs.design import Design
+from ttt_batch.studies.storage.header import FORMAT, MOST_HEADER, Header, Stored, compose, digest_of, header_size
+from ttt_batch.studies.storage.image import make_image, stored_as
+from ttt_batch.studies.storage.layout import NONE, Array, layout_of
+from ttt_batch.studies.storage.opening import STUDY_FILE, locked
+from ttt_batch.studies.storage.places import Places
+from ttt_batch.studies.storage.reading import StudyFile
+from ttt_batch.studies.storage.writing import StudyWriter, open_locked
+
+_PIECE = 1 << 17
+"""Numbers that are written at a time."""
+
+_LATER = ("ended", "seconds")
+"""Provenance that is not known when a study begins."""
+
+
+def create(
+    path: str | Path, design: Design, keep: str = NONE, *, command: str = "", overwrite: bool = False
+) -> StudyWriter:
+    """Make the file of a study without any learner, and open it for writing.
+
+    keep: `none`, or `last` for the tables of every learner.  command: for provenance.
+    overwrite: replace an existing file.
+    Raises StudyFileError for whatever the disk refuses, such as so much room, and leaves nothing then; UsageError for
+    tables that have no fixed size.
+    """
+    path = Path(path)
+    layout = layout_of(design, description_text(design), keep)
+    with ExitStack() as lock:
+        lock.enter_context(STUDY_FILE.alone(STUDY_FILE.place(path, overwrite=overwrite)))
+        with STUDY_FILE.drafts([path], overwrite=overwrite) as [draft], STUDY_FILE.refusing(path):
+            _build(draft.path, layout, _began(command), keep)
+        study = open_locked(path, lock.pop_all())
+    study.design = design  # with runs as they were given: what they were read from may have no name
+    return study
+
+
+def extend(path: str | Path, design: Design, *, command: str = "") -> StudyWriter:
+    """Replace a study's file by one with more settings or seeds, and open it for writing.
+
+    It takes over all learners that are done, by key and seed; all others are missing.  Both files are on the disk for a
+    while; until the new one is whole the old one stays.
+    design: with all settings and seeds of the old one, in any order, see `Design.extended`.
+    Raises StudyFileError, also if learners would be left out, and as `open_study` and `create` do.
+    """
+    path = find_run(path)
+    with ExitStack() as lock:
+        locked(path, lock)
+        with (
+            STUDY_FILE.drafts([path], overwrite=True) as [draft],
+            STUDY_FILE.refusing(path),
+            open_locked(path, ExitStack()) as old,
+        ):
+            settings, seeds = _places_in(old, design)
+            began = continued(dict(old.provenance), _began(command), "extended_by")
+            _build(draft.path, layout_of(design, description_text(design), old.keep), began, old.keep)
+            with open_locked(draft.path, ExitStack()) as new:
+                _take_over(new, old, settings, seeds)
+        study = open_locked(path, lock.pop_all())
+    study.design = design
+    return study
+
+
+def _began(command: str) -> Provenance:
+    """Provenance of a study that begins now."""
+    return {name: value for name, value in Clock().provenance(command).items() if name not in _LATER}
+
+
+def _build(path: Path, layout: Sequence[Array], provenance: Provenance, keep: str) -> None:
+    """Write a whole file without results into the empty file `path`.  Raises OSError."""
+    stored = {array.path: stored_as(array) for array in layout}
+    header = Header(FORMAT, "0" * 64, 0, 0, provenance, keep, stored)
+    header = header._replace(size=header_size(header))
+    if header.size > MOST_HEADER:
+        raise UsageError(
+            f"a study of {len(stored):,} arrays is too large for one file; choose {option('keep', NONE)}, or make "
+            "several studies"
+        )
+    image, stored = make_image(layout, provenance, header.size)
+    header = header._replace(length=image.size, arrays=stored)
+    with path.open("r+b", buffering=0) as file:
+        try:
+            allocate(file.fileno(), header.length)
+        except OSError as exc:
+            raise OSError(exc.errno, f"{reason(exc)} for the {header.length:,} bytes of its results") from None
+        places = Places(file)
+        for offset, page in image.pages():
+            places.put(offset, page)
+        for place in stored.values():
+            if place.results and place.dtype.kind == "f":
+                _put_nan(places, place)
+        places.put(0, memoryview(compose(header)))
+        places.put(0, memoryview(compose(header._replace(digest=digest_of(file, header)))))
+
+
+def _put_nan(places: Places, place: Stored) -> None:
+    """Fill an array of results with NaN: what is not known yet must not look like a zero."""
+    size = place.dtype.itemsize
+    nan = np.full(_PIECE, np.nan, place.dtype).view(np.uint8).data
+    for begin in range(0, place.nbytes, _PIECE * size):
+        places.put(place.offset + begin, nan[: place.nbytes - begin])
+
+
+def _places_in(old: StudyFile, design: Design) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The numbers of a study's settings and seeds in a larger design.  Raises StudyFileError if it lacks some."""
+    keys = {setting.key: number for number, setting in enumerate(design.settings)}
+    numbers = {seed: number for number, seed in enumerate(design.seeds)}
+    settings = [keys.get(key, -1) for key in old.keys]
+    seeds = [numbers.get(seed, -1) for seed in old.seeds.tolist()]
+    if lost := settings.count(-1) * len(seeds) + seeds.count(-1) * (len(settings) - settings.count(-1)):
+        raise StudyFileError(
+            f"{shown(old.path)} has {counted(lost, 'learner')} that the larger study would leave out; keep all "
+            "settings and seeds, or make another file"
+        )
+    return np.array(settings, np.int64), np.array(seeds, np.int64)
+
+
+def _take_over(new: StudyWriter, old: StudyFile, settings: NDArray[np.int64], seeds: NDArray[np.int64]) -> None:
+    """Store the learners of one file in another, but for damaged ones.  settings, seeds: their numbers there."""
+    for block in old.blocks():
+        sound = np.flatnonzero(old.sound(block))
+        found = [{name: array[sound] for name, array in part.items()} for part in (block.statistics, block.tables)]
+        new.store_many(settings[block.settings[sound]], seeds[block.seeds[sound]], *found)
+    new.note(**old.progress)

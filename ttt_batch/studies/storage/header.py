@@ -1,0 +1,251 @@
+"""The header: text in front of the HDF5 part that says where every array stands; composed, taken apart, compared.
+
+It is read before anything else, and nothing that it says is trusted: every place, size and axis is checked against the
+file's length and against each other.
+"""
+
+import hashlib
+import io
+import itertools
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ttt_batch.base.errors import StudyFileError
+from ttt_batch.base.quantities import counted
+from ttt_batch.runs.runfile.declaration import STUDY_TYPE, TABLE_DTYPES, version_text
+
+FORMAT = (1, 0)
+"""Major and minor version of the format; a reader opens every minor version of its own major version."""
+
+MAGIC = f"{STUDY_TYPE}, format ".encode()
+
+LEAST_HEADER, MOST_HEADER = 1 << 12, 1 << 20
+"""Bytes of the header, which is an HDF5 user block: a power of two."""
+
+MOST_FIXED = 1 << 30
+"""Bytes that never change, at most: a hundred thousand settings take some 20 MB."""
+
+_NO_DIGEST = b"0" * 64
+_PIECE = 1 << 20
+_RESTORE = "restore a backup, or study it again"
+_DTYPES = {np.dtype(name).newbyteorder("<").str for name in TABLE_DTYPES}
+_HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+
+
+class Damaged(StudyFileError):
+    """What is in the file is not what a study wrote."""
+
+
+class Stored(NamedTuple):
+    """Where an array stands.  axes: their names.  results: whether it holds results, which no digest covers."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    axes: tuple[str, ...]
+    offset: int
+    results: bool
+
+    @property
+    def nbytes(self) -> int:
+        """Its bytes, however many."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+class Header(NamedTuple):
+    """What the header says.
+
+    digest: of all that never changes.  length: of the whole file.  size: of the header.
+    provenance: how the study began.  keep: of layout.KEEPS.  arrays: by path.
+    """
+
+    version: tuple[int, int]
+    digest: str
+    length: int
+    size: int
+    provenance: Mapping[str, str | int | float]
+    keep: str
+    arrays: Mapping[str, Stored]
+
+
+def compose(header: Header) -> bytes:
+    """The header's text.  Its size must be that of `header_size`, or larger."""
+    contents = {
+        path: {
+            "dtype": stored.dtype.str,
+            "shape": stored.shape,
+            "axes": stored.axes,
+            "offset": stored.offset,
+            "results": stored.results,
+        }
+        for path, stored in header.arrays.items()
+    }
+    values = {"provenance": header.provenance, "keep": header.keep, "arrays": contents}
+    text = (
+        f"{STUDY_TYPE}, format {version_text(header.version)}\n"
+        f"sha256 {header.digest}\n"
+        f"length {header.length} bytes\n"
+        f"header {header.size} bytes\n"
+        "The digest covers all bytes but those of results, as if its own 64 digits were 0.\n"
+        "\n"
+        "A study of tabular self-play on tic-tac-toe: settings, each with all seeds, stored as HDF5.  In Python:\n"
+        "    import xarray\n"
+        '    study = xarray.open_dataset("NAME.h5", engine="h5netcdf")\n'
+        '    print(study.where(study.state == 1).best_response.mean("seed"))\n'
+        "Without HDF5: each array of the contents below stands at its offset in one piece, the last axis fastest.\n"
+        "\n"
+        f"{json.dumps(values, separators=(',', ':'))}\n"
+    )
+    return text.encode().ljust(header.size - 1) + b"\n"
+
+
+def header_size(header: Header) -> int:
+    """Bytes that the header needs, whatever the offsets; a power of two."""
+    far = {path: stored._replace(offset=10**18) for path, stored in header.arrays.items()}
+    whole = header._replace(arrays=far, digest=_NO_DIGEST.decode(), length=10**18, size=0)
+    needed = len(compose(whole)) + len(str(MOST_HEADER))
+    return max(LEAST_HEADER, 1 << (needed - 1).bit_length())
+
+
+def read_header(name: str, file: io.FileIO, size: int) -> Header:
+    """The header of an open file of `size` bytes, and all that it says checked.  name: for messages.
+
+    Raises Damaged for what is not ours, and StudyFileError for what is too new.  The digest is not compared.
+    """
+    file.seek(0)
+    start = file.read(min(size, LEAST_HEADER))
+    version, digest, length, block = _first_lines(name, start, size)
+    text = start + file.read(max(0, block - len(start)))
+    try:
+        header = _parse(text[:block], version, digest, length, block)
+        _check_places(header)
+        _check_axes(header)
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError) as exc:
+        why = f" ({exc})" if isinstance(exc, _Wrong) else ""
+        raise Damaged(f"{name} is damaged in its first {block:,} bytes{why}; {_RESTORE}") from None
+    return header
+
+
+def check_digest(name: str, file: io.FileIO, header: Header) -> None:
+    """Raise Damaged if what never changes is not what was written."""
+    if digest_of(file, header) != header.digest:
+        raise Damaged(
+            f"{name}: its content does not match its digest: damaged, or changed by another program; {_RESTORE}"
+        )
+
+
+def digest_of(file: io.FileIO, header: Header) -> str:
+    """SHA-256 of everything but the arrays of results, the header's own digest taken for zeros."""
+    file.seek(0)
+    text = file.read(header.size)
+    place = text.find(b"\nsha256 ") + len(b"\nsha256 ")
+    digest = hashlib.sha256(text[:place] + _NO_DIGEST + text[place + len(_NO_DIGEST) :])
+    for begin, end in _fixed_parts(header):
+        file.seek(begin)
+        while begin < end and (piece := file.read(min(_PIECE, end - begin))):
+            digest.update(piece)
+            begin += len(piece)
+    return digest.hexdigest()
+
+
+def _fixed_parts(header: Header) -> Iterator[tuple[int, int]]:
+    """Where what never changes begins and ends, behind the header."""
+    results = sorted((stored.offset, stored.nbytes) for stored in header.arrays.values() if stored.results)
+    begin = header.size
+    for offset, size in results:
+        yield begin, offset
+        begin = offset + size
+    yield begin, header.length
+
+
+class _Wrong(ValueError):
+    """Something that the header says and that cannot be."""
+
+
+def _first_lines(name: str, start: bytes, size: int) -> tuple[tuple[int, int], str, int, int]:
+    """Version, digest, length of the file and of the header.  start: the first bytes.  Raises as `read_header`."""
+    if not start:
+        raise Damaged(f"{name} is empty; {_RESTORE}")
+    if not start.startswith(MAGIC[: len(start)]):
+        kind = "is an HDF5 file, but not" if _HDF5_SIGNATURE in (start[:8], start[512:520]) else "is not"
+        raise Damaged(f"{name} {kind} a {STUDY_TYPE}; name a file that a study wrote")
+    found = re.match(rb"([0-9]{1,4})\.([0-9]{1,4})\n", start[len(MAGIC) :])
+    version = (int(found[1]), int(found[2])) if found else None
+    if version and version[0] > FORMAT[0]:
+        ours = f"this program reads {FORMAT[0]}.x; upgrade ttt-batch"
+        raise StudyFileError(f"{name} has format {version_text(version)}, but {ours}")
+    rest = re.match(
+        rb"[^\n]*\nsha256 ([0-9a-f]{64})\nlength ([1-9][0-9]{0,17}) bytes\nheader ([1-9][0-9]{0,17}) bytes\n", start
+    )
+    if version is not None and version[0] == FORMAT[0] and rest is not None:
+        length, block = int(rest[2]), int(rest[3])
+        if size < length:
+            raise Damaged(f"{name} is cut off: {length - size:,} of its {length:,} bytes are missing; {_RESTORE}")
+        if size > length:
+            more = f"{counted(size - length, 'byte follows', 'bytes follow')} its {length:,} own"
+            raise Damaged(f"{name} is damaged, or changed by another program: {more}; {_RESTORE}")
+        if LEAST_HEADER <= block <= min(MOST_HEADER, length) and block.bit_count() == 1:
+            return version, rest[1].decode(), length, block
+    if size < LEAST_HEADER:
+        raise Damaged(f"{name} is cut off: at least {LEAST_HEADER - size:,} bytes are missing; {_RESTORE}")
+    raise Damaged(f"{name} is damaged in its first {LEAST_HEADER:,} bytes; {_RESTORE}")
+
+
+def _parse(text: bytes, version: tuple[int, int], digest: str, length: int, size: int) -> Header:
+    """The header of this text, in types that are right.  Raises ValueError, TypeError or KeyError."""
+    values = json.loads(text[text.index(b"\n{") :], parse_constant=no_constant)
+    provenance, keep = dict(values["provenance"]), values["keep"]
+    if not all(isinstance(value, str | int | float) for value in provenance.values()) or not isinstance(keep, str):
+        raise _Wrong("provenance")
+    arrays = {}
+    for path, entry in dict(values["arrays"]).items():
+        if not re.fullmatch(r"(?:[A-Za-z0-9][A-Za-z0-9_.-]{0,99}/){0,2}[A-Za-z0-9_]{1,100}", path):
+            raise _Wrong("a path")
+        dtype, shape, axes, offset = entry["dtype"], entry["shape"], entry["axes"], entry["offset"]
+        if dtype not in _DTYPES and not re.fullmatch(r"\|S[1-9][0-9]{0,7}", dtype):
+            raise _Wrong(f"the type of {path}")
+        numbers = [*shape, offset]
+        if not all(type(number) is int and 0 <= number < 10**18 for number in numbers) or len(shape) > 32:
+            raise _Wrong(f"the shape of {path}")
+        if type(entry["results"]) is not bool or not all(isinstance(axis, str) for axis in axes):
+            raise _Wrong(f"the axes of {path}")
+        arrays[path] = Stored(np.dtype(dtype), tuple(shape), tuple(axes), offset, entry["results"])
+    return Header(version, digest, length, size, provenance, keep, arrays)
+
+
+def no_constant(text: str) -> float:
+    """Raise ValueError for `NaN` or `Infinity`, which no JSON has."""
+    raise _Wrong(text)
+
+
+def _check_places(header: Header) -> None:
+    """Raise ValueError unless all arrays lie within the file and behind the header, and none over another."""
+    places = sorted((stored.offset, stored.offset + stored.nbytes) for stored in header.arrays.values())
+    if not places or places[0][0] < header.size or places[-1][1] > header.length:
+        raise _Wrong("an array begins or ends outside the file")
+    if any(end > begin for (_, end), (begin, _) in itertools.pairwise(places)):
+        raise _Wrong("two arrays overlap")
+    if sum(end - begin for begin, end in _fixed_parts(header)) > MOST_FIXED:
+        raise _Wrong(f"more than {MOST_FIXED:,} bytes that never change")
+
+
+def _check_axes(header: Header) -> None:
+    """Raise ValueError unless every axis is as long as the array of its labels says."""
+    for path, stored in header.arrays.items():
+        if len(stored.axes) != len(stored.shape):
+            raise _Wrong(f"the axes of {path}")
+        for axis, length in zip(stored.axes, stored.shape, strict=True):
+            labels = header.arrays.get(labels_of(header.arrays, path, axis))
+            if labels is None or labels.shape != (length,) or labels.axes != (axis,) or length == 0:
+                raise _Wrong(f"the axis {axis[:40]} of {path}")
+
+
+def labels_of(paths: Mapping[str, Any], path: str, axis: str) -> str:
+    """The path of an axis's labels: in the group of the array `path`, or in the root."""
+    group, slash, _ = path.rpartition("/")
+    own = f"{group}{slash}{axis}"
+    return own if own in paths else axis

@@ -1,0 +1,202 @@
+"""A study's file, open for reading: what it studies, whose results are there, and the results."""
+
+import io
+import json
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.console import one_line
+from ttt_batch.base.errors import RunFileError, StudyFileError
+from ttt_batch.base.files import shown
+from ttt_batch.runs.lookup import find_run
+from ttt_batch.studies.designs.description import parse_description
+from ttt_batch.studies.storage.contents import Contents, Kind
+from ttt_batch.studies.storage.header import no_constant
+from ttt_batch.studies.storage.layout import DONE, FAILED, MEASURED, MISSING, OTHER_COLUMNS, REASONS
+from ttt_batch.studies.storage.opening import opened, worded
+from ttt_batch.studies.storage.places import KEY_BYTES, Places, checksums
+
+if TYPE_CHECKING:
+    from ttt_batch.studies.designs.design import Design
+
+BLOCK = 1 << 22
+"""Bytes of results that are worked on at a time."""
+
+
+class Block(NamedTuple):
+    """Results of some learners of one kind of settings.
+
+    settings, seeds: int64[n], their numbers.  statistics, tables: arrays [n, ...] by name.
+    checksums: uint64[n], as stored.
+    """
+
+    kind: Kind
+    settings: NDArray[np.int64]
+    seeds: NDArray[np.int64]
+    statistics: dict[str, NDArray[Any]]
+    tables: dict[str, NDArray[Any]]
+    checksums: NDArray[np.uint64]
+
+
+Opened = TypeVar("Opened", bound="StudyFile")
+
+
+class StudyFile:
+    """An open study; close it, or use it in a `with` block.
+
+    path: the file.  header: what its header says.  keep: which tables it has, of `layout.KEEPS`.
+    keys: of the settings, in order.  seeds: int64[seeds].  points: int64[settings], how many points each records.
+    games: int64[settings, points], games at the points; 0 after the last one.
+    state: uint8[settings, seeds], MISSING, DONE or FAILED when it was opened, and what this process did since.
+    """
+
+    def __init__(self, path: Path, contents: Contents, file: io.FileIO, closing: ExitStack) -> None:
+        """Made by `open_study`.  closing: what is left to do when it is closed."""
+        self.path, self.header, self.keep = path, contents.header, contents.header.keep
+        self.seeds, self.points, self.games = contents.seeds, contents.points, contents.games
+        self._contents, self._file, self._places, self._closing = contents, file, Places(file), closing
+        self.state = self.array("state")
+        self.state[self.state > FAILED] = MISSING
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close it and give its lock back.  What was stored is in the file already."""
+        self._closing.close()
+
+    def __del__(self) -> None:  # `ttt.study(...)` hands out one that nobody may close
+        with suppress(AttributeError):
+            self.close()
+
+    @property
+    def keys(self) -> list[str]:
+        """What stands for each setting."""
+        return self._contents.keys
+
+    @property
+    def provenance(self) -> Mapping[str, str | int | float]:
+        """When, with what and by which command the study began."""
+        return self.header.provenance
+
+    @cached_property
+    def description(self) -> str:
+        """The study's settings and seeds in TOML."""
+        return str(self.array("provenance/design"))
+
+    @cached_property
+    def design(self) -> "Design":
+        """The study's design, its settings and seeds as in the file.  Raises StudyFileError."""
+        try:
+            return parse_description(self.description, shown(self.path)).in_order(self.keys)
+        except RunFileError as error:
+            raise StudyFileError(f"{shown(self.path)}: {error}") from None
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of the arrays that hold the options of each setting."""
+        columns = [path for path, place in self.header.arrays.items() if place.axes[:1] == ("setting",)]
+        return tuple(path for path in columns if not self.header.arrays[path].results and path not in OTHER_COLUMNS)
+
+    def array(self, path: str) -> NDArray[Any]:
+        """A whole array as it is in the file now, text as text.  What it has for learners that are not done
+        means nothing.  Raises StudyFileError.
+        """
+        with worded(self.path):
+            array = self._places.read(self.header.arrays[path])
+        return np.char.decode(array, errors="replace") if array.dtype.kind == "S" else array
+
+    # --- what is missing, and why -----------------------------------------------------------------------------
+
+    def missing_seeds(self, setting: int) -> NDArray[np.int64]:
+        """Numbers of the seeds whose learners of a setting are not done."""
+        return np.flatnonzero(self.state[setting] != DONE)
+
+    @cached_property
+    def _reasons(self) -> list[str]:
+        """The reasons by number, those that no learner failed for left empty; a learner that fails adds to them."""
+        used = set(np.unique(self.array("reason")[self.state == FAILED]).tolist())
+        texts = self.array("provenance/reasons").tolist()
+        return [one_line(text) if i in used else "" for i, text in enumerate(texts)]
+
+    def failures(self) -> Iterator[tuple[int, int, str]]:
+        """Setting and seed, by number, of every learner that failed, and why."""
+        numbers, reasons = self.array("reason"), self._reasons
+        for i, j in zip(*(found.tolist() for found in np.nonzero(self.state == FAILED)), strict=True):
+            yield i, j, (reasons[numbers[i, j]] if numbers[i, j] < REASONS else "") or "unknown"
+
+    @property
+    def progress(self) -> dict[str, Any]:
+        """What was noted, such as `ended` and `seconds`; empty before that, and if it is damaged."""
+        with suppress(ValueError, RecursionError):
+            noted = json.loads(str(self.array("provenance/progress")), parse_constant=no_constant)
+            seconds = noted.get("seconds", 0.0) if isinstance(noted, dict) else None
+            if isinstance(seconds, float) and math.isfinite(seconds):
+                return dict(noted)
+        return {}
+
+    # --- reading ----------------------------------------------------------------------------------------------
+
+    def blocks(self, *, tables: bool = True) -> Iterator[Block]:
+        """The results of all learners that are done, some at a time; settings of one kind together, in order.
+
+        tables: without them none is read, and the blocks have none.
+        """
+        contents, arrays, width, read = self._contents, self.header.arrays, self.seeds.size, self._places.read
+        for begin, end in contents.alike():
+            kind = contents.kinds[contents.kind_of[begin]]
+            step = max(1, BLOCK // kind.size)
+            for first in range(begin * width, end * width, step):
+                count = min(step, end * width - first)
+                done = np.flatnonzero(self.state.reshape(-1)[first : first + count] == DONE)
+                if not done.size:
+                    continue
+                own = int(contents.own[first // width]) * width + first % width
+                with worded(self.path):
+                    sums = read(arrays["checksum"], first, count, 2)[done]
+                    found = {n: read(at, first, count, 2)[done, : kind.points] for n, at in kind.statistics.items()}
+                    kept = {n: read(at, own, count, 2)[done] for n, at in kind.tables.items()} if tables else {}
+                yield Block(kind, *np.divmod(first + done, width), found, kept, sums)
+
+    def sound(self, block: Block) -> NDArray[np.bool_]:
+        """bool[n]: which learners of a block have the checksums of their results."""
+        expected = self._checksums(block.settings, block.seeds, block.statistics, block.tables)
+        return np.equal(expected, block.checksums)
+
+    def _checksums(
+        self,
+        settings: NDArray[np.int64],
+        seeds: NDArray[np.int64],
+        statistics: Mapping[str, NDArray[Any]],
+        tables: Mapping[str, NDArray[Any]],
+    ) -> NDArray[np.uint64]:
+        """What the checksums of learners must be that have the same arrays."""
+        covered = [array for name, array in statistics.items() if name not in MEASURED]
+        keys = self._contents.key_bytes[settings].reshape(-1, KEY_BYTES)
+        return checksums(keys, self.seeds[seeds], [*covered, *tables.values()])
+
+
+def open_study(path: str | Path) -> StudyFile:
+    """Open a study's file for reading; another process may write it meanwhile.
+
+    Raises StudyFileError for what is no whole study.
+    """
+    return open_as(StudyFile, path)
+
+
+def open_as(kind: type[Opened], path: str | Path) -> Opened:
+    """As `open_study`, for a kind of StudyFile that knows more."""
+    path = find_run(path)
+    with ExitStack() as closing:
+        contents, file = opened(path, closing)
+        return kind(path, contents, file, closing.pop_all())

@@ -1,0 +1,249 @@
+"""The call `study`: its design is read and checked, its file made, extended or resumed, and then the work begins."""
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.choices import choose
+from ttt_batch.base.errors import UsageError, option, quoted
+from ttt_batch.base.outputs import check_distinct
+from ttt_batch.base.processors import thread_count
+from ttt_batch.base.quantities import Number, counted
+from ttt_batch.cluster.crew import Crew
+from ttt_batch.cluster.place import Place, place_of
+from ttt_batch.learners import modules_of
+from ttt_batch.runs.lookup import find_run
+from ttt_batch.runs.recorder import Clock
+from ttt_batch.studies import frames
+from ttt_batch.studies.designs.description import read_description
+from ttt_batch.studies.designs.design import Design, make_design
+from ttt_batch.studies.designs.grid import FULL
+from ttt_batch.studies.designs.opponents import RunOpponent
+from ttt_batch.studies.figures.summary import Summary, summarise
+from ttt_batch.studies.repetition import Repetition, confirmed
+from ttt_batch.studies.storage.creation import create, extend
+from ttt_batch.studies.storage.layout import DONE, FAILED, KEEPS, MISSING, NONE
+from ttt_batch.studies.storage.reading import StudyFile, open_as, open_study
+from ttt_batch.studies.storage.writing import resume_study
+from ttt_batch.studies.work.loop import StudyProgress, run_study
+from ttt_batch.training.checkpoints import warn_python
+
+
+class Study(StudyFile):
+    """A study's file, open for reading: what it studies, its results, and their figures.
+
+    design: its settings and seeds.  state: uint8[settings, seeds], 0 missing, 1 done, 2 failed.
+    `array("unbeatable")`, for example, are results [settings, seeds, points, ...].
+    """
+
+    def __repr__(self) -> str:
+        settings, seeds = self.state.shape
+        states = {"done": DONE, "failed": FAILED, "missing": MISSING}
+        counts = [f"{np.count_nonzero(self.state == state):,} {name}" for name, state in states.items()]
+        return f"<Study: {counted(settings, 'setting')}, {counted(seeds, 'seed')} each; {', '.join(counts)}>"
+
+    def summary(self) -> Summary:
+        """The figures of every setting over its seeds."""
+        return summarise(self)
+
+    def confirm(
+        self,
+        seeds: Any,
+        best: str | None = None,
+        *,
+        threads: Number | None = None,
+        workers: Number | None = None,
+        scheduler: str | None = None,
+    ) -> Repetition:
+        """Repeat the best setting, and the default, on so many fresh seeds: the best of many looks better than it is.
+
+        best: by which metric, `proof` if not given.  threads, workers, scheduler: as for `study`.
+        Raises UsageError, ClusterError, and TttBatchError if no setting is any good by that metric.
+        """
+        return confirmed(self.summary(), seeds, best, threads=threads, workers=workers, scheduler=scheduler)
+
+    def to_dataframe(self, *, last: bool = False) -> Any:
+        """A pandas DataFrame with a row for each recorded point of every learner that is done.
+
+        Columns: `setting`, `seed`, the options, `point`, `games`, and the statistics, such as `seconds` (NaN at points
+        within one kernel) and `unbeatable.first`.  last: the last points only.
+        Raises TttBatchError if pandas is missing.
+        """
+        return frames.to_dataframe(self, last=last)
+
+    def to_xarray(self) -> Any:
+        """An xarray Dataset of the statistics on axes `setting`, `seed`, `point` and others; options are coordinates.
+
+        Floats are NaN, and all else False or 0, where `state` is not 1 and after a setting's last point; `seconds` also
+        at points within one kernel.  Raises TttBatchError if xarray is missing.
+        """
+        return frames.to_xarray(self)
+
+
+def load_study(path: str | Path) -> Study:
+    """Open a study's file.  Raises StudyFileError."""
+    return open_as(Study, path)
+
+
+def study(
+    description: str | Path | None = None,
+    *,
+    out: str | Path | None = None,
+    resume: str | Path | None = None,
+    seeds: Any = None,
+    sweep: str | None = None,
+    keep: str | None = None,
+    threads: Number | None = None,
+    workers: Number | None = None,
+    scheduler: str | None = None,
+    overwrite: bool = False,
+    progress: Callable[[StudyProgress], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+    warn: Callable[[str], None] | None = None,
+    command: str = "",
+    **options: Any,
+) -> Study:
+    """Let a learner learn for every combination of the options' values and every seed; return the study's file.
+
+    description: a STUDY.toml instead of options.
+    learner, board, epsilon, alpha, ...: as for `train`, each one value, a list of values, or text as in the command:
+    `"0.1,0.2"`, `"0.01..0.5:6"` (six values, evenly spaced), `"0.001..1:7log"`.
+    seeds: how many (100 if not given), from 0 on, or which, such as `"5,7"` or `"100..199"`.
+    sweep: `grid` for all combinations, or `one-at-a-time` to change one option at a time around the first values.
+    out: the file to write.  resume: the file of a study to go on with; what it has is not learnt again, and options and
+    seeds given extend it.
+    keep: `last` to keep the tables of every learner at its end, or `none`.
+    threads: None for all processors.  workers: processes of this machine instead, or scheduler: the address of a Dask
+    scheduler, such as `tcp://host:8786`, whose workers learn.  None of them shows in a result.
+    progress: called about ten times a second.  stop: called as often; once it returns True, the study ends after the
+    learners that are being learnt (at once with workers), and can be resumed.
+    warn: called with a line, instead of a Python warning, about what happens to workers.
+
+    A learner that fails is noted in the file with its reason and tried again when the study is resumed.
+    Raises UsageError, BoardError, RunFileError, StudyFileError, and ClusterError without a scheduler or workers; what
+    was learnt until then is in the file.
+    """
+    place, n_threads = place_of(workers, scheduler, threads), thread_count(threads)
+    with ExitStack() as stack:
+        if resume is not None:
+            if overwrite:
+                raise UsageError(
+                    f"{option('resume')} goes on in the study's own file and replaces nothing; leave out "
+                    f"{option('overwrite', True)}"
+                )
+            more = more_of(resume, out, description, seeds, sweep, keep, options)
+            crew = _crew(place, more.wider, warn, stack)
+            writer = extend(more.path, more.wider, command=command) if more.is_wider else resume_study(more.path)
+            if (writer.keys, writer.seeds.tolist()) == (more.keys, list(more.wider.seeds)):  # not extended since
+                writer.design = more.wider  # with runs as they were given
+        elif out is None:
+            raise UsageError(f"a study needs a file; name one with {option('out')}")
+        else:
+            design = designed(description, seeds, sweep, options)
+            _check_places(_named_file("out", out), description, design)
+            crew = _crew(place, design, warn, stack)
+            writer = create(out, design, kept_tables(keep), command=command, overwrite=overwrite)
+        stack.enter_context(writer)
+        clock = Clock(writer.progress.get("seconds", 0.0))
+        run_study(writer, threads=n_threads, crew=crew, progress=progress, stop=stop or (lambda: False))
+        writer.note(ended=clock.now(), seconds=clock.seconds)
+    done = load_study(writer.path)
+    done.design = writer.design  # of 100,000 settings it takes seconds and 100 MB to read it again
+    return done
+
+
+def _crew(place: Place | None, design: Design, warn: Callable[[str], None] | None, stack: ExitStack) -> Crew | None:
+    """The workers of a place, which leave with `stack`.  Raises UsageError and ClusterError, before a file is made."""
+    if place is None:
+        return None
+    modules_of(setting.config.learner for setting in design.settings)
+    return stack.enter_context(Crew(place, warn or warn_python, warn))
+
+
+def designed(description: str | Path | None, seeds: Any, sweep: str | None, options: dict[str, Any]) -> Design:
+    """The design of a new study.  Raises UsageError, and RunFileError for a description or opponent."""
+    if description is None:
+        return make_design(options, seeds, FULL if sweep is None else sweep)
+    given = [name for name, value in options.items() if value is not None] + (["sweep"] if sweep is not None else [])
+    if given:
+        raise UsageError(f"{option(given[0])} stands beside a description; write it into {description}")
+    return read_description(_named_file("description", description), seeds=seeds)
+
+
+def _named_file(name: str, given: object) -> Path:
+    """The path that is meant.  Raises UsageError for what is none."""
+    if isinstance(given, str | os.PathLike) and given != "":
+        return Path(given)
+    raise UsageError(f"{option(name)} {quoted(given)} is not the name of a file; give text or a path")
+
+
+def _check_places(out: Path, description: str | Path | None, design: Design) -> None:
+    """Refuse a study that would write over its description or an opponent."""
+    given = [value for grid in design.grids for value in grid.values.get("opponent", ())]
+    read = [(option("opponent"), Path(run.name)) for run in given if isinstance(run, RunOpponent)]
+    described = [] if description is None else [("the description", Path(description))]
+    check_distinct([(option("out"), out)], [*described, *read])
+
+
+def kept_tables(keep: str | None) -> str:
+    """Which tables a new study keeps, of KEEPS.  Raises UsageError."""
+    return NONE if keep is None else choose("keep", keep, KEEPS)
+
+
+class More(NamedTuple):
+    """A study that goes on.
+
+    path: its file.  known, wider: its design, and what that becomes with what was given.
+    keep: which tables it has.  done: int64[settings of `known`], learners that are done.
+    """
+
+    path: Path
+    known: Design
+    wider: Design
+    keep: str
+    done: NDArray[np.int64]
+
+    @property
+    def is_wider(self) -> bool:
+        """Whether anything was added."""
+        return (self.wider.settings, self.wider.seeds) != (self.known.settings, self.known.seeds)
+
+    @property
+    def keys(self) -> list[str]:
+        """Those of the settings of `wider`."""
+        return [setting.key for setting in self.wider.settings]
+
+    @property
+    def missing(self) -> list[int]:
+        """How many learners are to learn of each setting of `wider`, whose first ones are those of `known`."""
+        done = [*self.done.tolist(), *[0] * (len(self.wider.settings) - len(self.known.settings))]
+        return [len(self.wider.seeds) - n for n in done]
+
+
+def more_of(
+    resume: str | Path,
+    out: str | Path | None,
+    description: str | Path | None,
+    seeds: Any,
+    sweep: str | None,
+    keep: str | None,
+    options: dict[str, Any],
+) -> More:
+    """A study that goes on, extended if more is given; nothing is written.  Raises as `study`."""
+    if out is not None or keep is not None:
+        named = "out" if out is not None else "keep"
+        raise UsageError(f"{option('resume')} goes on in the study's own file, as it is; leave out {option(named)}")
+    path, more = find_run(resume), {name: value for name, value in options.items() if value is not None}
+    with open_study(path) as before:
+        known, kept, done = before.design, before.keep, np.count_nonzero(before.state == DONE, axis=1)
+    wider = known
+    if description is not None:
+        wider = known.extended_to(designed(description, seeds, sweep, options), name=str(resume))
+    elif more or seeds is not None or sweep is not None:
+        wider = known.extended(name=str(resume), seeds=seeds, sweep=sweep, **more)
+    return More(path, known, wider, kept, done)

@@ -1,0 +1,1 @@
+"""A study at work: its chunks, whoever does them, and the loop that stores what they bring."""
