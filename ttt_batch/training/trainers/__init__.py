@@ -1,6 +1,7 @@
 """Trainers: they continue a run game by game or batch by batch; board, batch and engine decide how."""
 
 from collections.abc import Callable
+from typing import Any
 
 from ttt_batch.game.growing_graph import MAX_ROWS
 from ttt_batch.game.transcripts import Games
@@ -9,11 +10,13 @@ from ttt_batch.runs.state import State
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.trainers.base import Task, Trainer
-from ttt_batch.training.trainers.batched import Flowing, InLockstep
+from ttt_batch.training.trainers.batched import Flowing
 from ttt_batch.training.trainers.growing import Growing, GrowingFlow
+from ttt_batch.training.trainers.lockstep import InLockstep
 from ttt_batch.training.trainers.one_by_one import OneByOne
+from ttt_batch.training.trainers.pieces import piecewise_from
 from ttt_batch.training.trainers.ply_by_ply import PlyByPly
-from ttt_batch.training.trainers.walk import Walking, piecewise_from
+from ttt_batch.training.trainers.walk import Walking
 
 WAYS: dict[str, dict[str, type[Trainer]]] = {
     "small": {"games": OneByOne, "walk": Walking, "flow": Flowing},
@@ -30,7 +33,7 @@ def way_to_learn(config: Config) -> type[Trainer]:
     return WAYS[board]["games" if config.batch == 1 else batches]
 
 
-KERNELS: dict[type[Trainer], int] = {OneByOne: 10, Walking: 16, Flowing: 15}
+KERNELS: dict[type[Trainer], int] = {OneByOne: 5, Walking: 12, Flowing: 11}
 """How many kernels self-play on a small board and its judgement compile if none are cached."""
 
 
@@ -38,7 +41,7 @@ def kernels_needed(config: Config, games: int, threads: int) -> int:
     """How many kernels a training by self-play of `games` games compiles if none are cached; 0 if that is not known."""
     way = way_to_learn(config)
     needed = KERNELS.get(way, 0) if config.small else 0
-    first = piecewise_from(config.batches, threads)
+    first = piecewise_from(config.batches, threads, Walking.games_per_thread, Walking.stop_every)
     if way is Walking and first < games:  # walked in pieces by three kernels more; all batches, by one fewer
         needed += 3 if first else 2
     return needed
@@ -54,6 +57,7 @@ def make_trainer(
     block: int = BLOCK,
     max_rows: int = MAX_ROWS,
     games: int = 0,
+    shares: Any = None,
 ) -> Trainer:
     """A trainer for `config`, from the first game on or from `state`; for the parameters see `Task`."""
-    return way_to_learn(config)(Task(config, rival, state, record, threads, block, max_rows, games))
+    return way_to_learn(config)(Task(config, rival, state, record, threads, block, max_rows, games, shares))

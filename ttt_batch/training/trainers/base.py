@@ -5,7 +5,7 @@ Games are functions of (seed, game number) and batches of the game number, so ne
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.streams import FLOW, PLAY, stream_key
+from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.growing_graph import MAX_ROWS
 from ttt_batch.game.transcripts import Games
@@ -20,6 +21,7 @@ from ttt_batch.learners import learner_named
 from ttt_batch.learners.steps import make_step
 from ttt_batch.runs.config import SEATS_IN_TURN, Config
 from ttt_batch.runs.growing_table import GrowingTable, grow
+from ttt_batch.runs.recorder import Judge, counting_judge
 from ttt_batch.runs.state import State
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.simulation.walk import BLOCK
@@ -37,9 +39,10 @@ class Task:
     without moves plays at random.
     state: where to begin, copied; None for the learner's start tables.
     record: called with the games as they are played.
-    threads: how many play, on boards of up to nine cells.  block: games that each of them plays together.
+    threads: how many play, on enumerated boards.  block: games that each plays together on boards of up to nine cells.
     max_rows: unfinished rows that a growing board may have.
     games: games it will go on to; 0 if that is not known.
+    shares: lets the workers of a cluster walk large batches; see `training.shares`.
     """
 
     config: Config
@@ -50,6 +53,7 @@ class Task:
     block: int = BLOCK
     max_rows: int = MAX_ROWS
     games: int = 0
+    shares: Any = None
 
 
 @dataclass(frozen=True)
@@ -76,23 +80,28 @@ class Trainer(ABC):
 
     def __init__(self, task: Task) -> None:
         config, state = task.config, task.state
-        self.config, self.games = config, 0 if state is None else state.games
+        self.games = 0 if state is None else state.games
         self.learner = learner_named(config.learner)
-        self.worth = self.learner.worth(config.settings)
-        self.batches = config.batches
         if config.grown:
             self._held: GrowingTable | Enumerated = _grown(task)
             self.grown = self._held
         else:
-            self._held = _enumerated(task, self.worth)
-        alpha, epsilon = config.alpha, config.epsilon
-        self._step = make_step(alpha.start, config.gamma, self.worth, alpha.power, self.visits)
-        self._decays = make_decays(alpha.over(config.horizon), epsilon.over(config.horizon))
-        self._key = stream_key(config.seed, FLOW if config.engine == "flow" else PLAY)
+            self._held = _enumerated(task)
+        self._take(config)
         self._seats = SEATS_IN_TURN[config.seat]
         self._record = task.record
         self._at_once = RECORDED_AT_ONCE if config.small else RECORDED_AT_ONCE // 4
         self._outcomes_before = np.zeros(3, np.int64) if state is None else state.outcomes.copy()
+
+    def _take(self, config: Config) -> None:
+        """Take over what a configuration says in numbers; learner and board are made for it already."""
+        self.config, self.batches = config, config.batches
+        self.worth = self.learner.worth(config.settings)
+        alpha, epsilon = config.alpha, config.epsilon
+        self._step = make_step(alpha.start, config.gamma, self.worth, alpha.power, self.visits)
+        self._decays = make_decays(alpha.over(config.horizon), epsilon.over(config.horizon))
+        self._stream = FLOW if config.engine == "flow" else PLAY
+        self._key = stream_key(config.seed, self._stream)
 
     @property
     def graph(self) -> Graph:
@@ -108,6 +117,12 @@ class Trainer(ABC):
     def visits(self) -> NDArray[np.float64]:
         """Updates so far of every entry of the table; empty unless the step size depends on visits."""
         return self._held.visits
+
+    def judge(self) -> Judge:
+        """Return what judges these tables, between two batches, for a `Recorder`."""
+        if self.grown is not None:
+            return counting_judge(self.grown)
+        return exact_judge(self.graph, self.learner, self.worth)
 
     @property
     def outcomes(self) -> NDArray[np.int64]:
@@ -156,12 +171,24 @@ def _grown(task: Task) -> GrowingTable:
     return grown
 
 
-def _enumerated(task: Task, worth: Any) -> Enumerated:
+def start_tables(config: Config, graph: Graph, seeds: Sequence[int]) -> list[Any]:
+    """What learners with some seeds begin with on an enumerated board: tables for each, or one for all if equal."""
+    learner, tables = learner_named(config.learner), []
+    worth = learner.worth(config.settings)
+    for seed in seeds:
+        rng = np.random.default_rng(seed % 2**64)
+        before = rng.bit_generator.state
+        tables.append(learner.start(graph, worth, rng))
+        if rng.bit_generator.state == before:
+            break
+    return tables
+
+
+def _enumerated(task: Task) -> Enumerated:
     """The enumerated board of a training, with what it begins with."""
     config, state = task.config, task.state
     learner, graph = learner_named(config.learner), config.graph
-    rng = np.random.default_rng(config.seed % 2**64)
-    start = learner.start(graph, worth, rng) if state is None else state.tables
+    start = start_tables(config, graph, [config.seed])[0] if state is None else state.tables
     tables = learner.tables(*(array.copy() for array in start))
     visits = np.zeros(tables[0].size if config.alpha.power else 0)
     if state is not None and state.visits.size and visits.size:

@@ -1,0 +1,191 @@
+"""Where workers are: on this machine, started and ended with the work, or wherever an existing scheduler has some."""
+
+import logging
+import os
+import re
+import signal
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ttt_batch.base.errors import ClusterError, TttBatchError, UsageError, option, quoted
+from ttt_batch.base.quantities import Number, counted, whole
+from ttt_batch.cluster.identity import identity
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+MOST_WORKERS = 1024
+
+CONNECT_SECONDS, CALL_SECONDS = 8, 5
+"""How long a scheduler may take to answer, at first and later."""
+
+LOOPBACK = "127.0.0.1"
+
+SILENT = logging.CRITICAL + 1
+
+_LOCAL_SETTINGS = {
+    # A task that was on three workers when they died has failed.  Workers queue none, so no other task is suspected.
+    "distributed.scheduler.allowed-failures": 2,
+    "distributed.scheduler.worker-saturation": 1.0,
+    # Nobody looks at Dask's own profiles of kernels.  Both cost each process 2 to 3 % of a core, idle or not.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+}
+
+
+class Place(NamedTuple):
+    """workers: so many processes on this machine.  address: that of a scheduler instead, such as tcp://host:8786."""
+
+    workers: int = 0
+    address: str = ""
+
+    def __str__(self) -> str:
+        return f"at {self.address}" if self.address else "on this machine"
+
+
+def place_of(workers: Number | None, scheduler: str | None, threads: Number | None) -> Place | None:
+    """Where the work is to be done, None for this process.  Raises UsageError, and TttBatchError without Dask."""
+    if workers is None and scheduler is None:
+        return None
+    named = "scheduler" if workers is None else "workers"
+    if workers is not None and scheduler is not None:
+        raise UsageError(
+            f"{option('workers')} starts a cluster and {option('scheduler')} uses one that is there; leave out either"
+        )
+    if threads is not None:
+        raise UsageError(
+            f"{option('threads')} counts threads of this process, which only waits with {option(named)}; "
+            f"leave out {option('threads')}"
+        )
+    place = Place(address=_address(scheduler)) if workers is None else Place(whole("workers", workers, 1, MOST_WORKERS))
+    check_installed()
+    return place
+
+
+def _address(given: object) -> str:
+    """The address of a scheduler, tcp:// if nothing else is said.  Raises UsageError."""
+    found = re.fullmatch(r"(?:([a-z]+)://)?(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):([0-9]{1,5})", str(given))
+    if found is None or not 0 < int(found[3]) < 65_536 or found[1] not in (None, "tcp", "tls"):
+        raise UsageError(
+            f"scheduler {quoted(given)} is no address; give one such as tcp://host:8786 or tls://host:8786"
+        )
+    return f"{found[1] or 'tcp'}://{found[2]}:{found[3]}"
+
+
+def check_installed() -> None:
+    """Raise TttBatchError if Dask is not there."""
+    try:
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise TttBatchError(
+            f"workers need dask and distributed ({error}); install them with: pip install 'ttt-batch[cluster]'"
+        ) from None
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Meanwhile Dask says nothing: what happens is told in words of our own."""
+    import distributed  # noqa: F401 - it sets up its loggers when it is imported
+
+    # Tornado tells in tracebacks of results that were on their way when a connection ended.
+    names = ["tornado.application", *(n for n in logging.root.manager.loggerDict if n.startswith("distributed"))]
+    loggers = [logging.getLogger(name) for name in names]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(SILENT)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
+def start_workers(place: Place, stack: ExitStack) -> Any:
+    """Start the workers of a place on this machine, which end with `stack`; they listen on the loopback only.
+
+    Raises ClusterError.
+    """
+    import dask
+    from distributed import LocalCluster
+
+    _silence_tracker()
+    settings = {
+        "loop": _loop(stack),
+        "n_workers": place.workers,
+        "threads_per_worker": 1,
+        "processes": True,
+        "host": LOOPBACK,
+        "dashboard_address": f"{LOOPBACK}:0",
+        "scheduler_kwargs": {"dashboard": False},
+        "silence_logs": SILENT,
+    }
+    with dask.config.set(_LOCAL_SETTINGS), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return stack.enter_context(LocalCluster(**settings))
+        except (OSError, RuntimeError, TimeoutError) as error:
+            why = getattr(error, "strerror", None) or "one ended, or did not answer, before it could work"
+            raise ClusterError(
+                f"cannot start {counted(place.workers, 'worker')}: {why}; each takes up to 200 MB, and a script that "
+                'starts some needs `if __name__ == "__main__":` around what it does'
+            ) from None
+
+
+def _loop(stack: ExitStack) -> Any:
+    """What Dask runs on until `stack` ends.
+
+    A terminal sends Ctrl-C to all processes; workers leave it to whoever started them, from their first moment on: a
+    process inherits which signals are blocked from the thread that starts it.
+    """
+    from distributed.utils import LoopRunner
+
+    runner, can_block = LoopRunner(), hasattr(signal, "pthread_sigmask")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if can_block else set()
+    try:
+        runner.start()
+        stack.callback(runner.stop)
+    finally:
+        if can_block:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return runner.loop
+
+
+def _silence_tracker() -> None:
+    """Let the process that removes what a killed process of multiprocessing left behind do so without a word."""
+    if os.name != "posix":
+        return
+    from multiprocessing import resource_tracker
+
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = "ignore::UserWarning:multiprocessing.resource_tracker"
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        del os.environ["PYTHONWARNINGS"]
+        if before is not None:
+            os.environ["PYTHONWARNINGS"] = before
+
+
+def connect(address: Any, stack: ExitStack, seconds: float = CONNECT_SECONDS) -> "Client":
+    """A client of a scheduler, closed with `stack`.  Raises ClusterError if it does not answer within `seconds`."""
+    from distributed import Client
+
+    with warnings.catch_warnings():  # about versions: those that matter are compared here
+        warnings.simplefilter("ignore")
+        try:
+            client = stack.enter_context(Client(address, timeout=seconds, set_as_default=False, name="ttt-batch"))
+            client.run_on_scheduler(identity)  # it reads tasks before it passes them on
+            return client
+        except ImportError as error:
+            raise ClusterError(
+                f"the scheduler at {address} cannot load ttt-batch ({error}); install the same there as here"
+            ) from None
+        except (OSError, TimeoutError, ValueError, TypeError) as error:
+            answer = isinstance(error, OSError | TimeoutError)  # else it was not even asked
+            why = "it does not answer" if answer else "Dask's configuration has no certificates (distributed.comm.tls)"
+            raise ClusterError(
+                f"no scheduler at {address}: {why}; start one with `dask scheduler`, or check address, network and "
+                "certificates"
+            ) from None
