@@ -44,11 +44,14 @@ else:
 
 
 for _name, _home in {
-    "figure": "app.api:figure",
+    "figure": "app.plots:figure",
     "run_html": "app.reports.information:run_html",
     "Evaluation": "app.reports.evaluation:evaluation_text",
     "GrownEvaluation": "app.reports.evaluation:grown_evaluation_text",
+    "Proofs": "app.reports.proof:proofs_text",
     "Series": "app.reports.tournament:series_text",
+    "Repetition": "app.reports.study:confirmation_text",
+    "Summary": "app.reports.study:study_text",
     "Shown": "app.reports.position:show_text",
     "Tournament": "app.reports.tournament:tournament_text",
 }.items():

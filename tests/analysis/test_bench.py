@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import math
 import os
 import re
 import signal
@@ -13,10 +12,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pexpect
 import pytest
 from support import mostly_slow
 
+import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
 from ttt_batch.analysis import bench as benches
 from ttt_batch.analysis.bench import ROUNDS, Figure, Steps, bench, thread_counts
@@ -265,28 +266,17 @@ def test_a_ratio_is_taken_to_what_was_measured_around_it(
     assert len(benchmark.table({"figures": rows, **benches.surroundings()}).splitlines()) == 6
 
 
-def test_first_proofs_and_settling(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    settling = importlib.import_module("settling")
-    points = [1, 2, 3, 4, 5]
-    for holds, first, settled in (
-        ([False, True, False, True, True], 1, 3),
-        ([False] * 5, None, None),
-        ([True] * 5, 0, 0),
-        ([True] * 4 + [False], 0, None),
-    ):
-        course = settling.Course(points, [0.0] * 5, holds)
-        assert (course.first, course.settled) == (first, settled)
-    case = settling.Case("td", None, None, "walk", 16_384, 200_000)
-    course = settling.follow(case, 1)
-    assert course.games[-1] == 200_000 and course.holds[-1] and course.settled is not None
-    assert course.seconds == sorted(course.seconds)
-    until = course.games[course.first]
-    assert settling.follow(case, 1, until).holds == course.holds[: course.first + 1]
-    row = settling.summary(case, [course, settling.Course(points, [0.0] * 5, [False] * 5)], 1)
-    assert row["proved"] == 0.5 and row["first_proof_games"] == math.inf and 0 < row["first_proof_seconds"] < 10
-    assert row["settled_by_half"] == 0.5
-    assert len(settling.table([row]).splitlines()) == 3
+def test_first_proofs_and_settling(benchmark: ModuleType) -> None:
+    """The games are those of a training, and what is timed ends there."""
+    measure = benchmark.contestants()["settling td"].prepare(None)
+    for seed in range(2):
+        found = measure()
+        statistics = ttt.train(1_000_000, batch=16_384, seed=seed).statistics
+        holds, games = statistics["unbeatable"].all(axis=1), statistics["games"]
+        assert found["first games"] == games[holds.argmax()]
+        assert found["settled games"] == games[np.flatnonzero(~holds)[-1] + 1]
+        assert 0 < found["first seconds"] < 10 and 0 < found["settled seconds"] < 10
+        assert found["later"] == holds[holds.argmax() + 1 :].mean()
 
 
 def test_the_stages_of_a_command_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,11 +10,13 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch.analysis import boards as catalogue
-from ttt_batch.analysis.boards import DRAWN, KNOWN, WON, known_boards, measure, write_solution
+from ttt_batch.analysis.boards import known_boards, measure, write_solution
+from ttt_batch.app.reports.catalogues import board_text
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.memory import parse_memory
-from ttt_batch.game.board import parse_board
+from ttt_batch.game.board import MAX_TABLE_CELLS, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.known_values import CERTIFIED, DRAWN, KNOWN, SOLVED, WON
 from ttt_batch.game.solution import solve
 from ttt_batch.game.state_space import choose_space, most_positions
 from ttt_batch.runs.config import make_config
@@ -26,7 +28,7 @@ QUICK = ("3x3", "3x3-misere", "3x4x3", "3x4x4")
 @pytest.mark.parametrize("name", QUICK)
 def test_what_the_catalogue_says_is_what_counting_gives(name: str) -> None:
     entry = measure(parse_board(name))
-    assert (entry.positions, entry.moves, entry.value) == KNOWN[name]
+    assert (entry.positions, entry.moves, entry.value, entry.source) == KNOWN[name]
 
 
 @pytest.mark.slow
@@ -39,7 +41,31 @@ def test_every_board_of_the_catalogue_is_named_as_boards_are() -> None:
     for name, entry in zip(KNOWN, known_boards(), strict=True):
         assert entry.board.name == name
         assert entry.most >= (entry.positions or 0)
-        assert entry.space.grown == (entry.positions is None) == (entry.bytes is None)
+        assert (entry.space is None) == (entry.board.cells > MAX_TABLE_CELLS)
+        assert (entry.space is None or entry.space.grown) == (entry.positions is None) == (entry.bytes is None)
+
+
+def test_every_value_has_a_source() -> None:
+    for entry in known_boards():
+        assert entry.value in (WON, DRAWN)
+        assert (entry.source == SOLVED) == (entry.positions is not None)
+
+
+def test_a_board_on_its_side_has_the_same_value() -> None:
+    for name, turned in (("4x5x4", "5x4x4"), ("6x5x4", "5x6x4")):
+        lying, entry = measure(turned), measure(name)
+        assert lying.board.name == turned and (lying.value, lying.source) == (entry.value, entry.source)
+    assert measure("5x4x4-misere").value is None and measure("6x6x5").source is None
+
+
+def test_what_follows_from_one_value_holds_in_the_catalogue() -> None:
+    """A first player who wins does so with more room or shorter lines, if nobody has refuted that in the catalogue."""
+    plain = [entry for entry in known_boards() if not entry.board.misere and not entry.board.exact]
+    for won in plain:
+        for other in plain:
+            ours, theirs = won.board, other.board
+            if won.value == WON and ours.k >= theirs.k and ours.rows <= theirs.rows and ours.cols <= theirs.cols:
+                assert other.value == WON, (ours.name, theirs.name)
 
 
 @pytest.mark.parametrize(
@@ -103,13 +129,23 @@ def test_a_board_takes_no_more_memory_than_is_said() -> None:
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     status, listed, _ = command(capsys, "boards")
     assert status == 0 and all(name in listed for name in KNOWN)
-    assert all(len(line) <= 100 for line in listed.splitlines())
+    assert all(len(line) <= 80 for line in listed.splitlines())
     one = json.loads(command(capsys, "boards", "3x4x3", "--json")[1])
     assert (one["positions"], one["value"], one["kept"]) == (111_973, "first wins", "enumerated")
     large = json.loads(command(capsys, "boards", "5x5x5", "--json")[1])
     assert (large["positions"], large["kept"], large["value"]) == (None, "grown", "draw")
+    huge = json.loads(command(capsys, "boards", "8x8x5", "--json")[1])
+    assert (huge["kept"], huge["symmetry"], huge["bytes"], huge["value"]) == (None, None, None, "draw")
+    assert huge["positions_at_most"] == most_positions(parse_board("8x8x5")) and "8,8,5-game" in huge["source"]
+    for entry in known_boards():
+        assert all(len(line) <= 80 for line in board_text(entry).splitlines() if line.startswith("source"))
+    shown = dict(line.split(maxsplit=1) for line in command(capsys, "boards", "7x7x5")[1].splitlines())
+    assert (shown["positions"], shown["memory"], shown["kept"]) == ("too many to count", "-", "-")
+    assert "2020" in shown["source"] and "not listed" in command(capsys, "boards", "6x6x5")[1]
     for words in (
         ["boards", "9x9"],
+        ["boards", "7x7x4"],
+        ["boards", "8x8x5", "--symmetry", "maybe"],
         ["boards", "x"],
         ["boards", "3x3", "--symmetry", "maybe"],
         ["boards", "--solution", "f"],
@@ -134,6 +170,32 @@ def test_a_solution_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["s.npz"]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["train"],
+        ["train", "--learner", "greedy-td", "--engine", "flow"],
+        ["study", "--seeds", "2", "--games", "100"],
+        ["learn-from", "games.txt", "--learner", "td"],
+        ["import", "table.csv", "--learner", "td"],
+        ["boards", "--solution", "solution.npz"],
+    ],
+    ids=" ".join,
+)
+def test_what_works_by_position_refuses_larger_boards_and_writes_nothing(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("games.txt", "table.csv"):
+        Path(name).write_text("0 1 2\n", encoding="utf-8")
+    before = sorted(tmp_path.iterdir())
+    name = ["7x7x5"] if words[0] == "boards" else ["--board", "7x7x5", "--out", "new.h5"]
+    status, out, err = command(capsys, words[0], *words[1:], *name)
+    assert (status, out, len(err.splitlines())) == (2, "", 1)
+    assert "board 7x7x5 has 49 cells; tables by position take at most 36: choose a smaller board" in err
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_a_solutions_buffer_closes_after_its_views(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise Python 3.13 complains where a disk refuses the solution."""
     views: list[memoryview] = []
@@ -142,3 +204,12 @@ def test_a_solutions_buffer_closes_after_its_views(tmp_path: Path, monkeypatch: 
     write_solution("2x2x2", tmp_path / "s.npz")
     with pytest.raises(ValueError, match="released"):
         bytes(views[0])
+
+
+def test_what_networks_prove_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
+    """Only boards with a value that is known; also one that lies on its side."""
+    listing = command(capsys, "boards")[1].splitlines()
+    marked = {line.split()[0] for line in listing if "]* " in line}
+    assert marked == CERTIFIED and KNOWN.keys() >= CERTIFIED
+    assert "pattern networks" in command(capsys, "boards", "5x6x4")[1]
+    assert json.loads(command(capsys, "boards", "7x7x5", "--json")[1])["proved_by_networks"] is False

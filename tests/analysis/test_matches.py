@@ -27,10 +27,12 @@ from ttt_batch.base.choices import RESULTS, SEATS
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.jit import kernel
 from ttt_batch.base.streams import stream_key
-from ttt_batch.game.bitboards import make_places, n_bits, nth_cell
+from ttt_batch.game.bitboards import n_bits, nth_cell
 from ttt_batch.game.board import UNFINISHED, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.lines import make_lines
 from ttt_batch.game.notation import read_position
+from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 
 BOARDS = ["3x3", "3x3-misere", "2x4x3-exact", "2x4x2"]
@@ -44,6 +46,12 @@ def small_run(learner: str = "td", games: int = 200, board: str = "3x3") -> Run:
 @functools.cache
 def large_run() -> Run:
     return ttt.train(300, board="5x5x5", seed=1, symmetry="off")
+
+
+def networks(games: int, **options: Any) -> PatternRun:
+    run = ttt.train(games, learner="patterns", **options)
+    assert isinstance(run, PatternRun)
+    return run
 
 
 def naive_cells(board: VariantBoard, position: naive.Position, player: str) -> list[int]:
@@ -89,7 +97,7 @@ def test_scripted_players_pick_among_the_cells_of_their_description(name: str, p
     oracle = VariantBoard(board.rows, board.cols, board.k, misere=board.misere, exact=board.exact)
     graph = enumerate_graph(board)
     allowed = np.zeros(graph.child.size, np.bool_)
-    scripted_edges(make_places(board, False), graph, PLAYERS.index(player), allowed)
+    scripted_edges(make_lines(board), graph, PLAYERS.index(player), allowed)
     for row in range(0, graph.first_edge.size - 1, 3):
         edges = slice(int(graph.first_edge[row]), int(graph.first_edge[row + 1]))
         chosen = graph.cell[edges][allowed[edges]].tolist()
@@ -186,6 +194,57 @@ def test_matches_on_a_large_board_go_as_played_by_hand(seat: str, player: str) -
             position = board.place(position, cells[below(bits, len(cells))])
         results[board.outcome(position)] += 1
     assert play(run, player, seat, games=25, seed=5) == Tally(*results.values())
+
+
+def by_hand(run: PatternRun, player: str, seat: str, games: int, seed: int) -> Tally:
+    """A match, from its description."""
+    board, number = run.board, SEATS.index(seat)
+    oracle = VariantBoard(board.rows, board.cols, board.k, misere=board.misere)
+    key = int(stream_key(seed, 16 + 2 * PLAYERS.index(player) + number))
+    results = dict.fromkeys((1 + number, naive.DRAW, 2 - number), 0)
+    for game in range(games):
+        position: naive.Position = oracle.empty
+        while oracle.outcome(position) == UNFINISHED:
+            own = naive.mover(position) == 1 + number
+            cells = run.candidates(position) if own else naive_cells(oracle, position, player)
+            position = oracle.place(position, cells[below(drawn(key, game, naive.ply(position)), len(cells))])
+        results[oracle.outcome(position)] += 1
+    return Tally(*results.values())
+
+
+@pytest.mark.parametrize(("player", "seat"), [("random", "first"), ("two-ply", "second")])
+def test_matches_of_networks_go_as_played_by_hand(pattern_run: PatternRun, player: str, seat: str) -> None:
+    assert play(pattern_run, player, seat, games=20, seed=5) == by_hand(pattern_run, player, seat, 20, 5)
+
+
+@pytest.mark.parametrize("board", ["8x8x5", "4x4x4-misere"])
+def test_matches_go_on_any_board(board: str) -> None:
+    """Of 64 cells, too, which no code of a position holds."""
+    run = networks(96, board=board, tuples="lines", prove_every=0)
+    assert play(run, "one-ply", "second", games=4) == by_hand(run, "one-ply", "second", 4, 0)
+
+
+def test_networks_are_judged_by_proofs_and_matches(pattern_run: PatternRun) -> None:
+    found = evaluate_grown(pattern_run, games=30)
+    assert pattern_run.proved is not None
+    assert [verdict.status for verdict in found.verdicts.values()] == ["proved", "proved"]
+    entered = [pattern_run.proved_positions(seat) for seat in (0, 1)]
+    assert [verdict.positions for verdict in found.verdicts.values()] == entered
+    assert not any(tally.loss for tallies in found.matches.values() for tally in tallies.values())
+    assert "always_wins" not in found.to_dict() and "unbeatable as second: no opponent" in str(found)
+    few = evaluate_grown(pattern_run, ["random"], games=1, budget=10)
+    assert {verdict.status for verdict in few.verdicts.values()} == {"undecided"}
+
+
+def test_networks_that_are_to_win_are_judged_by_that() -> None:
+    run = networks(4000, board="3x4x3", prove_every=1000)  # the first player wins
+    found = evaluate_grown(run, ["random"], games=10)
+    assert run.proved is not None and run.config.always_wins
+    assert found.wins == {"first": found.verdicts["first"]} and found.to_dict()["always_wins"] == {"first": True}
+    assert "always wins as first, against any opponent and with any tie-break" in str(found)
+    assert found.matches["random"]["first"] == Tally(10, 0, 0)
+    poor = evaluate_grown(networks(32, board="3x4x3", prove_every=0), ["random"], games=10)
+    assert poor.wins["first"].unbeatable is False and "not proved that it always wins as first" in str(poor)
 
 
 # --- intervals ------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from ttt_batch.app.reports.position import show_text
 from ttt_batch.base.choices import RESULTS
 from ttt_batch.base.errors import BoardError
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position, parse_board
+from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 
 KEYS = {
@@ -365,3 +366,30 @@ def test_so_they_are_on_a_grown_board():
 
 def test_parse_board_is_the_run_s():
     assert show(trained(board="3x3-misere"), 0).board == parse_board("3x3-misere")
+
+
+def test_a_position_as_networks_see_it(pattern_run: PatternRun) -> None:
+    found = show(pattern_run, "X.../.O../..../....", symmetric=True)
+    values = pattern_run.move_values(found.position)
+    assert {move.cell: move.value for move in found.moves} == pytest.approx(values)
+    assert found.value == max(values.values()) and found.truth is None and found.line is None
+    picked = [move.cell for move in found.moves if move.probability]
+    assert picked == pattern_run.candidates(found.position)
+    assert found.images is not None and {image.value for image in found.images} == {found.value}
+    assert found.to_dict().keys() == KEYS and found.to_dict()["truth"] is None
+    text = show_text(found)
+    assert "visits" not in text and "has a row" not in text and "truth   not known\n" in text
+
+
+def test_networks_know_the_results_of_finished_games(pattern_run: PatternRun) -> None:
+    for moves, value, result in (("a1 a2 b1 b2 c1 c2 d1", -1, 1), ("a1 a2 b1 b2 c1 c2 a4 d2", -1, -1)):
+        found = show(pattern_run, moves)
+        assert found.value == value and found.truth is not None and found.truth.result == result and not found.moves
+    win = show(pattern_run, "a1 a2 b1 b2 c1 c2", ties="soonest")
+    assert [move.name for move in win.moves if move.probability] == ["d1"] and win.value == 1
+
+
+def test_networks_of_64_cells_have_positions() -> None:
+    run = ttt.train(32, learner="patterns", board="8x8x5", tuples="lines", prove_every=0)
+    found = show(run, "a1 h8")
+    assert len(found.moves) == 62 and "64 " not in show_text(found)

@@ -6,7 +6,7 @@ import pytest
 from players import FakeAgent, KnowingAgent, best_play, moves_of
 
 import ttt_batch as ttt
-from ttt_batch.analysis.review import prospects, review, review_text
+from ttt_batch.analysis.review import oversights, oversights_text, prospects, review, review_text
 from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Game, parse_board
 from ttt_batch.game.solution import Prospect
 
@@ -97,3 +97,41 @@ def test_lines_keep_their_width(width):
         for line in review_text(review(KnowingAgent(), a_game(BOARD, seed)), BOARD, ("you", "agent"), width)
     ]
     assert 10 < max(map(len, lines)) <= max(width, 27) and not any(line.endswith(" ") for line in lines)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "4x4x3"])
+def test_what_is_overlooked_is_what_two_plies_show(name: str) -> None:
+    board, seen = parse_board(name), set()
+
+    def winners(position: tuple[int, ...], player: int) -> set[int]:
+        """The cells with which a player, whether it is to move or not, makes a line."""
+        free = [cell for cell, mark in enumerate(position) if mark == EMPTY]
+        return {c for c in free if board.completed_lines((*position[:c], 1 + player, *position[c + 1 :]))}
+
+    for seed in range(40):
+        game = a_game(board, seed)
+        found = {one.ply: one for one in oversights(game)}
+        for ply, cell in enumerate(game.moves):
+            position, player = Game(board, game.moves[:ply]).position, ply % 2
+            lines, threats = winners(position, player), winners(position, 1 - player)
+            better = lines or (threats if len(threats) == 1 else set())
+            if board.misere:
+                free = {c for c, mark in enumerate(position) if mark == EMPTY}
+                better = free - lines if cell in lines else set()
+            assert (ply in found) == bool(better and cell not in better)
+            if ply in found:
+                assert set(found[ply].better) == better and found[ply].cell == cell
+                seen.add(found[ply].text)
+    assert seen
+
+
+def test_oversights_in_words() -> None:
+    game = Game(BOARD, (0, 3, 1, 4, 8, 2, 5))
+    assert oversights_text(oversights(game), BOARD, ("you", "agent")) == [
+        "What was overlooked:",
+        "4. O 5 (agent): left a win; better: 3",
+        "5. X 9 (you): passed up a win; better: 3",
+        "6. O 3 (agent): passed up a win; better:",
+        "   6",
+    ]
+    assert oversights_text([], BOARD) == []

@@ -16,6 +16,7 @@ from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import UsageError
 from ttt_batch.game.board import FIRST_WINS, UNFINISHED, parse_board
 from ttt_batch.learners import LEARNERS
+from ttt_batch.proofs import prover
 from ttt_batch.runs.run import Run
 
 TINY = ["2x3x2", "3x3-misere", "2x4x3-exact", "2x4x3-misere-exact", "1x6x4"]
@@ -202,10 +203,10 @@ def test_a_budget_is_enough_or_leaves_the_question_open(monkeypatch: pytest.Monk
     assert found(run, "second", budget=whole.positions) == whole
     short = found(run, "second", budget=whole.positions - 1)
     assert short == Verdict("undecided", whole.positions - 1, None) and short.unbeatable is None
-    monkeypatch.setattr(searching, "AT_ONCE", 7)  # interrupted and gone on with
+    monkeypatch.setattr(prover, "AT_ONCE", 7)  # interrupted and gone on with
     assert found(run, "second") == whole
     poor = trained("td", games=40)
-    monkeypatch.setattr(searching, "AT_ONCE", 1)
+    monkeypatch.setattr(prover, "AT_ONCE", 1)
     pieces = found(poor, "second")
     monkeypatch.undo()
     assert pieces == found(poor, "second")

@@ -14,7 +14,9 @@ from support import mostly_slow
 import ttt_batch as ttt
 from ttt_batch.analysis import playing
 from ttt_batch.analysis.agent import make_agent
+from ttt_batch.analysis.matches import scripted_evaluation
 from ttt_batch.analysis.meetings import Meeting, deviation
+from ttt_batch.analysis.opponents import PLAYERS, ScriptedPlayer
 from ttt_batch.analysis.playing import DEVIATIONS, Tally, play_agents, play_walk, walk_games, wilson
 from ttt_batch.analysis.tournament import GAMES, Series, Tournament, series, tournament
 from ttt_batch.app.reports.tournament import cut, series_text, tournament_text
@@ -23,6 +25,7 @@ from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.streams import MEETINGS, stream_key
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Position
 from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.lines import make_lines
 from ttt_batch.runs.run import Run
 
 
@@ -218,13 +221,48 @@ def test_walks_and_agents_play_the_same_games(name, monkeypatch):
     runs = [make() for make in PAIRS[name]]
     graph = enumerate_graph(runs[0].board, name == "forfeits")
     policies, agents = [run.policy_on(graph) for run in runs], [make_agent(run) for run in runs]
-    key = stream_key(11, 5)
-    walked, played = play_walk(graph, *policies, 2000, key), play_agents(*agents, 2000, key)
+    key, lines = stream_key(11, 5), make_lines(runs[0].board)
+    walked, played = play_walk(graph, *policies, 2000, key), play_agents(*agents, lines, 2000, key)
     assert walked == played and walked.games == 2000
     for size in (1, 7):
         monkeypatch.setattr(playing, "AT_ONCE", size)
         monkeypatch.setattr(playing, "WALKS_AT_ONCE", size)
-        assert play_agents(*agents, 100, key) == play_walk(graph, *policies, 100, key) == replay_of(walked, runs, key)
+        assert (
+            play_agents(*agents, lines, 100, key)
+            == play_walk(graph, *policies, 100, key)
+            == replay_of(walked, runs, key)
+        )
+
+
+def test_tables_and_networks_meet_on_one_board():
+    """They are played, with or without a number of games; tables alone stay exact."""
+    runs = [weak(), ttt.train(64, learner="patterns", board="3x3", prove_every=0), trained(symmetry="on")]
+    found = tournament(runs, ["a", "b", "c"], games=50, seed=3)
+    assert not found.exact and tournament(runs[:2], ["a", "b"]).games == GAMES
+    for row in found.meetings:
+        for meeting in row:
+            pair = [runs[meeting.first], runs[meeting.second]]
+            assert meeting.tally == replay(*pair, 50, 3, (meeting.first, meeting.second))
+    with pytest.raises(BoardError, match="a plays 3x3, b plays 4x4x4"):
+        tournament([weak(), ttt.train(16, learner="patterns", board="4x4x4", prove_every=0)], ["a", "b"])
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_a_scripted_player_can_be_met(name):
+    exact = scripted_evaluation(weak(), name)
+    found = series(weak(), ScriptedPlayer(name, weak()), ["a", name], games=20_000, seed=1)
+    assert [one.exact for one in found.meetings] == [pytest.approx(exact.first), pytest.approx(exact.second[::-1])]
+    assert all(abs(z) < 4.5 for one in found.meetings for z in one.deviations)
+
+
+def test_a_scripted_player_picks_what_kernels_do():
+    """It shows what its opponent knows of the moves."""
+    agent = weak()
+    marks = (1, 1, 0, 2, 2, 0, 0, 0, 0)
+    picked = {name: ScriptedPlayer(name, agent).candidates(marks) for name in PLAYERS}
+    assert picked == {"random": [2, 5, 6, 7, 8], "one-ply": [2], "two-ply": [2]}
+    assert ScriptedPlayer("two-ply", agent).candidates((1, 1, 0, 2, 0, 0, 0, 0, 0)) == [2]
+    assert ScriptedPlayer("random", agent).move_values(marks) == agent.move_values(marks)
 
 
 def replay_of(_walked: Tally, runs: list[Run], key: np.uint64) -> Tally:

@@ -64,6 +64,9 @@ for learner in LEARNERS:
         f"info {learner}.h5",
         f"export {learner}.h5 --to json --out {learner}.json",
         f"play {learner}.h5 --seed 1",
+        f"study --learner {learner} --games 60 --seeds 2 --batch 1,20 --epsilon 0.1,0.3->0.1:linear -o {learner}-st.h5",
+        f"study --learner {learner} --games 60 --seeds 2 --batch 20 --engine flow --opponent optimal --as second "
+        f"-o {learner}-sf.h5",
     ]
     for board in ("2x5x3", "5x5x5"):
         large = f"train --learner {learner} --games 20 --board {board} --overwrite --out {learner}-{board}"
@@ -80,6 +83,8 @@ for learner in LEARNERS:
             f"info {learner}-{board}.h5",
             f"evaluate {learner}-{board}.h5" + " --games 2" * (board == "5x5x5"),
             f"show {learner}-{board}.h5",
+            f"study --learner {learner} --board {board} --games 20 --seeds 2 --batch 7 --engine walk,flow "
+            f"-o {learner}-{board}-st.h5",
         ]
     commands.append(f"compare {learner}-2x5x3.h5 {learner}-2x5x3-1.h5")
     if learner not in ("sutton-barto", "minimax-q"):

@@ -10,22 +10,30 @@ import pytest
 from ttt_batch.analysis.boards import known_boards
 from ttt_batch.analysis.opponents import PLAYERS
 from ttt_batch.app.commands import declare
-from ttt_batch.app.plots import KINDS
+from ttt_batch.app.plots import KINDS, STUDY_KINDS
+from ttt_batch.app.plots.studies.metrics import METRICS
 from ttt_batch.base.choices import LEARNER_NAMES
-from ttt_batch.game.board import parse_board
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import ENGINES
 from ttt_batch.runs.formats import FORMATS
+from ttt_batch.studies.designs.grid import SWEEPS
+from ttt_batch.studies.designs.opponents import NAMES as RIVALS
+from ttt_batch.studies.figures.ranking import METRICS as RANKS
+from ttt_batch.studies.storage.layout import KEEPS
 
 
 def test_what_is_offered_is_what_there_is():
     assert LEARNER_NAMES == tuple(LEARNERS) == tuple(learner.name for learner in LEARNERS.values())
     assert set(declare.FORMATS) >= set(FORMATS)
     assert set(declare.ENGINES) == set(ENGINES) - {"given"}
-    assert tuple(KINDS) == declare.PLOTS
+    assert tuple(dict.fromkeys([*KINDS, *STUDY_KINDS])) == declare.PLOTS
+    assert tuple(METRICS) == declare.METRICS
+    assert tuple(RANKS) == declare.RANKS
+    assert set(declare.RIVALS) == set(RIVALS)
+    assert (SWEEPS, KEEPS) == (declare.SWEEPS, declare.KEEPS)
     assert set(declare.AGAINST) == {*PLAYERS, "optimal", "self"}
-    assert list(declare.BOARDS) == [entry.board.name for entry in known_boards()]
-    assert all(parse_board(name).name == name for name in declare.BOARDS)
+    assert list(declare.BOARDS) == [entry.board.name for entry in known_boards() if entry.space is not None]
+    assert list(declare.BEYOND_TABLES) == [entry.board.name for entry in known_boards() if entry.space is None]
 
 
 @pytest.mark.parametrize(
@@ -34,8 +42,12 @@ def test_what_is_offered_is_what_there_is():
         ("tr", {"train"}),
         ("train --learner s", {"sutton-barto"}),
         ("train --board 4x4x4", {"4x4x4", "4x4x4-misere"}),
+        ("boards 8", {"8x8x5"}),
         ("evaluate --against o", {"one-ply", "optimal"}),
         ("learners gre", {"greedy-td"}),
+        ("study --learner td,su", {"td,sutton-barto"}),
+        ("study --best pro", {"proof", "proved"}),
+        ("study --opponent o", {"optimal"}),
         ("export --to pi", {"pickle", "pickle-text"}),
     ],
 )

@@ -35,8 +35,10 @@ HOSTILE = "a\x7f\x1b[31m\x9b2J\x07\r\n$ttt$: [red]saved[bold] \u202eb\u2028\u200
 FORGED = "\n$ttt$"
 """A line that begins so was forged."""
 
-RUN, NEW, GAMES, TABLE = "<run>", "<new>", "<games>", "<table>"
-"""Stand for names in `USES`: of a run, of a file that is not there yet, of a file of games, of a table."""
+RUN, NEW, GAMES, TABLE, STUDY = "<run>", "<new>", "<games>", "<table>", "<study>"
+"""Stand for names in `USES`: of a run, of a file that is not there yet, of games, of a table, of a study."""
+
+OLD = {RUN, GAMES, TABLE, STUDY}
 
 USES: dict[str, list[list[str]]] = {
     "train": [
@@ -44,7 +46,9 @@ USES: dict[str, list[list[str]]] = {
         ["--resume", RUN, "--more", "10", "-o", NEW, "--fork"],
         ["--games", "10", "--start", RUN, "--opponent", RUN, "--as", "first", "-o", NEW],
     ],
+    "study": [["--resume", STUDY, "-q"], ["--games", "10", "--seeds", "1", "-q", "-o", NEW]],
     "evaluate": [[RUN], [RUN, "--against", RUN]],
+    "prove": [[RUN], [RUN, "--certificate", f"{NEW}.npz"]],
     "play": [[RUN], [RUN, "--learn", "-o", NEW]],
     "watch": [[RUN], [RUN, RUN, "--games", "10"]],
     "plot": [[RUN, "--live"], [RUN, "--kind", "opening", "-o", f"{NEW}.svg"]],
@@ -56,8 +60,8 @@ USES: dict[str, list[list[str]]] = {
     "learn-from": [[GAMES, "--learner", "td", "-o", NEW], [GAMES, "--run", RUN, "--skip-bad", "-o", NEW]],
     "export": [[RUN, "--to", "csv", "-o", NEW], [RUN, "--to", "html", "-o", NEW]],
     "import": [[TABLE, "--format", "csv", "--learner", "td", "-o", NEW]],
-    "info": [[RUN], [RUN, "--json"]],
-    "check": [[RUN]],
+    "info": [[RUN], [RUN, "--json"], [STUDY]],
+    "check": [[RUN], [STUDY]],
     "warmup": [["--help"]],
     "bench": [["--help"]],
 }
@@ -80,7 +84,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     run = ttt.train(20_000, out=folder / "run.h5")
     assert run.games and run_here(["export", str(folder / "run.h5"), "--to", "csv", "-o", str(folder / "t.csv")]) == 0
     games = b"4 0 8 2 6 7 1 3 5\n4 \x1b[2J\xe2\x80\xae 0\n"
-    return {RUN: (folder / "run.h5").read_bytes(), TABLE: (folder / "t.csv").read_bytes(), GAMES: games}
+    study = ttt.study(games=10, seeds=1, out=folder / "study.h5").path
+    found = {RUN: folder / "run.h5", TABLE: folder / "t.csv", STUDY: study}
+    return {kind: path.read_bytes() for kind, path in found.items()} | {GAMES: games}
 
 
 @pytest.fixture
@@ -248,12 +254,12 @@ def test_hostile_values(here, capsys, files, name, option, value):
 
 
 @pytest.mark.parametrize("name", mostly_slow(ODD, "n" * 300, "loop.h5"))
-@pytest.mark.parametrize("words", [words for words in EACH if {RUN, TABLE, GAMES} & {*words}], ids=" ".join)
+@pytest.mark.parametrize("words", [words for words in EACH if OLD & {*words}], ids=" ".join)
 def test_names_of_what_is_no_file(here, capsys, files, words, name):
     Path("folder").mkdir()
     Path("loop.h5").symlink_to("loop.h5")
     Path("g.txt").write_text("4 0 8 2 6 7 1 3 5\n")
-    wanted = [name if word in (RUN, TABLE, GAMES) else word.replace(NEW, "n") for word in words]
+    wanted = [name if word in OLD else word.replace(NEW, "n") for word in words]
     status, out, err = command(capsys, *wanted)
     assert_tame(out + err)
     lines = 3 if words[0] == "tournament" and name else 1  # it says of each file why it is left out

@@ -31,6 +31,7 @@ from ttt_batch.base.quantities import short_number
 from ttt_batch.game.board import EMPTY, Board
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.exchange import export_run, import_tables
+from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.run import Run
 from ttt_batch.training.learning_run import LearningRun
@@ -488,3 +489,21 @@ def test_values_never_seen_are_named_as_such() -> None:
     with styled():
         figure = make_figure([run], ["a"], "opening")
     assert any(text.get_text() == "new" for text in figure.subfigs[0].axes[0].texts)
+
+
+def test_networks_have_proofs_to_show(pattern_run: PatternRun, grown: Run, tmp_path: Path) -> None:
+    panels = learning_panels([pattern_run])
+    assert [panel.name for panel in panels] == ["in_play", "proof", "proof_positions"]
+    for panel, column in zip(panels[1:], ("proof", "proof_positions"), strict=True):
+        assert [line.seat for line in panel.lines] == [0, 1]
+        for line in panel.lines:
+            assert line.value.tolist() == np.maximum(0, pattern_run.statistics[column][:, line.seat]).tolist()
+    assert [panel.name for panel in learning_panels([pattern_run, grown])] == ["in_play"]
+    assert verdict([pattern_run]).startswith("proved since game ")
+    assert verdict([pattern_run] * 2) == "2 of 2 proved at the end"
+    unproved = ttt.train(64, learner="patterns", prove_every=0)
+    assert [panel.name for panel in learning_panels([unproved])] == ["in_play"] and verdict([unproved]) == ""
+    for kind, runs in (("curves", [pattern_run, unproved, grown]), ("opening", [pattern_run])):
+        assert plot(runs, ["a.h5", "b.h5", "c.h5"][: len(runs)], tmp_path / f"{kind}.png", kind).stat().st_size > 10_000
+    with pytest.raises(UsageError, match="networks count no visits of positions; choose another kind"):
+        plot([pattern_run], ["a.h5"], tmp_path / "a.png", "coverage")

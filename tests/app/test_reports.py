@@ -12,7 +12,7 @@ from ttt_batch.analysis.matches import GrownEvaluation
 from ttt_batch.analysis.playing import Tally
 from ttt_batch.app.reports.catalogues import learner_text, learners_text
 from ttt_batch.app.reports.evaluation import grown_evaluation_text
-from ttt_batch.app.reports.layout import REPORT_WIDTH, hanging, to_json
+from ttt_batch.app.reports.layout import REPORT_WIDTH, draw, hanging, to_json
 from ttt_batch.base.quantities import counted
 from ttt_batch.learners import LEARNERS
 
@@ -21,6 +21,17 @@ def test_one_of_something_is_not_several():
     assert counted(0, "game") == "0 games" and counted(1, "game") == "1 game"
     assert counted(1_000_000, "game") == "1,000,000 games"
     assert counted(1, "entry", "entries") == "1 entry" and counted(2, "entry", "entries") == "2 entries"
+
+
+@pytest.mark.parametrize("board", [ttt.Board(3, 4, 3), ttt.Board(8, 8, 5), ttt.Board(2, 32, 3), ttt.Board(1, 64, 5)])
+@pytest.mark.parametrize("label", ["X", "+0.50"])
+def test_what_a_cell_holds_is_drawn_below_its_column(board, label):
+    for cell in range(board.cells):
+        letters, *rows = draw(board, [label if at == cell else "" for at in range(board.cells)])
+        (row,) = (line for line in rows if label in line)
+        middle = row.index(label) + len(label) // 2
+        column = next(word[0] for word in re.finditer("[a-z]+", letters) if abs(word.start() - middle) <= 1)
+        assert f"{column}{row.split()[0]}" == board.cell_name(cell)
 
 
 def test_a_run_of_one_game_is_of_one_game_wherever_it_is_spoken_of(tmp_path, monkeypatch, capsys):

@@ -101,6 +101,8 @@ def test_a_game_as_first_from_start_to_goodbye():
         "\n O | O |[X]\n---+---+---\n 4 |[X]| 6\n---+---+---\n[X]| 8 | 9\n\n"
         "You win.\n"
         "Score: You 1, agent 0, draws 0.\n"
+        "What was overlooked:\n"
+        "4. O 2 (agent): left a win; better: 7\n"
         "Another game? [Enter/q] q\n"
         "Goodbye. You 1, agent 0, draws 0.\n"
     )
@@ -148,9 +150,9 @@ def test_bad_moves_on_a_larger_board_cost_a_line_each():
     assert text.count("   a   b   c   d\n") == session("a4;b4;c4;d4;q", FakeAgent(FOUR))[1].count("   a   b   c   d\n")
 
 
-@pytest.mark.parametrize("board", [Board(1, 36, 5), Board(36, 1, 3)], ids=lambda b: b.name)
+@pytest.mark.parametrize("board", [Board(1, 64, 5), Board(64, 1, 3)], ids=lambda b: b.name)
 def test_the_longest_boards_in_a_session(board):
-    names = [board.cell_name(35 - i) for i in range(board.k)]
+    names = [board.cell_name(63 - i) for i in range(board.k)]
     score, text = session(";".join(["h", "?", *names, "q"]), FakeAgent(board), wide=True)
     assert score == Score(wins=1)
     assert "You win." in text

@@ -13,7 +13,7 @@ from ttt_batch.game.solution import Prospect
 
 BOARD = Board()
 FOUR = Board(4, 4, 4)
-SHAPES = [(4, 3, 3), (5, 5, 5), (6, 6, 4), (2, 12, 3), (1, 36, 5), (36, 1, 3), (2, 4, 3), (9, 1, 3), (1, 1, 1)]
+SHAPES = [(4, 3, 3), (5, 5, 5), (8, 8, 5), (2, 12, 3), (2, 32, 3), (1, 36, 5), (64, 1, 3), (2, 4, 3), (9, 1, 3)]
 BOARDS = [Board(*shape) for shape in SHAPES]
 
 
@@ -60,7 +60,22 @@ def test_the_winning_line_of_a_larger_board():
     assert lines[1:3] == ["1 [X] [X] [X] [X]  .   .", "2  O   O   O   .   .   ."]
 
 
-def test_the_longest_row():
+def test_a_row_that_goes_on_below():
+    board = Board(1, 64, 5)
+    alphabet = "abcdefghijklmnopqrstuvwxyz"
+    assert draw_board(Game(board, (0, 63, 40))) == [
+        " " * 55 + " ".join("a" * 12),
+        "   " + " ".join(alphabet + alphabet[:12]),
+        "1  X" + " ." * 37,
+        "",
+        "   " + " ".join("a" * 14 + "b" * 12),
+        "   " + " ".join(alphabet[12:] + alphabet[:12]),
+        "1  . .[X]" + ". " * 22 + "O",
+    ]
+    assert draw_replay(Game(board, (0, 63)))[-3:] == ["2. O bl1", " X" + " ." * 38, " ." * 24 + "[O]"]
+
+
+def test_a_long_row():
     board = Board(1, 36, 5)
     assert draw_board(Game(board, (0, 35))) == [
         " " * 55 + " ".join("a" * 10),
@@ -114,7 +129,7 @@ def test_hints_of_huge_values_stay_narrow():
 
 
 @pytest.mark.parametrize(
-    "board", [Board(r, c, 1) for r in range(1, 37) for c in range(1, 37) if r * c <= 36], ids=lambda b: b.name
+    "board", [Board(r, c, 1) for r in range(1, 65) for c in range(1, 65) if r * c <= 64], ids=lambda b: b.name
 )
 def test_everything_fits(board):
     """Forty columns up to six of the board, eighty on any."""

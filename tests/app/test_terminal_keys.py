@@ -34,20 +34,21 @@ def test_every_cell_in_every_notation():
             assert read_entry(form, BOARD) == cell, form
 
 
-SHAPES = [(4, 3, 3), (5, 5, 5), (6, 6, 4), (2, 12, 3), (1, 36, 5), (36, 1, 3), (2, 4, 3), (9, 1, 3), (1, 1, 1)]
+SHAPES = [(4, 3, 3), (5, 5, 5), (8, 8, 5), (2, 12, 3), (1, 64, 5), (64, 1, 3), (2, 4, 3), (9, 1, 3), (1, 1, 1)]
 BOARDS = [Board(*shape) for shape in SHAPES]
 
 
 @pytest.mark.parametrize("board", BOARDS, ids=lambda b: b.name)
 def test_every_board_takes_column_letter_and_row_number(board):
-    letters = [*"abcdefghijklmnopqrstuvwxyz", *(f"a{letter}" for letter in "abcdefghij")]
+    alphabet = "abcdefghijklmnopqrstuvwxyz"
+    letters = [*alphabet, *(f"a{letter}" for letter in alphabet), *(f"b{letter}" for letter in alphabet)]
     for cell in range(board.cells):
         row, col = divmod(cell, board.cols)
         assert read_entry(f"{letters[col]}{row + 1}", board) == cell
         assert read_entry(f"{letters[col].upper()}{row + 1} \n", board) == cell
         assert read_entry(f"{row + 1} {col + 1}", board) == cell
         assert read_entry(board.cell_name(cell), board) == cell
-    for outside in (f"{letters[board.cols] if board.cols < 36 else 'ak'}1", f"a{board.rows + 1}", "a0", "a01", "zz9"):
+    for outside in (f"{letters[board.cols]}1", f"a{board.rows + 1}", "a0", "a01", "zz9"):
         with pytest.raises(UsageError):
             read_entry(outside, board)
 
@@ -118,7 +119,10 @@ def test_every_key_has_one_meaning_wherever_it_is_of_use():
         (FOUR, "5 5", "row 5, column 5 is outside 4x4"),
         (FOUR, "b 9", "no cell b9; there are a1 to d4"),
         (Board(1, 36, 5), "ak1", "no cell ak1; there are a1 to aj1"),
-        (Board(1, 36, 5), "ba1", "'ba1' is no cell"),
+        (Board(1, 36, 5), "ba1", "no cell ba1; there are a1 to aj1"),
+        (Board(1, 64, 5), "bm1", "no cell bm1; there are a1 to bl1"),
+        (Board(1, 64, 5), "ca1", "'ca1' is no cell"),
+        (Board(8, 8, 5), "i1", "no cell i1; there are a1 to h8"),
         (Board(36, 1, 3), "a37", "no cell a37; there are a1 to a36"),
     ],
 )

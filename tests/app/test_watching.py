@@ -91,7 +91,7 @@ def test_every_outcome_is_returned_and_said_and_the_seed_fixes_it():
     games = [watched(agent, seed=seed) for seed in range(30)]
     assert {outcome for outcome, _ in games} == set(said)
     for seed, (outcome, text) in enumerate(games):
-        assert text.splitlines()[-2:] == [said[outcome], ""]
+        assert said[outcome] in text.split("What was overlooked:")[0].splitlines()[-2:]
         assert watched(agent, seed=seed) == (outcome, text)
         assert text.count("The true results of this board are") == 1 and "given away" not in text
     assert len({text for _, text in games}) == 30

@@ -1,20 +1,24 @@
-"""An agent as kernels see it: a learner's tables, and the cells that it may pick in any position."""
+"""An agent as kernels see it, a learner's tables or a network, and the cells that it may pick in any position."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.base.bits import NONE, ONE, lowest
 from ttt_batch.base.choices import Ties, check_ties
-from ttt_batch.base.jit import inlined, kernel
+from ttt_batch.base.jit import generic, kernel
 from ttt_batch.evaluation.ties import keep_soonest
-from ttt_batch.game.bitboards import Places, outcome_after
-from ttt_batch.game.board import FIRST_WINS, UNFINISHED
+from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of
 from ttt_batch.game.growing_graph import N_SHARED, SHARED_CODES, SHARED_OUTCOMES, Growth
+from ttt_batch.game.lines import Lines, view_of
 from ttt_batch.game.solution import ends_alone
 from ttt_batch.learners.growing_rows import row_at
+from ttt_batch.patterns.agent import NetAgent
+from ttt_batch.proofs.playing import mark, picks, reset
 from ttt_batch.runs.growing_table import GrowingTable
+from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Choice, row_choices
 
@@ -34,24 +38,6 @@ class Agent(NamedTuple):
     worth: Any
     chosen: Any
     solution: Any
-
-    @property
-    def places(self) -> Places:
-        """The board's cells and lines."""
-        places: Places = self.growth.places
-        return places
-
-
-@inlined
-def move_outcome(places: Places, cell: Any, own: Any, other: Any, ply: Any) -> Any:
-    """The outcome of the move of `ply` to a cell; own, other: the mover's marks and its opponent's before it, as bits.
-
-    An agent that chooses an occupied cell has lost.
-    """
-    mover, here = ply & 1, np.int64(1) << cell
-    if (own | other) & here:
-        return FIRST_WINS + 1 - mover
-    return outcome_after(places, cell, own | here, mover, ply + 1 == places.power.shape[0])
 
 
 @kernel
@@ -73,8 +59,50 @@ def agent_cells(agent: Agent, code: Any, ply: Any) -> Any:
     return cells
 
 
-def make_agent(run: Run, ties: Ties = "any") -> Agent:
-    """The agent of a run; on an enumerated board its tables are copied.  Raises UsageError."""
+@generic
+def cells_of(player: Any, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+    """Cells (uint64, a set) that a player may pick, each equally likely, to move after `ply` moves; see `agent_cells`.
+
+    own, other: uint64, its marks and its opponent's.
+    """
+
+
+@cells_of.register(Agent)
+def _cells_of_tables(agent: Agent, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+    first, second = (other, own) if ply & 1 else (own, other)
+    code = np.int64(0)
+    for number in range(2):
+        marks = second if number else first
+        while marks != NONE:
+            code += (1 + number) * agent.growth.places.power[lowest(marks), 0]
+            marks &= marks - ONE
+    return np.uint64(agent_cells(agent, code, ply))
+
+
+@cells_of.register(NetAgent)
+def _cells_of_network(agent: NetAgent, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+    reset(agent)
+    for number in range(2):
+        marks, player = (other, 1 - (ply & 1)) if number else (own, ply & 1)
+        while marks != NONE:
+            mark(agent, lowest(marks), player)
+            marks &= marks - ONE
+    return picks(agent, lines, own, other, view_of(lines, own, other), ply)
+
+
+def make_agent(run: AnyRun, ties: Ties = "any") -> Agent | NetAgent:
+    """The agent of a run; on an enumerated board its tables are copied.  Raises UsageError.
+
+    With a network ties make no difference: it knows wins in one, and prefers them.
+    """
+    ties = check_ties(ties)
+    if not isinstance(run, Run):
+        return run.agent
+    return make_table_agent(run, ties)
+
+
+def make_table_agent(run: Run, ties: Ties = "any") -> Agent:
+    """As `make_agent`, of a run that has a table of positions."""
     ties = check_ties(ties)
     grown = run.grown if run.grown is not None else _as_grown(run)
     chosen, solution = np.zeros(run.board.cells, np.bool_), np.zeros(0, np.int8)

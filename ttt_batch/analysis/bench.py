@@ -21,8 +21,8 @@ import numpy as np
 from ttt_batch.analysis.warmup import warm_up
 from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.base.kernel_cache import JIT_DISABLED
-from ttt_batch.base.processors import available_threads, processor_name
-from ttt_batch.base.quantities import Number, real, whole
+from ttt_batch.base.processors import available_threads, processor_name, thread_count
+from ttt_batch.base.quantities import Number, real
 from ttt_batch.base.version import VERSION
 from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.game.board import Board
@@ -115,7 +115,7 @@ def check(seconds: Number, threads: Number | None) -> tuple[float, int]:
         raise UsageError(f"seconds {number:g} is outside {limits}; give a number in it")
     if JIT_DISABLED:
         raise TttBatchError("NUMBA_DISABLE_JIT is set: there is no compiled kernel to measure; unset it first")
-    return number, available_threads() if threads is None else whole("threads", threads, 1, 1024)
+    return number, thread_count(threads)
 
 
 def prepare(report: Callable[[str, float, int, int], None] | None = None) -> None:

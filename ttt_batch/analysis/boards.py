@@ -1,7 +1,7 @@
 """Boards to choose from: how many positions they have, what they take, and who wins with best play.
 
-This program counted and solved what is listed here, except the value of 5x5x5; `measure` does it for any board that
-can be enumerated.
+This program counted and solved the smaller boards of the catalogue; `measure` does it for any board that can be
+enumerated.  Values of larger ones come from the literature, each with its source.
 """
 
 import io
@@ -10,19 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
+from ttt_batch.base.choices import SWITCH_WORDS, choose
 from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.base.files import shown
 from ttt_batch.base.memory import free_memory
 from ttt_batch.base.outputs import Kind
-from ttt_batch.game.board import Board
+from ttt_batch.game.board import MAX_TABLE_CELLS, Board, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.known_values import KNOWN, SOLVED, Known, known_board
 from ttt_batch.game.solution import solve
-from ttt_batch.game.state_space import Space, check_enumerable, most_positions
-from ttt_batch.runs.config import Config, make_config
+from ttt_batch.game.state_space import WORDS, Space, check_enumerable, most_positions
+from ttt_batch.runs.config import make_config
 from ttt_batch.runs.memory_needs import bytes_needed, check_space
-
-WON, DRAWN, LOST = 1, 0, -1
-"""Values of boards: what best play brings the first player."""
 
 _SOLUTION = Kind(TttBatchError, "solution")
 """A solution's file, as `outputs` speaks of it."""
@@ -32,57 +31,45 @@ _SOLUTION = Kind(TttBatchError, "solution")
 class Entry:
     """What is known of a board.
 
-    space: how `td` keeps it.  positions: rows of an enumerated board (classes if `space.symmetry`), else None.
+    space: how `td` keeps it; None if it has too many cells for tables.
+    positions: rows of an enumerated board (classes if up to symmetry), else None.
     most: positions at most, before symmetry.  moves: edges of all unfinished rows; None if not enumerated.
-    value: with best play WON, DRAWN or LOST for the first player; None if unknown.
-    bytes: what training `td` takes at most; None on a growing board, which takes what it is given.
+    value: with best play WON, DRAWN or LOST for the first player; None if the catalogue has none.
+    source: who found the value; None without one.
+    bytes: what training `td` takes at most; None on a growing board, which takes what it is given, and without tables.
     """
 
     board: Board
-    space: Space
+    space: Space | None
     positions: int | None
     most: int
     moves: int | None
     value: int | None
+    source: str | None
     bytes: int | None
-
-
-KNOWN: dict[str, tuple[int | None, int | None, int | None]] = {
-    "3x3": (5_478, 16_167, DRAWN),
-    "3x3-misere": (5_478, 16_167, DRAWN),
-    "3x4x3": (111_973, 391_062, WON),
-    "3x4x4": (142_231, 588_732, DRAWN),
-    "3x5x3": (573_900, 2_212_810, WON),
-    "3x5x4": (857_514, 4_353_759, DRAWN),
-    "4x4x3": (756_387, 2_940_818, WON),
-    "4x4x3-exact": (801_875, 3_173_855, WON),
-    "4x4x4": (1_217_977, 6_460_008, DRAWN),
-    "4x4x4-misere": (1_217_977, 6_460_008, DRAWN),
-    "4x5x4": (None, None, None),
-    "5x5x4": (None, None, None),
-    "5x5x5": (None, None, DRAWN),
-    "6x6x4": (None, None, None),
-}
-"""Positions, moves and value.  5x5x5 is a draw: the second player can pair the cells so that every line holds a pair
-(Berlekamp, Conway and Guy, "Winning Ways for your Mathematical Plays", 2nd edition, volume 3, chapter 22)."""
 
 
 def known_boards() -> list[Entry]:
     """Every board of the catalogue."""
-    return [_entry(make_config(board=name), *found) for name, found in KNOWN.items()]
+    return [_entry(parse_board(name), "auto", known) for name, known in KNOWN.items()]
 
 
 def measure(board: Board | str, symmetry: str = "auto") -> Entry:
-    """Count and solve a board that can be enumerated; of others return the entry of the catalogue.
+    """Count and solve a board that can be enumerated; of others return what the catalogue has, turned if need be.
 
-    Raises UsageError for an unknown symmetry, and BoardError for a board that does not fit into memory.
+    Raises UsageError for an unknown symmetry, and BoardError for a board that does not fit into memory, and for one of
+    more than MAX_TABLE_CELLS cells that is not in the catalogue.
     """
-    config = make_config(board=board, symmetry=symmetry)
-    if config.grown:
-        return _entry(config, *KNOWN.get(config.board.name, (None, None, None)))
-    check_space(config, free_memory())
-    graph = enumerate_graph(config.board, False, config.symmetry)
-    return _entry(config, graph.code.size, graph.child.size, int(solve(graph)[0]))
+    board = parse_board(board)
+    choose("symmetry", symmetry, WORDS, words=SWITCH_WORDS)
+    known = known_board(board)
+    if known is None or board.cells <= MAX_TABLE_CELLS:
+        config = make_config(board=board, symmetry=symmetry)
+        if not config.grown:
+            check_space(config, free_memory())
+            graph = enumerate_graph(board, False, config.symmetry)
+            known = Known(graph.code.size, graph.child.size, int(solve(graph)[0]), SOLVED)
+    return _entry(board, symmetry, known)
 
 
 def check_solution(path: Path, *, overwrite: bool) -> None:
@@ -112,7 +99,11 @@ def write_solution(board: Board | str, path: Path, symmetry: str = "auto", *, ov
     return int(graph.code.size)
 
 
-def _entry(config: Config, positions: int | None, moves: int | None, value: int | None) -> Entry:
-    board, space = config.board, Space(config.grown, config.symmetry)
-    needed = None if config.grown else bytes_needed(config)
-    return Entry(board, space, positions, most_positions(board), moves, value, needed)
+def _entry(board: Board, symmetry: str, known: Known | None) -> Entry:
+    space = needed = None
+    if board.cells <= MAX_TABLE_CELLS:
+        config = make_config(board=board, symmetry=symmetry)
+        space = Space(config.grown, config.symmetry)
+        needed = None if config.grown else bytes_needed(config)
+    positions, moves, value, source = known or (None, None, None, None)
+    return Entry(board, space, positions, most_positions(board), moves, value, source, needed)

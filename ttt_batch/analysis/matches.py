@@ -8,28 +8,36 @@ from typing import Any
 from ttt_batch.analysis.agent import Agent, make_agent
 from ttt_batch.analysis.opponents import PLAYERS, Scripted, player_number, scripted_policy, seat_number
 from ttt_batch.analysis.playing import CONFIDENCE, MAX_MATCH_GAMES, Tally, play_agents
+from ttt_batch.analysis.proving import prove
 from ttt_batch.analysis.search import BUDGET, MAX_BUDGET, Verdict, search
 from ttt_batch.base.choices import SEATS, Ties, choose
 from ttt_batch.base.printable import Printable
 from ttt_batch.base.quantities import Number, any_seed, whole
 from ttt_batch.base.streams import MATCHES, stream_key
 from ttt_batch.evaluation.exact_results import match
+from ttt_batch.game.lines import make_lines
+from ttt_batch.patterns.agent import NetAgent
+from ttt_batch.proofs.prover import ALWAYS_WINS, CANNOT_LOSE, Goal
 from ttt_batch.runs.evaluation import Evaluation
+from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
+
+NETWORK_BUDGET = 20_000_000
+"""Positions that a proof of networks enters at most by default: half a minute."""
 
 GAMES = 10_000
 """Games of a match by default: shares are known to one percent."""
 
 
 def play(
-    run: Run,
+    run: AnyRun,
     player: str,
     seat: str,
     *,
     games: Number = GAMES,
     seed: Number = 0,
     ties: Ties = "any",
-    agent: Agent | None = None,
+    agent: Agent | NetAgent | None = None,
 ) -> Tally:
     """A run's agent in a seat, `first` or `second`, against a scripted player.
 
@@ -39,18 +47,18 @@ def play(
     """
     games, plies, number = whole("games", games, 1, MAX_MATCH_GAMES), player_number(player), seat_number(seat)
     key = stream_key(any_seed(seed), MATCHES[2 * plies + number])
-    agent = agent or make_agent(run, ties)
-    opponent = Scripted(agent.places, plies)
+    agent, opponent, lines = agent or make_agent(run, ties), Scripted(plies), make_lines(run.board)
     if number == 0:
-        return play_agents(agent, opponent, games, key)
-    return Tally(*play_agents(opponent, agent, games, key)[::-1])
+        return play_agents(agent, opponent, lines, games, key)
+    return Tally(*play_agents(opponent, agent, lines, games, key)[::-1])
 
 
 @dataclass(frozen=True)
 class GrownEvaluation(Printable):
-    """What is known of an agent on a board too large to enumerate.
+    """What is known of an agent on a board too large to enumerate, or of networks.
 
-    verdicts: of the search, by seat.  matches: by scripted player, then by seat.
+    verdicts: whether it can be beaten, by seat.  matches: by scripted player, then by seat.
+    wins: whether it always wins, in the seats in which it has learnt to.
     budget, games, seed, ties: the parameters of both.  run: the agent itself.
     """
 
@@ -60,7 +68,8 @@ class GrownEvaluation(Printable):
     games: int
     seed: int
     ties: Ties = "any"
-    run: Run | None = dataclasses.field(default=None, repr=False, compare=False)
+    run: AnyRun | None = dataclasses.field(default=None, repr=False, compare=False)
+    wins: dict[str, Verdict] = dataclasses.field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them; those of exact evaluations mean the same here."""
@@ -71,6 +80,7 @@ class GrownEvaluation(Printable):
                 key: {seat: getattr(verdict, name) for seat, verdict in self.verdicts.items()}
                 for key, name in keys.items()
             },
+            **({"always_wins": {seat: found.unbeatable for seat, found in self.wins.items()}} if self.wins else {}),
             "budget": self.budget,
             "games": self.games,
             "seed": self.seed,
@@ -98,28 +108,54 @@ class GrownEvaluation(Printable):
 
 
 def evaluate_grown(
-    run: Run,
+    run: AnyRun,
     players: Sequence[str] = PLAYERS,
     *,
     games: Number = GAMES,
     seed: Number = 0,
-    budget: Number = BUDGET,
+    budget: Number | None = None,
     ties: Ties = "any",
 ) -> GrownEvaluation:
     """Search for losses in both seats, and play matches against scripted players in both.  Raises UsageError.
 
+    budget: positions that a search enters at most; None for BUDGET, with networks NETWORK_BUDGET.
     ties: as for `Run.candidates`.  It works on enumerated boards, too, for which `Run.evaluation` is exact.
     """
     # Checked before a search that may take minutes.
     games, seed = whole("games", games, 1, MAX_MATCH_GAMES), any_seed(seed)
+    budget = (BUDGET if isinstance(run, Run) else NETWORK_BUDGET) if budget is None else budget
     players, budget = [choose("player", player, PLAYERS) for player in players], whole("budget", budget, 1, MAX_BUDGET)
     agent = make_agent(run, ties)
-    verdicts = {seat: search(run, seat, budget=budget, agent=agent) for seat in SEATS}
+    wins = _wins(run, budget)
+    verdicts = {seat: _verdict(run, seat, budget, agent, wins.get(seat)) for seat in SEATS}
     matches = {
         player: {seat: play(run, player, seat, games=games, seed=seed, agent=agent) for seat in SEATS}
         for player in players
     }
-    return GrownEvaluation(verdicts, matches, budget, games, seed, ties, run)
+    return GrownEvaluation(verdicts, matches, budget, games, seed, ties, run, wins)
+
+
+def _wins(run: AnyRun, budget: int) -> dict[str, Verdict]:
+    """Whether networks always win, in each seat in which they are to."""
+    if isinstance(run, Run) or not run.config.always_wins:
+        return {}
+    return {SEATS[seat]: _proved(run, SEATS[seat], ALWAYS_WINS, budget) for seat in run.config.seats}
+
+
+def _verdict(run: AnyRun, seat: str, budget: int, agent: Agent | NetAgent, wins: Verdict | None) -> Verdict:
+    """Whether an agent can be beaten in a seat; wins: what is known of whether it always wins there."""
+    if isinstance(agent, Agent):
+        assert isinstance(run, Run)
+        return search(run, seat, budget=budget, agent=agent)
+    if wins is not None and wins.unbeatable:
+        return wins
+    return _proved(run, seat, CANNOT_LOSE, budget)
+
+
+def _proved(run: AnyRun, seat: str, goal: Goal, budget: int) -> Verdict:
+    """What a proof of networks finds: on one thread, so that a refutation is the same each time."""
+    found = prove(run, seat=seat, goal=goal, budget=budget, threads=1).found[seat]
+    return Verdict(found.status, found.positions, found.line)
 
 
 def scripted_evaluation(run: Run, player: str, ties: Ties = "any") -> Evaluation:

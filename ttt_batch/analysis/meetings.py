@@ -10,13 +10,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from ttt_batch.analysis.agent import make_agent
+from ttt_batch.analysis.opponents import Scripted, ScriptedPlayer, policy_over
 from ttt_batch.analysis.playing import DEVIATIONS, Tally, play_agents, play_walk
 from ttt_batch.base.choices import RESULTS, Ties, check_ties
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.streams import MEETINGS, stream_key
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.lines import make_lines
+from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
+from ttt_batch.simulation.policy import Policy
+
+Entrant = AnyRun | ScriptedPlayer
+"""Who takes part: a run of any kind, or in a series a scripted player."""
 
 Shares = tuple[float, float, float]
 """Shares of wins, draws and losses of the player who moves first."""
@@ -100,13 +107,18 @@ def deviation(share: float, exact: float, games: int) -> float:
     return (share - exact) / spread if spread > 1e-9 else math.copysign(math.inf, share - exact)
 
 
+def enumerated(runs: Sequence[Entrant]) -> bool:
+    """Whether each has a policy over all positions of its board."""
+    return all(isinstance(run, ScriptedPlayer) or (isinstance(run, Run) and run.grown is None) for run in runs)
+
+
 class Participants:
     """The players of a tournament or a series.
 
     exact: whether exact results are known: all runs keep one enumerated board in the same way.
     """
 
-    def __init__(self, runs: Sequence[Run], names: Sequence[str], ties: Ties = "any") -> None:
+    def __init__(self, runs: Sequence[Entrant], names: Sequence[str], ties: Ties = "any") -> None:
         """names: what to call the runs.  ties: as for `Run.candidates`.  Raises UsageError and BoardError."""
         ties = check_ties(ties)
         if len(runs) != len(names):
@@ -115,13 +127,27 @@ class Participants:
             if run.board != runs[0].board:
                 one, other = runs[0].board.name, run.board.name
                 raise BoardError(f"{names[0]} plays {one}, {name} plays {other}; choose runs of one board")
-        self.exact = all(run.grown is None and run.config.symmetry == runs[0].config.symmetry for run in runs)
+        tables = [run for run in runs if isinstance(run, Run)]
+        self.exact = enumerated(runs) and len({run.config.symmetry for run in tables}) == 1
         if self.exact:
             # With occupied cells among the edges an agent that chooses one loses; without, there is no such edge.
-            occupied = any(run.learner.occupied for run in runs)
-            self._graph = enumerate_graph(runs[0].board, occupied, runs[0].config.symmetry)
-        self._policy = functools.cache(lambda run: runs[run].policy_on(self._graph, ties))
-        self._agent = functools.cache(lambda run: make_agent(runs[run], ties))
+            occupied = any(run.learner.occupied for run in tables)
+            self._graph = enumerate_graph(runs[0].board, occupied, tables[0].config.symmetry)
+
+        @functools.cache
+        def policy(number: int) -> Policy:
+            run = runs[number]
+            if isinstance(run, ScriptedPlayer):
+                return policy_over(self._graph, run.board, run.plies)
+            assert isinstance(run, Run), "others are not exact"
+            return run.policy_on(self._graph, ties)
+
+        @functools.cache
+        def agent(number: int) -> Any:
+            run = runs[number]
+            return Scripted(run.plies) if isinstance(run, ScriptedPlayer) else make_agent(run, ties)
+
+        self._policy, self._agent, self._lines = policy, agent, make_lines(runs[0].board)
 
     def meet(self, first: int, second: int, games: int | None, seed: int) -> Meeting:
         """The meeting of two runs; games: how many are played, or None."""
@@ -133,5 +159,5 @@ class Participants:
             if games is not None:
                 tally = play_walk(self._graph, *policies, games, key)
         elif games is not None:
-            tally = play_agents(self._agent(first), self._agent(second), games, key)
+            tally = play_agents(self._agent(first), self._agent(second), self._lines, games, key)
         return Meeting(first, second, tally, exact)

@@ -9,11 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ttt_batch.analysis.agent import cells_of
+from ttt_batch.base.bits import NONE, ONE, all_cells
 from ttt_batch.base.choices import SEATS, choose, choose_seat
-from ttt_batch.base.jit import inlined, kernel
-from ttt_batch.game.bitboards import Places, completes, make_places, marks_of
+from ttt_batch.base.jit import kernel
+from ttt_batch.game.bitboards import marks_of
+from ttt_batch.game.board import EMPTY, FIRST, SECOND, Board, Position
 from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
+from ttt_batch.game.lines import Lines, make_lines, view_of
 from ttt_batch.game.state_space import check_enumerable
+from ttt_batch.runs.knowledge import Playing, StandIn
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy, policy_among
 
@@ -24,48 +29,43 @@ RANDOM, ONE_PLY, TWO_PLY = range(3)
 
 
 class Scripted(NamedTuple):
-    """A scripted player on a board.  plies: RANDOM, ONE_PLY or TWO_PLY."""
+    """A scripted player.  plies: RANDOM, ONE_PLY or TWO_PLY."""
 
-    places: Places
     plies: int
 
 
-@inlined
-def scripted_cells(places: Places, own: Any, other: Any, plies: Any) -> Any:
-    """Cells (int64, bits) that a scripted player picks among, each equally likely.
+@kernel
+def scripted_cells(lines: Lines, own: Any, other: Any, plies: Any) -> Any:
+    """Cells (uint64, a set) that a scripted player picks among, each equally likely.
 
-    own, other: its marks and its opponent's, as bits.  plies: RANDOM, ONE_PLY or TWO_PLY.
+    own, other: uint64, its marks and its opponent's.  plies: RANDOM, ONE_PLY or TWO_PLY.
     """
-    n_cells = places.power.shape[0]
-    free = ((np.int64(1) << n_cells) - 1) & ~(own | other)
+    free = all_cells(lines.cells) & ~(own | other)
     if plies == RANDOM:
         return free
-    lines, threats = np.int64(0), np.int64(0)
-    for cell in range(n_cells):
-        here = np.int64(1) << cell
-        if free & here == 0:
-            continue
-        if completes(places, cell, own | here):
-            lines |= here
-        if plies == TWO_PLY and completes(places, cell, other | here):
-            threats |= here
-    if places.misere:
-        return free & ~lines if free & ~lines else free
-    if lines:
-        return lines
-    return threats if threats else free
+    view = view_of(lines, own, other)
+    if lines.misere != 0:
+        return free & ~view.own if free & ~view.own != NONE else free
+    if view.own != NONE:
+        return view.own
+    return view.other if plies == TWO_PLY and view.other != NONE else free
+
+
+@cells_of.register(Scripted)
+def _cells_of_scripted(player: Scripted, lines: Lines, own: Any, other: Any, ply: Any) -> Any:
+    return scripted_cells(lines, own, other, player.plies)
 
 
 @kernel
-def scripted_edges(places: Places, graph: Graph, plies: int, allowed: Any) -> None:
+def scripted_edges(lines: Lines, graph: Graph, plies: int, allowed: Any) -> None:
     """Write whether a scripted player picks among each edge of an enumerated board into `allowed` (bool[E])."""
     for row in range(n_unfinished(graph)):
-        first, second = marks_of(graph.code[row], places.power.shape[0])
+        first, second = marks_of(graph.code[row], lines.cells)
         own, other = (second, first) if mover_of(graph, row) else (first, second)
-        cells = scripted_cells(places, own, other, plies)
+        cells = scripted_cells(lines, np.uint64(own), np.uint64(other), plies)
         lo, hi = edges_of(graph, row)
         for edge in range(lo, hi):
-            allowed[edge] = (cells >> graph.cell[edge]) & 1 == 1
+            allowed[edge] = cells >> np.uint64(graph.cell[edge]) & ONE != NONE
 
 
 def player_number(name: str) -> int:
@@ -81,6 +81,32 @@ def seat_number(seat: str) -> int:
 def scripted_policy(run: Run, player: str) -> Policy:
     """A scripted player over the edges of an enumerated run's graph.  Raises UsageError and BoardError."""
     check_enumerable(run.board, run.grown is not None, "an exact result")
-    allowed = np.zeros(run.graph.child.size, np.bool_)
-    scripted_edges(make_places(run.board, False), run.graph, player_number(player), allowed)
-    return policy_among(run.graph, allowed)
+    return policy_over(run.graph, run.board, player_number(player))
+
+
+def policy_over(graph: Graph, board: Board, plies: int) -> Policy:
+    """A scripted player over the edges of a graph of all positions.  plies: RANDOM, ONE_PLY or TWO_PLY."""
+    allowed = np.zeros(graph.child.size, np.bool_)
+    scripted_edges(make_lines(board), graph, plies, allowed)
+    return policy_among(graph, allowed)
+
+
+class ScriptedPlayer(StandIn):
+    """A scripted player to be watched: it moves by its rule; what moves are worth is what its opponent knows of them.
+
+    plies: RANDOM, ONE_PLY or TWO_PLY.  Raises UsageError for a name that is none of `PLAYERS`.
+    """
+
+    def __init__(self, name: str, opponent: Playing) -> None:
+        super().__init__(opponent)
+        self.plies, self._lines = player_number(name), make_lines(self.board)
+
+    def candidates(self, position: Position) -> list[int]:
+        """Cells that it picks among."""
+        mover = FIRST + (len(position) - position.count(EMPTY)) % 2
+        own, other = (
+            np.uint64(sum(1 << cell for cell, mark in enumerate(position) if mark == player))
+            for player in (mover, FIRST + SECOND - mover)
+        )
+        cells = int(scripted_cells(self._lines, own, other, self.plies))
+        return [cell for cell in range(self.board.cells) if cells >> cell & 1]

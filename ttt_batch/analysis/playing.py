@@ -11,20 +11,19 @@ Journal of the American Statistical Association 22, 1927).  It stays within [0, 
 was lost.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.analysis.agent import Agent, agent_cells, move_outcome
-from ttt_batch.analysis.opponents import Scripted, scripted_cells
+from ttt_batch.analysis.agent import cells_of
+from ttt_batch.base.bits import NONE, n_members, nth_member, single
 from ttt_batch.base.choices import RESULTS
 from ttt_batch.base.jit import kernel
 from ttt_batch.base.streams import below, draw, game_base
-from ttt_batch.game.bitboards import Places, n_bits, nth_cell
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.game.graph import Graph, n_unfinished
+from ttt_batch.game.lines import Lines, view_of
 from ttt_batch.simulation.policy import Policy
 
 MAX_MATCH_GAMES = 10**9
@@ -39,11 +38,10 @@ CONFIDENCE, DEVIATIONS = 0.95, 1.959963984540054
 class OpenGames(NamedTuple):
     """Games that are played ply by ply.
 
-    code: int64[B], their positions.  marks: int64[P, B], the players' cells as bits.  outcome: int8[B].
-    cells: int64[B], bits, what the player to move picks among.
+    marks: uint64[P, B], the players' cells.  outcome: int8[B].
+    cells: uint64[B], what the player to move picks among.
     """
 
-    code: Any
     marks: Any
     outcome: Any
     cells: Any
@@ -64,7 +62,7 @@ class Tally(NamedTuple):
     def share(self, result: str) -> tuple[float, float, float]:
         """The share of `win`, `draw` or `loss`, and its interval: (share, low, high)."""
         count = getattr(self, result)
-        return count / self.games, *wilson(count, self.games)
+        return count / self.games, *map(float, wilson(count, self.games))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them."""
@@ -74,13 +72,16 @@ class Tally(NamedTuple):
         }
 
 
-def wilson(count: int, games: int) -> tuple[float, float]:
-    """The interval that holds the true share with 95 % confidence if `count` of `games` (at least 1) were so."""
+def wilson(count: Any, games: Any) -> tuple[Any, Any]:
+    """The interval that holds the true share with 95 % confidence if `count` of `games` (at least 1) were so.
+
+    Numbers or arrays, as the ends are then; NaN of NaN.
+    """
     share, z2 = count / games, DEVIATIONS**2 / games
     middle = (share + z2 / 2) / (1 + z2)
-    half = math.sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
+    half = np.sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
     # At the ends the exact value is 0 or 1, which rounding misses.
-    return 0.0 if count == 0 else middle - half, 1.0 if count == games else middle + half
+    return np.where(count == 0, 0.0, middle - half), np.where(count == games, 1.0, middle + half)
 
 
 @kernel
@@ -104,40 +105,37 @@ def walk_games(
 
 
 @kernel
-def list_agent_cells(agent: Agent, ply: int, games: OpenGames) -> None:
-    """Write what an agent picks among at `ply` into `games.cells`."""
-    for game in range(games.code.shape[0]):
-        if games.outcome[game] == UNFINISHED:
-            games.cells[game] = agent_cells(agent, games.code[game], ply)
-
-
-@kernel
-def list_scripted_cells(player: Scripted, ply: int, games: OpenGames) -> None:
-    """Write what a scripted player picks among at `ply` into `games.cells`."""
+def list_cells(player: Any, lines: Lines, ply: int, games: OpenGames) -> None:
+    """Write what a player picks among at `ply` into `games.cells`."""
     mover = ply & 1
-    for game in range(games.code.shape[0]):
+    for game in range(games.outcome.shape[0]):
         if games.outcome[game] == UNFINISHED:
-            own, other = games.marks[mover, game], games.marks[1 - mover, game]
-            games.cells[game] = scripted_cells(player.places, own, other, player.plies)
+            games.cells[game] = cells_of(player, lines, games.marks[mover, game], games.marks[1 - mover, game], ply)
 
 
 @kernel
-def play_ply(places: Places, ply: int, key: Any, first_game: int, games: OpenGames) -> Any:
+def play_ply(lines: Lines, ply: int, key: Any, first_game: int, games: OpenGames) -> Any:
     """Make the move of `ply` in every unfinished game, in place; return how many games go on.
 
     key: uint64.  first_game: the number of the first of the games.
     """
     mover, left = ply & 1, 0
-    code, marks, outcome = games.code, games.marks, games.outcome
-    for game in range(code.shape[0]):
+    marks, outcome = games.marks, games.outcome
+    for game in range(outcome.shape[0]):
         if outcome[game] != UNFINISHED:
             continue
-        cells = games.cells[game]
-        cell = nth_cell(cells, below(draw(game_base(key, first_game + game), ply), n_bits(cells)))
-        outcome[game] = move_outcome(places, cell, marks[mover, game], marks[1 - mover, game], ply)
-        marks[mover, game] |= np.int64(1) << cell
-        code[game] += (1 + mover) * places.power[cell, 0]
-        left += outcome[game] == UNFINISHED
+        cells, own, other = games.cells[game], marks[mover, game], marks[1 - mover, game]
+        cell = nth_member(cells, below(draw(game_base(key, first_game + game), ply), n_members(cells)))
+        here = single(cell)
+        if (own | other) & here != NONE:  # a forfeit
+            outcome[game] = FIRST_WINS + 1 - mover
+        elif view_of(lines, own, other).own & here != NONE:
+            outcome[game] = FIRST_WINS + (mover ^ lines.misere)
+        elif ply + 1 == lines.cells:
+            outcome[game] = DRAW
+        else:
+            left += 1
+        marks[mover, game] = own | here
     return left
 
 
@@ -152,24 +150,23 @@ def play_walk(graph: Graph, first: Policy, second: Policy, games: int, key: Any)
     return _tally(counts)
 
 
-def play_agents(first: Agent | Scripted, second: Agent | Scripted, games: int, key: Any) -> Tally:
+def make_block(games: int) -> OpenGames:
+    """So many games at their beginning."""
+    return OpenGames(np.zeros((2, games), np.uint64), np.zeros(games, np.int8), np.zeros(games, np.uint64))
+
+
+def play_agents(first: Any, second: Any, lines: Lines, games: int, key: Any) -> Tally:
     """Play two players of one board, enumerated or not, against each other; return the tally of the first player.
 
-    key: uint64, of the games' random numbers.
+    first, second: of classes with a body for `agent.cells_of`.  key: uint64, of the games' random numbers.
     """
     counts = np.zeros(4, np.int64)
     for start in range(0, games, AT_ONCE):
         size = min(games - start, AT_ONCE)
-        code, cells = np.zeros((2, size), np.int64)
-        block = OpenGames(code, np.zeros((2, size), np.int64), np.zeros(size, np.int8), cells)
-        ply, left = 0, size
+        block, ply, left = make_block(size), 0, size
         while left:
-            player = second if ply & 1 else first
-            if isinstance(player, Agent):
-                list_agent_cells(player, ply, block)
-            else:
-                list_scripted_cells(player, ply, block)
-            left = play_ply(player.places, ply, key, start, block)
+            list_cells(second if ply & 1 else first, lines, ply, block)
+            left = play_ply(lines, ply, key, start, block)
             ply += 1
         counts += np.bincount(block.outcome, minlength=4)
     return _tally(counts)

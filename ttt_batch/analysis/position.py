@@ -1,7 +1,8 @@
 """Everything about one position: a run's values and choices, the truth, and the position's images.
 
 Values are on the learner's own scale and for the player to move, as `Run.value` and `Run.move_values` give them.  The
-truth is the result of best play on both sides; on a growing board it is unknown, and what depends on it is None.
+truth is the result of best play on both sides; on a growing board and for pattern networks it is unknown, but for
+finished games, and what depends on it is None.
 """
 
 from dataclasses import dataclass
@@ -12,9 +13,12 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.choices import SEATS, Ties, check_ties
 from ttt_batch.base.printable import Printable
+from ttt_batch.evaluation.ties import soonest_cells
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
-from ttt_batch.game.notation import rows_text
+from ttt_batch.game.notation import read_position, rows_text
 from ttt_batch.game.solution import Truth
+from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 
 
@@ -50,13 +54,13 @@ class Image(NamedTuple):
     """An image of a position under the board's symmetries.
 
     value: as `Shown.value`.  own_row: whether the table has a row for this very image; under symmetry only the lowest
-    code has one.
+    code has one.  None for networks, which have no rows.
     """
 
     code: int
     position: Position
     value: float
-    own_row: bool
+    own_row: bool | None
 
 
 @dataclass(frozen=True)
@@ -125,16 +129,16 @@ class Shown(Printable):
         return self.to_dict()["moves"], "cell"
 
 
-def show(run: Run, position: str | int | Position, *, symmetric: bool = False, ties: Ties = "any") -> Shown:
+def show(run: AnyRun, position: str | int | Position, *, symmetric: bool = False, ties: Ties = "any") -> Shown:
     """Gather everything about a position, given as `notation.read_position` reads it.
 
     symmetric: its images, too.  ties: as for `Run.candidates`.
     Raises BoardError for a position that no game reaches, and UsageError for other ties.  The run does not change.
     """
-    board, marks, ties = run.board, run.position(position), check_ties(ties)
+    board, marks, ties = run.board, read_position(position, run.board), check_ties(ties)
     outcome, mover = board.outcome(marks), (board.cells - marks.count(EMPTY)) % 2
-    value, truth = run.value(marks) + 0.0, run.truth(marks)  # 0 instead of -0
-    chosen = run.candidates(marks, ties) if outcome == UNFINISHED else []
+    value, truth = run.value(marks) + 0.0, _truth(run, marks)  # 0 instead of -0
+    chosen = _candidates(run, marks, ties) if outcome == UNFINISHED else []
     moves = _moves(run, marks, mover, chosen, truth) if outcome == UNFINISHED else ()
     return Shown(
         board=board,
@@ -148,7 +152,7 @@ def show(run: Run, position: str | int | Position, *, symmetric: bool = False, t
         forfeits=tuple(cell for cell in chosen if marks[cell] != EMPTY),
         truth=truth,
         keeps=None if truth is None or not moves else sum(move.probability for move in moves if move.keeps),
-        line=None if truth is None else best_play(run, marks),
+        line=None if truth is None or isinstance(run, PatternRun) else best_play(run, marks),
         images=_images(run, marks) if symmetric else None,
         ties=ties,
     )
@@ -177,9 +181,25 @@ def best_moves(run: Run, position: Position) -> list[int]:
     return [cell for cell, then in after.items() if then.a_ply_earlier == truth]
 
 
-def _moves(run: Run, marks: Position, mover: int, chosen: list[int], truth: Truth | None) -> tuple[Move, ...]:
+def _truth(run: AnyRun, marks: Position) -> Truth | None:
+    """As `Run.truth`; with networks only the results of finished games are known."""
+    if isinstance(run, Run):
+        return run.truth(marks)
+    result = run.true_value(marks)
+    return None if result is None else Truth(result, 0)
+
+
+def _candidates(run: AnyRun, marks: Position, ties: Ties) -> list[int]:
+    """As `Run.candidates`."""
+    if isinstance(run, Run):
+        return run.candidates(marks, ties)
+    cells = run.candidates(marks)
+    return cells if ties == "any" else soonest_cells(run, marks, cells)
+
+
+def _moves(run: AnyRun, marks: Position, mover: int, chosen: list[int], truth: Truth | None) -> tuple[Move, ...]:
     """Every free cell."""
-    after, visits = run.true_moves(marks) or {}, _visits(run, marks, mover)
+    after, visits = run.true_moves(marks) or {}, _visits(run, marks, mover) if isinstance(run, Run) else {}
     truths = {cell: then.a_ply_earlier for cell, then in after.items()}
     return tuple(
         Move(
@@ -225,12 +245,13 @@ def _rows(run: Run, lowest: Position) -> NDArray[np.int64]:
     return np.flatnonzero(run.graph.code == run.board.encode(lowest))
 
 
-def _images(run: Run, marks: Position) -> tuple[Image, ...]:
+def _images(run: AnyRun, marks: Position) -> tuple[Image, ...]:
     """The distinct images by code."""
     board = run.board
     lowest = board.encode(board.representative(marks)[0])
     positions = {tuple(marks[cell] for cell in image) for image in board.symmetries}
+    every = isinstance(run, Run) and not run.config.symmetry
     return tuple(
-        Image(code, image, run.value(image) + 0.0, not run.config.symmetry or code == lowest)
+        Image(code, image, run.value(image) + 0.0, None if isinstance(run, PatternRun) else every or code == lowest)
         for code, image in sorted((board.encode(position), position) for position in positions)
     )

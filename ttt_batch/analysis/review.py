@@ -2,6 +2,8 @@
 
 A move gives something away if it makes the result of best play worse for its mover: a won position becomes a draw or a
 loss, or a draw a loss.  Winning later than possible, or losing sooner, does not count.
+
+If best play is not known, the rules still say which wins in one were passed up, and which were left to the opponent.
 """
 
 import textwrap
@@ -58,6 +60,65 @@ def review(knowing: Knowing, game: Game) -> list[Slip] | None:
             better.sort(key=lambda choice: (choice[1].plies, choice[0]))
             slips.append(Slip(ply, ply % 2, cell, best, after, tuple(better)))
     return slips
+
+
+class Oversight(NamedTuple):
+    """A move that the next two plies show to be wrong.
+
+    ply, player: as in `Slip`.  text: what was overlooked, without the cells.
+    better: every cell that would have been right.
+    """
+
+    ply: int
+    player: int
+    cell: int
+    text: str
+    better: tuple[int, ...]
+
+
+def oversights(game: Game) -> list[Oversight]:
+    """The moves of a game that passed up a win in one, or left the only cell with which the opponent then wins; on
+    misere boards those that made a line though other cells were free.  In order; known from the rules alone.
+    """
+    board, found = game.board, []
+    marks = [0, 0]
+    for ply, cell in enumerate(game.moves):
+        mover = ply % 2
+        own, other = marks[mover], marks[1 - mover]
+        lines, threats = _closing(board, own, other), _closing(board, other, own)
+        text, better = "passed up a win", lines
+        if board.misere:
+            text = "made a line without need"
+            better = ~(own | other | lines) & (1 << board.cells) - 1 if lines >> cell & 1 else 0
+        elif not lines:
+            text, better = "left a win", threats if threats.bit_count() == 1 else 0
+        if better and not better >> cell & 1:
+            cells = tuple(cell for cell in range(board.cells) if better >> cell & 1)
+            found.append(Oversight(ply, mover, cell, text, cells))
+        marks[mover] |= 1 << cell
+    return found
+
+
+def _closing(board: Board, own: int, other: int) -> int:
+    """The free cells, as bits, with which the player of `own` completes a line."""
+    cells = 0
+    for line, fence in board.line_masks:
+        missing = line & ~own
+        if missing.bit_count() == 1 and not line & other and not fence & own:
+            cells |= missing
+    return cells
+
+
+def oversights_text(
+    found: Sequence[Oversight], board: Board, names: tuple[str, str] = ("X", "O"), width: int = 40
+) -> list[str]:
+    """Oversights in lines, as `review_text`; none if there are none."""
+    lines = ["What was overlooked:"] if found else []
+    for one in found:
+        who = f"{one.ply + 1}. {MARKS[1 + one.player]} {board.cell_name(one.cell)} ({names[one.player]})"
+        better = " ".join(board.cell_name(cell) for cell in one.better)
+        lines += textwrap.wrap(f"{who}: {one.text}; better: {better}", width, subsequent_indent="   ")
+    return lines
 
 
 def review_text(

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ttt_batch.analysis.meetings import Meeting, Participants, Shares
+from ttt_batch.analysis.meetings import Entrant, Meeting, Participants, Shares, enumerated
 from ttt_batch.analysis.playing import CONFIDENCE, DEVIATIONS, MAX_MATCH_GAMES, Tally
 from ttt_batch.base.choices import RESULTS, Ties, check_ties
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.printable import Printable
 from ttt_batch.base.quantities import Number, any_seed, whole
+from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 
 GAMES = 1_000
@@ -80,11 +81,12 @@ class Tournament(Printable):
 
 
 def tournament(
-    runs: Sequence[Run], names: Sequence[str], *, games: Number | None = None, seed: Number = 0, ties: Ties = "any"
+    runs: Sequence[AnyRun], names: Sequence[str], *, games: Number | None = None, seed: Number = 0, ties: Ties = "any"
 ) -> Tournament:
     """Let every run meet every run in both seats, itself included.
 
-    games: played in each meeting, 1 to 10**9; None for exact results on enumerated boards and GAMES elsewhere.
+    games: played in each meeting, 1 to 10**9; None for exact results between tables of an enumerated board, and else
+    GAMES.
     seed: any integer of 64 bits.  ties: as for `Run.candidates`.
 
     Raises UsageError for fewer than two runs, BoardError for runs of different boards, or symmetry without `games`.
@@ -96,8 +98,9 @@ def tournament(
     if games is not None:
         games = whole("games", games, 1, MAX_MATCH_GAMES)
     elif not participants.exact:
-        if runs[0].grown is None:
-            other = [run.config.symmetry == runs[0].config.symmetry for run in runs].index(False)
+        if enumerated(runs):
+            symmetries = [run.config.symmetry for run in runs if isinstance(run, Run)]
+            other = symmetries.index(not symmetries[0])
             raise BoardError(
                 f"{names[0]} and {names[other]} differ in symmetry, so there is no exact result; choose runs of one "
                 "symmetry, or a number of games to play"
@@ -189,7 +192,7 @@ class Series(Printable):
 
 
 def series(
-    first_run: Run, second_run: Run, names: Sequence[str], *, games: Number, seed: Number = 0, ties: Ties = "any"
+    first_run: AnyRun, second_run: Entrant, names: Sequence[str], *, games: Number, seed: Number = 0, ties: Ties = "any"
 ) -> Series:
     """Play games between two agents, the first of them moving first in every other game, beginning with the first.
 

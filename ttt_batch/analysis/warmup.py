@@ -19,24 +19,27 @@ from typing import Any
 
 from ttt_batch.analysis.matches import evaluate_grown
 from ttt_batch.analysis.playing import play_walk
+from ttt_batch.analysis.proving import prove
 from ttt_batch.analysis.tournament import series
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.base.files import shown
 from ttt_batch.base.kernel_cache import cached_kernels, check_cache, on_compile
-from ttt_batch.base.processors import available_threads, module_command, module_environment
-from ttt_batch.base.quantities import Number, counted, whole
+from ttt_batch.base.processors import module_command, module_environment, thread_count
+from ttt_batch.base.quantities import Number, counted
 from ttt_batch.base.streams import stream_key
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.board import Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph
 from ttt_batch.learners import LEARNERS
+from ttt_batch.patterns.nets import WORTH_SHARING
 from ttt_batch.runs.loading import load
 from ttt_batch.simulation.policy import Policy, random_policy
 from ttt_batch.simulation.random_games import random_games
+from ttt_batch.studies.study import study
 from ttt_batch.training.from_games import learn_from
-from ttt_batch.training.train import train
-from ttt_batch.training.trainers.walk import GAMES_PER_THREAD
+from ttt_batch.training.train import train, train_table
+from ttt_batch.training.trainers.walk import Walking
 
 ENUMERATED, GROWN = "2x5x3", "5x5x5"
 """Boards of more than nine cells: one whose positions are enumerated, one that grows."""
@@ -46,7 +49,7 @@ BEYOND = ", beyond 3x3"
 GAMES = 4
 """Games of each training: more than a batch, so that the loop goes round."""
 
-IN_PIECES = 2 * GAMES_PER_THREAD
+IN_PIECES = 2 * Walking.games_per_thread
 """Games of a batch that two threads walk in pieces."""
 
 SMALL: tuple[dict[str, Any], ...] = (
@@ -65,12 +68,20 @@ LARGE: tuple[dict[str, Any], ...] = (
 )
 """The trainings for which each learner has kernels of its own, on 3x3 and on larger boards."""
 
+STUDIED: dict[bool, tuple[dict[str, Any], ...]] = {
+    False: ({"batch": 2}, {"batch": 2, "engine": "flow"}),
+    True: ({"board": ENUMERATED, "batch": 2},),
+}
+"""The same for studies; larger or not."""
+
 OTHERS: dict[str, Callable[[], object]] = {
     "evaluation": lambda: match(*_random_players()),
     "meetings": lambda: play_walk(*_random_players(), 1, stream_key(0)),
     "random play": lambda: random_games(Board(), GAMES),
 }
 """What needs kernels and no learner."""
+
+NETWORKS = "pattern networks"
 
 
 def _random_players() -> tuple[Graph, Policy, Policy]:
@@ -81,11 +92,13 @@ def _random_players() -> tuple[Graph, Policy, Policy]:
 def _learn(learner: str, folder: Path, *, large: bool) -> None:
     """Whatever a learner does with kernels of its own."""
     for options in LARGE if large else SMALL:
-        run = train(**{"games": GAMES, "learner": learner, **options})
+        run = train_table(**{"games": GAMES, "learner": learner, **options})
         if options.get("board") != GROWN and not {"engine", "opponent", "games"} & options.keys():
             train(GAMES, learner=learner, **options, record=folder / "games.txt", overwrite=True)
         run.move_values(0)
         run.candidates(0)
+    for options in STUDIED[large]:
+        study(out=folder / "study.h5", learner=learner, games=GAMES, seeds=1, threads=1, overwrite=True, **options)
     if large:
         learn_from(["0 5 1 6 2 7 3 8 4"], learner=learner, board=GROWN)
         evaluate_grown(run, games=1, budget=1000)
@@ -97,6 +110,16 @@ def _learn(learner: str, folder: Path, *, large: bool) -> None:
         run.judgement()
 
 
+def _learn_networks(folder: Path) -> None:
+    """Whatever networks do with kernels of their own."""
+    shared: dict[str, Any] = {"objective": "plain", "batch": WORTH_SHARING, "threads": 2, "prove_every": 0}
+    train(GAMES, learner="patterns", board=ENUMERATED, **shared)
+    run = train(GAMES, learner="patterns", board="3x3", prove_every=GAMES)
+    run.move_values((0,) * 9)
+    evaluate_grown(run, games=1, budget=1000)
+    prove(run, budget=1000, threads=1, certificate=folder / "certificate.npz")
+
+
 def run_job(name: str) -> None:
     """Do what the job of that name does, compiling what it needs."""
     if name in OTHERS:
@@ -104,7 +127,10 @@ def run_job(name: str) -> None:
         return
     learner, beyond, _ = name.partition(BEYOND)
     with tempfile.TemporaryDirectory() as folder:
-        _learn(learner, Path(folder), large=bool(beyond))
+        if name == NETWORKS:
+            _learn_networks(Path(folder))
+        else:
+            _learn(learner, Path(folder), large=bool(beyond))
 
 
 @dataclass(frozen=True)
@@ -138,11 +164,11 @@ def warm_up(
     Raises UsageError, and TttBatchError if kernels cannot be kept, or a job fails.
     """
     started = time.perf_counter()
-    at_once = available_threads() if processes is None else whole("processes", processes, 1, 1024)
+    at_once = thread_count(processes, "processes")
     folder = check_cache()
     named = LEARNERS if learners is None else learners
     wanted = larger if isinstance(larger, Collection) else named if larger else ()
-    beyond = [name + BEYOND for name in wanted]
+    beyond = [*([NETWORKS] if wanted else []), *(name + BEYOND for name in wanted)]
     # The longest first, so that none of them goes on alone while the other processors have nothing left to do.
     missing = [name for name in (*beyond, *named, *OTHERS) if not _is_warm(name)]
     if missing:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ttt_batch.base.console import Notice, is_live, tell
 from ttt_batch.base.kernel_cache import cached_kernels, kernels_to_compile, on_compile
@@ -19,17 +19,16 @@ from ttt_batch.base.quantities import counted, duration_text, short_number
 from ttt_batch.training.from_games import Learnt
 from ttt_batch.training.session import Progress
 
+if TYPE_CHECKING:
+    from ttt_batch.studies.work.loop import StudyProgress
+
 COMPILING, COMPILING_ALL = "compiling kernels (once)", "compiling all kernels (once)"
 
-FIRST_LINE = 8
-"""Kernels until the first line about them off a terminal, if it is not known how many there will be."""
+FIRST_LINE = 8  # kernels until the first line about them off a terminal, if their number is not known
 
 
 class CompiledKernels:
-    """How many kernels are compiled, of how many if that is known.
-
-    since: when the first one was begun, by `time.perf_counter`; None before.
-    """
+    """How many kernels are compiled, of how many if known.  since: `time.perf_counter` at the first; None before."""
 
     def __init__(self) -> None:
         self.since: float | None = None
@@ -208,6 +207,18 @@ class Reporter:
             done = f"  {100 * now.read // now.size}% of the file" if now.size else ""
             self._say(f"{counted(now.games, 'game'):>19}  {pace:>9}{done}".rstrip())
 
+    def studying(self, now: "StudyProgress") -> None:
+        """Show how far a study is: a bar, or a line at doubling numbers of learners."""
+        pace = f"{short_number(now.games / now.seconds)} games/s" if now.games else ""
+        learners = f"{now.done:,} of {counted(now.total, 'learner')}"
+        learners += f", {now.failed:,} failed" if now.failed else ""
+        pace += f"  {counted(now.workers, 'worker')}" if now.workers is not None else ""
+        if self._live:
+            self._draw(now.done, now.total, f"{learners}{self._time_left(now.done, now.total, now.seconds)}", pace)
+        elif now.done >= max(self._next_line, 1):
+            self._next_line = 2 * now.done
+            self._say(f"{learners}  {pace}".rstrip())
+
     def __call__(self, now: Progress) -> None:
         """Show how far training has come."""
         self._first = self._first or now
@@ -278,7 +289,9 @@ def progress_text(now: Progress, first: Progress | Learnt) -> str:
     """Speed, shares in play and the verdict so far, in a line."""
     played = max(1, sum(now.outcomes))
     x_wins, draws, o_wins = (100 * n / played for n in now.outcomes)
-    if now.positions is not None:
+    if now.proofs is not None:
+        verdict = "  ".join(f"{seat} {status} {short_number(size)}" for seat, (status, size) in now.proofs.items())
+    elif now.positions is not None:
         verdict = counted(now.positions, "position")
     elif now.unbeatable_since is None:
         verdict = "can still be beaten"

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, TextIO
 
 from ttt_batch.analysis.handicap import Weakened
-from ttt_batch.analysis.review import review, review_text
+from ttt_batch.analysis.opponents import ScriptedPlayer
+from ttt_batch.analysis.review import oversights, oversights_text, review, review_text
 from ttt_batch.app.keyboard import Keyboard
 from ttt_batch.app.terminal.drawing import NARROW, draw_board, move_name
 from ttt_batch.app.terminal.faces import rule
@@ -63,7 +64,8 @@ def watch(
     printed one below the other on a terminal, too.
     seed: fixes everything that is drawn.
     stdin: where the person may type what leaves; Ctrl-C leaves, too.
-    level, epsilon, ties: how both agents play, see `Weakened`.  pause: waits; by the keyboard if not given.
+    level, epsilon, ties: how agents play, see `Weakened`; scripted players have their own rule.
+    pause: waits; by the keyboard if not given.
 
     Raises UsageError for a number outside its range or other ties, and BoardError for agents of different boards.
     """
@@ -76,7 +78,10 @@ def watch(
             f"one run plays {first.board.name}, the other {second.board.name}; choose two runs of one board"
         )
     rng = random.Random(None if seed is None else any_seed(seed))
-    agents = tuple(Weakened(agent, level, epsilon, rng, ties) for agent in (first, second))
+    agents = tuple(
+        agent if isinstance(agent, ScriptedPlayer) else Weakened(agent, level, epsilon, rng, ties)
+        for agent in (first, second)
+    )
     names = one_line(names[0]), one_line(names[1])
     title = [f"{first.board.name}: {rule(first.board)}", f"X: {names[0]}", f"O: {names[1]}", ""]
     if ties != "any":
@@ -134,9 +139,11 @@ def _ended(game: Game, names: tuple[str, str]) -> str:
 
 
 def _reviewed(agent: Playing, game: Game, names: tuple[str, str]) -> list[str]:
-    """Who gave what away, if that is known."""
+    """Who gave what away, if that is known, or else overlooked what."""
     slips = review(agent, game)
-    return [] if slips is None else review_text(slips, game.board, names, NARROW)
+    if slips is None:
+        return oversights_text(oversights(game), game.board, names, NARROW)
+    return review_text(slips, game.board, names, NARROW)
 
 
 @contextlib.contextmanager

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ttt_batch.base.errors import BoardError
 from ttt_batch.base.jit import inlined
 from ttt_batch.base.streams import GOLDEN, MIX_1, S32
-from ttt_batch.game.board import DRAW, FIRST_WINS, UNFINISHED, Board
+from ttt_batch.game.board import DRAW, FIRST_WINS, MAX_CODED_CELLS, UNFINISHED, Board
 
 
 class Places(NamedTuple):
@@ -29,7 +30,14 @@ class Places(NamedTuple):
 
 
 def make_places(board: Board, symmetry: bool) -> Places:
-    """The kernels' view of `board`, with the images of its symmetries or only itself."""
+    """The kernels' view of `board`, with the images of its symmetries or only itself.
+
+    Raises BoardError for a board whose codes int64 does not hold.
+    """
+    if board.cells > MAX_CODED_CELLS:
+        raise BoardError(
+            f"board {board.name} has {board.cells} cells; codes of positions take 63 bits up to {MAX_CODED_CELLS} cells"
+        )
     power = np.zeros((board.cells, len(board.images(symmetry))), np.int64)
     for number, image in enumerate(board.images(symmetry)):
         for cell, origin in enumerate(image):

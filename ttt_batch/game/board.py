@@ -6,6 +6,7 @@ a position is `sum(mark[i] * 3**i)`.
 
 import functools
 import re
+import string
 from dataclasses import dataclass, replace
 from itertools import chain
 from numbers import Integral
@@ -15,7 +16,16 @@ from ttt_batch.base.errors import BoardError, quoted
 EMPTY, FIRST, SECOND = 0, 1, 2
 UNFINISHED, FIRST_WINS, SECOND_WINS, DRAW = 0, 1, 2, 3
 MARKS = ".XO"
-MAX_CELLS = 36
+LETTERS = string.ascii_lowercase
+
+MAX_CELLS = 64
+"""Cells of a board at most: a player's cells are 64 bits."""
+
+MAX_CODED_CELLS = 39
+"""Cells up to which every code is below 2**63.  Codes of larger boards are Python ints, in no array or file."""
+
+MAX_TABLE_CELLS = 36
+"""Cells up to which tables have a row for each position, see `state_space.check_table_cells`."""
 
 Position = tuple[int, ...]
 """The marks of all cells, in cell order."""
@@ -71,7 +81,10 @@ class Board:
 
     @functools.cached_property
     def line_masks(self) -> tuple[tuple[int, int], ...]:
-        """Of every line the bits of its cells, and of the cells that must not be the same player's, too."""
+        """Of every line the bits of its cells, and of the cells that must not be the same player's, too.
+
+        Python ints, below 2**64: int64 has room for them on boards of up to 63 cells.
+        """
         found = []
         for line in self.lines:
             fence = 0
@@ -148,8 +161,13 @@ class Board:
         if self.cells <= 9:
             return str(cell + 1)
         row, col = divmod(cell, self.cols)
-        letters = chr(ord("a") + col % 26)
-        return f"{'a' + letters if col >= 26 else letters}{row + 1}"  # aa follows z; no board has more than 36 columns
+        return f"{column_name(col)}{row + 1}"
+
+
+def column_name(col: int) -> str:
+    """Letters of a column, counted from 0: `aa` follows `z`, and `ba` follows `az`."""
+    before, last = divmod(col, 26)
+    return (LETTERS[before - 1] if before else "") + LETTERS[last]
 
 
 @dataclass(frozen=True)

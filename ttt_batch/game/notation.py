@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ttt_batch.base.errors import BoardError, quoted
-from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED, Board, Position
+from ttt_batch.game.board import EMPTY, FIRST, LETTERS, MARKS, SECOND, UNFINISHED, Board, Position
 
 NO_CELL = -1
 """The cell of a name that the board does not have."""
@@ -47,8 +47,8 @@ def _parsed(text: str, board: Board) -> Position:
     words = text.replace(",", " ").split()
     if not words:
         raise BoardError("nothing is given")
-    number = re.fullmatch(r"(?:code[ :=]*)?(0|[1-9][0-9]{0,19})", " ".join(words), re.IGNORECASE)
-    if number and (len(words[0]) > len(number[1]) or len(words) > 1 or _cell_of(number[1], board) is None):
+    number = re.fullmatch(r"(?:code[ :=]*)?(0|[1-9][0-9]{0,30})", " ".join(words), re.IGNORECASE)
+    if number and (len(words[0]) > len(number[1]) or len(words) > 1 or cell_of(number[1], board) is None):
         return check_possible(board.decode(int(number[1])), board)
     if re.search("[0-9]", text):
         return position_after(parse_moves(words, board), board)
@@ -81,9 +81,9 @@ def parse_moves(words: Iterable[str], board: Board) -> list[int]:
     cells = []
     for number, word in enumerate(words, 1):
         # `o1` is a cell if the board has a column o, and else the first cell with O on it.
-        cell, mark = _cell_of(word, board), ""
+        cell, mark = cell_of(word, board), ""
         if cell is None and word[:1].upper() in MARKS[1:]:
-            cell, mark = _cell_of(word[1:], board), word[0].upper()
+            cell, mark = cell_of(word[1:], board), word[0].upper()
         turn = MARKS[2 - number % 2]
         if cell is None:
             last = board.cell_name(board.cells - 1)
@@ -94,7 +94,7 @@ def parse_moves(words: Iterable[str], board: Board) -> list[int]:
     return cells
 
 
-def _cell_of(name: str, board: Board) -> int | None:
+def cell_of(name: str, board: Board) -> int | None:
     """The cell of a name: its digit on boards of up to nine cells, column letter and row number on any."""
     if re.fullmatch("[1-9]", name) and int(name) <= board.cells <= 9:
         return int(name) - 1
@@ -103,11 +103,14 @@ def _cell_of(name: str, board: Board) -> int | None:
 
 
 def named_cell(name: str, board: Board) -> int | None:
-    """The cell of a column letter and a row number; NO_CELL if the board is smaller, None for anything else."""
-    pair = re.fullmatch("(a?)([a-z])([1-9][0-9]?)", name.lower())
+    """The cell of a column's letters and a row number; NO_CELL if the board is smaller, None for anything else.
+
+    The first of two letters is a or b: the last of 64 columns is `bl`.
+    """
+    pair = re.fullmatch("([ab]?)([a-z])([1-9][0-9]?)", name.lower())
     if pair is None:
         return None
-    col, row = 26 * len(pair[1]) + ord(pair[2]) - ord("a"), int(pair[3]) - 1
+    col, row = 26 * ("", "a", "b").index(pair[1]) + LETTERS.index(pair[2]), int(pair[3]) - 1
     return row * board.cols + col if row < board.rows and col < board.cols else NO_CELL
 
 

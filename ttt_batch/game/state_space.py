@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ttt_batch.base.choices import SWITCH_WORDS, choose
 from ttt_batch.base.errors import BoardError
-from ttt_batch.game.board import Board
+from ttt_batch.game.board import MAX_TABLE_CELLS, Board
 
 PLAIN = 1_000_000
 """Positions up to which a board is enumerated without symmetry by default."""
@@ -35,8 +35,9 @@ def choose_space(board: Board, symmetry: bool | str, *, prefers: bool) -> Space:
     """How the positions of `board` are kept.
 
     symmetry: `on`, `off`, or `auto`: off on a small board, on if that makes the board enumerable, and else as the
-    learner `prefers`.  Raises UsageError.
+    learner `prefers`.  Raises UsageError, and BoardError for a board of more than MAX_TABLE_CELLS cells.
     """
+    check_table_cells(board)
     if not isinstance(symmetry, bool):
         symmetry = choose("symmetry", symmetry, WORDS, words=SWITCH_WORDS)
     positions, images = most_positions(board), len(board.symmetries)
@@ -53,6 +54,13 @@ def choose_space(board: Board, symmetry: bool | str, *, prefers: bool) -> Space:
 def space_of(board: Board, symmetry: bool) -> Space:
     """The space of a configuration, whose symmetry is settled."""
     return choose_space(board, symmetry, prefers=symmetry)
+
+
+def check_table_cells(board: Board, what: str = "tables by position") -> None:
+    """Raise BoardError, in one line with the remedy, if the board has too many cells for `what`."""
+    if board.cells > MAX_TABLE_CELLS:
+        remedy = "choose a smaller board, such as 6x6x5"
+        raise BoardError(f"board {board.name} has {board.cells} cells; {what} take at most {MAX_TABLE_CELLS}: {remedy}")
 
 
 def check_enumerable(board: Board, grown: bool, what: str) -> None:

@@ -21,7 +21,7 @@ PIECE = 1 << 20
 """Bytes that are read at once: 55,000 games, which are learnt from in some 30 ms."""
 
 LONGEST_LINE = 1 << 16
-"""Bytes of a line at most, without its end.  The longest game has 36 moves; the rest is for a comment."""
+"""Bytes of a line at most, without its end.  The longest game has 64 moves; the rest is for a comment."""
 
 STANDARD_INPUT = "-"
 

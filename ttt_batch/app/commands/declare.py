@@ -13,12 +13,26 @@ File = Path | None
 
 BOARDS = (
     *("3x3", "3x3-misere", "3x4x3", "3x4x4", "3x5x3", "3x5x4", "4x4x3", "4x4x3-exact", "4x4x4", "4x4x4-misere"),
-    *("4x5x4", "5x5x4", "5x5x5", "6x6x4"),
+    *("4x5x4", "5x5x4", "5x5x5", "6x5x4", "6x6x4"),
 )
+BEYOND_TABLES = ("7x7x5", "8x8x5")
 ENGINES = ("walk", "flow")
 FORMATS = ("html", "csv", "raw", "pickle", "pickle-text", "npz", "json", "parquet")
 AGAINST = ("random", "one-ply", "two-ply", "optimal", "self")
-PLOTS = ("curves", "opening", "coverage")
+SCRIPTED = AGAINST[:3]
+PLOTS = ("curves", "opening", "coverage", "sensitivity", "settling", "heat")
+METRICS = (
+    *("proof", "settling", "proved", "unbeatable", "loss", "error", "optimal", "response", "draws", "play", "time"),
+    "positions",
+)
+RANKS = ("proof", "settling", "proved", "holds", "loss", "error", "time")
+RIVALS = ("self", "random", "optimal")
+SWEEPS = ("grid", "one-at-a-time")
+KEEPS = ("none", "last")
+SHARINGS = ("symmetry", "translation", "none")
+OBJECTIVES = ("safe", "win", "plain")
+KEPT = ("proved", "last")
+CLAIMS = ("cannot-lose", "always-wins")
 SWITCH = ("on", "off", "auto")
 """What the shell offers while a value is being typed.
 
@@ -51,8 +65,16 @@ def option(
 
 
 def _completing(names: tuple[str, ...]) -> Callable[[str], list[str]]:
-    """A completion function for typer: those of `names` that begin with what was typed so far."""
-    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+    """A completion function for typer: those of `names` that begin with what was typed so far.
+
+    After a comma, as in a study's lists, another one is offered.
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, begun = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in names if name.startswith(begun)]
+
+    return complete
 
 
 argument = functools.partial(option, kind=typer.Argument)

@@ -7,7 +7,16 @@ import typer
 
 from ttt_batch.app.commands.declare import BOARDS, FORMATS, File, Text, argument, option, switch
 from ttt_batch.app.commands.options import BOARD, DrawWorth, Json, Overwrite, Player, Quiet, RunPath, Trust, found
-from ttt_batch.app.commands.shared import answer, command_line, in_new_files, load_run, run_name, say, working
+from ttt_batch.app.commands.shared import (
+    answer,
+    command_line,
+    in_new_files,
+    load_any_run,
+    load_run,
+    run_name,
+    say,
+    working,
+)
 from ttt_batch.base.choices import LEARNER_NAMES, SEATS, TIES, check_ties, choose
 from ttt_batch.base.errors import UsageError
 
@@ -18,7 +27,7 @@ def info(
     trust: Trust = False,
     json: Json = False,
 ) -> None:
-    """Say what a run file holds."""
+    """Say what a run file, or a study's, holds."""
     if form:
         from ttt_batch.runs.runfile.declaration import format_documentation, format_information
 
@@ -28,19 +37,69 @@ def info(
         return
     if path is None:
         raise UsageError("name a run file, or ask for --format")
-    from ttt_batch.app.reports.information import information_text, run_information
+    from ttt_batch.studies.storage.opening import is_study_file
 
-    run = load_run(path, trust)
+    if is_study_file(path):
+        _study_info(path, trust=trust, json=json)
+        return
+    from ttt_batch.app.reports.information import information_text, run_information
+    from ttt_batch.runs.run import Run
+
+    run = load_any_run(path, trust)
+    if not isinstance(run, Run):
+        from ttt_batch.app.reports.patterns import pattern_information, pattern_information_text
+
+        networks, known = run, pattern_information(run, str(path))
+        answer(json, lambda: known, lambda: pattern_information_text(known, networks))
+        return
     information = run_information(run, str(path))
     answer(json, lambda: information, lambda: information_text(information, run))
 
 
-def check(path: RunPath, trust: Trust = False, quiet: Quiet = False, json: Json = False) -> None:
-    """Look for everything that is wrong with a run file: status 0 if nothing is, 1 if something is."""
-    from ttt_batch.runs.loading import check_run
+def _study_info(path: Path, *, trust: bool, json: bool) -> None:
+    """Say what the file of a study holds."""
+    from ttt_batch.app.reports.study_information import study_information, study_information_text
+    from ttt_batch.studies.storage.reading import open_study
 
+    _no_trust(trust)
+    with open_study(path) as study:
+        information = study_information(study, str(path))
+    answer(json, lambda: information, lambda: study_information_text(information))
+
+
+def _no_trust(trust: bool) -> None:
+    """Raise UsageError if a study is to be trusted."""
+    if trust:
+        raise UsageError("--trust is for runs; leave it out")
+
+
+def check(
+    path: RunPath,
+    of: Annotated[File, option("RUN", "With a certificate: the run that it should be of.", read=found)] = None,
+    trust: Trust = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Look for all that is wrong with the file of a run, a study or a certificate: status 0 if nothing is, else 1."""
+    from ttt_batch.runs.loading import check_run
+    from ttt_batch.studies.storage.opening import is_study_file
+
+    study, certificate = is_study_file(path), path.suffix == ".npz"
+    if study or certificate:
+        _no_trust(trust)
+    if of is not None and not certificate:
+        raise UsageError(f"--of goes with a certificate, an .npz file; {run_name(path)} is none: leave it out")
     with working(quiet=quiet):
-        findings, notes = check_run(path, trust=trust)
+        if study:
+            from ttt_batch.studies.checks import check_study
+
+            findings, notes = check_study(path)
+        elif certificate:
+            from ttt_batch.analysis.proving import check_certificate
+
+            findings, notes = check_certificate(path, None if of is None else load_any_run(of, False)), ()
+        else:
+            findings, notes = check_run(path, trust=trust)
     say(path, notes)
     answer(
         json,

@@ -2,30 +2,40 @@
 
 from typing import Annotated
 
-from ttt_batch.app.commands.declare import BOARDS, SWITCH, File, Text, argument, option, switch
+from ttt_batch.app.commands.declare import BEYOND_TABLES, BOARDS, SWITCH, File, Text, argument, option, switch
 from ttt_batch.app.commands.options import Json, Overwrite, Quiet
 from ttt_batch.app.commands.shared import answer, working
-from ttt_batch.base.choices import LEARNER_NAMES
+from ttt_batch.base.choices import ALL_LEARNERS, PATTERN_LEARNERS, find_name
 from ttt_batch.base.errors import UsageError
+
+MORE = "ttt-batch learners NAME tells more; ttt-batch train --learner NAME trains one"
 
 
 def learners(
-    name: Annotated[Text, argument("[NAME]", "One learner, in full.", offers=LEARNER_NAMES)] = None, json: Json = False
+    name: Annotated[Text, argument("[NAME]", "One learner, in full.", offers=ALL_LEARNERS)] = None,
+    json: Json = False,
 ) -> None:
     """List the learners, or describe one."""
     from ttt_batch.app.reports.catalogues import learner_description, learner_text, learners_text
+    from ttt_batch.app.reports.network_learners import network_description, network_text, networks_text
     from ttt_batch.learners import LEARNERS, learner_named
 
     if name is None:
-        known = list(LEARNERS.values())
-        answer(json, lambda: [learner_description(learner) for learner in known], lambda: learners_text(known))
+        known, networks = list(LEARNERS.values()), [network_description(name) for name in PATTERN_LEARNERS]
+        answer(
+            json,
+            lambda: [*map(learner_description, known), *networks],
+            lambda: f"{learners_text(known)}\n\n{networks_text()}\n\n{MORE}",
+        )
+    elif (network := find_name(name, PATTERN_LEARNERS)) is not None:
+        answer(json, lambda: network_description(network), lambda: network_text(network))
     else:
         learner = learner_named(name)
         answer(json, lambda: learner_description(learner), lambda: learner_text(learner))
 
 
 def boards(
-    name: Annotated[Text, argument("[BOARD]", "Count this one, e.g. 4x4x3.", offers=BOARDS)] = None,
+    name: Annotated[Text, argument("[BOARD]", "Count this one, e.g. 4x4x3.", offers=(*BOARDS, *BEYOND_TABLES))] = None,
     symmetry: Annotated[
         str, option("on|off|auto", "Whether images of a position count as one.", offers=SWITCH)
     ] = "auto",

@@ -4,26 +4,44 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from ttt_batch.app.commands.declare import PLOTS, File, argument, option, switch
+from ttt_batch.app.commands.declare import METRICS, PLOTS, File, Text, argument, option, switch
 from ttt_batch.app.commands.options import Json, Overwrite, Quiet, Trust, all_found, first_given
-from ttt_batch.app.commands.shared import answer, in_new_files, load_run, run_name, working
+from ttt_batch.app.commands.shared import answer, in_new_files, load_any_run, run_name, working
 from ttt_batch.base.choices import choose
-from ttt_batch.base.errors import UsageError
+from ttt_batch.base.errors import UsageError, quoted
 
 
 def plot(
-    paths: Annotated[list[Path], argument("RUN...", "Run files; several are drawn together.", read=all_found)],
+    paths: Annotated[
+        list[Path],
+        argument("FILE...", "Run files; several are drawn together.  Or the file of a study.", read=all_found),
+    ],
     out: Annotated[
         File, option("FILE", "The picture to write, .png or .svg; a new name if not given.", "--out", "-o")
     ] = None,
     kind: Annotated[
         str,
         option(
-            "curves|opening|coverage",
-            "Learning curves, the opening values as boards, or which positions were visited.",
+            "curves|opening|coverage, or of a study curves|sensitivity|settling|heat",
+            "Learning curves, the opening values as boards, or which positions were visited.  Of a study: how a metric "
+            "depends on the step size, which share of the seeds was proved by each game, or two options against each "
+            "other.",
             offers=PLOTS,
         ),
     ] = "curves",
+    metric: Annotated[
+        Text,
+        option(
+            "NAME",
+            "Of a study, what sensitivity and heat show, and by which other pictures choose the best eight settings: "
+            f"{', '.join(METRICS)}.",
+            offers=METRICS,
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        option("OPTION=VALUES", "Of a study, draw the settings with these values, e.g. alpha=0.1,0.2; repeatable."),
+    ] = None,
     live: Annotated[
         bool, switch("--live", "Draw the curve of one run on the terminal, while it is being trained.")
     ] = False,
@@ -33,11 +51,13 @@ def plot(
     json: Json = False,
 ) -> None:
     """Draw how agents learnt, into a picture or on the terminal."""
-    kind = choose("kind of plot", kind, PLOTS)
+    choose("kind of plot", kind, PLOTS)
+    pairs = [_pair(text) for text in only or []]
     if live:
         from ttt_batch.app.plots.live import watch_curve
 
         given = {"--out": out is not None, "--kind": kind != "curves", "--overwrite": overwrite, "--json": json}
+        given |= {"--metric": metric is not None, "--only": bool(pairs)}
         extra = first_given(given) or (f"{len(paths)} runs" if len(paths) > 1 else "")
         if extra:
             raise UsageError(f"--live draws the curve of one run on the terminal; leave {extra} out")
@@ -45,26 +65,60 @@ def plot(
         with working(quiet=quiet):
             watch_curve(paths[0], sys.stdout, stdin=sys.stdin, trust=trust)
         return
+    _draw(paths, out, kind, metric, pairs, overwrite=overwrite, trust=trust, quiet=quiet, json=json)
+
+
+def _draw(
+    paths: list[Path],
+    out: Path | None,
+    kind: str,
+    metric: str | None,
+    only: list[tuple[str, str]],
+    *,
+    overwrite: bool,
+    trust: bool,
+    quiet: bool,
+    json: bool,
+) -> None:
+    """Draw runs or a study into a file."""
     import logging
 
     from ttt_batch.app.plots import plot as draw
+    from ttt_batch.app.plots import plot_study, study_to_draw
     from ttt_batch.base.outputs import check_distinct
 
     if out is not None:
-        check_distinct([("--out", out)], [("RUN", path) for path in paths])
+        check_distinct([("--out", out)], [("FILE", path) for path in paths])
+    study, kind = study_to_draw(paths, kind)
+    wrong = {"--trust": trust} if study else {"--metric": metric is not None, "--only": bool(only)}
+    if extra := first_given(wrong):
+        raise UsageError(f"{extra} is for {'runs' if study else 'a study'}; leave it out")
     # Its warnings repeat names from the environment as they are, and tell a person nothing about the picture.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     with working(quiet=quiet):
-        runs, names = [load_run(path, trust) for path in paths], [run_name(path) for path in paths]
+        runs = [] if study else [load_any_run(path, trust) for path in paths]
 
         def work(files: list[Path]) -> Path:
-            return draw(runs, names, files[0], kind, overwrite=overwrite)
+            if study:
+                return plot_study(study, files[0], kind, metric=metric, only=only, overwrite=overwrite)
+            return draw(runs, [run_name(path) for path in paths], files[0], kind, overwrite=overwrite)
 
         stem = f"{paths[0].stem}-{kind}" if len(paths) == 1 else kind
         written = in_new_files([] if out is None else [out], [f"{stem}.png"], work)
     answer(
         json,
-        lambda: {"file": str(written), "kind": kind, "runs": [str(path) for path in paths]},
+        lambda: (
+            {"file": str(written), "kind": kind}
+            | ({"study": str(study)} if study else {"runs": [str(path) for path in paths]})
+        ),
         lambda: f"wrote {run_name(written)}",
         saved=written,
     )
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """An option and its values from `OPTION=VALUES`.  Raises UsageError."""
+    name, _, values = text.partition("=")
+    if not name.strip() or not values.strip():
+        raise UsageError(f"--only {quoted(text)} names no values; write an option and its values, e.g. alpha=0.1,0.2")
+    return name.strip(), values

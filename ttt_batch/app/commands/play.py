@@ -7,16 +7,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ttt_batch.app.commands.declare import File, Text, argument, option, switch
+from ttt_batch.app.commands.declare import SCRIPTED, File, Text, argument, option, switch
 from ttt_batch.app.commands.options import Epsilon, Json, Level, Quiet, RunPath, TiesRule, Trust, first_given, found
-from ttt_batch.app.commands.shared import answer, command_line, load_run, run_name, working
+from ttt_batch.app.commands.shared import answer, command_line, load_any_run, run_name, working
 from ttt_batch.base.choices import SEATS, check_ties, choose_person
 from ttt_batch.base.console import is_live, tell
 from ttt_batch.base.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
+    from ttt_batch.analysis.meetings import Entrant
     from ttt_batch.app.progress import Reporter
-    from ttt_batch.runs.run import Run
+    from ttt_batch.runs.loading import AnyRun
     from ttt_batch.training.learning_run import LearningRun
 
 PlayedRun = Annotated[
@@ -92,7 +93,9 @@ def play(
 
 def watch(
     path: RunPath,
-    other: Annotated[File, argument("[RUN2]", "The second player; RUN itself if not given.", read=found)] = None,
+    other: Annotated[
+        Text, argument("[RUN2|random|one-ply|two-ply]", "The second player; RUN itself if not given.", offers=SCRIPTED)
+    ] = None,
     games: Annotated[
         Text, option("N", "Play so many games and count: a table beside what is expected exactly.")
     ] = None,
@@ -114,10 +117,10 @@ def watch(
         if extra := first_given(given):
             raise UsageError(f"{extra} is for a game to watch; leave it out, or leave --games {games} out")
     with working(quiet=quiet, doing=_reading(path), keys=games is None and _at_a_terminal()) as report:
-        first = load_run(path, trust, report)
-        second = first if other is None else load_run(other, trust, report)
+        first = load_any_run(path, trust, report)
+        second, name = (first, run_name(path)) if other is None else _second(other, first, trust, report)
         report.clear()
-        names = (run_name(path), run_name(other or path))
+        names = (run_name(path), name)
         if games is None:
             from ttt_batch.app.watching import watch as show
 
@@ -139,6 +142,17 @@ def watch(
 
         counted = series(first, second, names, games=games, seed=0 if seed is None else seed, ties=rule)
     answer(json, counted.to_dict, lambda: series_text(counted))
+
+
+def _second(given: str, first: "AnyRun", trust: bool, report: "Reporter") -> "tuple[Entrant, str]":
+    """The second player and what it is called."""
+    from ttt_batch.analysis.opponents import ScriptedPlayer
+    from ttt_batch.runs.lookup import name_or_run
+
+    meant = name_or_run("player", given, SCRIPTED)
+    if isinstance(meant, str):
+        return ScriptedPlayer(meant, first), meant
+    return load_any_run(meant, trust, report), run_name(meant)
 
 
 def _at_a_terminal() -> bool:
@@ -179,10 +193,13 @@ def _checked(
     return path
 
 
-def _pupil(agent: "Run", path: Path | None, out: Path | None, warn: Callable[[str], None]) -> "LearningRun":
-    """What learns from the games, in the run's file or in `out`."""
+def _pupil(agent: "AnyRun", path: Path | None, out: Path | None, warn: Callable[[str], None]) -> "LearningRun":
+    """What learns from the games, in the run's file or in `out`.  Raises UsageError if it does not learn so."""
+    from ttt_batch.runs.run import Run
     from ttt_batch.training.learning_run import LearningRun
 
+    if not isinstance(agent, Run):
+        raise UsageError(f"networks of {agent.config.learner} do not learn from games with people; leave --learn out")
     pupil = LearningRun(agent, out or path, overwrite=out is None, command=command_line(), warn=warn)
     if out is None and agent.config.engine != "given":
         tell(
@@ -204,18 +221,18 @@ def _newest_to_update(report: "Reporter") -> Path:
     return path
 
 
-def _agent(path: Path | None, trust: bool, report: "Reporter") -> "Run":
+def _agent(path: Path | None, trust: bool, report: "Reporter") -> "AnyRun":
     """The run to play against: the one named, else the newest here, else one trained on the spot."""
     from ttt_batch.runs.runfile.reading import find_newest_run
 
     if path is not None:
-        return load_run(path, trust, report)
+        return load_any_run(path, trust, report)
     newest = find_newest_run(Path())
     report.clear()
     if newest is None:
-        from ttt_batch.training.train import train as train_run
+        from ttt_batch.training.train import train_table
 
         tell("no run file here: training td on 3x3 for 100,000 games first")
-        return train_run(100_000)
+        return train_table(100_000)
     tell(f"playing {run_name(newest)}, the newest run here")
-    return load_run(newest, trust, report)
+    return load_any_run(newest, trust, report)

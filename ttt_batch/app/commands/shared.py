@@ -14,6 +14,7 @@ from ttt_batch.base.errors import NameTakenError, TttBatchError
 if TYPE_CHECKING:
     from ttt_batch.app.progress import Reporter
     from ttt_batch.runs.config import Config
+    from ttt_batch.runs.loading import AnyRun
     from ttt_batch.runs.run import Run
 
 Result = TypeVar("Result")
@@ -29,10 +30,23 @@ def load_run(
     from ttt_batch.runs.loading import load
 
     run = load(path, trust=trust, check=check)
+    _say_notes(path, run, report)
+    return run
+
+
+def load_any_run(path: Path, trust: bool, report: "Reporter | None" = None) -> "AnyRun":
+    """As `load_run`, also of pattern networks."""
+    from ttt_batch.runs.loading import load_any
+
+    run = load_any(path, trust=trust)
+    _say_notes(path, run, report)
+    return run
+
+
+def _say_notes(path: Path, run: "AnyRun", report: "Reporter | None") -> None:
     if report is not None and run.notes:
         report.clear()
     say(path, run.notes)
-    return run
 
 
 def run_name(path: Path) -> str:

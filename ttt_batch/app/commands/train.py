@@ -5,10 +5,32 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ttt_batch.app.commands.declare import BOARDS, ENGINES, SWITCH, File, Text, option, switch
-from ttt_batch.app.commands.options import BOARD, DrawWorth, Gamma, Json, NewRun, Overwrite, Quiet, Trust, found
+from ttt_batch.app.commands.declare import (
+    BOARDS,
+    ENGINES,
+    KEPT,
+    OBJECTIVES,
+    SHARINGS,
+    SWITCH,
+    File,
+    Text,
+    option,
+    switch,
+)
+from ttt_batch.app.commands.options import (
+    BOARD,
+    DrawWorth,
+    Gamma,
+    Json,
+    NewRun,
+    Overwrite,
+    Quiet,
+    Scheduler,
+    Trust,
+    found,
+)
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, load_run, run_name
-from ttt_batch.base.choices import LEARNER_NAMES, SEATS
+from ttt_batch.base.choices import ALL_LEARNERS, PATTERN_LEARNERS, SEATS, find_name
 from ttt_batch.base.console import tell
 from ttt_batch.base.errors import InterruptedTraining, RunFileError
 from ttt_batch.base.quantities import counted
@@ -16,12 +38,17 @@ from ttt_batch.base.quantities import counted
 if TYPE_CHECKING:
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
-    from ttt_batch.runs.config import Config
+    from ttt_batch.game.board import Board
+    from ttt_batch.runs.patterns.run import PatternRun
     from ttt_batch.runs.run import Run
     from ttt_batch.training.session import Progress
 
 Games = Annotated[
     Text, option("N", "Games to learn from, e.g. 100k or 10M; the learner's published number of games if not given.")
+]
+Learner = Annotated[
+    Text,
+    option("NAME", "Which learner; see ttt-batch learners.", offers=ALL_LEARNERS, default="td"),
 ]
 Batch = Annotated[
     Text,
@@ -43,35 +70,75 @@ Engine = Annotated[
 Seat = Annotated[
     Text,
     option(
-        "first|second|both", "The learner's seat against an opponent; X and O will do.", "--as", offers=(*SEATS, "both")
+        "first|second|both",
+        "The learner's seat against an opponent, or the one to be proved; X and O will do.",
+        "--as",
+        offers=(*SEATS, "both"),
+    ),
+]
+Tuples = Annotated[
+    Text,
+    option(
+        "lines|segments|blocks:3x3,3x4|FILE",
+        "Networks: the tuples of cells that they look at; several with commas.",
+        offers=("lines", "segments"),
+        default="lines if they cross the board, else segments and blocks",
+    ),
+]
+Sharing = Annotated[
+    Text,
+    option("symmetry|translation|none", "Networks: which tuples share weights.", offers=SHARINGS, default="symmetry"),
+]
+Objective = Annotated[
+    Text,
+    option(
+        "safe|win|plain",
+        "Networks: not to lose (one for each seat), to win soon, or what games bring.",
+        offers=OBJECTIVES,
+        default="win on boards that the first player wins, else safe; plain for ntuple-td",
+    ),
+]
+Trace = Annotated[Text, option("NUMBER", "Networks: lambda of the targets, 0 to 1.", "--lambda")]
+ProveEvery = Annotated[
+    Text, option("N", "Networks: games between two proofs; 0 for none.", default="2000; 0 for ntuple-td")
+]
+Keep = Annotated[
+    Text,
+    option("proved|last", "Networks: the weights to play with.", offers=KEPT, default="proved, with proofs"),
+]
+Epsilon = Annotated[
+    Text, option("SHARE", "Probability of an exploratory move, 0 to 1 or 10%, or 0.3->0.01:linear (or :exp).")
+]
+Alpha = Annotated[Text, option("NUMBER", "Step size, above 0 up to 1, or 0.3->0.01:linear (or :exp), 1/n, 1/n^0.8.")]
+Symmetry = Annotated[
+    Text,
+    option("on|off|auto", "One row for all images of a position; auto where that pays.", offers=SWITCH, default="auto"),
+]
+SharedBy = Annotated[
+    Text,
+    option(
+        "N",
+        "Processes of this machine, by Dask, that share a batch; they pay from 8M games a batch on 3x3, from 4M "
+        "(td) or 16M on 4x4x4, and threads pay sooner.",
     ),
 ]
 
 
 def train(
     games: Games = None,
-    learner: Annotated[
-        Text, option("NAME", "Which learner; see ttt-batch learners.", offers=LEARNER_NAMES, default="td")
-    ] = None,
+    learner: Learner = None,
     board: Annotated[Text, option("BOARD", f"{BOARD}.", offers=BOARDS, default="3x3")] = None,
-    epsilon: Annotated[
-        Text, option("SHARE", "Probability of an exploratory move, 0 to 1 or 10%, or 0.3->0.01:linear (or :exp).")
-    ] = None,
-    alpha: Annotated[
-        Text, option("NUMBER", "Step size, above 0 up to 1, or 0.3->0.01:linear (or :exp), 1/n, 1/n^0.8.")
-    ] = None,
+    epsilon: Epsilon = None,
+    alpha: Alpha = None,
     gamma: Gamma = None,
     draw_worth: DrawWorth = None,
     batch: Batch = None,
     engine: Engine = None,
-    symmetry: Annotated[
-        Text,
-        option(
-            "on|off|auto", "One row for all images of a position; auto where that pays.", offers=SWITCH, default="auto"
-        ),
-    ] = None,
+    symmetry: Symmetry = None,
     max_memory: Annotated[Text, option("2GB", "What the table may take; half of what is free if not given.")] = None,
     threads: Annotated[Text, option("N", "Threads; all processors if not given. Never changes the result.")] = None,
+    workers: SharedBy = None,
+    scheduler: Scheduler = None,
     seed: Annotated[Text, option("N", "Seed of all chance.", default="0")] = None,
     out: NewRun = None,
     checkpoint_every: Annotated[
@@ -92,6 +159,12 @@ def train(
     ] = None,
     seat: Seat = None,
     record: Annotated[File, option("GAMES", "Write the games played to a text file.")] = None,
+    tuples: Tuples = None,
+    sharing: Sharing = None,
+    objective: Objective = None,
+    trace: Trace = None,
+    prove_every: ProveEvery = None,
+    keep: Keep = None,
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -104,18 +177,17 @@ def _train(*, out: Path | None, quiet: bool, json: bool, **options: Any) -> None
     """Train with the options of `train` as they were given, and say what became of it."""
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
-    from ttt_batch.runs.config import make_config
     from ttt_batch.training.train import check_files
     from ttt_batch.training.train import train as train_run
 
-    config = make_config(learner=options["learner"], board=options["board"])
     resume = options["resume"]
+    learner, board = _named(options["learner"], options["board"])
     nothing = "interrupted; nothing was written" if resume is None else "interrupted; nothing more was written"
     with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report:
         check_files(out, *(options[name] for name in ("record", "resume", "start", "opponent")))
-        options["start"] = _origin(options["start"], config, options["trust"])
+        options["start"] = _origin(options["start"], learner, board, options["trust"])
 
-        def work(target: Path) -> "Run":
+        def work(target: Path) -> Any:
             return train_run(
                 **options,
                 **_followers(interrupt, report),
@@ -123,8 +195,20 @@ def _train(*, out: Path | None, quiet: bool, json: bool, **options: Any) -> None
                 command=command_line(),
             )
 
-        run = in_new_file(out or resume, f"{config.learner}-{config.board.name}", work)
+        run = in_new_file(out or resume, f"{learner}-{board.name}", work)
     _say_end(run, run.file or (resume if out is None else None), json=json, compiled=report.compiled)
+
+
+def _named(learner: str | None, board: str | None) -> "tuple[str, Board]":
+    """The learner and the board that are meant, for the name of the file.  Raises UsageError and BoardError."""
+    from ttt_batch.runs.config import make_config
+    from ttt_batch.runs.patterns.config import make_pattern_config
+
+    if find_name(learner, PATTERN_LEARNERS) is not None:
+        patterns = make_pattern_config(learner=learner, board=board)
+        return patterns.learner, patterns.board
+    config = make_config(learner=learner, board=board)
+    return config.learner, config.board
 
 
 def _followers(interrupt: "Interrupt", report: "Reporter") -> dict[str, Any]:
@@ -144,43 +228,45 @@ def _followers(interrupt: "Interrupt", report: "Reporter") -> dict[str, Any]:
     return {"progress": progress, "stop": interrupt.requested, "warn": report.warn, "elsewhere": elsewhere}
 
 
-def _say_end(run: "Run", target: Path | None, *, json: bool, compiled: bool) -> None:
+def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compiled: bool) -> None:
     """Print what was learnt.  Raises RunFileError if the table was full, and InterruptedTraining after Ctrl-C."""
+    from ttt_batch.app.reports.patterns import pattern_training_summary, pattern_training_text
     from ttt_batch.app.reports.training import training_summary, training_text
     from ttt_batch.base.files import command_text
+    from ttt_batch.runs.run import Run
 
     learnt = counted(run.games, "game learnt so far is", "games learnt so far are")
     saved = f"the {learnt} saved in {run_name(target)}" if run.games and target is not None else "nothing was written"
-    if run.full:
+    if isinstance(run, Run) and run.full:
         raise RunFileError(f"the table is full, and training has ended; {saved}; go on with a larger --max-memory")
     if run.games == 0 or target is None:
         raise InterruptedTraining(f"interrupted before the first batch was learnt; {saved}")
     try:
-        answer(
-            json,
-            lambda: training_summary(run, str(target)),
-            lambda: training_text(run, target, compiled=compiled),
-            saved=target,
-        )
+        summary: Any = training_summary if isinstance(run, Run) else pattern_training_summary
+        text: Any = training_text if isinstance(run, Run) else pattern_training_text
+        answer(json, lambda: summary(run, str(target)), lambda: text(run, target, compiled=compiled), saved=target)
     finally:
         if run.interrupted:
             raise InterruptedTraining(f"interrupted; {saved}; go on with {command_text('train', '--resume', target)}")
 
 
-def _origin(path: Path | None, config: "Config", trust: bool) -> "Run | None":
+def _origin(path: Path | None, learner: str, board: "Board", trust: bool) -> "Run | None":
     """The run whose tables to begin with: a run file, or another program's table."""
     from ttt_batch.base.files import is_there
     from ttt_batch.runs.lookup import find_run
     from ttt_batch.runs.runfile.reading import is_run_file
+    from ttt_batch.training.patterns.train import check_networks
 
     if path is None:
         return None
+    if learner in PATTERN_LEARNERS:
+        check_networks({}, {"start": path})
     path = find_run(path)
     if path.suffix.lower() in (".h5", ".hdf5") or not is_there(path) or is_run_file(path):
         return load_run(path, trust)
     from ttt_batch.runs.exchange import import_tables
 
-    return import_tables([path], config.learner, board=config.board)
+    return import_tables([path], learner, board=board)
 
 
 def _ask_for_file(failure: Exception) -> Path | None:

@@ -1,9 +1,11 @@
-"""Pictures of runs: learning curves, the opening as boards, coverage; as files, and as text on a terminal.
+"""Pictures of runs: learning curves, the opening as boards, coverage; as files, and as text on a terminal; and of
+studies.
 
-`plot` makes a file and needs the extra `plot` (matplotlib).  `live` draws in the terminal and needs nothing.
+`plot` and `plot_study` make a file and need the extra `plot` (matplotlib).  `live` draws in the terminal and needs
+nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +13,27 @@ from ttt_batch.app.plots.boards import opening_figure
 from ttt_batch.app.plots.coverage import coverage_figure
 from ttt_batch.app.plots.curves import curves_figure
 from ttt_batch.app.plots.style import render, styled
-from ttt_batch.base.choices import choose
+from ttt_batch.base.choices import choose, either
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.files import shown
 from ttt_batch.runs.formats import EXPORT, check_targets
-from ttt_batch.runs.run import Run
+from ttt_batch.runs.loading import AnyRun
 
-KINDS: dict[str, Callable[[Sequence[Run], Sequence[str]], Any]] = {
+KINDS: dict[str, Callable[[Sequence[AnyRun], Sequence[str]], Any]] = {
     "curves": curves_figure,
     "opening": opening_figure,
     "coverage": coverage_figure,
 }
 """What can be drawn, each from runs and their names."""
 
+STUDY_KINDS = ("curves", "sensitivity", "settling", "heat")
+"""What can be drawn of a study; the functions are in `studies`, which is imported only for one."""
+
 SUFFIXES = (".png", ".svg")
 
 
 def plot(
-    runs: Sequence[Run], names: Sequence[str], out: str | Path, kind: str = "curves", *, overwrite: bool = False
+    runs: Sequence[AnyRun], names: Sequence[str], out: str | Path, kind: str = "curves", *, overwrite: bool = False
 ) -> Path:
     """Draw `runs` into the file `out`, a `.png` or `.svg`, and return its path.
 
@@ -38,18 +43,65 @@ def plot(
     TttBatchError if matplotlib is missing, and as FormatError if `out` exists (unless `overwrite`) or cannot be
     written.
     """
+    return _draw_into(out, lambda: make_figure(runs, names, kind), overwrite=overwrite)
+
+
+def plot_study(
+    path: str | Path,
+    out: str | Path,
+    kind: str = "curves",
+    *,
+    metric: str | None = None,
+    only: Mapping[str, Any] | Sequence[tuple[str, Any]] | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Draw the study of a file, as far as it is done, into the file `out`, a `.png` or `.svg`, and return its path.
+
+    kind: `curves`, `sensitivity`, `settling` or `heat`.  metric, only: see `studies.study_figure`.
+    The same results and the same matplotlib give the same bytes.
+    Raises UsageError for what such a picture cannot show, StudyFileError for what is no whole study, and as `plot`;
+    TttBatchError also if scipy is missing, which `settling` needs.
+    """
+    from ttt_batch.app.plots.studies import study_figure
+    from ttt_batch.studies.storage.reading import open_study
+
+    with open_study(path) as study:
+        return _draw_into(out, lambda: study_figure(study, kind, metric=metric, only=only), overwrite=overwrite)
+
+
+def study_to_draw(files: Sequence[Path | None], kind: str) -> tuple[Path | None, str]:
+    """The study among the files to draw, if there is one, and the kind of picture that is meant.
+
+    files: None stands for a run that is no file.
+    Raises UsageError for a study that is not alone, and for a kind of picture that such files do not have.
+    """
+    from ttt_batch.studies.storage.opening import is_study_file
+
+    kind = choose("kind of plot", kind, dict.fromkeys([*KINDS, *STUDY_KINDS]))
+    study = next((file for file in files if file is not None and is_study_file(file)), None)
+    if study is not None and len(files) > 1:
+        raise UsageError(f"{shown(study)} is a study, and a picture shows one study alone; leave the other files out")
+    if kind not in (KINDS if study is None else STUDY_KINDS):
+        here, there = ("runs", "a study") if study is None else ("a study", "runs")
+        kinds = tuple(KINDS) if study is None else STUDY_KINDS
+        raise UsageError(f"{kind} is a picture of {there}, not of {here}; choose {either(kinds)}")
+    return study, kind
+
+
+def _draw_into(out: str | Path, draw: Callable[[], Any], *, overwrite: bool) -> Path:
+    """Save the figure that `draw` makes."""
     path = Path(out)
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise UsageError(f"cannot plot into {shown(path)}: a plot is a .png or a .svg file; name one of these")
     check_targets([path], overwrite=overwrite)  # before anything is drawn
     with styled():
-        content = render(make_figure(runs, names, kind), suffix[1:])
+        content = render(draw(), suffix[1:])
     EXPORT.write([path], [content], overwrite=overwrite)
     return path
 
 
-def make_figure(runs: Sequence[Run], names: Sequence[str], kind: str = "curves") -> Any:
+def make_figure(runs: Sequence[AnyRun], names: Sequence[str], kind: str = "curves") -> Any:
     """The matplotlib Figure of a plot.  Raises UsageError; to be drawn and saved within `style.styled`."""
     if not runs:
         raise UsageError("a plot needs at least one run; name a run file")
@@ -57,3 +109,9 @@ def make_figure(runs: Sequence[Run], names: Sequence[str], kind: str = "curves")
     if len(runs) != len(names):
         raise UsageError(f"{len(runs)} runs have {len(names)} names; give each run one")
     return KINDS[kind](runs, names)
+
+
+def figure(run: AnyRun, kind: str = "curves") -> Any:
+    """A matplotlib Figure of a run, for `Run.plot`."""
+    with styled():
+        return make_figure([run], [run.config.learner], kind)

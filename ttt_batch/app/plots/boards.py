@@ -16,6 +16,8 @@ from ttt_batch.app.plots.style import new_figure
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.quantities import short_number
 from ttt_batch.game.board import EMPTY, FIRST, MARKS, Position
+from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 
 BOARDS = 4
@@ -51,7 +53,7 @@ class Opening(NamedTuple):
     truth: dict[int, int]
 
 
-def first_moves(run: Run) -> list[int]:
+def first_moves(run: AnyRun) -> list[int]:
     """The first moves of a board up to symmetry, as the lowest cell of each: those that the run may choose first, then
     those that it values most, then in cell order.
     """
@@ -69,12 +71,12 @@ def first_moves(run: Run) -> list[int]:
     return sorted(classes, key=rank)
 
 
-def _placings(run: Run) -> tuple[tuple[int, ...], ...]:
+def _placings(run: AnyRun) -> tuple[tuple[int, ...], ...]:
     """Of every symmetry of the board, on which cell a mark on each cell comes to stand."""
     return tuple(tuple(image.index(cell) for cell in range(run.board.cells)) for image in run.board.symmetries)
 
 
-def openings(run: Run, most: int = BOARDS) -> list[Opening]:
+def openings(run: AnyRun, most: int = BOARDS) -> list[Opening]:
     """The empty board and the positions after up to `most - 1` first moves, as the run sees them."""
     board = run.board
     empty = [EMPTY] * board.cells
@@ -89,7 +91,7 @@ def openings(run: Run, most: int = BOARDS) -> list[Opening]:
     return found
 
 
-def _opening(run: Run, position: Position, title: str) -> Opening:
+def _opening(run: AnyRun, position: Position, title: str) -> Opening:
     mover = (len(position) - position.count(EMPTY)) & 1
     known = run.true_moves(position) or {}
     truth = {cell: -truth.result if mover else truth.result for cell, truth in known.items()}
@@ -97,7 +99,7 @@ def _opening(run: Run, position: Position, title: str) -> Opening:
     return Opening(position, title, run.move_values(position), choices, truth)
 
 
-def opening_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
+def opening_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
     """The openings of `runs`, a row of boards each.  Raises UsageError for more of them than can be read, or larger."""
     if len(runs) > MOST_RUNS:
         raise UsageError(f"a picture of the openings of {len(runs)} runs cannot be read; choose {MOST_RUNS} at most")
@@ -128,8 +130,9 @@ def opening_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
         if len(runs) > 1:
             part.suptitle(text, x=0.01, ha="left", fontsize=10)
         _colour_bar(part, grid, run)
-    known = [run.grown is None for run in runs]
-    truth = "What best play makes of a move is not known on boards this large."
+    known = [isinstance(run, Run) and run.grown is None for run in runs]
+    networks = any(isinstance(run, PatternRun) for run in runs)
+    truth = f"What best play makes of a move is not known{'' if networks else ' on boards this large'}."
     if any(known):
         truth = f"W, D, L: with best play the move wins, draws, loses{'' if all(known) else ', where known'}."
     under = f"{_which(runs, boards)}{_all_alike(boards, legend.texts)}Frame: the agent may choose it.  {truth}"
@@ -137,7 +140,7 @@ def opening_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
     return figure
 
 
-def _which(runs: Sequence[Run], boards: Sequence[Sequence[Opening]]) -> str:
+def _which(runs: Sequence[AnyRun], boards: Sequence[Sequence[Opening]]) -> str:
     """How many of the first moves are shown, if not all are."""
     shown, there = len(boards[0]) - 1, len(first_moves(runs[0]))
     if len(runs) > 1 or shown in (0, there):
@@ -156,13 +159,13 @@ def _all_alike(boards: Sequence[Sequence[Opening]], names: Sequence[str]) -> str
     return "".join(lines)
 
 
-def _letter_size(run: Run, columns: int) -> float:
+def _letter_size(run: AnyRun, columns: int) -> float:
     """Points of the numbers in the cells: a third of a cell's width for five characters, within reason."""
     cell = 72 * (7.2 / columns - 0.25) / max(run.board.cols, run.board.rows, 3)
     return min(11.0, max(5.5, cell / 3.4))
 
 
-def _scale(run: Run) -> tuple[float, float]:
+def _scale(run: AnyRun) -> tuple[float, float]:
     return float(run.worth.min()), float(run.worth.max())
 
 
@@ -174,7 +177,7 @@ def _colours() -> Any:
     return ListedColormap([whole(x) for x in np.linspace(1 - DARKEST, DARKEST, 255)])
 
 
-def _draw_board(axes: Any, run: Run, opening: Opening, size: float) -> None:
+def _draw_board(axes: Any, run: AnyRun, opening: Opening, size: float) -> None:
     from matplotlib.colors import Normalize
     from matplotlib.patches import Rectangle
 
@@ -231,7 +234,7 @@ def _bright(colour: Any) -> bool:
     return bool(0.299 * red + 0.587 * green + 0.114 * blue > 0.5)
 
 
-def _colour_bar(part: Any, grid: Any, run: Run) -> None:
+def _colour_bar(part: Any, grid: Any, run: AnyRun) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 

@@ -24,6 +24,7 @@ from ttt_batch.base.errors import UsageError
 from ttt_batch.base.quantities import counted, short_number
 from ttt_batch.game.board import Board
 from ttt_batch.game.graph import rows_of_edges
+from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import value_at
 
@@ -145,23 +146,26 @@ def _fixed(cycles: Sequence[int], first: int, second: int) -> int:
     return int(ways[first, second])
 
 
-def coverage_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
+def coverage_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
     """A bar for every number of moves made, divided by how often its positions are visited; a panel a run.
 
     Raises UsageError for more runs than can be read.
     """
     if len(runs) > MOST_RUNS:
         raise UsageError(f"a coverage picture of {len(runs)} runs cannot be read; choose {MOST_RUNS} at most")
+    tables = [run for run in runs if isinstance(run, Run)]
+    if len(tables) < len(runs):
+        raise UsageError("networks count no visits of positions; choose another kind of plot: curves or opening")
     legend = make_legend(runs, names)
     columns = 1 if len(runs) <= 3 else 2
     rows = -(-len(runs) // columns)
-    covers = [coverage_of(run) for run in runs]
+    covers = [coverage_of(run) for run in tables]
     figure = new_figure(0.95 + (3.3 if len(runs) == 1 else 2.5) * rows)
     figure.suptitle(f"How often play reaches each position: {common_title(runs)}", x=0.01, ha="left")
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes in grid.flat:
         axes.set_axis_off()
-    for axes, run, cover, text in zip(grid.flat, runs, covers, legend.texts, strict=False):
+    for axes, run, cover, text in zip(grid.flat, tables, covers, legend.texts, strict=False):
         axes.set_axis_on()
         if cover.kind == "visited":
             _draw_visited(axes, cover)

@@ -7,17 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.app.plots.labels import Look, common_title, log_ticks, make_legend, make_look, verdict
+from ttt_batch.app.plots.games_axis import games_axis, games_edges
+from ttt_batch.app.plots.labels import Look, common_title, make_legend, make_look, safe_since, verdict
 from ttt_batch.app.plots.series import PLAYED, Line, Panel, after_games, learning_panels, medians
 from ttt_batch.app.plots.strips import BEATEN, draw_strips
-from ttt_batch.app.plots.style import COLOURS, DRAW, LOSS, MARKERS, WIN, log_counts, new_figure
+from ttt_batch.app.plots.style import COLOURS, DRAW, LOSS, MARKERS, WIN, log_counts, new_figure, put_legend
 from ttt_batch.base.choices import RESULTS, SEATS
-from ttt_batch.base.quantities import short_number
-from ttt_batch.runs.recorder import unbeatable_since
-from ttt_batch.runs.run import Run
+from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.patterns.run import PatternRun
 
 DASHES = ("-", "--")
 """Line styles by seat."""
+
+STRIPS = ("unbeatable", "proof")
+"""Panels of verdicts."""
 
 ALONE, PROVED = "#000000", "#009E73"
 MARKS_A_CURVE = 14
@@ -29,9 +32,10 @@ LINE, ENTRY, ROW = 10.5, 5.5, 135.0
 """Points that a line of the legend takes, an entry more than its lines, and that a row of panels has for it."""
 
 NO_EXACT = "boards too large to enumerate have no\nexact results"
+NO_EXACT_NETWORKS = "networks and boards too large to enumerate\nhave no exact results"
 
 
-def curves_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
+def curves_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
     """Learning curves of `runs` in one figure.  Raises UsageError for a run without recorded points."""
     panels = learning_panels(runs)
     look = make_look(runs, make_legend(runs, names), len(COLOURS))
@@ -44,43 +48,21 @@ def curves_figure(runs: Sequence[Run], names: Sequence[str]) -> Any:
     grid = figure.subplots(rows, 2, squeeze=False, height_ratios=ratios)
     for axes, panel in zip(grid.flat, panels, strict=False):
         _draw_panel(axes, panel, look, runs)
-        _games_axis(axes, *_edges(panel))
+        games_axis(axes, *_edges(panel))
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_axis_off()
-    # The names come after: matplotlib before 3.10 leaves out what begins with an underscore.
-    blank = ["-"] * len(labels)
-    legend = list(grid.flat)[len(panels)].legend(
-        handles, blank, loc="upper left", borderaxespad=0, handlelength=2.6, labelspacing=0.55
-    )
-    for text, label in zip(legend.get_texts(), labels, strict=True):
-        text.set_text(label)
-    legend.set_in_layout(False)  # a long name must not squeeze the panels
+    put_legend(list(grid.flat)[len(panels)], handles, labels, handlelength=2.6, labelspacing=0.55)
     return figure
 
 
 def _edges(panel: Panel) -> tuple[float, float]:
-    """Where the axis of games begins and ends: a little beyond the points of all curves."""
-    low, high = _span(panel)
-    span = max(high / low, 1.0)
-    edge = max(span**0.03, 1.05) if span > 1 else 2.0
-    return low / edge, high * edge
+    """Where the axis of games begins and ends."""
+    return games_edges(*_span(panel))
 
 
 def _span(panel: Panel) -> tuple[int, int]:
     """Games at the first and at the last point of all curves."""
     return min(int(line.games[0]) for line in panel.lines), max(int(line.games[-1]) for line in panel.lines)
-
-
-def _games_axis(axes: Any, low: float, high: float) -> None:
-    from matplotlib.ticker import FixedLocator, NullLocator
-
-    axes.set_xscale("log")
-    axes.set_xlim(low, high)
-    ticks = [tick for tick in log_ticks(low, high, 6) if tick >= 1]
-    axes.xaxis.set_major_locator(FixedLocator(ticks))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticks(ticks, [short_number(tick) for tick in ticks])
-    axes.set_xlabel("games learnt from")
 
 
 def _line_style(line: Line, look: Look) -> dict[str, Any]:
@@ -110,7 +92,7 @@ def _marked(games: NDArray[np.int64], low: float, high: float, turn: float) -> l
     return sorted({0, *first.tolist(), games.size - 1})
 
 
-def _draw_verdicts(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> None:
+def _draw_verdicts(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) -> None:
     """The strips, with a star where both of a run's begin to hold for good."""
 
     def style(line: Line) -> dict[str, Any]:
@@ -134,8 +116,8 @@ def _draw_verdicts(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> 
             )
 
 
-def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> None:
-    if panel.name == "unbeatable":
+def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) -> None:
+    if panel.name in STRIPS:
         _draw_verdicts(axes, panel, look, runs)
         return
     one = len(runs) == 1
@@ -162,7 +144,7 @@ def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> Non
     elif panel.unit.startswith("%"):
         whole = one or panel.name == "in_play" or top > 50
         axes.set_ylim(*((-3, 103) if whole else (-0.03 * max(top, 1), 1.05 * max(top, 1))))
-    elif panel.name == "positions":
+    elif panel.name in ("positions", "proof_positions"):
         log_counts(axes)
     else:
         axes.set_ylim(0, 1.08 * max(top, 1e-3))
@@ -172,16 +154,15 @@ def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[Run]) -> Non
             axes.axvline(since, color=PROVED, lw=1.2, ls=":")
 
 
-def _proofs(runs: Sequence[Run]) -> Iterator[tuple[int, int]]:
-    """The numbers of the runs that are unbeatable in both seats for good, and the game since which they are."""
+def _proofs(runs: Sequence[AnyRun]) -> Iterator[tuple[int, int]]:
+    """The numbers of the runs that are unbeatable in both seats for good, or proved; and since which game."""
     for number, run in enumerate(runs):
-        if "unbeatable" in run.statistics:
-            since = unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
-            if since is not None:  # an imported run has a point before its first game, which is not drawn
-                yield number, max(since, int(after_games(run.statistics)["games"][0]))
+        since = safe_since(run)
+        if since is not None:  # an imported run has a point before its first game, which is not drawn
+            yield number, max(since, int(after_games(run.statistics)["games"][0]))
 
 
-def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[Run]) -> list[tuple[Any, str]]:
+def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[AnyRun]) -> list[tuple[Any, str]]:
     """The signs of the legend, and what stands beside each."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -193,6 +174,7 @@ def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[Run]) ->
         return _line_style(Line(run, seat, what, np.zeros(0, np.int64), np.zeros(0)), look)
 
     seats = any(line.seat >= 0 for panel in panels for line in panel.lines)
+    networks = all(isinstance(run, PatternRun) for run in runs)
     one, entries = len(runs) == 1, []
     if one:
         there = any(panel.name == "versus_random" for panel in panels)
@@ -209,17 +191,20 @@ def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[Run]) ->
     if seats:
         for seat, dash in zip(SEATS, DASHES, strict=True):
             entries.append((sign(color="#444444", ls=dash), f"agent moves {seat}"))
-        entries.append((Patch(facecolor=PROVED if one else "#666666"), "no opponent beats it"))
-        entries.append((Patch(facecolor=BEATEN), "can be beaten"))
+        holds, fails = ("proved", "not proved") if networks else ("no opponent beats it", "can be beaten")
+        entries.append((Patch(facecolor=PROVED if one else "#666666"), holds))
+        entries.append((Patch(facecolor=BEATEN), fails))
     if any(len(numbers) > 1 for _, numbers in look.entries):
         entries.append((sign(color="#444444", linewidth=0.6), "a single seed (bold: the median)"))
-    if seats and any(verdict([run]).startswith("unbeatable") for run in runs):
+    if seats and any(True for _ in _proofs(runs)):
+        held = "proved as it was to be" if networks else "unbeatable in both seats"
         if one:
-            entries.append((Patch(facecolor=PROVED, alpha=0.25), "unbeatable in both seats"))
+            entries.append((Patch(facecolor=PROVED, alpha=0.25), held))
         else:
             star = sign(color="#444444", marker="*", markersize=10, linestyle="")
-            entries.append((star, "unbeatable in both seats from here on"))
+            entries.append((star, f"{held} from here on"))
     exact = ["unbeatable" in run.statistics for run in runs]
-    if not all(exact):
-        entries.append((sign(linestyle=""), NO_EXACT + (": only what all runs have" if any(exact) else "")))
+    if not networks and not all(exact):
+        which = NO_EXACT if not any(isinstance(run, PatternRun) for run in runs) else NO_EXACT_NETWORKS
+        entries.append((sign(linestyle=""), which + (": only what all runs have" if any(exact) else "")))
     return entries

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 from ttt_batch.base.console import one_line
 from ttt_batch.base.quantities import counted, short_number
 from ttt_batch.runs.config import OPPONENTS, make_config
+from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.patterns.config import make_pattern_config
+from ttt_batch.runs.patterns.run import PROVED, PatternRun
 from ttt_batch.runs.recorder import unbeatable_since
-from ttt_batch.runs.run import Run
 
 SETTINGS = (
     "board",
@@ -23,6 +25,11 @@ SETTINGS = (
     "opponent",
     "seat",
     "start",
+    "tuples",
+    "sharing",
+    "objective",
+    "trace",
+    "prove_every",
 )
 """Configuration keys that a legend may name beside learner and seed, in its order."""
 
@@ -41,7 +48,7 @@ class Legend(NamedTuple):
     settings: list[str]
 
 
-def make_legend(runs: Sequence[Run], names: Sequence[str]) -> Legend:
+def make_legend(runs: Sequence[AnyRun], names: Sequence[str]) -> Legend:
     """Name each run by the settings that differ between `runs`; by its file name only if no setting does.
 
     Beside learners or boards that differ, what a run has by default goes without saying.
@@ -55,7 +62,7 @@ def make_legend(runs: Sequence[Run], names: Sequence[str]) -> Legend:
     settings, texts = [], []
     for run, value in zip(runs, values, strict=True):
         parts = [run.config.learner] if several else []
-        parts += [text for text in (_setting(key, value[key]) for key in differing) if text]
+        parts += [text for text in (setting_text(key, value[key]) for key in differing) if text]
         settings.append(", ".join(parts))
     seeds = len({run.config.seed for run in runs}) > 1
     for run, setting in zip(runs, settings, strict=True):
@@ -78,19 +85,23 @@ def _told_apart(texts: list[str], more: list[str]) -> list[str]:
     ]
 
 
-def _values(run: Run, *, plain: bool) -> dict[str, Any]:
+def _values(run: AnyRun, *, plain: bool) -> dict[str, Any]:
     """The run's settings as the configuration has them; unless `plain`, None for the defaults."""
-    config = run.config
-    values = {key: config.written[key] for key in SETTINGS}
-    if not plain:
+    if isinstance(run, PatternRun):
+        all_values = run.config.to_dict()
+        default = make_pattern_config(learner=run.config.learner, board=run.board).to_dict()
+    else:
+        config = run.config
+        all_values = config.written
         default = make_config(learner=config.learner, board=config.board, engine=config.engine).written
-        values |= {key: None for key in SETTINGS if key != "board" and values[key] == default[key]}
-        if config.engine == "walk":
-            values["engine"] = None
+        default["engine"] = "walk" if config.engine == "walk" else None
+    values = {key: all_values.get(key) for key in SETTINGS}
+    if not plain:
+        values |= {key: None for key in SETTINGS if key != "board" and values[key] == default.get(key)}
     return values
 
 
-def _setting(key: str, value: Any) -> str:
+def setting_text(key: str, value: Any) -> str:
     """One setting as a legend names it; empty for what goes without saying."""
     if value is None:
         return ""
@@ -101,6 +112,8 @@ def _setting(key: str, value: Any) -> str:
         "symmetry": lambda on: "symmetric" if on else "not symmetric",
         "opponent": opponent_text,
         "seat": lambda seat: f"as {seat}" if seat else "",
+        "trace": lambda trace: f"lambda {trace:g}",
+        "prove_every": lambda games: f"proved every {games:,}" if games else "without proofs",
         "start": lambda digest: f"from {one_line(digest[:DIGEST])}" if digest else "from the start",
         "draw_worth": lambda worth: f"draw {worth[0]:g},{worth[1]:g}",
     }
@@ -121,7 +134,7 @@ class Look(NamedTuple):
     entries: list[tuple[str, list[int]]]
 
 
-def make_look(runs: Sequence[Run], legend: Legend, most: int) -> Look:
+def make_look(runs: Sequence[AnyRun], legend: Legend, most: int) -> Look:
     """Runs of the same settings share a colour if there are several of both, or more than `most`."""
     groups = list(dict.fromkeys(legend.settings))
     if len(runs) <= most and (len(groups) == 1 or len(groups) == len(runs)):
@@ -136,6 +149,16 @@ def make_look(runs: Sequence[Run], legend: Legend, most: int) -> Look:
     return Look([groups.index(setting) for setting in legend.settings], entries)
 
 
+def safe_since(run: AnyRun) -> int | None:
+    """Games at the first point from which on a run is unbeatable in both seats, or of networks, proved; else None."""
+    if isinstance(run, PatternRun):
+        proved = run.statistics["proof"][:, list(run.config.seats)] == PROVED
+        return unbeatable_since(run.statistics["games"], proved)
+    if "unbeatable" not in run.statistics:
+        return None
+    return unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
+
+
 def since_text(since: int | None) -> str:
     """Since which game a run is unbeatable in both seats, in a few words; or from the start."""
     if since is None:
@@ -143,24 +166,28 @@ def since_text(since: int | None) -> str:
     return f"unbeatable since game {since:,}" if since else "unbeatable from the start"
 
 
-def verdict(runs: Sequence[Run]) -> str:
+def verdict(runs: Sequence[AnyRun]) -> str:
     """What a legend adds about the runs of an entry: since when they are unbeatable in both seats, how they ended."""
     if len(runs) == 1:
         run = runs[0]
         parts = []
-        if "unbeatable" in run.statistics:
-            since = unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
+        since = safe_since(run)
+        if isinstance(run, PatternRun):
+            if run.config.prove_every:
+                parts.append("not proved at the end" if since is None else f"proved since game {since:,}")
+        elif "unbeatable" in run.statistics:
             parts.append(since_text(since))
         if run.interrupted:
             parts.append(f"stopped at {short_number(run.games)} of {short_number(run.goal)} games")
         return "\n".join(parts)
-    if any("unbeatable" not in run.statistics for run in runs):
+    networks = all(isinstance(run, PatternRun) for run in runs)
+    if not networks and any("unbeatable" not in run.statistics for run in runs):
         return ""
-    proved = sum(bool(run.statistics["unbeatable"][-1].all()) for run in runs)
-    return f"{proved} of {len(runs)} unbeatable at the end"
+    proved = sum(safe_since(run) is not None for run in runs)
+    return f"{proved} of {len(runs)} {'proved' if networks else 'unbeatable'} at the end"
 
 
-def common_title(runs: Sequence[Run]) -> str:
+def common_title(runs: Sequence[AnyRun]) -> str:
     """What all runs share, for a title: `td on 3x3, seed 0`, as much of it as they do share."""
     learners, boards = {run.config.learner for run in runs}, {run.config.board for run in runs}
     seeds = {run.config.seed for run in runs}

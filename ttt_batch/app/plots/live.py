@@ -7,7 +7,7 @@ is locked, written or held open.  The file is read again only when it was replac
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,12 +17,16 @@ from ttt_batch.app.keyboard import Keyboard
 from ttt_batch.app.plots.labels import since_text
 from ttt_batch.app.plots.series import PLAYED, after_games, shares_in_play
 from ttt_batch.app.plots.text_chart import Chart, Curve, make_chart
+from ttt_batch.base.choices import SEATS
 from ttt_batch.base.console import is_live, one_line, put
 from ttt_batch.base.errors import RunFileError, TttBatchError, command_with
 from ttt_batch.base.files import identity, reason, shown
 from ttt_batch.base.quantities import counted, duration_text
 from ttt_batch.runs.consistency import course_misfits
+from ttt_batch.runs.loading import is_pattern_run
 from ttt_batch.runs.lookup import find_run
+from ttt_batch.runs.patterns.config import pattern_config_from
+from ttt_batch.runs.patterns.run import PROVED, REFUTED, UNDECIDED
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
@@ -32,6 +36,7 @@ COLUMNS, LINES = 80, 24
 """Size of a picture without a terminal."""
 
 LEAST_LINES = 9
+VERDICTS = {PROVED: "proved", UNDECIDED: "not proved", REFUTED: "refuted"}
 STYLES = ("bold cyan", "bold yellow", "bold magenta", "bold white")
 
 
@@ -77,7 +82,7 @@ class Snapshot:
         Rows and tables are not compared with the board, which may take seconds.
         """
         data = load_run(self.path, trust=self.trust)
-        for misfit in course_misfits(data):
+        for misfit in _config_misfits(data) if is_pattern_run(data) else course_misfits(data):
             raise RunFileError(f"{shown(self.path)}: {misfit}")
         self.data = data
 
@@ -85,6 +90,14 @@ class Snapshot:
     def done(self) -> bool:
         """Whether the run has reached its goal."""
         return self.data is not None and self.data.games >= int(self.data.progress.get("goal", 0))
+
+
+def _config_misfits(data: RunData) -> Iterator[str]:
+    """What is wrong with the configuration of networks."""
+    try:
+        pattern_config_from(data.config)
+    except RunFileError as error:
+        yield str(error)
 
 
 def curve_of(data: RunData) -> tuple[str, list[Curve]]:
@@ -112,6 +125,10 @@ def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:
     if "unbeatable" in statistics and statistics["games"].size:
         since = unbeatable_since(statistics["games"], statistics["unbeatable"])
         lines.append(since_text(since))
+    elif "proof" in statistics and statistics["games"].size:
+        proofs = statistics["proof"][-1].tolist()
+        seats = pattern_config_from(data.config).seats
+        lines.append(", ".join(f"{SEATS[seat]} {VERDICTS[proofs[seat]]}" for seat in seats))
     elif "positions" in statistics and statistics["games"].size:
         lines.append(f"{counted(int(statistics['positions'][-1]), 'position')} in the table")
     age = max(0.0, (time.time() if now is None else now) - snapshot.written)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.choices import RESULTS
 from ttt_batch.base.errors import UsageError
-from ttt_batch.runs.run import Run
+from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.patterns.run import PROVED, PatternRun
 from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
 
 PLAYED = ("X wins", "draw", "O wins")
@@ -47,19 +48,21 @@ def after_games(statistics: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any
 
 
 def shares_in_play(statistics: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-    """float64[T, 3]: first wins, draws, second wins in % of the games since the last point at or before half as many.
+    """float64[..., T, 3]: first wins, draws, second wins in % of the games since the last point at or before half as
+    many.
 
+    statistics: of one run, or `outcomes` int64[..., T, 3] of several with the same `games`.
     nan if no results were counted, as for an imported table.
     """
     games, outcomes = statistics["games"], statistics["outcomes"]
-    before = np.vstack([np.zeros((1, 3), np.int64), outcomes])[np.searchsorted(games, games // 2, side="right")]
-    latest = (outcomes - before).astype(np.float64)
-    total = latest.sum(axis=1, keepdims=True)
+    known = np.concatenate([np.zeros_like(outcomes[..., :1, :]), outcomes], axis=-2)
+    latest = (outcomes - known[..., np.searchsorted(games, games // 2, side="right"), :]).astype(np.float64)
+    total = latest.sum(axis=-1, keepdims=True)
     shares: NDArray[np.float64] = 100 * np.divide(latest, total, out=np.full_like(latest, np.nan), where=total > 0)
     return shares
 
 
-def learning_panels(runs: Sequence[Run]) -> list[Panel]:
+def learning_panels(runs: Sequence[AnyRun]) -> list[Panel]:
     """The curves of `runs` as data: what is recorded of every one of them.
 
     Of a single run wins, draws and losses; of several what tells them apart best, losses and draws.
@@ -70,6 +73,7 @@ def learning_panels(runs: Sequence[Run]) -> list[Panel]:
         if not columns["games"].size:
             raise UsageError(f"a run of {run.config.learner} has learnt from no games and has no curve; train it first")
     exact = [all(name in columns for name in EXACT_COLUMNS) for columns in points]
+    networks = [run for run in runs if isinstance(run, PatternRun)]
     panels = _exact_panels(points) if all(exact) else []
     one = len(runs) == 1
     results, played = list(enumerate(PLAYED)), [shares_in_play(columns) for columns in points]
@@ -86,7 +90,9 @@ def learning_panels(runs: Sequence[Run]) -> list[Panel]:
             ],
         )
     )
-    if not any(exact):
+    if len(networks) == len(runs):
+        panels += _proof_panels(networks, points)
+    elif not any(exact) and not networks:
         lines = [
             Line(number, -1, "", columns["games"], columns["positions"].astype(np.float64))
             for number, columns in enumerate(points)
@@ -115,6 +121,24 @@ def _exact_panels(points: Sequence[Mapping[str, NDArray[Any]]]) -> list[Panel]:
         Panel("unbeatable", "Against the best opponent (ties any)", "", lines("unbeatable", 1)),
         Panel("optimal_share", "Positions played optimally", "% of those reachable", lines("optimal_share", 100)),
         Panel("value_error", "Values: distance from the truth", "mean, on its own scale", lines("value_error", 1)),
+    ]
+
+
+def _proof_panels(runs: Sequence[PatternRun], points: Sequence[Mapping[str, NDArray[Any]]]) -> list[Panel]:
+    """The panels of proofs; none if nothing was tried."""
+    if not any(columns["proof_positions"].any() for columns in points):
+        return []
+    goals = {"always wins" if run.config.always_wins else "cannot lose" for run in runs}
+    proof, positions = list[Line](), list[Line]()
+    for number, (run, columns) in enumerate(zip(runs, points, strict=True)):
+        for seat in run.config.seats:
+            entered = columns["proof_positions"][:, seat].astype(np.float64)
+            entered[entered == 0] = np.nan  # none was tried
+            proof.append(Line(number, seat, "", columns["games"], (columns["proof"][:, seat] == PROVED) * 1.0))
+            positions.append(Line(number, seat, "", columns["games"], entered))
+    return [
+        Panel("proof", f"Proved: {goals.pop()}" if len(goals) == 1 else "Proved", "", proof),
+        Panel("proof_positions", "Size of the proofs", "positions entered", positions),
     ]
 
 

@@ -3,7 +3,7 @@
 Only matplotlib's objects are used, never pyplot: nothing is shown, and no figure outlives its file.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -64,6 +64,16 @@ def new_figure(height: float, width: float = FIGURE_WIDTH) -> Any:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), dpi=DPI, layout="constrained")
+
+
+def put_legend(place: Any, handles: Sequence[Any], labels: Sequence[str], **style: Any) -> Any:
+    """Put a legend into the upper left corner of axes or a figure, without moving anything for it."""
+    # The names come after: matplotlib before 3.10 leaves out what begins with an underscore.
+    legend = place.legend(handles, ["-"] * len(labels), loc="upper left", borderaxespad=0, **style)
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        text.set_text(label)
+    legend.set_in_layout(False)  # a long name must not squeeze the panels
+    return legend
 
 
 def log_counts(axes: Any) -> None:

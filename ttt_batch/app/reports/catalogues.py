@@ -3,31 +3,38 @@
 import sys
 from typing import Any
 
-from ttt_batch.analysis.boards import DRAWN, WON, Entry
+from ttt_batch.analysis.boards import Entry
 from ttt_batch.app.reports.layout import hanging, paragraphs
 from ttt_batch.base.memory import parse_memory
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import counted, size_text
+from ttt_batch.game.board import MAX_TABLE_CELLS
+from ttt_batch.game.known_values import DRAWN, SOLVED, WON, is_certified
 from ttt_batch.learners.base import Learner
+
+NOTHING = "-"
+"""What stands where a board has nothing to say."""
 
 
 def value_text(value: int | None) -> str:
-    """Who wins with best play."""
-    return {None: "unknown", DRAWN: "draw", WON: "first wins"}.get(value, "second wins")
+    """Who wins with best play, if the catalogue knows."""
+    return {None: "not listed", DRAWN: "draw", WON: "first wins"}.get(value, "second wins")
 
 
-def _size(size: int | None) -> str:
-    if size is None:
-        return "as given"
-    return f"{size / 1e6:,.1f} MB" if size < 1e9 else f"{size / 1e9:,.1f} GB"
+def _memory(entry: Entry) -> str:
+    if entry.space is None:
+        return NOTHING
+    return "as given" if entry.bytes is None else size_text(entry.bytes)
 
 
 def _kept(entry: Entry) -> str:
-    return ("grown in play" if entry.space.grown else "enumerated") + (
-        " up to symmetry" if entry.space.symmetry else ""
-    )
+    if entry.space is None:
+        return NOTHING
+    return ("grown" if entry.space.grown else "enumerated") + (" up to symmetry" if entry.space.symmetry else "")
 
 
 def _positions(entry: Entry) -> str:
+    if entry.space is None:
+        return "too many to count"
     return f"up to {entry.most:,.3g}" if entry.positions is None else f"{entry.positions:,}"
 
 
@@ -39,31 +46,41 @@ def board_information(entry: Entry) -> dict[str, Any]:
         "k": entry.board.k,
         "misere": entry.board.misere,
         "exact": entry.board.exact,
-        "kept": "grown" if entry.space.grown else "enumerated",
-        "symmetry": entry.space.symmetry,
+        "kept": None if entry.space is None else "grown" if entry.space.grown else "enumerated",
+        "symmetry": None if entry.space is None else entry.space.symmetry,
         "symmetries": len(entry.board.symmetries),
         "positions": entry.positions,
         "positions_at_most": entry.most,
         "moves": entry.moves,
         "bytes": entry.bytes,
         "value": None if entry.value is None else value_text(entry.value),
+        "source": entry.source,
+        "proved_by_networks": is_certified(entry.board),
     }
 
 
 def boards_text(entries: list[Entry]) -> str:
     """What `boards` prints: a line each."""
-    lines = [f"{'board':<12} {'positions':>14}  {'memory':>9}  {'best play':<11} kept"]
+    lines = [f"board{'positions':>22}  {'memory':>8}  {'best play':<15} kept"]
+    sources = list(dict.fromkeys(entry.source for entry in entries if entry.source not in (None, SOLVED)))
     for entry in entries:
-        cells = entry.board.name, _positions(entry), _size(entry.bytes), value_text(entry.value), _kept(entry)
-        lines.append("{:<12} {:>14}  {:>9}  {:<11} {}".format(*cells))
+        mark = f" [{sources.index(entry.source) + 1}]" if entry.source in sources else ""
+        mark += "*" * is_certified(entry.board)
+        name, value = entry.board.name, value_text(entry.value) + mark
+        found = f"{_positions(entry):>{27 - len(name)}}  {_memory(entry):>8}  {value:<15} {_kept(entry)}"
+        lines.append(name + found)
     return "\n".join(
         [
             *lines,
             "",
-            "Any ROWSxCOLUMNSxK of up to 36 cells can be played;",
+            f"Best play without a number is {SOLVED}.",
+            *(f"[{number}] {source}" for number, source in enumerate(sources, 1)),
+            "* Pattern networks prove it, too: ttt-batch train --learner patterns",
+            "",
+            f"Tables learn to play any ROWSxCOLUMNSxK of up to {MAX_TABLE_CELLS} cells;",
             "ttt-batch boards 4x4x3 counts and solves one.",
             "Boards grown in play take what --max-memory gives them,",
-            f"{_size(parse_memory(None))} if it is not given.",
+            f"{size_text(parse_memory(None))} if it is not given.",
         ]
     )
 
@@ -71,15 +88,18 @@ def boards_text(entries: list[Entry]) -> str:
 def board_text(entry: Entry) -> str:
     """What `boards BOARD` prints."""
     board, images = entry.board, len(entry.board.symmetries)
+    grown, symmetric = entry.space or (False, False)
     rows = [
         ("board", f"{board.rows} rows, {board.cols} columns, {board.k} in a line" + _variant(entry)),
         ("symmetries", f"{images}"),
-        ("positions", _positions(entry) + (" up to symmetry" if entry.space.symmetry and entry.positions else "")),
+        ("positions", _positions(entry) + (" up to symmetry" if symmetric and entry.positions else "")),
         ("at most", f"{entry.most:,} by counting marks alone"),
-        ("moves", "-" if entry.moves is None else f"{entry.moves:,}"),
+        ("moves", NOTHING if entry.moves is None else f"{entry.moves:,}"),
         ("best play", value_text(entry.value)),
+        ("source", entry.source or NOTHING),
+        *([("proved", "by pattern networks, too (train --learner patterns)")] if is_certified(board) else []),
         ("kept", _kept(entry)),
-        ("memory", _size(entry.bytes) if entry.bytes else f"{_size(parse_memory(None))} unless --max-memory says more"),
+        ("memory", f"{size_text(parse_memory(None))} unless --max-memory says more" if grown else _memory(entry)),
     ]
     return "\n".join(f"{name:<11} {text}" for name, text in rows)
 
@@ -125,7 +145,7 @@ def learners_text(chosen: list[Learner]) -> str:
             *hanging("", f"{numbers}, {counted(learner.games, 'game')}", 14),
             "",
         ]
-    return "\n".join([*lines, "ttt-batch learners NAME tells more; ttt-batch train --learner NAME trains one"])
+    return "\n".join(lines[:-1])
 
 
 def learner_text(learner: Learner) -> str:

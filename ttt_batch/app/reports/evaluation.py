@@ -13,6 +13,7 @@ from ttt_batch.runs.evaluation import Evaluation, Judged
 
 if TYPE_CHECKING:
     from ttt_batch.analysis.matches import GrownEvaluation
+    from ttt_batch.runs.patterns.run import PatternRun
 
 
 def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
@@ -45,6 +46,12 @@ def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
     lines = _head(run, name, evaluation.ties)
     for seat, verdict in evaluation.verdicts.items():
         found = counted(verdict.positions, "position")
+        wins = evaluation.wins.get(seat)
+        if wins is not None and wins.unbeatable:
+            lines += [f"always wins as {seat}, against any opponent and with any tie-break ({found} searched)", ""]
+            continue
+        if wins is not None:
+            lines += [f"not proved that it always wins as {seat} ({counted(wins.positions, 'position')} searched)"]
         if verdict.line is not None:
             lines += _beaten(run, seat, verdict.line, evaluation.ties)
         elif verdict.unbeatable:
@@ -61,16 +68,17 @@ def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
     return "\n".join(lines)
 
 
-def _head(run: Judged, name: str, ties: Ties) -> list[str]:
+def _head(run: "Judged | PatternRun", name: str, ties: Ties) -> list[str]:
     """Which run is judged, and by which ties."""
     title = f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board.name}, {counted(run.games, 'game')}"
     return [title, f"ties: {meaning(ties)}", ""]
 
 
-def _beaten(run: Judged, seat: str, line: list[int], ties: Ties) -> list[str]:
+def _beaten(run: "Judged | PatternRun", seat: str, line: list[int], ties: Ties) -> list[str]:
     """That an agent can be beaten in a seat, how, and where `play`, whose ties are `soonest`, leaves that line."""
     lines = [f"can be beaten as {seat}:", *line_of_play(run.board, line)]
-    followed = run.leaves(line, SEATS.index(seat)) if ties == "any" else None
+    # With networks ties make no difference.
+    followed = run.leaves(line, SEATS.index(seat)) if isinstance(run, Judged) and ties == "any" else None
     if followed is not None:
         left = moves_text(run.board, line[: followed + 1]).split()[-1]
         why = "it takes the quickest win or the longest loss"

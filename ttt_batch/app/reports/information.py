@@ -3,10 +3,9 @@
 from html import escape
 from typing import Any
 
-from ttt_batch.app.reports.layout import hanging
+from ttt_batch.app.reports.layout import facts_text, hanging
 from ttt_batch.app.reports.training import verdict_facts, verdict_text
 from ttt_batch.base.choices import RESULTS, SEATS
-from ttt_batch.base.console import one_line
 from ttt_batch.base.quantities import counted
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import Board
@@ -49,7 +48,7 @@ def information_text(information: dict[str, Any], run: Run) -> str:
     played = f"in batches of {batch} ({config['engine']})"
     if config["engine"] == "given":
         played = "the latest of them given or played with people"
-    lines = [
+    facts = [
         ("file", f"{information['file']} ({counted(information['bytes'], 'byte')}, format {information['format']})"),
         ("learner", f"{config['learner']}: {run.learner.source}"),
         ("rule", run.learner.rule),
@@ -64,20 +63,9 @@ def information_text(information: dict[str, Any], run: Run) -> str:
             for name, table in information["tables"].items()
         ),
         ("statistics", counted(information["recorded_points"], "recorded point")),
-        *((key.replace("_", " "), _shown(value)) for key, value in information["provenance"].items()),
+        *((key.replace("_", " "), value) for key, value in information["provenance"].items()),
     ]
-    lines = [(one_line(key), one_line(str(value))) for key, value in lines]
-    width = max(len(key) for key, _ in lines) + 2
-    whole = ("file", "command")  # to be pasted, so without line ends
-    blocks = [
-        [f"{key:<{width}}{value}"] if key in whole else hanging(key, value, width) for key, value in lines if value
-    ]
-    return "\n".join(line for block in blocks for line in block)
-
-
-def _shown(value: str | int | float) -> str:
-    """A fact of a run's provenance, for people; seconds with two decimals."""
-    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    return facts_text(facts)
 
 
 def comparison_text(found: dict[str, Any], one: str, other: str, board: Board) -> str:

@@ -7,7 +7,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, Board, Game, Position
+from ttt_batch.base.console import one_line
+from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, Board, Game, Position, column_name
 from ttt_batch.game.notation import moves_text
 
 REPORT_WIDTH = 80
@@ -37,11 +38,11 @@ def row(label: str, *cells: Any) -> str:
     return f"{label:<28}" + "".join(f"{cell if isinstance(cell, str) else format(cell, 'z.4f'):>9}" for cell in cells)
 
 
-def hanging(label: str, text: str, indent: int) -> list[str]:
-    """A label and its text in lines of the report, those after the first below the text; no word or number is cut."""
+def hanging(label: str, text: str, indent: int, width: int = REPORT_WIDTH) -> list[str]:
+    """A label and its text in lines of `width`, those after the first below the text; no word or number is cut."""
     return textwrap.wrap(
         text,
-        REPORT_WIDTH,
+        width,
         initial_indent=f"{label:<{indent}}",
         subsequent_indent=" " * indent,
         break_long_words=False,
@@ -63,14 +64,14 @@ def paragraphs(text: str) -> list[str]:
 
 def draw(board: Board, labels: Sequence[str]) -> list[str]:
     """One label per cell: between rules on boards of up to nine cells, else below column letters, beside numbers."""
-    width = max(map(len, labels))
+    letters = [column_name(col) for col in range(board.cols)]
+    width = max(map(len, labels if board.cells <= 9 else [*labels, *letters]))
     rows = [labels[row * board.cols : (row + 1) * board.cols] for row in range(board.rows)]
     if board.cells <= 9:
         lines = ["|".join(f" {label.center(width)} " for label in row) for row in rows]
         rule = "+".join(["-" * (width + 2)] * board.cols)
         return [line for row in lines for line in (rule, row)][1:]
     edge = len(str(board.rows))
-    letters = [board.cell_name(col).rstrip("0123456789") for col in range(board.cols)]
     return [
         f"{'':{edge}}" + "".join(f" {letter.center(width)}" for letter in letters),
         *(
@@ -124,3 +125,18 @@ def line_of_play(board: Board, cells: Sequence[int]) -> list[str]:
         lines.append(f"{who} forfeits by choosing {board.cell_name(cells[-1])}, taken already")
     lines += ["", *side_by_side(pictures(board, Game(board).position, cells), REPORT_WIDTH - 6, "  "), ""]
     return [f"  {line}".rstrip() for line in lines]
+
+
+def facts_text(facts: Iterable[tuple[str, str | int | float]]) -> str:
+    """Facts with their names, a block of lines each; empty ones are left out.  Of fractions two decimals are shown."""
+    lines = [(one_line(name), one_line(_shown(value))) for name, value in facts]
+    width = max(len(name) for name, _ in lines) + 2
+    whole = ("file", "command")  # to be pasted, so without line ends
+    blocks = [
+        [f"{name:<{width}}{text}"] if name in whole else hanging(name, text, width) for name, text in lines if text
+    ]
+    return "\n".join(line for block in blocks for line in block)
+
+
+def _shown(value: str | int | float) -> str:
+    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value

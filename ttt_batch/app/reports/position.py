@@ -8,6 +8,7 @@ import math
 
 from ttt_batch.analysis.position import Move, Shown
 from ttt_batch.app.reports.layout import REPORT_WIDTH, draw, hanging, pictures, plain, side_by_side
+from ttt_batch.base.choices import PATTERN_LEARNERS
 from ttt_batch.base.errors import option
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
@@ -73,7 +74,8 @@ def _summary(shown: Shown) -> list[str]:
     value = "never seen" if math.isnan(shown.value) else f"{shown.value:z.4f} {scale}"
     rows = [("value", value)]
     if shown.truth is None:
-        rows.append(("truth", "not known: the board is too large to enumerate"))
+        networks = shown.learner in PATTERN_LEARNERS
+        rows.append(("truth", f"not known{'' if networks else ': the board is too large to enumerate'}"))
     elif shown.outcome == UNFINISHED:
         rows.append(("truth", f"{shown.truth} with best play (a ply is one move of either player)"))
     if shown.outcome == UNFINISHED:
@@ -122,7 +124,7 @@ def _table(shown: Shown) -> list[str]:
             + (f"{'-' if move.visits is None else format(move.visits, ','):>14}" if shown.counted else "")
             + (f"   {_truth(move)}" if known else "")
         )
-    if not shown.counted:
+    if not shown.counted and shown.learner not in PATTERN_LEARNERS:
         lines += ["", f"visits are counted only if the step size depends on them ({option('alpha', '1/n')})"]
     return lines
 
@@ -153,13 +155,14 @@ def _images(shown: Shown) -> list[str]:
     """The images of the position with their codes and values."""
     if shown.images is None:
         return []
-    one = not all(image.own_row for image in shown.images)
+    one = any(image.own_row is False for image in shown.images)
     n = len(shown.images)
-    which = "the table has one row for all of them, that of image 1" if one else "the table has a row for each of them"
-    head = f"{n} distinct images: {which}" if n > 1 else "no image differs from the position itself"
+    rows = "one row for all of them, that of image 1" if one else "a row for each of them"
+    which = "" if shown.learner in PATTERN_LEARNERS else f": the table has {rows}"
+    head = f"{n} distinct images{which}" if n > 1 else "no image differs from the position itself"
     boards, lines = [], []
     for number, image in enumerate(shown.images, 1):
-        own = "  <- its row" * (one and image.own_row) + "  <- shown above" * (image.position == shown.position)
+        own = "  <- its row" * (one and image.own_row is True) + "  <- shown above" * (image.position == shown.position)
         value = "never" if math.isnan(image.value) else f"{image.value:z.4f}"
         text = rows_text(shown.board, image.position)
         lines += hanging(f"  {number}  ", f"{text}  code {image.code}  value {value}{own}", 5)

@@ -6,10 +6,11 @@ adds to what brackets and letters say, and is told apart by every kind of colour
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import product
 
 from ttt_batch.app.reports.layout import side_by_side
-from ttt_batch.app.terminal.keys import MAX_DIGIT_CELLS, column_name
-from ttt_batch.game.board import EMPTY, MARKS, Board, Game
+from ttt_batch.app.terminal.keys import MAX_DIGIT_CELLS
+from ttt_batch.game.board import EMPTY, MARKS, Board, Game, column_name
 
 NARROW = 40
 """Columns that everything should fit into: a telephone held upright."""
@@ -159,17 +160,17 @@ def draw_replay(game: Game) -> list[str]:
     """
     board = game.board
     pictures = [_picture(Game(board, game.moves[:ply])) for ply in range(len(game.moves) + 1)]
-    width = max(2 * board.cols + 1, *(len(line) for picture in pictures for line in picture))
+    width = max(min(2 * board.cols + 1, WIDEST), *(len(line) for picture in pictures for line in picture))
     return side_by_side([[line.ljust(width) for line in picture] for picture in pictures], NARROW, "  ")
 
 
 def _picture(game: Game) -> list[str]:
-    """A position, a character and its brackets a cell, under the move that led to it."""
-    board, marked = game.board, frozenset(game.moves[-1:])
+    """A position, a character and its brackets a cell, under the move that led to it; what passes WIDEST below."""
+    board, marked, at_once = game.board, frozenset(game.moves[-1:]), (WIDEST - 1) // 2
     lines = [move_name(game, len(game.moves) - 1) if game.moves else "start"]
-    for row in range(board.rows):
+    for first, row in product(range(0, board.cols, at_once), range(board.rows)):
         line, before = "", ""
-        for cell in range(row * board.cols, (row + 1) * board.cols):
+        for cell in range(row * board.cols + first, row * board.cols + min(first + at_once, board.cols)):
             here = "[]" if cell in marked else ""
             line += _between(before, here, 1) + MARKS[game.position[cell]]
             before = here

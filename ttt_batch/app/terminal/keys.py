@@ -8,15 +8,10 @@ import re
 
 from ttt_batch.app.keyboard import YES, Command, Place, commands_in
 from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.game.board import Board
+from ttt_batch.game.board import Board, column_name
 
 MAX_DIGIT_CELLS = 9
 """Cells up to which a board is drawn with a digit in each free cell; larger ones have letters and numbers outside."""
-
-
-def column_name(col: int) -> str:
-    """Letter of a column, counted from 0; `aa` follows `z`, and no board has more than 36."""
-    return f"{'a' * (col // 26)}{chr(ord('a') + col % 26)}"
 
 
 def read_entry(text: str, board: Board) -> int | Command:
@@ -38,7 +33,7 @@ def read_entry(text: str, board: Board) -> int | Command:
         if 1 <= row <= board.rows and 1 <= col <= board.cols:
             return (row - 1) * board.cols + col - 1
         raise BoardError(f"row {row}, column {col} is outside {board.rows}x{board.cols}")
-    if pair := re.fullmatch(r"([a-z]|a[a-z]) ?(\d{1,3})", entry, re.ASCII):
+    if pair := re.fullmatch(r"([ab]?[a-z]) ?(\d{1,3})", entry, re.ASCII):
         columns = [column_name(col) for col in range(board.cols)]
         # A number has one way to be written: a01 is a slip.
         if pair[1] in columns and pair[2] in map(str, range(1, board.rows + 1)):

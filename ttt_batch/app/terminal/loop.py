@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Protocol
 
-from ttt_batch.analysis.review import review, review_text
+from ttt_batch.analysis.review import oversights, oversights_text, review, review_text
 from ttt_batch.app.keyboard import Command, Place, commands_in
 from ttt_batch.app.terminal.drawing import NARROW
 from ttt_batch.app.terminal.faces import Answer, Face, Question, Result, Score, Session, result_of, rule
@@ -68,9 +68,11 @@ def play_games(
             score.add(result)
             face.tell(f"Score: {score}")
             face.count(score)
+            names = ("you", "agent") if seat == 0 else ("agent", "you")
             if (slips := review(agent, game)) is not None:
-                names = ("you", "agent") if seat == 0 else ("agent", "you")
                 face.tell(*review_text(slips, agent.board, names, NARROW))
+            else:
+                face.tell(*oversights_text(oversights(game), agent.board, names, NARROW))
             if record is not None:
                 with _telling(face):
                     record(game.moves)

@@ -1,0 +1,59 @@
+"""What people do with runs of networks: play, watch, show, judge, draw; and what costs a line."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from support import command
+
+import ttt_batch as ttt
+from ttt_batch.app.terminal.playing import play
+from ttt_batch.runs.patterns.run import PatternRun
+
+
+@pytest.fixture
+def file(pattern_run: PatternRun, tmp_path: Path) -> Path:
+    return pattern_run.save(tmp_path / "run.h5")
+
+
+def test_a_person_plays_networks(pattern_run: PatternRun) -> None:
+    out = io.StringIO()
+    answers = "h\na1\nb1\nc1\nd1\na2\nb2\nc2\nd2\na3\nb3\nc3\nd3\na4\nb4\nc4\nd4\nq\nq\n"
+    play(pattern_run, person=0, stdin=io.StringIO(answers), stdout=out, seed=1)
+    values = pattern_run.move_values((0,) * 16)
+    assert f"{max(values.values()):+.2f}" in out.getvalue() and "Highest: " in out.getvalue()
+    assert "The agent wins." in out.getvalue() or "Draw." in out.getvalue()
+
+
+def test_commands_take_networks(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, said in (
+        (("show", file, "b2"), "agent   plays "),
+        (("watch", file, "random"), "O: random"),
+        (("watch", file, "two-ply", "--games", 10), "two-ply moves first in 5 games"),
+        (("watch", file, "--games", 10), "against itself on 4x4x4: 10 games"),
+        (("tournament", file, file, "--games", 10), "2 runs on 4x4x4"),
+        (("compare", file, file), "weights:  0 of "),
+        (("evaluate", file, "--games", 10), "unbeatable as first"),
+    ):
+        status, out, err = command(capsys, *words)
+        assert status == 0 and said in out, (words, err)
+    status, out, _ = command(capsys, "evaluate", file, "--games", 10, "--against", "two-ply", "--json")
+    assert status == 0 and json.loads(out)["unbeatable"] == {"first": True, "second": True}
+
+
+def test_what_networks_cannot_do_costs_a_line(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, wanted, said in (
+        (("play", file, "--learn"), 2, "networks of patterns do not learn from games with people; leave --learn out"),
+        (("evaluate", file, "--against", "optimal"), 2, "optimal needs a table of all positions, which networks do"),
+        (("watch", file, "nobody"), 2, "unknown player 'nobody'; choose random, one-ply, two-ply or a run file"),
+        (("export", file, "--to", "csv"), 1, "is of patterns, which have no table of positions"),
+        (("learn-from", "games.txt", "--run", file), 1, "is of patterns, which have no table of positions"),
+        (("learn-from", "games.txt", "--learner", "patterns"), 2, "patterns learns networks, and this takes a learner"),
+        (("study", "--learner", "td,patterns", "--games", 10), 2, "patterns learns networks"),
+        (("plot", file, "--kind", "coverage"), 2, "networks count no visits"),
+    ):
+        status, out, err = command(capsys, *words)
+        assert (status, out) == (wanted, "") and err.count("\n") == 1 and said in err, (words, err)
+    with pytest.raises(ttt.UsageError, match="has no table of positions"):
+        ttt.export_run(ttt.load(file), "a.csv", "csv")

@@ -1,0 +1,109 @@
+"""`prove`: proofs of tables and of networks, certificates, and every refusal."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import command
+
+import ttt_batch as ttt
+from ttt_batch.base.errors import CertificateError, UsageError
+from ttt_batch.proofs.certificates import read_certificate
+
+CHECK = Path(__file__).parent.parent.parent / "scripts" / "check_certificate.py"
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("proofs") / "networks.h5"
+    ttt.train(4000, learner="patterns", board="4x4x4", prove_every=1000, seed=3, out=path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("proofs") / "table.h5"
+    ttt.train(100_000, out=path)
+    return path
+
+
+def test_networks_and_their_certificates(
+    networks: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What training proved is proved again, and the certificates hold by the script that imports nothing of ours."""
+    run = ttt.load(networks)
+    assert isinstance(run, ttt.PatternRun) and run.is_proved
+    status, out, err = command(capsys, "prove", networks, "--certificate", tmp_path / "c.npz", "--json", "-q")
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert found["verdict"] == {"first": "proved", "second": "proved"}
+    assert found["positions"] == {seat: run.proved_positions(number) for number, seat in enumerate(("first", "second"))}
+    for seat, path in found["certificate"].items():
+        assert path == str(tmp_path / f"c-{seat}.npz")
+        read_certificate(Path(path))
+        checked = subprocess.run([sys.executable, CHECK, path], capture_output=True, text=True, check=False)
+        assert checked.returncode == 0 and f"the {seat} player cannot lose" in checked.stdout, checked
+        assert command(capsys, "check", path, "--of", networks, "-q")[0] == 0
+        status, out, _ = command(capsys, "check", path, "--of", table, "-q")
+        assert status == 1 and "is of board 4x4x4, not of 3x3" in out
+
+
+def test_tables_are_proved_as_they_are_judged(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The exact judgement of an enumerated board and the search agree, and so do both ways to break ties."""
+    run = ttt.load(table)
+    assert isinstance(run, ttt.Run)
+    for ties in ("any", "soonest"):
+        found = ttt.prove(run, ties=ties)  # type: ignore[arg-type]
+        assert {seat: proof.status == "proved" for seat, proof in found.found.items()} == run.evaluation(
+            ties=ties  # type: ignore[arg-type]
+        ).unbeatable
+    status, out, _ = command(capsys, "prove", table)
+    assert status == 0 and "first cannot lose: proved" in out and "second cannot lose: proved" in out
+    assert str(ttt.prove(table)).splitlines()[3].startswith("first cannot lose: proved")
+
+
+def test_what_is_not_proved(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Status 1, and a game that misses the goal; or how far the budget went."""
+    status, out, err = command(capsys, "prove", table, "--goal", "always-wins", "--as", "first", "--json", "-q")
+    found = json.loads(out)
+    assert (status, err) == (1, "") and found["verdict"] == {"first": "refuted"}
+    board, marks = ttt.parse_board("3x3"), (0,) * 9
+    for cell in found["losing_line"]["first"]:
+        marks = board.after(marks, cell)
+    assert board.outcome(marks) != 1
+    status, out, err = command(capsys, "prove", table, "--budget", "3", "-q")
+    assert (status, err) == (1, "") and "undecided, 3 positions" in out and "the budget is spent" in out
+
+
+def test_what_is_wrong_with_a_certificate(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ttt.prove(table, seat="first", certificate=tmp_path / "c.npz")
+    assert command(capsys, "check", tmp_path / "c.npz", "-q")[:2] == (
+        0,
+        f"{tmp_path / 'c.npz'}: nothing is wrong with it\n",
+    )
+    content = (tmp_path / "c.npz").read_bytes()
+    (tmp_path / "d.npz").write_bytes(content[: len(content) // 2])
+    status, out, err = command(capsys, "check", tmp_path / "d.npz", "-q")
+    assert (status, err) == (1, "") and "is no whole certificate" in out and len(out.splitlines()) == 1
+    other = ttt.train(1000, seed=5, out=tmp_path / "other.h5")
+    assert other.games == 1000
+    status, out, _ = command(capsys, "check", tmp_path / "c.npz", "--of", tmp_path / "other.h5", "-q")
+    assert status == 1 and "the certificate comes from another" in out
+    status, _, err = command(capsys, "check", table, "--of", table)
+    assert status == 2 and "--of goes with a certificate" in err
+
+
+def test_refusals(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(CertificateError, match=r"it is an \.npz file"):
+        ttt.prove(table, certificate=tmp_path / "c.txt")
+    (tmp_path / "c-second.npz").touch()
+    with pytest.raises(CertificateError, match=r"c-second\.npz"):
+        ttt.prove(table, certificate=tmp_path / "c.npz")
+    assert not (tmp_path / "c-first.npz").exists(), "nothing is written if one of two cannot be"
+    with pytest.raises(UsageError, match="unknown goal 'draw'; choose cannot-lose or always-wins"):
+        ttt.prove(table, goal="draw")
+    for words in (["--budget", "0"], ["--as", "third"], ["--goal", "win"]):
+        status, out, err = command(capsys, "prove", table, *words)
+        assert (status, out) == (2, "") and len(err.splitlines()) == 1

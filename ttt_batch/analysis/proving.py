@@ -1,0 +1,178 @@
+"""Proofs of runs, of tables as of networks: that an agent cannot lose, or always wins; certificates for others."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ttt_batch.analysis.agent import make_agent
+from ttt_batch.analysis.search import TableAgent
+from ttt_batch.base.choices import SEATS, Ties, choose, choose_seat
+from ttt_batch.base.errors import CertificateError
+from ttt_batch.base.printable import Printable
+from ttt_batch.base.processors import thread_count
+from ttt_batch.base.quantities import Number, whole
+from ttt_batch.game.board import Board
+from ttt_batch.patterns.agent import NetAgent
+from ttt_batch.proofs.certificates import (
+    Certificate,
+    certify,
+    check_match,
+    check_path,
+    read_certificate,
+    write_certificate,
+)
+from ttt_batch.proofs.prover import ALWAYS_WINS, BUDGET, CANNOT_LOSE, GOALS, Goal, Proof, Prover
+from ttt_batch.runs.loading import AnyRun, load_any
+from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.runs.run import Run
+
+MAX_BUDGET = 10**12
+
+
+@dataclass(frozen=True)
+class Proofs(Printable):
+    """What the proofs of a run have found.
+
+    board: the run's.  goal: `cannot-lose` or `always-wins`.  ties: the rule of play, see `ties`.
+    found: by seat.  certificates: by seat, the file and the positions that it lists.
+    run: the run itself.
+    """
+
+    board: Board
+    goal: Goal
+    ties: Ties
+    found: dict[str, Proof]
+    certificates: dict[str, tuple[Path, int]]
+    run: AnyRun = field(repr=False, compare=False)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the agent reaches its goal in every seat."""
+        return all(proof.status == "proved" for proof in self.found.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values with stable keys, as `--json` prints them."""
+        return {
+            "goal": self.goal,
+            "ties": self.ties,
+            "verdict": {seat: proof.status for seat, proof in self.found.items()},
+            "positions": {seat: proof.positions for seat, proof in self.found.items()},
+            "losing_line": {seat: proof.line for seat, proof in self.found.items()},
+            "seconds": {seat: proof.seconds for seat, proof in self.found.items()},
+            "certificate": {seat: str(path) for seat, (path, _) in self.certificates.items()},
+            "certificate_positions": {seat: size for seat, (_, size) in self.certificates.items()},
+        }
+
+    def records(self) -> tuple[list[dict[str, Any]], str]:
+        """Return a row for each seat."""
+        rows = [
+            {"seat": seat, "verdict": proof.status, "positions": proof.positions, "losing_line": proof.line}
+            for seat, proof in self.found.items()
+        ]
+        return rows, "seat"
+
+
+def prove(
+    run: AnyRun | str | Path,
+    *,
+    seat: str | None = None,
+    goal: str | None = None,
+    budget: Number = BUDGET,
+    ties: Ties = "any",
+    threads: Number | None = None,
+    certificate: str | Path | None = None,
+    overwrite: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Proofs:
+    """Prove that a run's agent reaches its goal against every opponent, or find a game in which it misses it.
+
+    run: a run or the name of its file.
+    seat: `first`, `second` or `both`; goal: `cannot-lose` or `always-wins`.  Those that networks were trained for, or
+    both and `cannot-lose`, if not given.
+    budget: positions to enter at most in each seat.  ties: as for `Run.candidates`.  threads: None for all processors.
+    certificate: an `.npz` to write if a seat is proved; for two seats `-first` and `-second` are added to its name.
+    progress, stop: as for `Prover.prove`.
+    Raises UsageError, RunFileError, and CertificateError if a certificate cannot be written.
+    """
+    run = run if isinstance(run, Run | PatternRun) else load_any(run)
+    wanted, aim = _seats(run, seat), _goal(run, goal)
+    most, at_once = whole("budget", budget, 1, MAX_BUDGET), thread_count(threads)
+    files = _files(certificate, wanted, overwrite=overwrite)
+    agent = make_agent(run, ties)
+    player: Any = agent if isinstance(agent, NetAgent) else TableAgent(agent, np.zeros(1, np.int64))
+    prover, found, written = Prover(run.board), dict[str, Proof](), dict[str, tuple[Path, int]]()
+    how = {"symmetric": _merges_images(run), "occupied": isinstance(run, Run) and run.learner.occupied}
+    for name in wanted:
+        number = SEATS.index(name)
+        found[name] = prover.prove(
+            player, number, aim, budget=most, threads=at_once, progress=progress, stop=stop, **how
+        )
+        if found[name].status == "proved" and name in files:
+            listed = _certificate(run, player, number, aim)
+            write_certificate(listed, files[name], overwrite=overwrite)
+            written[name] = files[name], int(listed.move.size)
+    return Proofs(run.board, aim, ties, found, written, run)
+
+
+def _seats(run: AnyRun, seat: str | None) -> tuple[str, ...]:
+    if seat is None:
+        seat = "both" if isinstance(run, Run) else run.config.seat
+    seat = choose_seat(seat, "both")
+    return SEATS if seat == "both" else (seat,)
+
+
+def _goal(run: AnyRun, goal: str | None) -> Goal:
+    if goal is None:
+        return CANNOT_LOSE if isinstance(run, Run) or not run.config.always_wins else ALWAYS_WINS
+    return GOALS[GOALS.index(choose("goal", goal, GOALS))]
+
+
+def _merges_images(run: AnyRun) -> bool:
+    """Whether the agent plays alike in all images of a position."""
+    return run.config.symmetry if isinstance(run, Run) else run.config.sharing != "none"
+
+
+def _files(given: str | Path | None, seats: tuple[str, ...], *, overwrite: bool) -> dict[str, Path]:
+    """The certificate of each seat, checked before the proof begins."""
+    if given is None:
+        return {}
+    path = Path(given)
+    files = {seat: path if len(seats) == 1 else path.with_name(f"{path.stem}-{seat}{path.suffix}") for seat in seats}
+    for file in files.values():
+        check_path(file, overwrite=overwrite)
+    return files
+
+
+def check_certificate(path: Path, run: AnyRun | None) -> list[str]:
+    """What is wrong with a certificate, a line at most.  run: the one that it should be of, if given."""
+    try:
+        certificate = read_certificate(path)
+        if run is not None:
+            check_match(certificate, run.board, _source(run))
+    except CertificateError as error:
+        return [str(error)]
+    return []
+
+
+def _certificate(run: AnyRun, player: Any, seat: int, goal: Goal) -> Certificate:
+    return certify(player, run.board, seat, goal, symmetric=_merges_images(run), source=_source(run))
+
+
+def _source(run: AnyRun) -> dict[str, Any]:
+    """What a certificate says of the run that it is of."""
+    arrays = run.tables if isinstance(run, Run) else run.agent.weights
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return {
+        "learner": run.config.learner,
+        "board": run.board.name,
+        "games": run.games,
+        "seed": run.config.seed,
+        "digest": digest.hexdigest()[:16],
+    }

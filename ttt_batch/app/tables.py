@@ -1,0 +1,65 @@
+"""Tables of other programs, written and read: the Python functions of `export` and `import`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ttt_batch.base.choices import choose
+from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.outputs import check_distinct
+from ttt_batch.runs import exchange
+from ttt_batch.runs.formats import FORMATS
+from ttt_batch.runs.loading import AnyRun, with_table
+from ttt_batch.runs.loading import load as load_table
+from ttt_batch.runs.lookup import find_run
+from ttt_batch.runs.run import Run
+
+
+def export_run(
+    run: AnyRun | str | Path,
+    out: str | Path | Sequence[str | Path],
+    to: str,
+    *,
+    player: str | None = None,
+    **options: Any,
+) -> list[Path]:
+    """Write a run's table to `out` as the format `to`, or as a page to play on (`html`); return the files written.
+
+    out: one file, or for formats with a file for each player one or two.  player: whose values go into one file.
+    options: `overwrite`; for a page also `ties`.  Raises UsageError, BoardError and FormatError.
+    """
+    files = [Path(out)] if isinstance(out, str | Path) else [Path(one) for one in out]
+    to = choose("format", to, ("html", *FORMATS))
+    written = [(option("out"), file) for file in files]
+    check_distinct(written, [("run", find_run(run))] if isinstance(run, str | Path) else [])
+    if isinstance(run, str | Path):
+        run = load_table(run, check=lambda config: exchange.check_export(config, to))
+    run = with_table(run)
+    if to == "html":
+        from ttt_batch.app.web import export_page
+
+        if len(files) != 1 or player is not None:
+            raise UsageError("a page is one file for both players; give one file and no player")
+        return [export_page(run, files[0], **options)]
+    return exchange.export_run(run, to, files, player=player, **options)
+
+
+def import_run(
+    files: str | Path | Sequence[str | Path],
+    learner: str,
+    *,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    **options: Any,
+) -> Run:
+    """Read another program's table into a run of `learner`, saved to `out` if that is given.
+
+    files: one file, or two, a player each.  options: `form`, `board`, `player` and those of `Config`.
+    Raises UsageError, FormatError and RunFileError.
+    """
+    paths = [files] if isinstance(files, str | Path) else list(files)
+    check_distinct([(option("out"), Path(out))] if out is not None else [], [("files", Path(path)) for path in paths])
+    run = exchange.import_tables(paths, learner, **options)
+    if out is not None:
+        run.save(out, overwrite=overwrite)
+    return run
