@@ -26,7 +26,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmark_report import page, show, table
-from contestants import BATCH, GIVEN_GAMES, LARGE_BATCH, PEERS, Contestant, Measure, Plan, Values, contestants, run_peer
+from cluster_contestants import can_run_clusters, cluster_contestants
+from contestants import (
+    BATCH,
+    BOARD_BATCH,
+    GAMES,
+    GIVEN_GAMES,
+    LARGE_BATCH,
+    PEERS,
+    STUDIES,
+    Contestant,
+    Measure,
+    Plan,
+    Values,
+    run_peer,
+)
+from contestants import contestants as contestants_here
 from itemise import STAGES
 from page_writer import add_page_options, write_from, write_page
 
@@ -34,10 +49,10 @@ from ttt_batch.analysis.bench import surroundings
 from ttt_batch.learners import LEARNERS
 
 QUICK: dict[str, Any] = {"rounds": 5, "peer_rounds": 5, "cold_rounds": 1, "seeds": 20, "once": 1, "long": 0}
-QUICK |= {"seconds": 0.1, "random_games": 10**8}
+QUICK |= {"seconds": 0.1, "random_games": 10**8, "cluster_rounds": 5, "short_learners": 10**4}
 # Many short rounds rather than few long ones: the machine's speed must not change within a duel.
 FULL: dict[str, Any] = {"rounds": 15, "peer_rounds": 7, "cold_rounds": 2, "seeds": 100, "once": 1, "long": 15}
-FULL |= {"seconds": 0.1, "random_games": 10**9}
+FULL |= {"seconds": 0.1, "random_games": 10**9, "cluster_rounds": 7, "short_learners": 10**5}
 
 Target = tuple[str, float] | None
 COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -112,6 +127,11 @@ def figures(plan: Plan) -> Iterator[Figure]:
         yield Figure(f"{label}, 10^15 games", f"flow sizes {name}", "1e+15", "ms")
         yield Figure(f"{label}, slowest of 10^6 to 10^15", f"flow sizes {name}", "slowest", "ms", None, ("<=", 2))
 
+    for engine, batch, _, least in STUDIES:
+        name, contestant = f"study, td, {engine}, batch {batch:,}, {GAMES:,} games a learner", f"study {engine} {batch}"
+        yield Figure(name, contestant, "games/s", "games/s")
+        yield Figure(f"{name} / kernel alone", contestant, "games/s", "x", f"kernel {engine} {batch}", (">=", least))
+
     yield Figure("OpenSpiel, tabular_qlearner self-play", "openspiel-learning", "games/s", "games/s")
     yield Figure("random play", "random play", "games/s", "games/s")
     for name, contestant, label, target in (
@@ -135,6 +155,12 @@ def figures(plan: Plan) -> Iterator[Figure]:
         if large:
             yield Figure(f"{name} / one thread, on two free cores", pair, "two/one, free", "x", target=(">=", 1.5))
         yield Figure(f"{name}: same bytes (1 = yes)", pair, "same", "", target=(">=", 1), summary=min)
+    name = f"two threads, td on 4x4x4, batch {BOARD_BATCH:,}"
+    yield Figure(name, "threads 4x4x4", "two", "games/s")
+    yield Figure(f"{name} / one thread", "threads 4x4x4", "two/one", "x")
+    yield Figure(f"{name} / one thread, on two free cores", "threads 4x4x4", "two/one, free", "x", target=(">=", 1.7))
+    yield Figure(f"{name}: same bytes (1 = yes)", "threads 4x4x4", "same", "", target=(">=", 1), summary=min)
+    yield from cluster_figures(plan)
     long = f"td, batch {BATCH:,}"
     yield Figure(f"{long}, after 10^7 games", "long run", "early", "games/s")
     yield Figure(f"{long}, after 10^9 games", "long run", "late", "games/s")
@@ -169,6 +195,36 @@ def figures(plan: Plan) -> Iterator[Figure]:
         yield Figure(f"train --games 10000000{name}: peak", contestant, "megabytes", "MB", target=("<", 300))
 
 
+def cluster_figures(plan: Plan) -> Iterator[Figure]:
+    """What is reported of clusters: what Dask costs, in time and in memory."""
+    study = f"cluster: study, td, batch {BATCH:,}, {GAMES:,} games a learner"
+    yield Figure(f"{study}, one worker", "cluster studies", "games/s", "games/s")
+    yield Figure(f"{study}, one worker / one thread", "cluster studies", "one/thread", "x", target=(">=", 0.95))
+    # Whatever the machine does besides: the rest of a worker's time is what Dask takes, at both ends, too.
+    for who, quantity in (("one worker learns", "one learns"), ("two workers learn", "two learn")):
+        name = f"{study}, share of the time in which {who}"
+        yield Figure(name, "cluster studies", quantity, "", target=(">=", 0.95))
+    yield Figure(f"{study}, two workers / one worker", "cluster studies", "two/one", "x")
+    # What the machine has to give at that moment; of 1.95 times workers have to get 1.85 times.
+    yield Figure(f"{study}, two processes / one thread", "cluster studies", "processes/thread", "x")
+    pair = f"{study}, two workers / two processes"
+    yield Figure(pair, "cluster studies", "two/processes", "x")
+    least = (">=", 1.85 / 1.95)
+    yield Figure(f"{pair}, on two free cores", "cluster studies", "two/processes, free", "x", target=least)
+    yield Figure("cluster: two workers ready", "cluster start", "seconds", "s", target=("<", 4))
+    yield Figure("cluster: a worker after a study, memory", "cluster worker", "RSS", "MB", target=("<=", 200))
+    yield Figure("cluster: a worker after a study, peak", "cluster worker", "HWM", "MB")
+    short = f"cluster: {plan.short_learners:,} short learners"
+    yield Figure(f"{short}, tasks at the scheduler, at most", "cluster scheduler", "tasks", "", target=("<=", 16))
+    yield Figure(f"{short}, scheduler's memory", "cluster scheduler", "megabytes", "MB")
+    yield Figure(f"{short}, scheduler's memory grown", "cluster scheduler", "grown", "MB", target=("<=", 2))
+
+
+def contestants() -> dict[str, Contestant]:
+    """Everything that can be measured, by name."""
+    return contestants_here() | cluster_contestants()
+
+
 def choose(wanted: list[str], plan: Plan) -> list[Figure]:
     """The figures whose name contains one of `wanted` (all without), as far as this machine and the plan have them."""
     known, possible = contestants(), list(figures(plan))
@@ -177,6 +233,9 @@ def choose(wanted: list[str], plan: Plan) -> list[Figure]:
         say("no C compiler (gcc) found: the programs in C and the ratios to them are left out")
         in_c = {name for name in known if name == "textbook" or name.startswith("tuned ")}
         possible = [figure for figure in possible if not in_c & {figure.contestant, figure.over}]
+    if not can_run_clusters():
+        say("Dask is not installed: what is measured of clusters is left out")
+        possible = [figure for figure in possible if figure.contestant not in cluster_contestants()]
     chosen = [f for f in possible if not wanted or any(word.lower() in f.name.lower() for word in wanted)]
     if not chosen:
         names = "\n  ".join(figure.name for figure in possible)

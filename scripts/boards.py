@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from page_writer import add_page_options, fill, markdown_table, measured_on, write_from, write_page
+from page_writer import add_page_options, fill, markdown_table, measured_on, write_from, write_json, write_page
 
 import ttt_batch as ttt
 from ttt_batch.analysis.bench import surroundings
@@ -281,7 +281,7 @@ def main() -> None:
             figures["curve"] = found.pop("curve")
         figures["figures"].update(found)
     if options.json:
-        Path(options.json).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        write_json(Path(options.json), figures)
     if options.picture:
         picture(figures["curve"], Path(options.picture))
     if options.page is not None:

@@ -14,12 +14,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import tuned
 from itemise import itemise
-from settling import Case, follow
 
 import ttt_batch as ttt
 from ttt_batch.base.processors import available_threads
@@ -30,18 +30,26 @@ from ttt_batch.game.transcript_reader import GameReader
 from ttt_batch.game.transcript_source import GameFile
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
+from ttt_batch.runs.recorder import Recorder
 from ttt_batch.simulation.policy import random_policy
 from ttt_batch.simulation.random_games import random_games
+from ttt_batch.studies.figures.times import first_proof, games_at, settled_since
+from ttt_batch.studies.storage.layout import points_of
+from ttt_batch.studies.study import study
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import Trainer
 
 TEXTBOOK = Path(__file__).with_name("textbook.c")
 PEERS_SCRIPT = Path(__file__).with_name("peers.py")
-BATCH, LARGE_BATCH = 16_384, 1_000_000
+BATCH, LARGE_BATCH, BOARD_BATCH = 16_384, 1_000_000, 262_144
 WARM_GAMES, SETTLE_GAMES, SLICES = 100 * BATCH, 1_000_000, 8
 FLOW_SIZES, FLOWS = (10**6, 10**9, 10**12, 10**15), 10
 TWO_CORES = 1.6
 GIVEN_GAMES = 200_000
+GAMES = 100_000
+STUDIES = (("walk", BATCH, 1000, 0.85), ("flow", BATCH, 1000, 0.85), ("walk", 1024, 200, 0.7))
+"""Engines, batches and seeds of studies, with the share of the kernel's speed that is asked."""
+
 EARLY, LATE = 10**7 // BATCH * BATCH, 10**9 // BATCH * BATCH
 PEERS = ("openspiel-learning", "openspiel-playouts", "openspiel-bots", "pgx-random", "pgx-tuned")
 """The names that `peers.py` knows and that are reported."""
@@ -67,10 +75,10 @@ class Plan(NamedTuple):
     """How much to measure.
 
     folder: for files made on the way.  peers: an interpreter that has the peers.
-    rounds: how often a contestant is measured.  peer_rounds, cold_rounds, seeds, once, long: how often one of
-    `peers.py` is, one that compiles everything, one that takes a seed each time, one that is exact by itself, and one
-    that takes a billion games to prepare; 0 leaves it out.
-    seconds: work per measurement.  random_games: of which the shares are checked.
+    rounds: how often a contestant is measured.  peer_rounds, cold_rounds, cluster_rounds, seeds, once, long: how often
+    one of `peers.py` is, one that compiles everything, one that starts workers, one that takes a seed each time, one
+    that is exact by itself, and one that takes a billion games to prepare; 0 leaves it out.
+    seconds: work per measurement.  random_games: of which the shares are checked.  short_learners: of a long study.
     """
 
     folder: Path
@@ -78,11 +86,13 @@ class Plan(NamedTuple):
     rounds: int
     peer_rounds: int
     cold_rounds: int
+    cluster_rounds: int
     seeds: int
     once: int
     long: int
     seconds: float
     random_games: int
+    short_learners: int
 
 
 class Contestant(NamedTuple):
@@ -158,6 +168,39 @@ def learning(learner: str, batch: int, epsilon: float | None = None, engine: str
     return Contestant(prepare)
 
 
+def studied(engine: str, batch: int, seeds: int) -> Contestant:
+    """A study of one setting of td on one thread: learners of 100,000 games, with its file and every judgement."""
+
+    def prepare(plan: Plan) -> Measure:
+        path = plan.folder / f"study-{engine}-{batch}.h5"
+
+        def measure() -> Values:
+            start = time.perf_counter()
+            study(out=path, overwrite=True, batch=batch, engine=engine, games=GAMES, seeds=seeds, threads=1)
+            return {"games/s": seeds * GAMES / (time.perf_counter() - start)}
+
+        measure()
+        return measure
+
+    return Contestant(prepare)
+
+
+def kernel_alone(engine: str, batch: int, seeds: int) -> Contestant:
+    """The same games as `studied`, by the kernel that plays and learns, and nothing else: making trainers is free."""
+
+    def prepare(plan: Plan) -> Measure:
+        config = make_config(batch=batch, engine=engine)
+
+        def measure() -> Values:
+            trainers = (make_trainer(replace(config, seed=seed)) for seed in range(seeds))
+            return {"games/s": seeds * GAMES / sum(advance(trainer, GAMES) for trainer in trainers)}
+
+        measure()
+        return measure
+
+    return Contestant(prepare)
+
+
 def stretch(trainer: Trainer) -> Callable[[int], float]:
     """What times the games that follow where `trainer` stands now, again and again."""
     state, batch = trainer.state(), int(trainer.config.batch)
@@ -194,7 +237,7 @@ def flow_sizes(learner: str, epsilon: float | None = None) -> Contestant:
     return Contestant(prepare)
 
 
-def threads(batch: int) -> Contestant:
+def threads(learner: str, batch: int, epsilon: float | None = None, board: str = "3x3") -> Contestant:
     """The same games on one and on two threads, slice by slice in turn, and whether the tables agree.
 
     Beside them two runs that know nothing of each other, at once: what the two cores have to give at that moment.
@@ -204,7 +247,7 @@ def threads(batch: int) -> Contestant:
     """
 
     def prepare(plan: Plan) -> Measure:
-        warm = warm_trainer("sutton-barto", batch, 0.1)
+        warm = warm_trainer(learner, batch, epsilon, board=board)
         games = games_in(warm, plan.seconds / SLICES)
         state, orders = warm.state(), itertools.cycle([(0, 1, 2, 3), (3, 2, 1, 0)])
 
@@ -309,22 +352,35 @@ def random_shares(plan: Plan) -> Measure:
     return measure
 
 
-def settling(learner: str, epsilon: float | None = None, batch: int | str = BATCH) -> Contestant:
+def followed(seed: int, games: int, **options: Any) -> tuple[Recorder, list[float]]:
+    """What one training records, batches of BATCH on one thread, and the seconds up to each point, making it apart."""
+    trainer = make_trainer(make_config(batch=BATCH, seed=seed, horizon=games, **options))
+    recorder = Recorder(trainer.judge())
+    seconds, start = list[float](), time.perf_counter()
+    for point in points_of(trainer.batches, games):
+        trainer.advance(point, lambda: False)
+        recorder.record(trainer.tables, trainer.games, 0.0, trainer.outcomes)
+        seconds.append(time.perf_counter() - start)
+    return recorder, seconds
+
+
+def settling(**options: Any) -> Contestant:
     """One more seed each time: games and seconds to the first proof, and to the one from which on all hold."""
 
     def prepare(plan: Plan) -> Measure:
-        case = Case(learner, epsilon, None, "walk", batch, SETTLE_GAMES)
-        follow(case, 0)
+        followed(0, SETTLE_GAMES, **options)
         seeds = iter(range(1 << 31))
 
         def measure() -> Values:
-            course = follow(case, next(seeds))
-            values: Values = {}
-            for name, point in (("first", course.first), ("settled", course.settled)):
-                values[f"{name} games"] = math.inf if point is None else course.games[point]
-                values[f"{name} seconds"] = math.inf if point is None else course.seconds[point]
-            later = [] if course.first is None else course.holds[course.first + 1 :]
-            return values | {"later": sum(later) / len(later) if later else math.nan}
+            recorder, seconds = followed(next(seeds), SETTLE_GAMES, **options)
+            found, values = recorder.statistics(), Values()
+            games, holds = found["games"], found["unbeatable"].all(axis=1)
+            for name, when in (("first", first_proof), ("settled", settled_since)):
+                (until,) = games_at(games[None], when(holds[None])).tolist()
+                values[f"{name} games"] = until
+                values[f"{name} seconds"] = math.inf if until == math.inf else seconds[games.tolist().index(until)]
+            later = holds[games > values["first games"]]
+            return values | {"later": later.mean() if later.size else math.nan}
 
         return measure
 
@@ -335,10 +391,9 @@ def in_process(games: int) -> Contestant:
     """Playing, learning and judging of a short training, kernels loaded; another seed each time."""
 
     def prepare(plan: Plan) -> Measure:
-        case = Case("td", None, None, "walk", BATCH, games)
-        follow(case, 0)
+        followed(0, games)
         seeds = iter(range(1 << 31))
-        return lambda: {"seconds": follow(case, next(seeds)).seconds[-1]}
+        return lambda: {"seconds": followed(next(seeds), games)[1][-1]}
 
     return Contestant(prepare)
 
@@ -398,9 +453,11 @@ def stages(plan: Plan) -> Measure:
     return lambda: itemise(plan.folder, environment())
 
 
-def warm_trainer(learner: str, batch: int, epsilon: float | None = None, engine: str = "walk") -> Trainer:
+def warm_trainer(
+    learner: str, batch: int, epsilon: float | None = None, engine: str = "walk", board: str = "3x3"
+) -> Trainer:
     """A trainer with compiled kernels, past the first batches, whose tables change most."""
-    config = make_config(learner=learner, epsilon=epsilon, batch=batch, engine=engine)
+    config = make_config(learner=learner, epsilon=epsilon, batch=batch, engine=engine, board=board)
     trainer = make_trainer(config)
     advance(trainer, batches_to_warm(trainer) * batch)
     return trainer
@@ -436,14 +493,16 @@ def contestants() -> dict[str, Contestant]:
         "flow sutton-barto 0.1": learning("sutton-barto", LARGE_BATCH, 0.1, "flow"),
         "flow sizes sutton-barto 0.1": flow_sizes("sutton-barto", 0.1),
         **{f"flow sizes {name}": flow_sizes(name) for name in LEARNERS},
+        **{f"study {engine} {batch}": studied(engine, batch, seeds) for engine, batch, seeds, _ in STUDIES},
+        **{f"kernel {engine} {batch}": kernel_alone(engine, batch, seeds) for engine, batch, seeds, _ in STUDIES},
         "random play": Contestant(random_play),
         "random shares": Contestant(random_shares, "once"),
         **{name: peer(name) for name in PEERS},
-        f"threads {BATCH}": threads(BATCH),
-        f"threads {LARGE_BATCH}": threads(LARGE_BATCH),
+        **{f"threads {batch}": threads("sutton-barto", batch, 0.1) for batch in (BATCH, LARGE_BATCH)},
+        "threads 4x4x4": threads("td", BOARD_BATCH, board="4x4x4"),
         "long run": Contestant(long_run, "long"),
-        "settling td": settling("td"),
-        "settling sutton-barto 0.1": settling("sutton-barto", 0.1),
+        "settling td": settling(),
+        "settling sutton-barto 0.1": settling(learner="sutton-barto", epsilon=0.1),
         "in process": in_process(100_000),
         "given games": given_games(GIVEN_GAMES),
         "help": command("--help"),

@@ -1,4 +1,4 @@
-"""Make the README's pictures from real runs: how agents learnt, the terminal, the page.
+"""Make the README's pictures from real runs: how agents learnt, a study, the terminal, the page.
 
     python scripts/gallery.py [--out FOLDER] [--only NAME ...]
 
@@ -54,6 +54,15 @@ def draw_plot(kind: str, learners: tuple[str, ...]) -> Callable[[Path], None]:
         plot([trained(name) for name in learners], [f"{name}-3x3.h5" for name in learners], path, kind, overwrite=True)
 
     return draw
+
+
+def draw_study(path: Path) -> None:
+    """How the step size decides when a proof comes: the study of the README, with more seeds."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "steps.h5"
+        given = {"learner": "td,sutton-barto", "alpha": "0.02..0.9:8log", "epsilon": "0.1,0.3"}
+        ttt.study(out=file, games=100_000, seeds=50, **given).close()
+        ttt.plot(file, out=path, kind="sensitivity", overwrite=True)
 
 
 def draw_terminal(path: Path) -> None:
@@ -117,6 +126,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "curves.png": draw_plot("curves", LEARNERS),
     "opening.png": draw_plot("opening", ("td", "sutton-barto")),
     "coverage.png": draw_plot("coverage", ("td", "sutton-barto")),
+    "study.png": draw_study,
     "terminal.svg": draw_terminal,
     "page.png": draw_page,
 }

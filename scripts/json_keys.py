@@ -42,16 +42,24 @@ FILES = (
 )
 """What makes the files that the commands read."""
 
+NETWORKS = "train --learner patterns --board 4x4x4 --games 4000 --prove-every 2000 -o networks.h5"
+
 GROWN = "train --board 5x5x5 --games 100 -o grown.h5"
+
+STUDIED = "--alpha 0.1,0.5 --seeds 10 --games 50k"
 
 COMMANDS = (
     Command("train", "train --games 100k -o new.h5"),
+    Command("study", f"study {STUDIED} -o study.h5"),
+    Command("study --confirm N", f"study {STUDIED} --confirm 2 -o again.h5", "study"),
+    Command("study --dry-run", f"study {STUDIED} --dry-run", quick=False),
     Command("learn-from", "learn-from games.txt --learner td -o given.h5", "train"),
     Command("import", "import table.csv --learner td -o imported.h5", "train"),
     Command("evaluate", "evaluate other.h5"),
     Command("watch --games N", "watch run.h5 other.h5 --games 10"),
     Command("tournament", "tournament run.h5 other.h5"),
     Command("tournament --games N", "tournament run.h5 other.h5 --games 10", quick=False),
+    Command("prove", "prove run.h5 --certificate proof.npz"),
     Command("show", "show run.h5 '5 1'"),
     Command("show --symmetric", "show run.h5 '5 1' --symmetric"),
     Command("plot", "plot run.h5 -o plot.svg"),
@@ -63,12 +71,16 @@ COMMANDS = (
     Command("learners NAME", "learners td"),
     Command("learners", "learners", "learners NAME"),
     Command("compare", "compare run.h5 other.h5"),
-    Command("export", "export run.h5 --to csv -o again.csv"),
+    Command("export", "export run.h5 --to csv -o copy.csv"),
     Command("warmup", "warmup --small", quick=False),
     Command("bench", "bench --seconds 0.1 --threads 1", quick=False),
     Command("train, on a board that is not enumerated", f"{GROWN} --overwrite", quick=False),
     Command("evaluate, on a board that is not enumerated", "evaluate grown.h5 --games 10 --budget 1000", quick=False),
     Command("info, on a board that is not enumerated", "info grown.h5", quick=False),
+    Command("train, of pattern networks", f"{NETWORKS} --overwrite", quick=False),
+    Command("evaluate, of pattern networks", "evaluate networks.h5 --games 10", quick=False),
+    Command("show, of pattern networks", "show networks.h5 'a1 b2'", quick=False),
+    Command("info, of pattern networks", "info networks.h5", quick=False),
 )
 
 
@@ -89,8 +101,9 @@ def collect(folder: Path, commands: Iterable[Command]) -> dict[Command, Any]:
         Path("games.txt").write_text("0 4 1 5 2\n", encoding="utf-8")
         for words in FILES:
             output(words)
-        if any("grown.h5" in command.words for command in chosen):
-            output(GROWN)
+        for words in (GROWN, NETWORKS):
+            if any(words.rpartition(" ")[2] in command.words for command in chosen):
+                output(words)
         return {command: json.loads(output(f"{command.words} --json")) for command in chosen}
 
 

@@ -3,7 +3,7 @@
 A script that has a page takes two options: `--page FILE` writes the page of what was measured, and `--from JSON` takes
 what an earlier run wrote with `--json` instead of measuring.  So a page is written again in a second:
 
-    python scripts/settling.py --from data/settling.json --page data/settling.md
+    python scripts/boards.py --from data/boards.json --page data/boards.md
 """
 
 import argparse
@@ -51,6 +51,11 @@ def add_page_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from", dest="source", type=Path, metavar="JSON", help="measure nothing; take the figures of this file"
     )
+
+
+def write_json(path: Path, report: Any) -> None:
+    """Write what was measured, for `--from`."""
+    path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 def write_from(options: argparse.Namespace, page: Callable[[Any], str]) -> bool:

@@ -4,14 +4,16 @@ Tests in parallel processes would compile the same kernels several times over, a
 suite costs on empty caches.  So there two learners stand for all six in most tests: see `QUICK` and `EVERY_LEARNER`.
 """
 
+import importlib
 import os
 import re
 import signal
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import gcd
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,6 +21,7 @@ from hypothesis import HealthCheck, settings
 from ttt_batch.analysis.warmup import warm_up
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.learners import LEARNERS
+from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.training.train import train
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -112,6 +115,14 @@ def learners_of(item: pytest.Item) -> set[str]:
     return set(re.findall(rf"\b({'|'.join(sorted(LEARNERS, key=len, reverse=True))})\b", item.nodeid.partition("[")[2]))
 
 
+@pytest.fixture(scope="session")
+def pattern_run() -> PatternRun:
+    """Networks that are proved in both seats of 4x4x4: a tenth of a second."""
+    run = train(4000, learner="patterns", board="4x4x4", prove_every=2000, seed=3)
+    assert isinstance(run, PatternRun) and run.is_proved
+    return run
+
+
 @pytest.fixture
 def own_signals() -> Iterator[None]:
     """Signals are heeded again afterwards as they were before."""
@@ -119,3 +130,14 @@ def own_signals() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """A script as a module, by its name."""
+
+    def load(name: str) -> ModuleType:
+        monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
+        return importlib.import_module(name)
+
+    return load

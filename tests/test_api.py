@@ -71,8 +71,8 @@ def test_the_public_list_is_in_one_place():
     exec("from ttt_batch import *", names)  # what `__all__` names is there, and nothing else comes along
     assert set(api.__all__) == set(names) - {"__builtins__"}
     assert {name for name in dir(ttt) if name not in vars(ttt)} == set(api.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'available_threads'"):
-        ttt.available_threads  # noqa: B018 - `app.api` has it for itself
+    with pytest.raises(AttributeError, match="no attribute 'thread_count'"):
+        ttt.thread_count  # noqa: B018 - `app.api` has it for itself
 
 
 def test_random_games_give_their_results_by_board_and_seed():

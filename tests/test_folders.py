@@ -11,7 +11,21 @@ import ttt_batch
 
 PACKAGE = Path(ttt_batch.__file__).parent
 
-FOLDERS = ["base", "game", "simulation", "learners", "evaluation", "runs", "training", "analysis", "app"]
+FOLDERS = [
+    "base",
+    "cluster",
+    "game",
+    "simulation",
+    "learners",
+    "evaluation",
+    "proofs",
+    "patterns",
+    "runs",
+    "training",
+    "studies",
+    "analysis",
+    "app",
+]
 """From the ground up."""
 
 MOST_FLOORS = 7

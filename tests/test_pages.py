@@ -1,51 +1,43 @@
 """The pages of data/: each is what its script writes from the figures beside it, and what they name can be run."""
 
-import importlib
 import json
+import math
 import re
 import shlex
 from pathlib import Path
-from types import ModuleType
 
+import numpy as np
 import pytest
 
+import ttt_batch as ttt
 from ttt_batch.__main__ import run
 from ttt_batch.app.cli import COMMANDS
+from ttt_batch.studies.designs.description import read_description
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DATA, SCRIPTS = ROOT / "data", ROOT / "scripts"
-MEASURED = ("benchmark", "boards", "headlines", "settling")
-"""Scripts that write data/NAME.md from data/NAME.json."""
-
-
-def data_page(name: str) -> Path:
-    """The page that a script writes."""
-    return Path("data") / f"{name.replace('_', '-')}.md"
-
+MEASURED = {
+    "benchmark": ["benchmark.py"],
+    "boards": ["boards.py"],
+    "headlines": ["study_pages.py", "headlines"],
+    "scaling": ["scaling.py"],
+    "settling": ["study_pages.py", "settling"],
+}
+"""What writes data/NAME.md from data/NAME.json."""
 
 PAGES = [ROOT / "README.md", *sorted(DATA.glob("*.md"))]
 MEASURING = re.compile(r"python (scripts/[a-z_]+\.py[^`\n#]*)")
 
 
-@pytest.fixture
-def script(monkeypatch):
-    """A script as a module, by its name."""
-
-    def load(name: str) -> ModuleType:
-        monkeypatch.syspath_prepend(str(SCRIPTS))
-        return importlib.import_module(name)
-
-    return load
-
-
 @pytest.mark.parametrize("name", MEASURED)
 def test_a_page_is_what_its_script_writes(name, script, tmp_path, monkeypatch):
+    program = MEASURED[name]
     words = ["--from", str(DATA / f"{name}.json"), "--page", str(tmp_path / "page.md")]
-    monkeypatch.setattr("sys.argv", [f"{name}.py", *words])
-    script(name).main()
+    monkeypatch.setattr("sys.argv", [*program, *words])
+    script(Path(program[0]).stem).main()
     assert (tmp_path / "page.md").read_text(encoding="utf-8") == (DATA / f"{name}.md").read_text(encoding="utf-8"), (
-        f"write it again: python scripts/{name}.py --from data/{name}.json --page data/{name}.md"
+        f"write it again: python scripts/{' '.join(program)} --from data/{name}.json --page data/{name}.md"
     )
 
 
@@ -63,16 +55,59 @@ def test_json_has_the_keys_of_the_page(script, tmp_path):
 
 
 def test_from_without_a_page_is_refused(script, monkeypatch):
-    monkeypatch.setattr("sys.argv", ["settling.py", "--from", str(DATA / "settling.json")])
+    monkeypatch.setattr("sys.argv", [*MEASURED["settling"], "--from", str(DATA / "settling.json")])
     with pytest.raises(SystemExit, match="--from needs --page"):
-        script("settling").main()
+        script("study_pages").main()
 
 
-def test_a_seed_that_never_settles_stands_on_the_page(script):
-    """What is infinite as measured is null in JSON."""
+def test_what_most_seeds_never_reach_stands_on_the_page(script):
+    pages = script("study_pages")
     report = json.loads((DATA / "settling.json").read_text(encoding="utf-8"))
-    report["cases"][0].update(first_proof_games=None, first_proof_seconds=None, settled_games=None)
-    assert "| td | 0.3 | 0.5 | walk | 1 | 100% | - | - | 100.0% | 100% | - |" in script("settling").page(report)
+    report["settings"][0].update(first_proof_games=None, settled_games=None)
+    assert "| td | 0.3 | 0.5 | walk | 1 | 100% | - | 100.0% | 100% | - |" in pages.settling_page(report)
+
+
+def test_figures_of_a_study(script, tmp_path):
+    """Those of the settling page by hand, from what `train` records of the same seeds."""
+    pages = script("study_pages")
+    options = {"learner": "sutton-barto", "epsilon": 0.1, "batch": 1024}
+    study = ttt.study(out=tmp_path / "s.h5", games=200_000, seeds=3, **options)
+    report = pages.report_of(study, pages.settling_rows)
+    (row,) = report["settings"]
+    first, settled, later = [], [], []
+    for seed in range(3):
+        run = ttt.train(200_000, seed=seed, **options)
+        holds, games = run.statistics["unbeatable"].all(axis=1), run.statistics["games"]
+        first.append(games[holds][0] if holds.any() else math.inf)
+        settled.append(math.inf if not holds[-1] else games[0 if holds.all() else np.flatnonzero(~holds)[-1] + 1])
+        later += holds[games > first[-1]].tolist()
+    assert 0 < row["proved"] == np.mean(np.isfinite(first))
+    for name, times in (("first_proof_games", first), ("settled_games", settled)):
+        assert (row[name] or math.inf) == sorted(times)[1]
+    assert row["later_points_that_hold"] == pytest.approx(np.mean(later))
+    assert row["settled_by_half"] == np.mean(np.array(settled) <= 100_000)
+    assert "sutton-barto | 0.1 | 0.1 | walk | 1,024" in pages.settling_page(report)
+    (row,) = pages.headlines_rows(study)
+    points = [ttt.train(200_000, seed=seed, **options).statistics for seed in range(3)]
+    assert row["unbeatable"] == np.sum([point["unbeatable"][-1] for point in points], axis=0).tolist()
+    assert row["versus_random"] == np.median([point["versus_random"][-1] for point in points], axis=0).tolist()
+    assert row["self_play_drawn"] == sum(point["self_play"][-1, 1] == 1 for point in points)
+    study.state[0, 0] = 0
+    with pytest.raises(SystemExit, match="1 learner is not done; resume"):
+        pages.report_of(study, pages.settling_rows)
+
+
+@pytest.mark.parametrize("name", ["settling", "headlines"])
+def test_pages_are_of_the_studies_beside_them(name):
+    """A study's file that has changed needs its page written again."""
+    report = json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
+    design = read_description(DATA / f"{name}.toml")
+    assert report["seeds"] == len(design.seeds)
+    written = [
+        {key: setting.written[key] for key in ("learner", "engine", "batch", "games", "epsilon", "alpha")}
+        for setting in design.settings
+    ]
+    assert [{key: row[key] for key in written[0]} for row in report["settings"]] == written
 
 
 def test_a_template_takes_just_its_parts(script, tmp_path, monkeypatch):
@@ -89,22 +124,27 @@ def test_a_template_takes_just_its_parts(script, tmp_path, monkeypatch):
 
 def test_what_the_pages_run_has_the_options_that_they_give(script):
     """Measuring takes minutes to hours, so these commands are parsed here; test_scripts.py runs them with less work."""
+    writing = {Path(program).stem for program, *_ in MEASURED.values()} | {"json_keys"}
     found = {}
     for page in PAGES:
         for line in MEASURING.findall(page.read_text(encoding="utf-8")):
             path, *words = shlex.split(line)
             assert (ROOT / path).exists(), line
-            if Path(path).stem in (*MEASURED, "json_keys"):
-                found.setdefault(Path(path).stem, []).append(script(Path(path).stem).parser().parse_args(words))
-    for name in (*MEASURED, "json_keys"):
-        assert {options.page for options in found[name] if options.page} == {data_page(name)}, name
+            name = Path(path).stem
+            if name in writing:
+                options = script(name).parser().parse_args(words)
+                found.setdefault(name, set()).update({options.page} - {None})
+    assert {page for pages in found.values() for page in pages} == {
+        Path("data") / f"{name}.md" for name in (*MEASURED, "json-keys")
+    }
 
 
 def test_the_readme_keeps_its_length_and_order():
     assert len(README.splitlines()) <= 320
     assert re.findall("^## (.*)$", README, re.MULTILINE) == [
         *("Two commands", "A tour", "Learners", "From Python", "Play", "Commands", "Boards"),
-        *("Engines, and what a batch means", "The run file", "Reliability", "Speed", "Development"),
+        "Boards that no table can hold",
+        *("Engines, and what a batch means", "Studies", "The run file", "Reliability", "Speed", "Development"),
     ]
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import ttt_batch as ttt
+
 ROOT = Path(__file__).parent.parent
 SCRIPTS = ROOT / "scripts"
 
@@ -17,15 +19,13 @@ SMALL = {
     "benchmark.py": ["--quick", "--only", "td, batch 16,384", "--json", "out.json", "--page", "out.md"],
     "boards.py": ["--games", "30000", "--json", "out.json", "--picture", "out.png", "--page", "out.md"],
     "gallery.py": ["--out", "pictures"],
-    "headlines.py": ["--seeds", "2", "--json", "out.json", "--page", "out.md"],
     "itemise.py": ["--runs", "1"],
     "json_keys.py": ["--page", "out.md"],
     "picture.py": [str(ROOT / "data" / "benchmark.json"), "out.png"],
-    "settling.py": [
-        *("--seeds", "2", "--timed", "1", "--games", "100000", "--only", "auto"),
-        *("--json", "out.json", "--page", "out.md"),
-    ],
-    "soak.py": ["--minutes", "0.2", "--json", "out.json"],
+    "proofs.py": ["--seeds", "1", "--long", "1", "--json", "out.json", "--picture", "out.png", "--page", "out.md"],
+    "scaling.py": ["--quick", "--json", "out.json", "--page", "out.md"],
+    "soak.py": ["--minutes", "0.2", "--kills", "2", "--json", "out.json"],
+    "study_pages.py": ["settling", "study.h5", "--json", "out.json", "--page", "out.md"],
 }
 """Options for each script, by its name."""
 
@@ -34,7 +34,8 @@ def test_every_script_of_the_pages_is_run_here():
     pages = [ROOT / "README.md", *(ROOT / "data").glob("*.md")]
     named = {name for page in pages for name in re.findall(r"scripts/(\w+\.py)", page.read_text(encoding="utf-8"))}
     assert {name for name in named if (SCRIPTS / name).exists()} == named
-    assert named <= {*SMALL, *(path.name for path in (SCRIPTS / "examples").glob("*.py"))}
+    # The checker has tests of its own: `proofs/test_certificates.py`.
+    assert named <= {*SMALL, "check_certificate.py", *(path.name for path in (SCRIPTS / "examples").glob("*.py"))}
 
 
 @pytest.mark.slow
@@ -42,6 +43,10 @@ def test_every_script_of_the_pages_is_run_here():
 def test_a_script_does_its_work(name, tmp_path):
     if name == "benchmark.py" and shutil.which("gcc") is None:
         pytest.skip("compares with C, and there is no gcc")
+    if name == "study_pages.py":
+        grids = (ROOT / "data" / "settling.toml").read_text(encoding="utf-8")
+        (tmp_path / "study.toml").write_text(grids.replace('"1M"', "20_000"), encoding="utf-8")
+        ttt.study(tmp_path / "study.toml", seeds=2, out=tmp_path / "study.h5")
     done = subprocess.run(
         [sys.executable, str(SCRIPTS / name), *SMALL[name]],
         cwd=tmp_path,
@@ -57,7 +62,7 @@ def test_a_script_does_its_work(name, tmp_path):
         assert (tmp_path / "out.md").read_text(encoding="utf-8").startswith("# ")
     if name == "gallery.py":
         made = {path.name for path in (tmp_path / "pictures").iterdir()}
-        assert {"curves.png", "opening.png", "coverage.png", "terminal.svg"} <= made, done.stderr
+        assert {"curves.png", "opening.png", "coverage.png", "study.png", "terminal.svg"} <= made, done.stderr
         assert "page.png" in made or not os.environ.get("CI"), done.stderr
     if "out.png" in SMALL[name]:
         assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")

@@ -369,7 +369,7 @@ def test_a_damaged_cache_is_compiled_anew(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", ["", "--engine flow", "--games 10000000 --threads 2 --batch auto"])
+@pytest.mark.parametrize("words", ["", "--batch 1", "--engine flow", "--games 10000000 --threads 2 --batch auto"])
 def test_as_many_kernels_are_compiled_as_were_announced(words: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "ttt_batch", "train", "--games", "1000", "--out", str(tmp_path / "run"), *words.split()],

@@ -1,5 +1,6 @@
 """One writer: who holds a run file is refused to others, and the dead hold nothing."""
 
+import errno
 import os
 import re
 import signal
@@ -156,3 +157,15 @@ def test_an_interrupt_while_it_is_given_back_leaves_no_lock(tmp_path: Path, monk
         monkeypatch.setattr("ttt_batch.base.lock.is_same", interrupted)
     assert list(tmp_path.iterdir()) == []
     Lock(target).acquire()
+
+
+def test_a_full_disk_is_not_a_wrong_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is to be resumed is there already, so another name is no remedy."""
+    for number, remedy in ((errno.ENOSPC, "make room there"), (errno.EROFS, "name a file elsewhere")):
+
+        def refusing(_: Path, number: int = number) -> int:
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr(lock_module.files, "create", refusing)
+        with pytest.raises(RunFileError, match=f"{os.strerror(number)}; {remedy}$"), Lock(tmp_path / "run.h5"):
+            pass

@@ -9,13 +9,18 @@ from typing import Any
 import pytest
 
 from ttt_batch.base import processors
-from ttt_batch.base.processors import allowed_processors, available_threads, group_limit, startable_threads
+from ttt_batch.base.processors import (
+    allowed_processors,
+    available_threads,
+    group_limit,
+    startable_threads,
+    thread_count,
+)
 from ttt_batch.game.board import Board
 from ttt_batch.simulation import random_games as random_play
 from ttt_batch.simulation.random_games import random_games
-from ttt_batch.training import train as training
 from ttt_batch.training.train import train
-from ttt_batch.training.trainers import walk
+from ttt_batch.training.trainers import pieces
 
 V2 = "0::/user.slice/job\n"
 V1 = "12:pids:/job\n4:cpu,cpuacct:/docker/job\n1:name=systemd:/job\n0::/job\n"
@@ -140,7 +145,7 @@ def test_no_more_threads_than_the_system_starts(monkeypatch: pytest.MonkeyPatch)
 def test_without_helping_threads_the_result_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     settings: dict[str, Any] = {"batch": 600_000, "seed": 1, "threads": 3}
     usual, rolls = train(600_000, **settings), random_games(Board(), 600_000, threads=3)
-    for module in (walk, random_play):
+    for module in (pieces, random_play):
         monkeypatch.setattr(module, "startable_threads", lambda _wanted: 0)
         monkeypatch.setattr(module, "ThreadPoolExecutor", None)
     alone = train(600_000, **settings)
@@ -150,4 +155,4 @@ def test_without_helping_threads_the_result_is_the_same(monkeypatch: pytest.Monk
 
 def test_this_machine() -> None:
     assert 1 <= available_threads() <= (os.cpu_count() or 1)
-    assert training.available_threads is available_threads
+    assert thread_count(None) == available_threads() and thread_count("3") == 3

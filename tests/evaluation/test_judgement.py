@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 import naive
 import numpy as np
 import pytest
+import sweeps
 
-from ttt_batch.evaluation.exact_results import best_response_values, expected_results, losing_line, match, worst_results
-from ttt_batch.evaluation.judgement import judge, make_bench, make_judgement, optimal_share, value_error
+import ttt_batch as ttt
+from ttt_batch.evaluation.exact_results import expected_results, losing_line, match, worst_results
+from ttt_batch.evaluation.judgement import Judgement, exact_judge, judge, make_judgement
+from ttt_batch.evaluation.proof import Bench, exact_prover, make_bench, prove
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph
@@ -19,7 +22,15 @@ from ttt_batch.game.solution import solve
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
 from ttt_batch.learners.td import TdTables
-from ttt_batch.simulation.policy import Policy, empty_policy, optimal_policy, order_rows, policy_among, random_policy
+from ttt_batch.simulation.policy import (
+    Policy,
+    chosen_edges,
+    empty_policy,
+    optimal_policy,
+    order_rows,
+    policy_among,
+    random_policy,
+)
 
 NAIVE = naive.Board()
 VALUES = naive.game_values(NAIVE)
@@ -37,8 +48,7 @@ TABLES: list[Table] = [(name, seed) for name in LEARNERS for seed in (1, 2)]
 
 def best_response(policy: Policy, seat: int) -> tuple[float, float, float]:
     """(win, draw, loss) of the best opponent against a policy in `seat`; of equal replies the first."""
-    value = np.zeros(GRAPH.code.size)
-    best_response_values(GRAPH, policy, seat, value)
+    value = sweeps.best_responses(GRAPH, chosen_edges(GRAPH, policy), seat)
     reply = policy.ordered.copy()
     count = policy.best.copy()
     for row in range(count.size):
@@ -167,8 +177,7 @@ def test_worst_results_are_those_of_the_oracle(table: Table, seat: int) -> None:
 @pytest.mark.parametrize("table", TABLES, ids=str)
 def test_best_responses_are_those_of_the_oracle(table: Table, seat: int) -> None:
     one = agent(table)
-    value = np.zeros(one.graph.code.size)
-    best_response_values(one.graph, one.policy, seat, value)
+    value = sweeps.best_responses(one.graph, chosen_edges(one.graph, one.policy), seat)
     for row, position in starts(one.graph):
         win, _, loss = naive.best_response(NAIVE, floats(rule_of(table)), naive.other(MARK[seat]), position)
         assert value[row] == pytest.approx(win - loss, abs=1e-12)
@@ -195,23 +204,22 @@ def test_the_optimal_share_is_that_of_its_definition(table: Table, seat: int) ->
             if position[cell] == 0 and (child := NAIVE.place(position, cell)) not in reached:
                 reached.add(child)
                 waiting.append(child)
-    scratch = np.ones(one.graph.code.size, np.bool_)
-    found = optimal_share(one.graph, one.policy, seat, solve(one.graph), scratch)
+    found = exact_judge(one.graph, one.learner, np.zeros((2, 4)))(one.tables).optimal_share[seat]
     assert found == optimal / agents
     assert 0 < found < 1
 
 
 def test_optimal_and_random_play_have_their_optimal_shares() -> None:
-    scratch, solution = np.zeros(GRAPH.code.size, np.bool_), solve(GRAPH)
+    solution = solve(GRAPH)
+    optimal, random = TdTables(true_table()), TdTables(np.zeros(GRAPH.code.size))
     for seat in (FIRST, SECOND):
-        assert optimal_share(GRAPH, optimal_policy(GRAPH, solution), seat, solution, scratch) == 1
+        assert judged("td", GRAPH, optimal).optimal_share[seat] == 1
         rows = [row for row in range(GRAPH.first_edge.size - 1) if GRAPH.ply[row] & 1 == seat]
         keeping = 0
         for row in rows:
             children = GRAPH.child[GRAPH.first_edge[row] : GRAPH.first_edge[row + 1]]
             keeping += bool((solution[children] == solution[row]).all())
-        found = optimal_share(GRAPH, random_policy(GRAPH), seat, solution, scratch)
-        assert found == keeping / len(rows)
+        assert judged("td", GRAPH, random).optimal_share[seat] == keeping / len(rows)
 
 
 @pytest.mark.parametrize("seat", [FIRST, SECOND])
@@ -261,12 +269,9 @@ def true_table() -> np.ndarray:
     return solve(GRAPH).astype(np.float64)
 
 
-def judged(name: str, graph: Graph, tables: Any) -> Any:
+def judged(name: str, graph: Graph, tables: Any) -> Judgement:
     learner = LEARNERS[name]
-    bench = make_bench(graph, learner.worth(learner.defaults), solve(graph))
-    verdict = make_judgement()
-    judge(tables, graph, learner.choice, bench, verdict)
-    return verdict
+    return exact_judge(graph, learner, learner.worth(learner.defaults))(tables)
 
 
 def test_one_wrong_value_makes_a_beatable_table_and_the_line_shows_it() -> None:
@@ -311,8 +316,6 @@ def test_a_judgement_is_made_of_the_parts(name: str) -> None:
         assert verdict.worst[seat] == worst and verdict.unbeatable[seat] == (worst >= 0)
         win, _, loss = naive.best_response(NAIVE, floats(rule_of((name, 1))), naive.other(MARK[seat]))
         assert verdict.best_response[seat] == pytest.approx(win - loss)
-        scratch = np.zeros(one.graph.code.size, np.bool_)
-        assert verdict.optimal_share[seat] == optimal_share(one.graph, one.policy, seat, solve(one.graph), scratch)
 
 
 def test_one_losing_move_among_those_that_may_be_picked_makes_it_beatable() -> None:
@@ -385,16 +388,96 @@ def test_the_value_error_is_the_mean_distance_from_the_true_results(name: str) -
             if value == value:
                 truth = worth[player, {1: FIRST_WINS, 0: DRAW, -1: SECOND_WINS}[int(solution[row])]]
                 distances.append(abs(value - truth))
-        found = value_error(one.tables, one.graph, player, solution, worth)
+        found = judged(name, one.graph, one.tables).value_error[player]
         assert found == pytest.approx(math.fsum(distances) / len(distances), rel=1e-12)
         assert len(distances) > 2000
 
 
 def test_true_values_have_no_error_and_unseen_ones_no_number() -> None:
-    worth = LEARNERS["td"].worth(LEARNERS["td"].defaults)
-    for player in (FIRST, SECOND):
-        assert value_error(TdTables(true_table()), GRAPH, player, solve(GRAPH), worth) == 0
+    assert judged("td", GRAPH, TdTables(true_table())).value_error.tolist() == [0, 0]
     learner = LEARNERS["value-feed"]
     unseen = learner.start(GRAPH, learner.worth(learner.defaults), np.random.default_rng(0))
-    found = value_error(unseen, GRAPH, FIRST, solve(GRAPH), learner.worth(learner.defaults))
-    assert math.isnan(found)
+    assert np.isnan(judged("value-feed", GRAPH, unseen).value_error).all()
+
+
+# --- the whole judgement, to the last bit -----------------------------------------------------------------
+
+BOARDS = [
+    (Board(), False),
+    (Board(), True),
+    (Board(misere=True), False),
+    (Board(2, 4, 3, exact=True), False),
+    (Board(1, 3, 1), False),
+    (Board(3, 3, 2), True),
+]
+"""Boards, and whether images of a position are one row."""
+
+
+def noisy(learner: Learner, graph: Graph, worth: np.ndarray, rng: np.random.Generator) -> Any:
+    """Tables of rounded random numbers: with many ties or none, with holes, and near the solution or far from it."""
+    digits, near, unseen = int(rng.integers(0, 4)), rng.choice([0.0, 1.0, 20.0]), rng.choice([0.0, 0.3, 1.0])
+    solution, sign = solve(graph), np.where(graph.ply & 1, 1, -1)
+    tables = learner.start(graph, worth, rng)
+    for array in tables:
+        holes, truth = np.isnan(array).any(), solution
+        if array.size == graph.child.size:
+            movers = np.where(learner.zero_sum, 1, -sign[: np.diff(graph.first_edge).size])
+            truth = solution[graph.child] * movers.repeat(np.diff(graph.first_edge))
+        elif array.ndim == 2:
+            truth = np.stack([solution, -solution])
+        array[...] = np.round(near * truth + rng.standard_normal(array.shape), digits)
+        if holes:
+            array[rng.random(array.shape) < unseen] = np.nan
+    return tables
+
+
+def assert_judged_alike(learner: Learner, graph: Graph, bench: Bench, tables: Any) -> Judgement:
+    """The kernel's judgement of tables is that of whole sweeps, whoever lists the best moves; so are the flags."""
+    policy = empty_policy(graph)
+    expected = sweeps.judgement(tables, graph, learner, bench.worth, bench.solution)
+    order_rows(tables, graph, learner.choice, policy)
+    for listed, one in ((False, bench), (True, bench._replace(policy=policy))):
+        verdict, flags = make_judgement(), np.ones(2, np.bool_)
+        judge(tables, graph, learner.choice, one, listed, verdict)
+        prove(tables, graph, learner.choice, one, listed, flags)
+        for name, found, known in zip(verdict._fields, verdict, expected, strict=True):
+            assert found.dtype == known.dtype and found.tobytes() == known.tobytes(), (name, found, known)
+        assert flags.tobytes() == expected.unbeatable.tobytes()
+    return expected
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_judgements_are_those_of_whole_sweeps(name: str) -> None:
+    compare_judgements(name, 4, (300, 30_000))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEARNERS)
+def test_thousands_of_judgements_are_those_of_whole_sweeps(name: str) -> None:
+    compare_judgements(name, 350, (10, 100, 1000, 10_000, 100_000, 1_000_000))
+
+
+def compare_judgements(name: str, tables: int, games: tuple[int, ...]) -> None:
+    """Random tables on every board, with the same working space; trained ones on 3x3."""
+    learner, rng = LEARNERS[name], np.random.default_rng(1)
+    flags = set()
+    for board, symmetry in BOARDS:
+        graph = enumerate_graph(board, learner.occupied, symmetry)
+        bench = make_bench(graph, learner.worth(learner.defaults))
+        for _ in range(tables):
+            bench.worth[:, DRAW] = rng.uniform(-1, 1, 2)
+            found = assert_judged_alike(learner, graph, bench, noisy(learner, graph, bench.worth, rng))
+            flags.add(tuple(found.unbeatable.tolist()))
+    assert len(flags) > 1
+    for n in games:
+        for batch in (1, 64):
+            run = ttt.train(n, learner=name, seed=n, batch=batch, gamma=0.9, draw_worth=(0.3, 0.4))
+            assert_judged_alike(learner, run.graph, make_bench(run.graph, run.worth), run.tables)
+
+
+def test_the_prover_is_the_judge_of_the_flags_alone() -> None:
+    one = agent(("td", 1))
+    proved, truth = exact_prover(one.graph, one.learner), TdTables(true_table())
+    assert proved(truth).tolist() == [True, True]
+    assert proved(one.tables).tolist() == judged("td", one.graph, one.tables).unbeatable.tolist()
+    assert proved(truth).tolist() == [True, True], "nothing is left of the table before"

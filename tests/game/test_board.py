@@ -2,6 +2,8 @@
 
 import random
 import re
+import string
+from itertools import product
 
 import naive
 import pytest
@@ -9,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ttt_batch.base.errors import BoardError
-from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board
+from ttt_batch.game.bitboards import make_places
+from ttt_batch.game.board import (
+    DRAW,
+    FIRST_WINS,
+    MAX_CELLS,
+    SECOND_WINS,
+    UNFINISHED,
+    Board,
+    column_name,
+    parse_board,
+)
 from ttt_batch.game.notation import read_position
 
 SIZES = [
@@ -21,7 +33,7 @@ SIZES = [
 ]
 
 
-def boards(max_cells: int = 36) -> st.SearchStrategy[Board]:
+def boards(max_cells: int = MAX_CELLS) -> st.SearchStrategy[Board]:
     """Any board that is allowed."""
     sides = st.integers(1, max_cells).flatmap(lambda rows: st.tuples(st.just(rows), st.integers(1, max_cells // rows)))
     return sides.flatmap(lambda s: st.builds(Board, st.just(s[0]), st.just(s[1]), st.integers(1, max(s))))
@@ -76,6 +88,9 @@ def test_symmetries_form_a_group_of_8_on_squares_and_4_elsewhere() -> None:
         (Board(3, 4, 3), 4),
         (Board(1, 1, 1), 1),
         (Board(1, 5, 2), 2),
+        (Board(8, 8, 5), 8),
+        (Board(4, 16, 4), 4),
+        (Board(1, 64, 3), 2),
     ):
         symmetries = set(board.symmetries)
         assert len(symmetries) == order
@@ -143,7 +158,7 @@ def test_codes_outside_the_board_are_refused(board: Board, code: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "board", [Board(), Board(1, 9, 3), Board(3, 4), Board(6, 6, 5), Board(36, 1, 3), Board(1, 36, 3)]
+    "board", [Board(), Board(1, 9, 3), Board(3, 4), Board(8, 8, 5), Board(64, 1, 3), Board(1, 64, 3)]
 )
 def test_every_cell_has_a_name_of_its_own(board: Board) -> None:
     names = [board.cell_name(cell) for cell in range(board.cells)]
@@ -153,6 +168,47 @@ def test_every_cell_has_a_name_of_its_own(board: Board) -> None:
     else:
         assert names[0] == "a1"
         assert all(re.fullmatch(r"[a-z]+\d+", name) for name in names), names
+
+
+def test_columns_are_named_as_in_a_spreadsheet() -> None:
+    names = ["".join(pair) for pair in product(["", "a", "b"], string.ascii_lowercase)]
+    assert [column_name(col) for col in range(64)] == names[:64]
+    assert Board(1, 64, 3).cell_name(63) == "bl1" and Board(8, 8, 5).cell_name(63) == "h8"
+
+
+# --- the largest boards -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("board", [Board(8, 8, 5), Board(8, 8, 8, exact=True), Board(1, 64, 3), Board(64, 1, 64)])
+def test_lines_of_boards_of_64_cells_are_bits_of_python_ints(board: Board) -> None:
+    assert list(board.lines) == naive.Board(board.rows, board.cols, board.k).lines
+    for line, (mask, fence) in zip(board.lines, board.line_masks, strict=True):
+        assert [cell for cell in range(64) if mask >> cell & 1] == list(line)
+        assert 0 < mask < 2**64 and mask & fence == 0 <= fence < 2**64
+    assert max(mask for mask, _ in board.line_masks) >= 2**63
+
+
+def test_a_line_may_end_on_the_last_of_64_cells() -> None:
+    board = Board(8, 8, 5, exact=True)
+    diagonal = [27, 36, 45, 54, 63]
+    five = tuple(int(cell in diagonal) for cell in range(64))
+    assert board.outcome(five) == FIRST_WINS and board.winning_cells(five) == {*diagonal}
+    assert board.outcome(tuple(int(cell in (18, *diagonal)) for cell in range(64))) == UNFINISHED
+
+
+@pytest.mark.parametrize("board", [Board(5, 8, 5), Board(8, 8, 5), Board(1, 40, 3)])
+def test_kernels_are_refused_boards_whose_codes_pass_63_bits(board: Board) -> None:
+    with pytest.raises(BoardError, match=f"{board.cells} cells; codes of positions take 63 bits up to 39 cells"):
+        make_places(board, False)
+
+
+def test_codes_of_39_cells_are_whole_in_kernels() -> None:
+    board = Board(3, 13, 3)
+    places = make_places(board, True)
+    assert 3**board.cells < 2**63 < 3 ** (board.cells + 1)
+    assert [int(power) for power in places.power[:, 0]] == [3**cell for cell in range(board.cells)]
+    lines = {int(line) for line in places.lines.ravel()} - {0}
+    assert lines == {mask for mask, _ in board.line_masks}
 
 
 # --- boards by name -----------------------------------------------------------------------------------------
@@ -200,8 +256,8 @@ def test_texts_that_are_no_board(text: str) -> None:
         ("0x3", "at least 1"),
         ("3x0", "at least 1"),
         ("0x0", "at least 1"),
-        ("7x6", "42 cells; at most 36"),
-        ("999x999", "at most 36"),
+        ("13x5", "65 cells; at most 64"),
+        ("999x999", "at most 64"),
         ("3x3x0", "between 1 and the longer side, 3"),
         ("3x3x4", "between 1 and the longer side, 3"),
         ("2x5x6", "between 1 and the longer side, 5"),

@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ttt_batch.base.errors import BoardError
-from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Position, parse_board
+from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Position, column_name, parse_board
 from ttt_batch.game.notation import (
+    NO_CELL,
     check_possible,
     moves_text,
+    named_cell,
     notations,
     parse_moves,
     position_after,
@@ -20,7 +22,8 @@ from ttt_batch.game.notation import (
 )
 
 CLASSIC, LARGE, WIDE = Board(), Board(5, 5, 5), Board(1, 36, 3)
-BOARDS = ["3x3", "2x4x2", "3x4x3", "4x4x4", "5x5x5", "1x36x3", "6x6x4-misere"]
+LARGEST, WIDEST = Board(8, 8, 5), Board(1, 64, 3)
+BOARDS = ["3x3", "2x4x2", "3x4x3", "4x4x4", "5x5x5", "1x36x3", "6x6x4-misere", "8x8x5", "8x8x5-exact", "1x64x3"]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +51,10 @@ BOARDS = ["3x3", "2x4x2", "3x4x3", "4x4x4", "5x5x5", "1x36x3", "6x6x4-misere"]
         ("a1 e5 c3", LARGE, "X.... ..... ..X.. ..... ....O"),
         ("Xa1 Oe5 Xc3", LARGE, "X.... ..... ..X.. ..... ....O"),
         ("aj1 a1", WIDE, "O" + "." * 34 + "X"),
+        ("bl1 ba1", WIDEST, "." * 52 + "O" + "." * 10 + "X"),
+        ("Xbl1 Ob1", WIDEST, ".O" + "." * 61 + "X"),
+        ("h8 a1", LARGEST, " ".join(["O.......", *["........"] * 6, ".......X"])),
+        (f"code {3**63}", LARGEST, " ".join([*["........"] * 7, ".......X"])),
         ("x1 o1", WIDE, "." * 14 + "O" + "." * 8 + "X" + "." * 12),  # columns x and o
         ("xx1 oo1", WIDE, "." * 14 + "O" + "." * 8 + "X" + "." * 12),
         ("o1", CLASSIC, None),  # there is no column o: O cannot begin
@@ -85,6 +92,23 @@ def test_what_is_written_is_read_back(name):
         assert parse_moves(moves_text(board, cells).split(), board) == cells
         assert read_position(moves_text(board, cells), board) == marks
     assert moves_text(board, [0, 1], first=1) == f"O{board.cell_name(0)} X{board.cell_name(1)}"
+
+
+SHAPES = [Board(rows, cols, 1) for rows in range(1, 65) for cols in range(1, 64 // rows + 1)]
+
+
+def test_every_cell_of_every_shape_is_read_by_its_name():
+    for board in SHAPES:
+        names = [board.cell_name(cell) for cell in range(board.cells)]
+        assert parse_moves(names, board) == list(range(board.cells))
+        marked = [f"{'XO'[cell % 2]}{name.upper()}" for cell, name in enumerate(names)]
+        assert parse_moves(marked, board) == list(range(board.cells))
+        if board.cells > 9:
+            assert [named_cell(name, board) for name in names] == list(range(board.cells))
+        for outside in (f"{column_name(board.cols)}1", f"a{board.rows + 1}"):
+            assert named_cell(outside, board) == NO_CELL
+            with pytest.raises(BoardError, match="names no cell"):
+                parse_moves([outside], board)
 
 
 def reachable(board: Board) -> set[Position]:
@@ -131,6 +155,9 @@ def test_a_position_is_possible_where_a_game_comes_to_it(name):
         ("19683", CLASSIC, r"outside 0 \.\. 19682"),
         ("05", CLASSIC, "'05', names no cell; there are 1 to 9"),
         ("9" * 5000, CLASSIC, "names no cell"),
+        (f"code {3**64}", LARGEST, rf"outside 0 \.\. {3**64 - 1}"),
+        ("bm1", WIDEST, "'bm1', names no cell; there are a1 to bl1"),
+        ("i1", LARGEST, "'i1', names no cell; there are a1 to h8"),
         ("1 10", CLASSIC, "move 2, '10', names no cell"),
         ("0 4 8", CLASSIC, "move 1, '0', names no cell"),
         ("X5 X1", CLASSIC, "move 2, 'X1', is not X's"),
@@ -189,7 +216,7 @@ def test_the_notations_named_are_read():
 
 
 @settings(max_examples=300)
-@given(st.text() | st.text("XO.-_/| 0123456789abcxocde,:="), st.sampled_from([CLASSIC, LARGE, WIDE]))
+@given(st.text() | st.text("XO.-_/| 0123456789abcxocde,:="), st.sampled_from([CLASSIC, LARGE, WIDE, LARGEST, WIDEST]))
 def test_nothing_else_is_raised_and_nothing_impossible_read(text, board):
     try:
         marks = read_position(text, board)

@@ -18,11 +18,11 @@ from ttt_batch.base.errors import RunFileError, UsageError
 from ttt_batch.base.lock import Lock
 from ttt_batch.base.outputs import Draft
 from ttt_batch.game import transcript_source
-from ttt_batch.game.board import parse_board
+from ttt_batch.game.board import UNFINISHED, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.transcript_writer import GamesWriter
-from ttt_batch.game.transcripts import GamesError, format_games
+from ttt_batch.game.transcripts import GamesError, format_games, parse_line
 from ttt_batch.learners import LEARNERS
 from ttt_batch.training.from_games import Learnt
 
@@ -66,6 +66,23 @@ def test_games_survive_the_round_trip(board: str) -> None:
     assert format_games(games, graph) == lines
     assert games.start[0] == 0 and games.start.size == 201
     assert games.exploring.sum() == sum(line.count("!") for line in lines)
+
+
+@pytest.mark.parametrize("name", ["8x8x5", "8x8x5-exact", "1x64x3", "64x1x3", "6x7x4-misere"])
+def test_a_line_is_read_on_the_largest_boards(name: str) -> None:
+    board, rng = parse_board(name), random.Random(name)
+    for _ in range(20):
+        marks, cells = (0,) * board.cells, []
+        while board.outcome(marks) == UNFINISHED:
+            cells.append(rng.choice([cell for cell, mark in enumerate(marks) if mark == 0]))
+            marks = board.after(marks, cells[-1])
+        for words in (map(str, cells), map(board.cell_name, cells)):
+            assert parse_line(" ".join(words), board, occupied=False) == [(cell, False) for cell in cells]
+        assert parse_line(" ".join(f"{cell + 1}!" for cell in cells), board, occupied=False, cells_from=1) == [
+            (cell, True) for cell in cells
+        ]
+    with pytest.raises(GamesError, match=r"'64', is not a free cell of the board: cells count from 0 .* 0 to "):
+        parse_line("64", board, occupied=False)
 
 
 def test_only_minimax_q_may_end_on_an_occupied_cell() -> None:
@@ -205,12 +222,13 @@ def test_recording_changes_nothing(name: str, tmp_path: Path) -> None:
 
 
 def test_recorded_batches_longer_than_a_piece(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from ttt_batch.training.trainers import base, walk
+    from ttt_batch.training.trainers import base
+    from ttt_batch.training.trainers.walk import Walking
 
     ttt.train(700, batch=300, seed=5, record=tmp_path / "a.txt")
     ttt.train(700, batch=1, seed=5, record=tmp_path / "one.txt")
     monkeypatch.setattr(base, "RECORDED_AT_ONCE", 70)
-    monkeypatch.setattr(walk, "GAMES_PER_THREAD", 50)
+    monkeypatch.setattr(Walking, "games_per_thread", 50)
     ttt.train(700, batch=300, seed=5, record=tmp_path / "b.txt", threads=3, block=5)
     ttt.train(700, batch=1, seed=5, record=tmp_path / "two.txt")
     assert (tmp_path / "a.txt").read_bytes() == (tmp_path / "b.txt").read_bytes()

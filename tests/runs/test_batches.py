@@ -101,7 +101,7 @@ def test_growing_batches_with_a_seat_in_turn_stop_anywhere(engine: str) -> None:
 
 
 def test_threads_join_growing_batches_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ttt_batch.training.trainers.walk.GAMES_PER_THREAD", 512)
+    monkeypatch.setattr("ttt_batch.training.trainers.walk.Walking.games_per_thread", 512)
     tables = []
     for threads in (1, 3):
         trainer = make_trainer(make_config(batch="auto", seed=1), threads=threads)

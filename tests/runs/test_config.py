@@ -53,6 +53,17 @@ def test_what_is_written_or_held_makes_the_same_again(config: Config):
     assert make_config(**{field.name: getattr(config, field.name) for field in fields(config)}) == config
 
 
+@pytest.mark.parametrize("board", ["7x7x5", "1x37x3", Board(8, 8, 5, misere=True)])
+def test_boards_without_tables_are_refused_in_one_line(board: Board | str):
+    refusal = r"^board \S+ has \d\d cells; tables by position take at most 36: choose a smaller board, such as 6x6x5$"
+    with pytest.raises(ttt.BoardError, match=refusal):
+        make_config(board=board)
+    name = board if isinstance(board, str) else board.name
+    with pytest.raises(ttt.RunFileError, match="tables by position take at most 36"):
+        config_from_dict({**WRITTEN, "board": name})
+    assert make_config(board="6x6x5").board.cells == 36
+
+
 def test_a_held_schedule_is_checked_like_a_written_one(config: Config):
     with pytest.raises(ttt.UsageError, match=r"epsilon '1/n\^0.8': only alpha can depend on visits"):
         make_config(epsilon=config.alpha)

@@ -13,6 +13,7 @@ from support import command, untaught
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
 from ttt_batch.analysis.compare import compare_runs
+from ttt_batch.base.choices import PATTERN_LEARNERS
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.exchange import export_run, import_tables
@@ -467,7 +468,10 @@ def test_recording_learning_and_opponents(here: Path, capsys: pytest.CaptureFixt
 def test_learners_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -> None:
     listing = " ".join(ok(capsys, "learners").split())  # in lines of 80 columns
     every = json.loads(ok(capsys, "learners", "--json"))
-    assert [one["name"] for one in every] == list(LEARNERS)
+    assert [one["name"] for one in every] == [*LEARNERS, *PATTERN_LEARNERS]
+    for name in PATTERN_LEARNERS:
+        assert name in listing and json.loads(ok(capsys, "learners", name, "--json")) in every
+        assert "--prove-every" in ok(capsys, "learners", name)
     for name, learner in LEARNERS.items():
         assert name in listing and learner.source in listing and learner.rule in listing
         text = ok(capsys, "learners", name)

@@ -99,14 +99,14 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(path: Path, monkeypatch
 def test_a_file_that_vanishes_while_info_reads_it(
     path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    load = commands.load_run
+    load = commands.load_any_run
 
     def vanishing(path: Path, trust: bool) -> ttt.Run:
         run = load(path, trust)
         path.unlink()
         return run
 
-    monkeypatch.setattr(commands, "load_run", vanishing)
+    monkeypatch.setattr(commands, "load_any_run", vanishing)
     for words in ([], ["--json"]):
         path.write_bytes(STORED.read_bytes())
         status, out, err = command(capsys, "info", path, *words)

@@ -15,8 +15,9 @@ from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.steps import make_step
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.schedules import parse_schedule, value_at
-from ttt_batch.training.trainers import make_trainer, walk
+from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import Trainer
+from ttt_batch.training.trainers.walk import Walking
 
 
 def never() -> bool:
@@ -205,7 +206,7 @@ def test_neither_threads_nor_blocks_nor_stops_show(
         whole = learnt([20_000], batch, learner=name, **changes)
         others = [learnt([stop, 20_000], batch, learner=name, **changes)]
         others.append(learnt([20_000], batch, block=7, learner=name, **changes))
-        monkeypatch.setattr(walk, "GAMES_PER_THREAD", 100)
+        monkeypatch.setattr(Walking, "games_per_thread", 100)
         others.append(learnt([20_000], batch, threads=3, learner=name, **changes))
         monkeypatch.undo()
         for other in others:

@@ -360,3 +360,5 @@ def test_variants_are_played_or_refused() -> None:
     assert found.tolist() == expected
     with pytest.raises(BoardError, match="-exact"):
         random_games(Board(5, 5, 4, exact=True), 10)
+    with pytest.raises(BoardError, match=r"^board 8x8x5 has 64 cells; random games take at most 36: choose a smaller"):
+        random_games(Board(8, 8, 5), 0)

@@ -17,8 +17,9 @@ from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import chosen_edges, optimal_policy, random_policy
-from ttt_batch.training.trainers import make_trainer, walk
+from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import Trainer
+from ttt_batch.training.trainers.walk import Walking
 
 SEATS = {"first": (0, 0), "second": (1, 1), "both": (0, 1)}
 
@@ -113,7 +114,7 @@ def test_the_threads_and_stops_do_not_show(seat: str, batch: int, rival: Run, mo
     config = make_config(learner="td", batch=batch, opponent="0" * 16, seat=seat, seed=5)
     whole = make_trainer(config, rival=rival.policy)
     whole.advance(20_000, never)
-    monkeypatch.setattr(walk, "GAMES_PER_THREAD", 100)
+    monkeypatch.setattr(Walking, "games_per_thread", 100)
     other = make_trainer(config, rival=rival.policy, threads=3, block=17)
     for stop in (8_000, 12_000, 20_000):
         other.advance(stop, never)

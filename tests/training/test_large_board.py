@@ -1,5 +1,7 @@
 """Enumerated boards of more than nine cells, where games are played ply by ply: games, tables and their shares."""
 
+import functools
+import itertools
 import math
 import random
 from pathlib import Path
@@ -25,7 +27,9 @@ from ttt_batch.simulation.counts import empty_counts
 from ttt_batch.simulation.flow import flow, make_rows
 from ttt_batch.simulation.policy import random_policy
 from ttt_batch.training.kernels.batch import Learning, make_decays, run_batches
-from ttt_batch.training.trainers import make_trainer
+from ttt_batch.training.kernels.claimed import make_spans
+from ttt_batch.training.trainers import lockstep, make_trainer, pieces
+from ttt_batch.training.trainers.lockstep import InLockstep
 
 BOARD = "2x5x3"
 PLAIN = naive.Board(2, 5, 3)
@@ -128,9 +132,10 @@ def test_schedules_reach_every_batch(alpha: str, batch: int, tmp_path: Path) -> 
     assert np.mean(early) > 0.55 > 0.5 > np.mean(late)
 
 
+@pytest.mark.parametrize("by_row", [True, False])
 @pytest.mark.parametrize("block", [1, 7, 64])
-def test_how_many_games_go_abreast_does_not_show(block: int) -> None:
-    """Games in lockstep against the trainer's, whose block is thousands."""
+def test_how_many_games_go_abreast_does_not_show(block: int, by_row: bool) -> None:
+    """Games in lockstep against the trainer's, whose block is thousands; nor does it what is counted."""
     from ttt_batch.learners.steps import make_step
     from ttt_batch.simulation.lockstep import make_lockstep
     from ttt_batch.training.kernels.batch import make_workspace
@@ -143,17 +148,88 @@ def test_how_many_games_go_abreast_does_not_show(block: int) -> None:
     step = make_step(0.5, 1.0, trainer.worth)
     decays = make_decays(config.alpha.over(0), config.epsilon.over(0))
     tables = learner.start(graph, trainer.worth, np.random.default_rng(0))
-    lockstep = make_lockstep(graph, work.policy, block)
+    way = make_lockstep(graph, work.policy, at_once=block, by_row=by_row)
     learning = Learning(tables, graph, learner.choice, step, decays)
-    run_batches(lockstep, learning, work, stream_key(3), make_batches(100), 0, 350)
+    run_batches(way, learning, work, stream_key(3), make_batches(100), 0, 350)
     assert tables.value.tobytes() == trainer.tables.value.tobytes()
 
 
-@pytest.mark.parametrize("name", ["td", "greedy-td"])
-def test_lengths_and_threads_do_not_show(name: str) -> None:
-    options: dict[str, Any] = {"learner": name, "board": BOARD, "batch": 5_000, "seed": 2}
-    whole = ttt.train(12_000, **options)
-    assert bytes_of(ttt.train(12_000, **options, threads=2, block=33)) == bytes_of(whole)
+SHARED: list[dict[str, Any]] = [
+    *({"learner": name} for name in LEARNERS),
+    {"symmetry": "on", "batch": "auto"},
+    {"alpha": "1/n^0.8", "epsilon": "0.5->0.1:linear"},
+    {"alpha": "0.5->0.1:linear", "learner": "backward-q"},
+    *({"opponent": "optimal", "seat": "both", "learner": name} for name in ("td", "greedy-td")),
+    {"opponent": "random", "seat": "second"},
+]
+
+
+def share_everything(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Let threads share short batches, in odd pieces, and the smallest sweep; return what will be shared."""
+    shared, share = set(), InLockstep._share
+
+    def noting(trainer: InLockstep, function: Any, parts: Any) -> None:
+        if len(parts) > 1:
+            shared.add(function.__name__)
+        share(trainer, function, parts)
+
+    monkeypatch.setattr(InLockstep, "_share", noting)
+    for owner, name, value in (
+        (InLockstep, "games_per_thread", 500),
+        (InLockstep, "claim", 77),
+        (InLockstep, "stop_every", 1_111),
+        (lockstep, "BY_MOVE", 1),
+        (lockstep, "ORDERED", 3),
+        (lockstep, "make_spans", functools.partial(make_spans, size=3)),
+        (pieces, "WORTH_SHARING", 10),
+    ):
+        monkeypatch.setattr(owner, name, value)
+    return shared
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("options", SHARED, ids=str)
+def test_threads_do_not_show(options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor do the pieces of one: batches are shared out in walking, adding up, ordering and, by td, folding."""
+    options = {"board": BOARD, "batch": 5_000, "seed": 2, **options}
+    whole = ttt.train(12_000, **options, threads=1)
+    alone = ttt.train(12_000, **options, threads=1, record=tmp_path / "1.txt")
+    shared = share_everything(monkeypatch)
+    assert bytes_of(ttt.train(12_000, **options, threads=1)) == bytes_of(whole) == bytes_of(alone)
+    assert not shared
+    for threads in (2, 3):
+        assert bytes_of(ttt.train(12_000, **options, threads=threads)) == bytes_of(whole)
+        path = tmp_path / f"{threads}.txt"
+        assert bytes_of(ttt.train(12_000, **options, threads=threads, record=path)) == bytes_of(whole)
+        assert path.read_bytes() == (tmp_path / "1.txt").read_bytes()
+    last = "fold_claimed" if options.get("learner", "td") == "td" else "_add_part"
+    assert shared == {"order_claimed", "walk_claimed", last}
+
+
+def test_helping_threads_have_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts of a thread's own may be large: there are no more helpers than half of the free memory holds."""
+    share_everything(monkeypatch)
+    config = make_config(board=BOARD, batch=5_000, learner="greedy-td")
+    each = 28 * (1 << 18) + 4 * (2 * config.graph.child.size + 1)
+    for free, helpers in ((0, 0), (2 * each - 1, 0), (4 * each, 2), (1 << 40, 7)):
+        monkeypatch.setattr(lockstep, "free_memory", lambda free=free: free)
+        trainer = make_trainer(config, threads=8)
+        assert isinstance(trainer, InLockstep) and len(trainer._helpers) == helpers
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_batch_that_is_stopped_half_way_was_not_played(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = make_config(board=BOARD, batch=20_000, seed=7)
+    whole = {games: make_trainer(config) for games in (20_000, 40_000, 60_000)}
+    for games, trainer in whole.items():
+        trainer.advance(games, lambda: False)
+    share_everything(monkeypatch)
+    trainer, asked = make_trainer(config, threads=threads), itertools.count(1)
+    for last in (100_000, 60_000):
+        trainer.advance(last, lambda last=last: last == 100_000 and next(asked) > 25)
+        assert trainer.tables.value.tobytes() == whole[trainer.games].tables.value.tobytes()
+        assert trainer.outcomes.tolist() == whole[trainer.games].outcomes.tolist()
+    assert trainer.games == 60_000 and next(asked) > 26
 
 
 # --- shares and counts ----------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from ttt_batch.base.errors import RunFileError, UsageError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.exchange import export_run, import_tables
 from ttt_batch.training.plan import table_digest
-from ttt_batch.training.trainers import walk as walking
+from ttt_batch.training.trainers.walk import Walking
 
 PROGRAM = [sys.executable, "-m", "ttt_batch"]
 SECONDS = 120
@@ -99,8 +99,8 @@ def test_schedules_keep_their_horizon(options: dict[str, Any], tmp_path: Path) -
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_may_change_on_the_way(threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walking, "GAMES_PER_THREAD", 1_000)
-    monkeypatch.setattr(walking, "STOP_EVERY", 3_000)
+    monkeypatch.setattr(Walking, "games_per_thread", 1_000)
+    monkeypatch.setattr(Walking, "stop_every", 3_000)
     options: dict[str, Any] = {"learner": "td", "batch": 20_000, "seed": 2}
     whole = ttt.train(130_000, **options, threads=4 - threads)
     path = tmp_path / "run.h5"

@@ -11,15 +11,16 @@ import pytest
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import BoardError, RunFileError, UsageError
+from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.batches import batch_bounds, make_batches, recorded_points
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.run import Run
 from ttt_batch.training.kernels.batch import run_batches
-from ttt_batch.training.trainers import kernels_needed, make_trainer, way_to_learn
-from ttt_batch.training.trainers import walk as walking
+from ttt_batch.training.trainers import kernels_needed, make_trainer, pieces, way_to_learn
 from ttt_batch.training.trainers.base import Trainer
+from ttt_batch.training.trainers.walk import Walking
 
 
 def never() -> bool:
@@ -63,10 +64,10 @@ def test_each_board_batch_and_engine_has_its_way(board: str) -> None:
 @pytest.mark.parametrize("name", LEARNERS)
 def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = learnt(name, 600_000, batch=300_000)
-    monkeypatch.setattr(walking, "GAMES_PER_THREAD", 10_000)
-    monkeypatch.setattr(walking, "CLAIM", 1_000)
+    monkeypatch.setattr(Walking, "games_per_thread", 10_000)
+    monkeypatch.setattr(Walking, "claim", 1_000)
     walked_by, both, one_at_a_time = set(), threading.Barrier(2), threading.Lock()
-    walk = walking.walk_claimed
+    walk = pieces.walk_claimed
 
     def spying_walk(*arguments: Any) -> None:
         *known, next_free, size, _ = arguments
@@ -79,7 +80,7 @@ def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> N
         if known[1].drawn.any():
             walked_by.add(threading.get_ident())
 
-    monkeypatch.setattr(walking, "walk_claimed", spying_walk)
+    monkeypatch.setattr(pieces, "walk_claimed", spying_walk)
     assert_same(alone, learnt(name, 600_000, batch=300_000, threads=2))
     assert len(walked_by) == 2
     fresh = learnt(name, 300_000, batch=300_000)
@@ -90,18 +91,18 @@ def test_threads_change_no_byte(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("threads", [2, 3, 5])
 def test_neither_threads_nor_pieces_show(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = learnt("td", 200_000, batch=90_001)
-    monkeypatch.setattr(walking, "GAMES_PER_THREAD", 1_000)
-    monkeypatch.setattr(walking, "STOP_EVERY", 7_777)
-    monkeypatch.setattr(walking, "CLAIM", 1_234)
+    monkeypatch.setattr(Walking, "games_per_thread", 1_000)
+    monkeypatch.setattr(Walking, "stop_every", 7_777)
+    monkeypatch.setattr(Walking, "claim", 1_234)
     assert_same(alone, learnt("td", 200_000, batch=90_001, threads=threads))
 
 
 def test_the_first_batch_is_walked_in_pieces_if_a_later_one_will_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """So all kernels are compiled at the start, and as many as were announced."""
-    monkeypatch.setattr(walking, "GAMES_PER_THREAD", 1_000)
+    monkeypatch.setattr(Walking, "games_per_thread", 1_000)
     config, begun = make_config(batch="auto", seed=3), []
-    begin = walking.begin_walk
-    monkeypatch.setattr(walking, "begin_walk", lambda *arguments: begun.append(arguments[-1]) or begin(*arguments))
+    begin = pieces.begin_walk
+    monkeypatch.setattr(pieces, "begin_walk", lambda *arguments: begun.append(arguments[-1]) or begin(*arguments))
     states = []
     for games, expected in ((40_000, [0]), (30_000, [])):
         trainer = make_trainer(config, threads=2, games=games)
@@ -113,9 +114,34 @@ def test_the_first_batch_is_walked_in_pieces_if_a_later_one_will_be(monkeypatch:
     assert kernels_needed(config, 40_000, 2) == kernels_needed(config, 30_000, 2) + 3
 
 
+@pytest.mark.parametrize(
+    ("learner", "batch", "engine"),
+    [
+        ("td", 64, "walk"),
+        ("td", 64, "flow"),
+        ("sutton-barto", "auto", "walk"),
+        ("sutton-barto", "auto", "flow"),
+        ("minimax-q", 4_000, "walk"),
+        ("td", 1, "walk"),
+    ],
+)
+def test_judgements_between_batches_do_not_show(learner: str, batch: Any, engine: str) -> None:
+    """They are those of the tables alone, once or twice at a point or not at all."""
+    games = [batch_bounds(make_batches(batch), number)[1] for number in (0, 100, 5_000, 9_000, 19_999)]
+    judged, alone = (make_trainer(make_config(learner=learner, batch=batch, engine=engine, seed=7)) for _ in range(2))
+    judge, exact = judged.judge(), exact_judge(judged.graph, judged.learner, judged.worth)
+    for number, last in enumerate(games):
+        judged.advance(last, never)
+        for _ in range(number % 3):
+            found, expected = judge(judged.tables), exact(judged.tables)
+            assert type(found) is type(expected) and bytes_of(found) == bytes_of(expected)
+    alone.advance(games[-1], never)
+    assert_same(judged, alone)
+
+
 def test_pieces_of_one_thread_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = learnt("td", 50_000, batch=20_000)
-    monkeypatch.setattr(walking, "STOP_EVERY", 999)
+    monkeypatch.setattr(Walking, "stop_every", 999)
     assert_same(whole, learnt("td", 50_000, batch=20_000))
 
 
@@ -257,8 +283,8 @@ def test_a_stopped_run_is_a_run_of_that_many_games(after: int) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_batch_that_is_stopped_half_way_was_not_played(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walking, "GAMES_PER_THREAD", 1_000)
-    monkeypatch.setattr(walking, "STOP_EVERY", 2_000)
+    monkeypatch.setattr(Walking, "games_per_thread", 1_000)
+    monkeypatch.setattr(Walking, "stop_every", 2_000)
     trainer = make_trainer(make_config(learner="td", batch=20_000, seed=7), threads=threads)
     asked = itertools.count(1)
     trainer.advance(100_000, lambda: next(asked) > 13)

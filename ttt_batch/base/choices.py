@@ -18,6 +18,11 @@ TIES: tuple[Ties, ...] = get_args(Ties)
 LEARNER_NAMES = ("td", "sutton-barto", "value-feed", "minimax-q", "backward-q", "greedy-td")
 """The package's learners, each a file of that name in `learners`; here because completion has no time to load them."""
 
+PATTERN_LEARNERS = ("patterns", "ntuple-td")
+"""Learners of pattern networks, which have no table of positions."""
+
+ALL_LEARNERS = (*LEARNER_NAMES, *PATTERN_LEARNERS)
+
 SEATS = ("first", "second")
 RESULTS = ("win", "draw", "loss")
 

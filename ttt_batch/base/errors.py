@@ -13,7 +13,7 @@ LONGEST = 60
 """Characters of what was given that a message repeats."""
 
 _COMMAND_LINE = ContextVar("command_line", default=False)
-_OTHER_NAMES = {"seat": "as", "form": "format"}
+_OTHER_NAMES = {"seat": "as", "form": "format", "trace": "lambda"}
 """Parameters whose option has another name."""
 
 
@@ -46,12 +46,28 @@ class RunFileError(TttBatchError):
     """A run file is damaged, foreign, too new, or cannot be written."""
 
 
+class StudyFileError(TttBatchError):
+    """A study's file is damaged, foreign, too new, or cannot be written."""
+
+
+class CertificateError(TttBatchError):
+    """A certificate is damaged, foreign, too new, proves nothing, or cannot be written."""
+
+
+class ClusterError(TttBatchError):
+    """A scheduler or its workers are not there, or not there any more."""
+
+
 class NameTakenError(TttBatchError):
     """The name is in use, by a file or by a process that is about to write one; another name is free."""
 
 
 class TakenError(RunFileError, NameTakenError):
     """The name of a run file is in use."""
+
+
+class StudyTakenError(StudyFileError, NameTakenError):
+    """The name of a study's file is in use."""
 
 
 @contextmanager

@@ -60,6 +60,8 @@ def command_text(*words: str | Path) -> str:
 
 def reason(error: BaseException) -> str:
     """What went wrong, without number and file name if the system worded it."""
+    if isinstance(error, ValueError) and "null" in str(error):  # worded differently by each version of Python
+        return "a name cannot have a null byte"
     return getattr(error, "strerror", None) or str(error)
 
 
@@ -118,6 +120,16 @@ def write_all(descriptor: int, content: Content) -> None:
         while written < len(view):
             with view[written:] as rest:
                 written += os.write(descriptor, rest)
+
+
+def allocate(descriptor: int, size: int) -> None:
+    """Make an open, empty file `size` zero bytes long, with room on the disk for them if the system can tell."""
+    try:
+        os.posix_fallocate(descriptor, 0, size)
+    except (AttributeError, OSError) as exc:  # Windows and macOS have no such call, some folders do not support it
+        if getattr(exc, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+            raise
+        os.truncate(descriptor, size)
 
 
 def locked(descriptor: int) -> bool | None:

@@ -1,7 +1,7 @@
-"""What Numba lacks, in LLVM's own code: eight table entries read in one step, and numbers that threads claim.
+"""What Numba lacks, in LLVM's own code: entries read and added up together, and numbers that threads claim.
 
 A loop over a row's few moves takes a step for each.  With vectors of 64 bytes the two operations on eight entries are a
-few instructions, elsewhere two to four times as many.
+few instructions, elsewhere two to four times as many.  Records of four numbers are added up in a register.
 
 Games are shared out to threads while they are played: a free thread claims the next ones, so none waits long.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, models, register_model
 
 from ttt_batch.base.kernel_cache import JIT_DISABLED
 
@@ -46,18 +46,17 @@ def _some(builder: Any, vector: Any, lanes: Sequence[int]) -> Any:
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
 
 
-def _load(context: Any, builder: Any, array_type: Any, array: Any, start: Any) -> Any:
-    """Eight entries of an array from `start` on."""
+def _place(context: Any, builder: Any, array_type: Any, array: Any, start: Any, lanes: int = LANES) -> Any:
+    """The address of the `lanes` entries of an array from `start` on."""
     data = context.make_array(array_type)(context, builder, array).data
-    place = builder.bitcast(builder.gep(data, [start]), ir.VectorType(ir.DoubleType(), LANES).as_pointer())
-    return builder.load(place, align=8)
+    return builder.bitcast(builder.gep(data, [start]), ir.VectorType(ir.DoubleType(), lanes).as_pointer())
 
 
 def _typed_exceeding(_context: Any, values: Any, _start: Any, _limit: Any) -> tuple[Any, Lowering]:
     """An intrinsic for Numba: its signature, and the function that writes its LLVM code."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        eight = _load(context, builder, signature.args[0], arguments[0], arguments[1])
+        eight = builder.load(_place(context, builder, signature.args[0], arguments[0], arguments[1]), align=8)
         undefined = ir.Constant(eight.type, ir.Undefined)
         limit = builder.insert_element(undefined, arguments[2], ir.Constant(ir.IntType(32), 0))
         above = builder.fcmp_ordered(">", eight, _some(builder, limit, [0] * LANES))
@@ -70,7 +69,7 @@ def _typed_highest(_context: Any, values: Any, _start: Any, _members: Any) -> tu
     """As `_typed_exceeding`."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        left = _load(context, builder, signature.args[0], arguments[0], arguments[1])
+        left = builder.load(_place(context, builder, signature.args[0], arguments[0], arguments[1]), align=8)
         chosen = builder.bitcast(builder.trunc(arguments[2], ir.IntType(LANES)), ir.VectorType(ir.IntType(1), LANES))
         left = builder.select(chosen, left, ir.Constant(left.type, [float("-inf")] * LANES))
         while left.type.count > 1:  # half against half
@@ -85,11 +84,99 @@ def _typed_highest(_context: Any, values: Any, _start: Any, _members: Any) -> tu
 exceeding = _exceeding if JIT_DISABLED else intrinsic(_typed_exceeding)
 highest = _highest if JIT_DISABLED else intrinsic(_typed_highest)
 
+FOUR = 4
+"""Numbers in a record."""
+
+
+class _Four(types.Type):  # type: ignore[misc]
+    """Four float64 in a register; without the JIT an array."""
+
+    def __init__(self) -> None:
+        super().__init__("Four")
+
+
+@register_model(_Four)
+class _FourModel(models.PrimitiveModel):  # type: ignore[misc]
+    """How Numba holds them."""
+
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, ir.VectorType(ir.DoubleType(), FOUR))
+
+
+_four = _Four()
+
+
+def _load_four(values: Any, start: Any) -> Any:
+    """Four entries of `values` (float64[N]) from `start` (uint64, at most N - 4: nothing checks it) on."""
+    return values[int(start) : int(start) + FOUR].copy()
+
+
+def _store_four(values: Any, start: Any, four: Any) -> None:
+    """Write `four` to `values`, in place; start: as for `load_four`."""
+    values[int(start) : int(start) + FOUR] = four
+
+
+def _add_fours(one: Any, other: Any) -> Any:
+    """The sums of four pairs of numbers."""
+    return one + other
+
+
+def _divide_four(four: Any, divisor: Any) -> Any:
+    """Four quotients; divisor: float64."""
+    return four / divisor
+
+
+def _typed_load_four(_context: Any, values: Any, _start: Any) -> tuple[Any, Lowering]:
+    """As `_typed_exceeding`."""
+
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_place(context, builder, signature.args[0], arguments[0], arguments[1], FOUR), align=8)
+
+    return _four(values, types.uint64), lower
+
+
+def _typed_store_four(_context: Any, values: Any, _start: Any, _four_: Any) -> tuple[Any, Lowering]:
+    """As `_typed_exceeding`."""
+
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(
+            arguments[2], _place(context, builder, signature.args[0], arguments[0], arguments[1], FOUR), align=8
+        )
+        return context.get_dummy_value()
+
+    return types.void(values, types.uint64, _four), lower
+
+
+def _typed_add_fours(_context: Any, _one: Any, _other: Any) -> tuple[Any, Lowering]:
+    """As `_typed_exceeding`."""
+
+    def lower(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.fadd(*arguments)
+
+    return _four(_four, _four), lower
+
+
+def _typed_divide_four(_context: Any, _dividend: Any, _divisor: Any) -> tuple[Any, Lowering]:
+    """As `_typed_exceeding`."""
+
+    def lower(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        undefined = ir.Constant(arguments[0].type, ir.Undefined)
+        divisor = builder.insert_element(undefined, arguments[1], ir.Constant(ir.IntType(32), 0))
+        return builder.fdiv(arguments[0], _some(builder, divisor, [0] * FOUR))
+
+    return _four(_four, types.float64), lower
+
+
+load_four = _load_four if JIT_DISABLED else intrinsic(_typed_load_four)
+store_four = _store_four if JIT_DISABLED else intrinsic(_typed_store_four)
+add_fours = _add_fours if JIT_DISABLED else intrinsic(_typed_add_fours)
+divide_four = _divide_four if JIT_DISABLED else intrinsic(_typed_divide_four)
+
 
 def _claim(next_free: Any, n: int) -> int:
     """Claim `n` numbers from `next_free` (int64[1], the first free one, modified in place); return the first.
 
-    Any number of threads may do so at once.
+    Any number of threads may do so at once.  What one has written before, others read after a claim that sees its own.
     """
     with _one_at_a_time:
         first = int(next_free[0])
@@ -102,7 +189,7 @@ def _typed_claim(_context: Any, next_free: Any, _n: Any) -> tuple[Any, Lowering]
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        return builder.atomic_rmw("add", array.data, arguments[1], "monotonic")
+        return builder.atomic_rmw("add", array.data, arguments[1], "acq_rel")
 
     return types.int64(next_free, types.int64), lower
 

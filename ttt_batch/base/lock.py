@@ -4,6 +4,7 @@ The system's own lock on that file decides, and it ends with its process however
 such locks (some network folders), the process that the lock file names holds it while it lives.
 """
 
+import errno
 import os
 import re
 import sys
@@ -47,7 +48,9 @@ class Lock:
                     break
                 time.sleep(0.01)
         except (OSError, ValueError) as exc:
-            raise RunFileError(f"cannot lock {shown(self._target)}: {reason(exc)}; name a file elsewhere") from exc
+            full = getattr(exc, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+            remedy = "make room there" if full else "name a file elsewhere"
+            raise RunFileError(f"cannot lock {shown(self._target)}: {reason(exc)}; {remedy}") from exc
 
     def release(self) -> None:
         """Give it back and remove the lock file, unless another process has made that."""

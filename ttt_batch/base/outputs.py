@@ -21,12 +21,12 @@ from ttt_batch.base.lock import Lock
 
 
 class Draft:
-    """A temporary file that is to become the file `target`; `files.remove_left` spares it until it is closed."""
+    """A temporary file `path` that is to become the file `target`; `files.remove_left` spares it until it is closed."""
 
     def __init__(self, target: Path) -> None:
         files.remove_left(target)
         self._target = target
-        self._path, self._descriptor = files.create_locked(target)
+        self.path, self._descriptor = files.create_locked(target)
 
     def write(self, content: files.Content) -> None:
         """Append to it."""
@@ -46,16 +46,16 @@ class Draft:
         if not files.HAS_LOCKS:  # Windows renames no open file
             self._close()
         if not overwrite:
-            files.rename_new(self._path, target)
+            files.rename_new(self.path, target)
         elif target.is_symlink() or (target.exists() and not target.is_file()):  # put there since `Kind.place` looked
             raise OSError(errno.EINVAL, "something that is no ordinary file has the name now")
         else:
-            self._path.replace(target)
+            self.path.replace(target)
 
     def close(self) -> None:
         """Remove what is temporary."""
         self._close()
-        files.remove(self._path)
+        files.remove(self.path)
 
     def _close(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1
@@ -166,7 +166,7 @@ class Kind:
                     if not taken and not necessary:
                         break
                     if not taken or time.monotonic() >= until:
-                        raise self.error(str(error)) from None
+                        raise (self.taken if taken and self.taken else self.error)(str(error)) from None
                 time.sleep(0.02)
             yield
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from ttt_batch.base.memory import has_room
+from ttt_batch.base.quantities import Number, whole
 
 PROC = Path("/proc/self")
 GROUPS = Path("/sys/fs/cgroup")
@@ -25,6 +26,11 @@ THREAD_ROOM = 200_000_000
 def available_threads() -> int:
     """Threads that can run at the same time in this process; at least 1."""
     return max(1, int(min(allowed_processors(), group_limit())))
+
+
+def thread_count(given: Number | None, name: str = "threads") -> int:
+    """How many threads are meant, all that can run at the same time for None.  Raises UsageError beyond 1 .. 1024."""
+    return available_threads() if given is None else whole(name, given, 1, 1024)
 
 
 def startable_threads(wanted: int) -> int:

@@ -108,6 +108,11 @@ def short_number(number: float) -> str:
     return f"{number:.3g}"
 
 
+def size_text(size: int) -> str:
+    """Bytes as `12.3 MB` or `1.2 GB`."""
+    return f"{size / 1e6:,.1f} MB" if size < 1e9 else f"{size / 1e9:,.1f} GB"
+
+
 def duration_text(seconds: float) -> str:
     """A time: `8 s`, `3 min`, `2 h 10 min`, `11 days`."""
     if seconds < 99.5:

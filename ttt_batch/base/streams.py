@@ -18,6 +18,9 @@ PLAY, FLOW, NEW_ROWS = 0, 1, 2
 """Purposes of numbers: games of a training; how many games of a batch take each move; values of a growing board's new
 rows."""
 
+PATTERNS = range(4, 7)
+"""Purposes of games of pattern networks: safe as first, safe as second, and for both players."""
+
 MATCHES = range(16, 64)
 """Purposes of matches against scripted players: one for each player and seat."""
 

@@ -1,4 +1,4 @@
-"""What policies achieve, against each other and against the best opponent, and a shortest game that one can lose.
+"""What policies achieve against each other, at worst, and a shortest game that one can lose.
 
 Each is one sweep up the rows; nothing is sampled.
 """
@@ -71,31 +71,6 @@ def worst_results(graph: Graph, policy: Policy, seat: int, result: Any) -> None:
             for edge in range(lo, hi):
                 worst = min(worst, result[graph.child[edge]])
         result[row] = worst
-
-
-@kernel
-def best_response_values(graph: Graph, policy: Policy, seat: int, value: Any) -> None:
-    """The best opponent's expectation (wins - losses) from every row on against `policy` in `seat`, whose rule breaks
-    ties at random.
-
-    value: float64[S], modified in place, from the opponent's view, -1 to 1.
-    """
-    sign = 2 * seat - 1
-    for row in range(n_unfinished(graph), graph.code.shape[0]):
-        value[row] = sign * final_result(graph.outcome[row])
-    for row in range(n_unfinished(graph) - 1, -1, -1):
-        lo, hi = edges_of(graph, row)
-        if mover_of(graph, row) == seat:
-            total = 0.0
-            for slot in range(lo, lo + policy.best[row]):
-                total += value[graph.child[policy.ordered[slot]]]
-            value[row] = total / policy.best[row]
-        else:
-            best = -1.0
-            for edge in range(lo, hi):
-                if value[graph.child[edge]] > best:
-                    best = value[graph.child[edge]]
-            value[row] = best
 
 
 @kernel

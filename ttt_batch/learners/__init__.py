@@ -15,8 +15,9 @@ Helpers:        mark_parents, start_row, is_settled; inlined compiles a function
 
 import importlib
 import re
+from collections.abc import Iterable
 
-from ttt_batch.base.choices import LEARNER_NAMES, choose
+from ttt_batch.base.choices import LEARNER_NAMES, PATTERN_LEARNERS, choose, either, find_name
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.jit import inlined
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
@@ -111,4 +112,23 @@ def register(learner: Learner) -> Learner:
 
 def learner_named(name: str) -> Learner:
     """The learner of that name, however it is spelled (see `choices`).  Raises UsageError."""
+    if name not in LEARNERS and (networks := find_name(name, PATTERN_LEARNERS)) is not None:
+        raise UsageError(
+            f"{networks} learns networks, and this takes a learner of tables; choose {either([*LEARNERS])}"
+        )
     return LEARNERS[choose("learner", name, LEARNERS)]
+
+
+def modules_of(names: Iterable[str]) -> tuple[str, ...]:
+    """The modules outside the package that another process has to import to know learners by these names.
+
+    Raises UsageError for a learner of the script itself, which no other process can import.
+    """
+    modules = {LEARNERS[name].tables.__module__: name for name in sorted(set(names))}
+    if "__main__" in modules:
+        raise UsageError(
+            f"learner {modules['__main__']!r} is registered in the script itself (__main__), which workers cannot "
+            "import; move it to a module of its own"
+        )
+    package = __name__.partition(".")[0]
+    return tuple(sorted(module for module in modules if module.partition(".")[0] != package))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.jit import generic, inlined
+from ttt_batch.base.kernel_cache import of_package
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.game.graph import Graph, n_unfinished
 from ttt_batch.simulation.exploration import explores_at
@@ -133,6 +134,8 @@ class Learner:
     settles: its `learn` keeps `Trajectory.settled`.
     edge_scores: the table (float64[E]) whose entries are the scores of edges, if there is one; no update makes them NaN
     or larger than the largest of them and the worths.
+    arrivals: its `fold` reads `counts.arrived` alone, not how often moves were taken, and the rows of a ply may be
+    folded apart: several threads do.
     repeats: at its defaults it explores so seldom, and in steps so small, that most games repeat the one before.
     """
 
@@ -151,7 +154,14 @@ class Learner:
     prefers_symmetry: bool = False
     settles: bool = False
     edge_scores: str | None = None
+    arrivals: bool = False
     repeats: bool = False
+
+    @property
+    def by_arrivals(self) -> bool:
+        """Whether it is enough to count arrivals.  Tables from outside have a `fold` that nothing is known of, even if
+        all else of their learner is taken from one of the package."""
+        return self.arrivals and of_package(self.tables)
 
     def worth(self, settings: Settings) -> NDArray[np.float64]:
         """float64[P, 4]: what each outcome is worth to each player on this learner's scale (unfinished: 0)."""

@@ -113,4 +113,5 @@ LEARNER = Learner(
     fields={"value": ("S", "what the position is worth to the first player: a win 1, a loss -1")},
     start=start,
     settles=True,
+    arrivals=True,
 )

@@ -177,16 +177,21 @@ def make_config(
         epsilon=epsilon,
         alpha=alpha,
         gamma=share("gamma", given["gamma"], "give a number such as 0.9"),
-        draw_worth=_worths(given["draw_worth"]),
-        batch=_batch(given.get("batch", 1 if space.grown and engine == "walk" else DEFAULT_BATCH), engine),
+        draw_worth=parse_worths(given["draw_worth"]),
+        batch=check_batch(given.get("batch", 1 if space.grown and engine == "walk" else DEFAULT_BATCH), engine),
         engine=engine,
         seed=any_seed(given["seed"]),
-        horizon=whole("horizon", horizon, 0, MAX_GAMES) if epsilon.by_games or alpha.by_games else 0,
+        horizon=horizon_of(epsilon, alpha, whole("horizon", horizon, 0, MAX_GAMES)),
         start=start,
         opponent=opponent,
         seat=seat,
         symmetry=space.symmetry,
     )
+
+
+def horizon_of(epsilon: Schedule, alpha: Schedule, games: int) -> int:
+    """The `horizon` of a configuration with these schedules, for a run of `games` games."""
+    return games if epsilon.by_games or alpha.by_games else 0
 
 
 def _check_opponent(start: str, opponent: str, seat: str) -> None:
@@ -203,7 +208,7 @@ def _check_opponent(start: str, opponent: str, seat: str) -> None:
         raise UsageError(f"opponent {opponent} needs the learner's seat; choose first, second or both")
 
 
-def _batch(batch: Number, engine: str) -> int | str:
+def check_batch(batch: Number, engine: str) -> int | str:
     """Return `batch` as the configuration keeps it.  Raises UsageError if the engine cannot play such batches."""
     games = parse_batch(batch)
     if games == 1 and engine == "flow":
@@ -217,7 +222,7 @@ def _batch(batch: Number, engine: str) -> int | str:
     return games
 
 
-def _worths(given: tuple[Number, Number] | str) -> tuple[float, float]:
+def parse_worths(given: tuple[Number, Number] | str) -> tuple[float, float]:
     """What a draw is worth to either player, from a pair or from `A,B` (or `A` for both).  Raises UsageError."""
     parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int | float) else list(given)
     expected = "two numbers such as 0.5,0.5"

@@ -34,6 +34,8 @@ def parts_of(data: RunData, check: Callable[[Config], None] | None = None) -> Pa
     check: called with the configuration before a board is built for it; may raise.
     """
     config = config_from_dict(data.config)
+    if not data.states:
+        raise RunFileError(f"states/code is missing; {_FOREIGN}")
     if check is not None:
         check(config)
     if config.grown:

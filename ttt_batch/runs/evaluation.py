@@ -11,7 +11,7 @@ from ttt_batch.base.printable import Printable
 from ttt_batch.evaluation.exact_results import losing_line, match
 from ttt_batch.evaluation.judgement import Judgement, exact_judge
 from ttt_batch.evaluation.ties import soonest_cells
-from ttt_batch.game.board import EMPTY, MAX_CELLS, Position
+from ttt_batch.game.board import EMPTY, MAX_TABLE_CELLS, Position
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph, rows_of_edges
 from ttt_batch.runs.knowledge import Knowledge
@@ -128,12 +128,12 @@ class Judged(Knowledge):
         own = self.graph
         picked = chosen_edges(own, policy)
         # Edges are sorted by row, and by cell within a row.
-        sought = rows_of_edges(own)[picked] * MAX_CELLS + own.cell[picked]
-        known = rows_of_edges(graph) * MAX_CELLS + graph.cell
+        sought = rows_of_edges(own)[picked] * MAX_TABLE_CELLS + own.cell[picked]
+        known = rows_of_edges(graph) * MAX_TABLE_CELLS + graph.cell
         edge = np.minimum(np.searchsorted(known, sought), known.size - 1)
         lacking = np.flatnonzero(known[edge] != sought)
         if lacking.size:
-            code = int(graph.code[sought[lacking[0]] // MAX_CELLS])
+            code = int(graph.code[sought[lacking[0]] // MAX_TABLE_CELLS])
             raise UsageError(
                 f"this run of {self.config.learner} still chooses occupied cells, e.g. in position "
                 f"{self.board.format_position(self.board.decode(code))!r}, which only minimax-q's "

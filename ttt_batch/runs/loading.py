@@ -5,35 +5,84 @@ from pathlib import Path
 
 import numpy as np
 
+from ttt_batch.base.choices import PATTERN_LEARNERS
 from ttt_batch.base.console import one_line
-from ttt_batch.base.errors import RunFileError
+from ttt_batch.base.errors import RunFileError, UsageError
 from ttt_batch.base.files import shown
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.consistency import misfits, parts_of
 from ttt_batch.runs.lookup import find_run
+from ttt_batch.runs.patterns.loading import pattern_run_of
+from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.recorder import verdict_of
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile.checks import RunData
-from ttt_batch.runs.runfile.header import Damaged
+from ttt_batch.runs.runfile.header import Damaged, verify
+from ttt_batch.runs.runfile.parsing import parse_image
 from ttt_batch.runs.runfile.reading import examine_run, load_run
 from ttt_batch.runs.state import State
+
+AnyRun = Run | PatternRun
+"""A run of any kind."""
 
 _TOLERANCE = 1e-9
 """How far a recorded number may be from the same one computed here: another processor may round differently."""
 
 
 def load(path: str | Path, *, trust: bool = False, check: Callable[[Config], None] | None = None) -> Run:
-    """Read a run file; `.h5` may be left out of its name.
+    """Read a run file of a table of positions; `.h5` may be left out of its name.
 
     trust: open a file that another program changed, whose digest is wrong; every other check applies.
     check: called with the run's configuration before anything is compiled for it; may raise.
     Raises RunFileError if it is damaged, foreign, too new or does not fit its own board.
     """
     path = find_run(path)
-    data = load_run(path, trust=trust)
+    run = _loaded(path, load_run(path, trust=trust), check)
+    if isinstance(run, PatternRun):
+        raise RunFileError(
+            f"{shown(path)} is of {run.config.learner}, which have no table of positions; this needs one: choose a run "
+            "of another learner"
+        )
+    return run
+
+
+def with_table(run: AnyRun) -> Run:
+    """The same run.  Raises UsageError if it has no table of positions."""
+    if isinstance(run, PatternRun):
+        raise UsageError(f"a run of {run.config.learner} has no table of positions; choose a run of another learner")
+    return run
+
+
+def load_any(path: str | Path, *, trust: bool = False) -> AnyRun:
+    """As `load`, also of pattern networks."""
+    path = find_run(path)
+    return _loaded(path, load_run(path, trust=trust), None)
+
+
+def is_pattern_run(data: RunData) -> bool:
+    """Whether a file's data are those of pattern networks."""
+    return data.config.get("learner") in PATTERN_LEARNERS
+
+
+def _loaded(path: Path, data: RunData, check: Callable[[Config], None] | None) -> AnyRun:
+    """The run of a file's data.  Raises RunFileError."""
+    if is_pattern_run(data):
+        try:
+            return pattern_run_of(data)
+        except RunFileError as error:
+            raise RunFileError(f"{shown(path)}: {error}") from None
     run, wrong = run_of(data, check=check)
     if run is None:
         raise RunFileError(f"{shown(path)}: {wrong[0]}")
+    return run
+
+
+def run_from(content: bytes) -> Run:
+    """The run whose file another process has sent.  Raises RunFileError."""
+    data, wrong = parse_image(content, verify("what was sent", content))
+    run, wrong = (None, wrong) if data is None else run_of(data)
+    if run is None:
+        raise RunFileError(f"what was sent: {wrong[0]}")
     return run
 
 
@@ -83,7 +132,12 @@ def check_run(path: str | Path, *, trust: bool = False) -> tuple[list[str], tupl
         data, problems = examine_run(path, trust=trust)
     except Damaged as error:
         return [str(error)], ()
-    if data is not None:
+    if data is not None and is_pattern_run(data):
+        try:
+            pattern_run_of(data)
+        except RunFileError as error:
+            problems = [*problems, str(error)]
+    elif data is not None:
         run, problems = run_of(data, problems)
         if run is not None:
             verdict = verdict_of(run)._asdict() if run.games in run.statistics["games"][-1:] else {}

@@ -113,7 +113,7 @@ class Clock:
     """
 
     def __init__(self, before: float = 0.0) -> None:
-        self._created = time.strftime(TIME, time.gmtime())
+        self._created = self.now()
         self._started = time.perf_counter() - before
 
     @property
@@ -121,11 +121,16 @@ class Clock:
         """Seconds since the start."""
         return time.perf_counter() - self._started
 
+    @staticmethod
+    def now() -> str:
+        """The time of day in UTC."""
+        return time.strftime(TIME, time.gmtime())
+
     def provenance(self, command: str) -> Provenance:
         """Start, end, duration, command, processor, and the versions of what the result depends on."""
         return {
             "created": self._created,
-            "ended": time.strftime(TIME, time.gmtime()),
+            "ended": self.now(),
             "command": command,
             "seconds": self.seconds,
             "processor": processor_name(),

@@ -19,7 +19,8 @@ class Counts(NamedTuple):
     visited: uint32[U], the unfinished rows that games reached, in row order: the first `n_visited` entries.  A sweep
     looks at no other row (a branch for each row that most batches do not reach cost 5 us a sweep).
     n_visited: int64[1].
-    taken: int64[E, 2], how often each edge was taken GREEDY and EXPLORING; edges of other rows hold anything.
+    taken: int64[E, 2], how often each edge was taken GREEDY and EXPLORING; edges of other rows hold anything, and so do
+    all where a learner needs no more than what arrived (`Learner.arrivals`).
     arrived: int64[S], how many games passed through or ended in each row.
     scratch: float64[S * 4], zeros at first, for folds alone: what a row hands to the rows above, or to the next fold.
     """
@@ -90,6 +91,23 @@ def complete(graph: Graph, policy: Policy, drawn: Any, counts: Counts, games: in
                     drawn[slot] = 0
                     taken[policy.ordered[slot], GREEDY] = greedy
                     arrived[graph.child[policy.ordered[slot]]] += greedy
+    counts.n_visited[0] = n
+
+
+@inlined
+def complete_arrived(graph: Graph, drawn: Any, counts: Counts, games: int) -> None:
+    """Fill `counts` but for `taken`, for `games` games that arrived in each row as often as `drawn` tells.
+
+    drawn: uint32[S], set back to zero.  `counts` (nothing arrived) and `drawn` are modified in place.
+    """
+    for number in range(drawn.shape[0]):
+        row = np.uint64(number)
+        counts.arrived[row] = np.int64(drawn[row])
+        drawn[row] = 0
+    counts.arrived[0] = games
+    n: Any = np.int64(0)
+    for ply in range(graph.ply_start.shape[0] - 1):
+        n = list_visited(graph, counts, ply, n)
     counts.n_visited[0] = n
 
 

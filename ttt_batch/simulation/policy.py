@@ -67,8 +67,9 @@ def best_moves(tables: Any, graph: Graph, choice: Choice, lo: int, hi: int, move
         for edge in range(lo, hi):
             s = score(tables, graph, np.uint64(edge), mover)
             n = 1 if s > best else n + (s == best)
+            first = edge if s > best else first
             best = s if s > best else best
-        return n, best, lo, hi - 1
+        return n, best, first, hi - 1
     for edge in range(lo, hi):
         s = score(tables, graph, np.uint64(edge), mover)
         first = edge if s > best else first
@@ -121,8 +122,12 @@ def best_but(tables: Any, graph: Graph, lo: Any, hi: Any, edge: Any, mover: Any)
 @inlined
 def best_score(tables: Any, graph: Graph, row: Any, mover: Any) -> Any:
     """The best score of the moves of `row`; -inf if the table has seen none of them."""
+    best = -np.inf
     lo, hi = edges_of(graph, row)
-    return best_but(tables, graph, lo, hi, hi, mover)
+    for edge in range(lo, hi):
+        s = score(tables, graph, np.uint64(edge), mover)
+        best = s if s > best else best
+    return best
 
 
 @inlined
@@ -159,6 +164,10 @@ def list_best(tables: Any, graph: Graph, choice: Choice, policy: Policy, row: in
     lo, hi = edges_of(graph, row)
     mover = mover_of(graph, row)
     n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
+    policy.ordered[lo] = first
+    if n == 1 and choice.window == 0.0:
+        policy.best[row] = 1
+        return
     if n == 0:
         for edge in range(lo, hi):
             policy.ordered[edge] = edge

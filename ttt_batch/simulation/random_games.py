@@ -10,6 +10,7 @@ from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.processors import startable_threads
 from ttt_batch.base.streams import RANDOM_PLAY, stream_key
 from ttt_batch.game.board import Board
+from ttt_batch.game.state_space import check_table_cells
 from ttt_batch.simulation.random_ranks import AT_ONCE, make_block, make_rules, play_random
 
 MAX_RANDOM_GAMES = 10**15
@@ -27,9 +28,10 @@ def random_games(
 
     seed: any int, taken modulo 2**64.
     threads: at least 1.  block: games in a block.  Neither changes the result.
-    Raises UsageError if a number is outside its range, and BoardError if longer lines do not count: whether a line
-    counts then depends on the marks around it.
+    Raises UsageError if a number is outside its range, and BoardError for a board of more than MAX_TABLE_CELLS cells
+    and if longer lines do not count: whether a line counts then depends on the marks around it.
     """
+    check_table_cells(board, "random games")
     if board.exact:
         raise BoardError(f"random games on {board.name} cannot be played in bulk; choose a board without -exact")
     if not 0 <= games <= MAX_RANDOM_GAMES:

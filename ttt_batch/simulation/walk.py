@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.intrinsics import claim
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.streams import GOLDEN, S32, STRIDE, draw, game_base, mix
 from ttt_batch.game.graph import Graph, n_unfinished
 from ttt_batch.simulation.exploration import N_SETS, SET_BITS, SET_DRAW, SETS, Explorations, exploring_set
 from ttt_batch.simulation.greedy_paths import COUNT, EXPLORES, SLOT, GreedyPaths
+from ttt_batch.simulation.pieces import walk_piece
 
 BLOCK = 2048
 """Games walked together: 24 KB of state, inside the first cache."""
@@ -111,16 +111,9 @@ def walk(graph: Graph, walker: Walker, key: Any, first_game: int, last_game: int
             bases += GOLDEN
 
 
-@kernel
-def walk_claimed(graph: Graph, walker: Walker, key: Any, next_free: Any, size: int, last_game: int) -> None:
-    """`walk` games that other threads walk, too: `size` at a time, claimed from `next_free` on, up to `last_game - 1`.
-
-    next_free: int64[1], the first game that no thread has claimed, modified in place.
-    """
-    first = claim(next_free, size)
-    while first < last_game:
-        walk(graph, walker, key, first, min(first + size, last_game))
-        first = claim(next_free, size)
+@walk_piece.register(Walker)
+def _walk_piece(walker: Walker, graph: Graph, key: Any, first_game: int, last_game: int) -> None:
+    walk(graph, walker, key, first_game, last_game)
 
 
 # What did not pay: eight at a time in the loop that opens the games (the gathers of its tables take 1.2 to 1.5 times as

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Protocol, Self
 
 from ttt_batch.base.choices import fold
 from ttt_batch.base.errors import RunFileError, TakenError, UsageError, option, quoted
@@ -19,7 +19,6 @@ from ttt_batch.base.files import free_names, shown
 from ttt_batch.base.lock import Lock
 from ttt_batch.base.quantities import counted, exact_number, whole
 from ttt_batch.runs.batches import MAX_GAMES
-from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.writing import RUN_FILE, Stamp, save_run, stamp_of, still_holds
 
@@ -31,6 +30,19 @@ Say = Callable[[str], None]
 def warn_python(line: str) -> None:
     """Issue a line as a Python warning, the default way to warn."""
     warnings.warn(line, RuntimeWarning, stacklevel=3)
+
+
+class Storable(Protocol):
+    """What a run file holds: a run of a table of positions, or of pattern networks."""
+
+    games: int
+    file: Path | None
+
+    def data(self) -> RunData:
+        """What the file holds."""
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write a file of that name."""
 
 
 class RewrittenRun:
@@ -69,7 +81,7 @@ class RewrittenRun:
     def __exit__(self, *_: object) -> None:
         self._locks.close()
 
-    def write(self, run: Run) -> None:
+    def write(self, run: Storable) -> None:
         """Write the run, and set its `file`.
 
         Raises RunFileError if neither this file nor one beside it can be written, TakenError if another process is
@@ -113,7 +125,7 @@ class RewrittenRun:
                 return None
             return False
 
-    def _write_beside(self, run: Run, data: RunData) -> None:
+    def _write_beside(self, run: Storable, data: RunData) -> None:
         """Write the run into a new file beside the first one, and go on with that."""
         for path in free_names(self._first):
             if path == self._first:
@@ -180,7 +192,7 @@ class Checkpoints(RewrittenRun):
         """Whether the next one is due, when the run has `games` games."""
         return games >= self.next_games() or time.perf_counter() - self._last_time >= self._every.seconds
 
-    def attempt(self, run: Run) -> None:
+    def attempt(self, run: Storable) -> None:
         """Write a checkpoint if that is possible; warn once if not."""
         try:
             self.write(run)
@@ -194,7 +206,7 @@ class Checkpoints(RewrittenRun):
             self._failing = False
         self.begin(run.games)  # from now on, so that a slow disk does not take all the time
 
-    def finish(self, run: Run, elsewhere: Callable[[RunFileError], Path | None] | None = None) -> None:
+    def finish(self, run: Storable, elsewhere: Callable[[RunFileError], Path | None] | None = None) -> None:
         """Write the run at the end, and set its `file`.
 
         elsewhere: called for another, new file if that fails, until it succeeds or None is returned.

@@ -22,8 +22,9 @@ from ttt_batch.game.state_space import check_enumerable
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.batches import MAX_GAMES, recorded_points
 from ttt_batch.runs.config import DEFAULTS, OPPONENTS, Config, make_config
-from ttt_batch.runs.loading import load
+from ttt_batch.runs.loading import load, with_table
 from ttt_batch.runs.lookup import name_or_run
+from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import State
 from ttt_batch.simulation.policy import UNLISTED, Policy, optimal_policy, random_policy
@@ -33,12 +34,16 @@ Source = Run | str | Path | None
 
 
 class Runs(NamedTuple):
-    """The runs that a training reads, or their files, and whether to trust files that another program has changed."""
+    """The runs that a training reads, or their files, and whether to trust files that another program has changed.
+
+    read: the run in the file `resume`, if it was read already.
+    """
 
     resume: Source
     start: Source
     opponent: Source
     trust: bool
+    read: Run | None = None
 
 
 @dataclass
@@ -89,12 +94,15 @@ def make_plan(
 
     in_place: a run resumed from a file goes on in that file.  Raises UsageError, BoardError and RunFileError.
     """
-    resume, start, opponent, trust = runs
+    resume, start, opponent, trust, read = runs
     rival, origin = _opponent(opponent, trust=trust), load(start) if isinstance(start, str | Path) else start
+    origin = origin if origin is None else with_table(origin)
     seat = "" if seat is None else choose_seat(seat, "both")
     if resume is None:
         return _fresh_plan(games, origin, rival, seat, options)
-    run, name = (resume, "the run") if isinstance(resume, Run) else (load(resume, trust=trust), shown(Path(resume)))
+    run, name = (
+        (resume, "the run") if isinstance(resume, Run) else ((read or load(resume, trust=trust)), shown(Path(resume)))
+    )
     if fork and in_place and run is not resume:
         raise UsageError(f"a fork is a run of its own; name its file{with_option('out')}")
     state, past = resumable_state(run, name), dict(run.provenance)
@@ -145,8 +153,8 @@ def state_of(origin: Run, games: int) -> State:
 
 def _opponent(opponent: Source, *, trust: bool) -> Run | str | None:
     """A fixed opponent: its name, or a run, read if only its file is given.  Raises UsageError and RunFileError."""
-    if opponent is None or isinstance(opponent, Run):
-        return opponent
+    if opponent is None or isinstance(opponent, Run | PatternRun):
+        return None if opponent is None else with_table(opponent)
     meant = name_or_run("opponent", opponent, OPPONENTS)
     return meant if isinstance(meant, str) else load(meant, trust=trust)
 
@@ -170,19 +178,25 @@ def check_origin(origin: Run, config: Config) -> None:
         )
 
 
-def rival_policy(rival: Run | str, config: Config) -> Policy:
-    """What a fixed opponent plays on the board of `config`; on a growing board, random moves, which are not listed."""
+def check_rival(rival: Run | str, config: Config) -> None:
+    """Raise UsageError or BoardError if a fixed opponent cannot play on the board of `config`."""
     if isinstance(rival, Run) and rival.config.board != config.board:
         raise UsageError(
             f"the opponent plays {rival.config.board.name}, not {config.board.name}; choose a run of the same board"
         )
-    if rival == "random" and config.grown:
+    if rival != "random":
+        check_enumerable(config.board, config.grown, "an opponent that is not random")
+    if isinstance(rival, Run) and rival.config.symmetry != config.symmetry:
+        raise UsageError(f"the opponent's run has another symmetry; give the {option('symmetry')} of the opponent")
+
+
+def rival_policy(rival: Run | str, config: Config) -> Policy:
+    """What a fixed opponent plays on the board of `config`; on a growing board, random moves, which are not listed."""
+    check_rival(rival, config)
+    if config.grown:
         return UNLISTED
-    check_enumerable(config.board, config.grown, "an opponent that is not random")
     graph = config.graph
     if isinstance(rival, Run):
-        if rival.config.symmetry != config.symmetry:
-            raise UsageError(f"the opponent's run has another symmetry; give the {option('symmetry')} of the opponent")
         return rival.policy_on(graph)
     return random_policy(graph) if rival == "random" else optimal_policy(graph, solve(graph))
 

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ttt_batch.base.errors import option
-from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.runs.batches import MAX_GAMES, batch_bounds, recorded_points
-from ttt_batch.runs.recorder import Clock, Recorder, continued, counting_judge
+from ttt_batch.runs.recorder import Clock, Recorder, continued
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import State
 from ttt_batch.training.checkpoints import Checkpoints
@@ -30,6 +29,8 @@ class Progress:
     unbeatable_since: games at the first recorded point since which every one was unbeatable in both seats, or None.
     saved: games in the last checkpoint; 0 before the first.  saved_in: returns in words what has become of it.
     positions: in the table of a growing board, else None.  without_room: times that a new position found no room.
+    proofs: of pattern networks, what the latest proof of each seat found, `proved`, `refuted` or `undecided`, and how
+    many positions it entered; None elsewhere.
     """
 
     games: int
@@ -42,6 +43,7 @@ class Progress:
     saved_in: Callable[[], str] = lambda: "nothing was written"
     positions: int | None = None
     without_room: int = 0
+    proofs: dict[str, tuple[str, int]] | None = None
 
 
 @dataclass
@@ -65,11 +67,8 @@ class Session:
     threads: int
 
     def __post_init__(self) -> None:
-        trainer, grown = self.trainer, self.trainer.grown
-        if grown is None:
-            self._recorder = Recorder(exact_judge(trainer.graph, trainer.learner, trainer.worth))
-        else:
-            self._recorder = Recorder(counting_judge(grown))
+        trainer = self.trainer
+        self._recorder = Recorder(trainer.judge())
         if self.plan.earlier is not None:
             self._recorder.restore(self.plan.earlier)
         self._points = (games for games in recorded_points(trainer.batches) if games > trainer.games)

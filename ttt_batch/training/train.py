@@ -4,8 +4,8 @@ Of its files none is written over another, and each is kept if the other fails.
 """
 
 import functools
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -14,32 +14,45 @@ from ttt_batch.base.files import shown
 from ttt_batch.base.kernel_cache import announce_kernels
 from ttt_batch.base.memory import parse_memory
 from ttt_batch.base.outputs import check_distinct
-from ttt_batch.base.processors import available_threads
+from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number, whole
 from ttt_batch.base.signatures import given_options, with_options
+from ttt_batch.cluster.crew import Crew
+from ttt_batch.cluster.place import Place, place_of
 from ttt_batch.game.transcript_writer import GamesWriter
 from ttt_batch.game.transcripts import GamesError
+from ttt_batch.learners import learner_named, modules_of
 from ttt_batch.runs.config import OPPONENTS, Config, Options
+from ttt_batch.runs.loading import load_any
 from ttt_batch.runs.lookup import find_run, name_or_run
 from ttt_batch.runs.memory_needs import check_space, rows_within
+from ttt_batch.runs.patterns.config import PatternOptions
+from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.recorder import Clock
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every, warn_python
+from ttt_batch.training.patterns.train import Followers, check_networks, check_tables, is_network, train_patterns
 from ttt_batch.training.plan import Plan, Runs, check_request, make_plan, rival_policy
 from ttt_batch.training.session import Progress, Session
-from ttt_batch.training.trainers import kernels_needed, make_trainer
+from ttt_batch.training.shares import Shares
+from ttt_batch.training.trainers import kernels_needed, make_trainer, way_to_learn
 from ttt_batch.training.trainers.base import Trainer
+from ttt_batch.training.trainers.pieces import InPieces
 
 
-@with_options(Options)
+class TrainOptions(Options, PatternOptions, total=False):
+    """What shapes learning, by a table of positions or by pattern networks."""
+
+
+@with_options(TrainOptions)
 def train(
     games: Number | None = None,
     *,
     start: Run | str | Path | None = None,
     opponent: Run | str | Path | None = None,
     seat: str | None = None,
-    resume: Run | str | Path | None = None,
+    resume: Run | PatternRun | str | Path | None = None,
     more: Number | None = None,
     until: Number | None = None,
     fork: bool = False,
@@ -47,6 +60,8 @@ def train(
     record: str | Path | None = None,
     max_memory: Number | None = None,
     threads: Number | None = None,
+    workers: Number | None = None,
+    scheduler: str | None = None,
     block: int = BLOCK,
     out: str | Path | None = None,
     overwrite: bool = False,
@@ -56,14 +71,17 @@ def train(
     warn: Callable[[str], None] | None = None,
     elsewhere: Callable[[RunFileError], Path | None] | None = None,
     command: str = "",
-    **options: Unpack[Options],
-) -> Run:
-    """Train a learner and return the run, saved to `out` if that is given.
+    **options: Unpack[TrainOptions],
+) -> Any:
+    """Train a learner and return the run, saved to `out` if that is given: a `PatternRun` of networks, else a `Run`.
 
     games: how many to learn from; None for the learner's published number.  Numbers may be text as in the commands,
     `games="10M"` or `epsilon="10%"`; names may be spelled freely.
     learner, board, epsilon, alpha, gamma, draw_worth, batch, engine, seed, symmetry: see `Config`; None for the
-    default, or when resuming for the run's own.  epsilon, alpha: numbers or schedules (see `schedules`).
+    default, or when resuming for the run's own.
+    tuples, sharing, objective, trace, prove_every, keep: of pattern networks alone, see `PatternConfig`; `seat` is the
+    one to be proved then, and the number of games is rounded up to the next proof.
+    epsilon, alpha: numbers or schedules (see `schedules`).
     start: a run (or its file) of the same board and learner whose tables to begin with.
     opponent: `random`, `optimal` or a run (or its file) to train against instead of self-play; seat: the learner's
     seat then, `first`, `second` or `both` (batches in turn; the default).
@@ -74,45 +92,65 @@ def train(
     out, record: files for the run and for the games played, in the notation of `learn_from`; existing ones stay unless
     `overwrite`.  If the games cannot be written any more, GamesError is raised at the end, when the run is saved.
     max_memory: what the table may take, such as `2GB`; half of what is free if not given.
-    threads: None for all processors.  block: games that a thread plays in lockstep.  Neither shows in the result.
+    threads: None for all processors.  block: games that a thread plays in lockstep.
+    workers: so many processes of this machine, or scheduler: the address of a Dask scheduler, such as
+    `tcp://host:8786`, whose workers share the games of every large batch.  None of these shows in the result.
     checkpoint_every: how often `out` is written on the way: `30s`, `1Mgames`, or `never`.
     progress: called at every recorded point and about twenty times a second.
     stop: called as often; once it returns True, training ends after the current batch and the run is `interrupted`.
-    warn: called with a line, instead of a Python warning, if a checkpoint cannot be written, which stops nothing, or if
-    another program has taken the name of a file, and the run (its `file` is the path) or the games go into a new one.
+    warn: called with a line, instead of a Python warning, if a checkpoint cannot be written, which stops nothing; if
+    another program has taken the name of a file, and the run (its `file` is the path) or the games go into a new one;
+    and about what happens to workers.  If these are lost, training goes on without them.
     elsewhere: called for another file if the run cannot be written at the end; None gives up.
 
-    Raises UsageError (also if two of the files are the same one), BoardError and RunFileError before any work starts,
+    Raises UsageError (also if two of the files are the same one), BoardError, RunFileError and ClusterError before any
+    work starts,
     and RunFileError at the end if the run could not be written; the exception's `run` holds it.
     """
     given = given_options(train, options)
-    n_threads = whole("threads", available_threads() if threads is None else threads, 1, 1024)
+    place, n_threads = place_of(workers, scheduler, threads), thread_count(threads)
     whole("block", block, 1, 1 << 20)
-    every = parse_every(checkpoint_every)
+    every, say = parse_every(checkpoint_every), warn or warn_python
     check_request(games, more, until, resume=resume is not None, fork=fork)
-    if isinstance(resume, str | Path):
-        resume = find_run(resume)
+    resume = find_run(resume) if isinstance(resume, str | Path) else resume
     check_files(out, record, resume, start, opponent)
-    target = resume if out is None and isinstance(resume, Path) else out
-    say = warn or warn_python
+    target, replaces = resume if out is None and isinstance(resume, Path) else out, overwrite or out is None
     with ExitStack() as stack:
-        files = None
-        if target is not None:  # no other process may write the file while it is read
-            kept = Checkpoints(Path(target), overwrite=overwrite or out is None, every=every, say=say)
-            files = stack.enter_context(kept)
-        runs = Runs(resume, start, opponent, trust)
+        files = None if target is None else Checkpoints(Path(target), overwrite=replaces, every=every, say=say)
+        stack.enter_context(files or nullcontext())
+        before = load_any(resume, trust=trust) if isinstance(resume, Path) else resume
+        if isinstance(before, PatternRun) or (before is None and is_network(given.get("learner"))):
+            others = {"start": start, "opponent": opponent, "fork": fork, "record": record, "max_memory": max_memory}
+            check_networks(given, others | {"workers": workers, "scheduler": scheduler})
+            followers = Followers(files, progress, stop or (lambda: False), elsewhere, command, n_threads)
+            return train_patterns(games, given, seat, before, _called(resume), more, until, followers)
+        check_tables(given)
+        runs = Runs(resume if isinstance(resume, Path) else before, start, opponent, trust, before)
         plan = make_plan(games, runs, given, seat=seat, more=more, until=until, fork=fork, in_place=out is None)
         config, limit, writer = plan.config, parse_memory(max_memory), None
         check_space(config, limit)
+        shares = None if place is None else stack.enter_context(_shared(place, config, plan.total, warn))
         if record is not None:
             writer = stack.enter_context(_writer(Path(record), config, overwrite=overwrite, say=say))
         elif plan.rival is None:
             announce_kernels(kernels_needed(config, plan.total, n_threads))
         clock = Clock(float(plan.provenance.get("seconds", 0.0)))
-        trainer = _trainer(plan, writer, limit, n_threads, block)
+        trainer = _trainer(plan, writer, limit, n_threads, block, shares)
         run = Session(plan, trainer, clock, files, progress, stop or (lambda: False), say, command, n_threads).train()
         if run is not plan.resumed:
             keep(run, files if run.games else None, writer, elsewhere)
+    return run
+
+
+def _called(resume: Run | PatternRun | Path | None) -> str:
+    """What a run to go on with is called in messages."""
+    return shown(resume) if isinstance(resume, Path) else "the run"
+
+
+def train_table(games: Number | None = None, **options: Any) -> Run:
+    """`train` with a learner of tables of positions."""
+    run = train(games, **options)
+    assert isinstance(run, Run)
     return run
 
 
@@ -124,7 +162,9 @@ def _writer(path: Path, config: Config, *, overwrite: bool, say: Callable[[str],
     return GamesWriter(path, config.board if config.symmetry else None, overwrite=overwrite, say=say)
 
 
-def _trainer(plan: Plan, writer: GamesWriter | None, limit: int, threads: int, block: int) -> Trainer:
+def _trainer(
+    plan: Plan, writer: GamesWriter | None, limit: int, threads: int, block: int, shares: Shares | None
+) -> Trainer:
     """What plays and learns.  limit: bytes that the table may take."""
     config = plan.config
     graph = None if writer is None or config.grown else config.graph
@@ -137,18 +177,46 @@ def _trainer(plan: Plan, writer: GamesWriter | None, limit: int, threads: int, b
         block=block,
         max_rows=rows_within(config, limit) if config.grown else 0,
         games=plan.total,
+        shares=shares,
     )
+
+
+@contextmanager
+def _shared(place: Place, config: Config, games: int, warn: Callable[[str], None] | None) -> Iterator[Shares | None]:
+    """The workers of a place for a run's batches.  Raises UsageError for what cannot be shared, and ClusterError."""
+    way, workers = way_to_learn(config), option("workers" if place.workers else "scheduler")
+    if config.batch == 1:
+        raise UsageError(f"{workers} share the games of a batch, and one game cannot be shared; choose a larger batch")
+    if not issubclass(way, InPieces):
+        why = (
+            "flow plays no games"
+            if config.engine == "flow"
+            else f"the table of {config.board.name} grows with every game"
+        )
+        raise UsageError(f"{workers} share the games of a batch, but {why}; leave {workers} out")
+    modules_of([config.learner])
+    say = warn or warn_python
+    largest, least = min(config.batches.most, games), way.least_shared(learner_named(config.learner))
+    if largest < least:
+        say(
+            f"batches of up to {largest:,} games are walked in this process alone: on {config.board.name} workers pay "
+            f"from {least:,} games a batch on"
+        )
+        yield None
+        return
+    with Crew(place, say, warn) as crew:
+        yield Shares(crew, config, say)
 
 
 def check_files(
     out: str | Path | None,
     record: str | Path | None,
-    resume: Run | str | Path | None,
+    resume: Run | PatternRun | str | Path | None,
     start: Run | str | Path | None,
     opponent: Run | str | Path | None,
 ) -> None:
     """Refuse a training that would write over what it reads, or its run over its games."""
-    if opponent is not None and not isinstance(opponent, Run):
+    if opponent is not None and not isinstance(opponent, Run | PatternRun):
         meant = name_or_run("opponent", opponent, OPPONENTS)
         opponent = meant if isinstance(meant, Path) else None
     if isinstance(start, str | Path):

@@ -107,6 +107,8 @@ def check_names(group: str, names: set[str], version: tuple[int, int]) -> list[s
         findings += [f"{group}/{name[:40]} is not part of the format" for name in sorted(names - known)]
     if group == "statistics" and names & set(EXACT_COLUMNS):
         findings += [f"{group}/{name} is missing" for name in sorted(set(EXACT_COLUMNS) - names)]
+    if group == "states" and names:  # pattern networks have none
+        findings += [f"{group}/{name} is missing" for name in ("code", "outcome") if name not in names]
     if group == "states" and ("first_edge" in names) != ("cell" in names):
         findings.append("states has only one of first_edge and cell; action tables need both")
     return findings

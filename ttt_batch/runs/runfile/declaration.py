@@ -7,14 +7,14 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-FILE_TYPE = "ttt-batch run"
-"""What the file says it is, in its first line and in the root attribute `file_type`."""
+FILE_TYPE, STUDY_TYPE = "ttt-batch run", "ttt-batch study"
+"""What the file, and that of a study, says it is, in its first line and in the root attribute `file_type`."""
 
-FORMAT = (1, 2)
+FORMAT = (1, 3)
 """Major and minor version of the format; a reader opens every minor version of its own major version.
 
 1.0: tables, statistics and configuration.  1.1: what resuming needs.  1.2: boards too large
-to enumerate, without exact results.
+to enumerate, without exact results.  1.3: pattern networks, which have no positions.
 A new version comes with a file `data/run-MAJOR.MINOR.h5`, which has to open for ever.
 """
 
@@ -45,6 +45,8 @@ AXES = {
     "E": "edges (moves), grouped by row",
     "P": "players: first, second",
     "T": "recorded points",
+    "M": "weights of pattern networks that games have used",
+    "L": "lost games",
 }
 
 
@@ -85,9 +87,9 @@ progress/batch_games     | int64          |       | games       | 1.1 | games be
 progress/batch_outcomes  | int64[3]       |       | games       | 1.1 | first wins, draws, second wins in these games
 progress/batch_positions | int64[2]       |       | positions   | 1.2 | unfinished and final positions with rows before
     that batch, on boards too large to enumerate
-states/code              | int64[S]       |       |             |     | base-3 code of the position; -1 and -2: a
+states/code              | int64[S]       |       |             | 1.0 | base-3 code of the position; -1 and -2: a
     player has forfeited; -3 to -6: all positions without a row
-states/outcome           | int8[S]        | 0..3  |             |     | 0 unfinished, 1 first player wins, 2 second
+states/outcome           | int8[S]        | 0..3  |             | 1.0 | 0 unfinished, 1 first player wins, 2 second
     player wins, 3 draw
 states/first_edge        | int32[U+1]     |       | edges       | 1.0 | edges of row r: first_edge[r] to
     first_edge[r+1]-1
@@ -112,6 +114,9 @@ statistics/value_error   | float64[T,P]   |       | own scale   | 1.0 | mean dis
     truth; NaN where it has none
 statistics/positions     | int64[T]       |       | positions   | 1.2 | positions with a row of their own, on boards
     too large to enumerate
+statistics/proof         | int8[T,P]      | -1..1 | verdict     | 1.3 | of pattern networks in that seat: 1 proved, -1
+    refuted, 0 undecided or not tried
+statistics/proof_positions | int64[T,P]   | 0..   | positions   | 1.3 | that the proof entered
 """
 """A field in each line: path; dtype and axes; range; unit; if it is optional, the first version with it; meaning."""
 
@@ -133,6 +138,9 @@ FIELDS = tuple(_declared(_FIELDS))
 
 EXACT_COLUMNS = ("unbeatable", "worst", "self_play", "versus_random", "best_response", "optimal_share", "value_error")
 """The statistics that need every position of a board; a run has them only if its board is enumerated."""
+
+NETWORK_COLUMNS = ("proof", "proof_positions")
+"""The statistics of pattern networks."""
 
 
 def format_documentation() -> str:
@@ -162,7 +170,11 @@ def format_documentation() -> str:
         kind = f"{field.dtype}[{field.axes}]" if field.axes else field.dtype
         extra = f" [{field.unit}]" if field.unit else ""
         if field.optional:
-            why = "with action tables only" if field.group == "states" else "may be absent"
+            why = "may be absent"
+            if field.group == "states":
+                why = "of tables of positions" if field.name in ("code", "outcome") else "with action tables only"
+            elif field.since == (1, 3):
+                why = "of pattern networks"
             exact = field.group == "statistics" and field.name in EXACT_COLUMNS
             extra += " (on enumerated boards)" if exact else f" ({why})"
         if field.since > (1, 0):

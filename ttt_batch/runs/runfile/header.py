@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from ttt_batch.base.errors import RunFileError, option
+from ttt_batch.base.errors import RunFileError, command_with, option
 from ttt_batch.base.files import NotOrdinaryError, open_ordinary, shown, size_of
-from ttt_batch.runs.runfile.declaration import FILE_TYPE, FORMAT, USER_BLOCK, version_text
+from ttt_batch.runs.runfile.declaration import FILE_TYPE, FORMAT, STUDY_TYPE, USER_BLOCK, version_text
 
 MAGIC = f"{FILE_TYPE}, format ".encode()
 
@@ -112,6 +112,9 @@ def parse_header(name: str, start: bytes, size: int) -> Header:
     block = start[:USER_BLOCK]
     if not block:
         raise Damaged(f"{name} is empty; {_RESTORE}")
+    if block.startswith(f"{STUDY_TYPE}, format ".encode()):
+        use = f"info, check, plot and {command_with('study', 'resume')} take it"
+        raise RunFileError(f"{name} is a study of many learners, not a run; {use}")
     cut = len(block) < USER_BLOCK
     if not block.startswith(MAGIC) and not (cut and MAGIC.startswith(block)):
         # HDF5 looks for its signature at 0, 512, 1024, ...; these two are what there is in practice.

@@ -58,6 +58,11 @@ def save_run(path: Path, data: RunData, *, overwrite: bool = False) -> Stamp:
             return Stamp(draft.identity(), bytes(view[:USER_BLOCK]))
 
 
+def run_bytes(data: RunData) -> bytes:
+    """The file of a run, for another process.  Raises Invalid as `save_run` raises RunFileError."""
+    return _image(data).getvalue()
+
+
 def stamp_of(path: Path) -> Stamp | None:
     """What a file is known by now; None if there is none.  Raises OSError, also for what is no ordinary file."""
     try:
@@ -109,15 +114,15 @@ def _image(data: RunData) -> io.BytesIO:
     buffer = io.BytesIO()
     # "earliest" writes what old HDF5 libraries read, too.
     with h5py.File(buffer, "w", libver="earliest", userblock_size=USER_BLOCK) as file:
-        _put(file.attrs, root)
+        put_attributes(file.attrs, root)
         for group in (*GROUPS, *([RESUME] if data.resume else [])):
             file.create_group(group)
-        _put(file["provenance"].attrs, data.provenance, "provenance ")
+        put_attributes(file["provenance"].attrs, data.provenance, "provenance ")
         for field, array in datasets:
             dtype = np.dtype(field.dtype).newbyteorder("<")
             dataset = file.create_dataset(field.path, data=array, dtype=dtype, track_times=False)
             labels = {"axes": field.axes, "unit": field.unit, "meaning": field.meaning}
-            _put(dataset.attrs, labels, f"{field.path} ")
+            put_attributes(dataset.attrs, labels, f"{field.path} ")
     with buffer.getbuffer() as view, view[USER_BLOCK:] as content:
         view[:USER_BLOCK] = user_block(version, hashlib.sha256(content).hexdigest(), len(view))
     return buffer
@@ -138,7 +143,7 @@ def _attribute(name: str, value: Any) -> Any:
     raise Invalid(f"{name} is {value!r:.80}, it must be text, a 64-bit integer or a float")
 
 
-def _put(attributes: Any, values: Mapping[str, Any], where: str = "") -> None:
+def put_attributes(attributes: Any, values: Mapping[str, Any], where: str = "") -> None:
     """Write attributes in the order of their names.  where: what a message puts before a name."""
     import h5py
 

@@ -1,0 +1,332 @@
+"""What pattern networks take to be proved: games and processor seconds to the first proof, seed by seed.
+
+    python scripts/proofs.py [--seeds 10] [--long 300] [--json FILE] [--picture FILE] [--page FILE] [--from JSON]
+
+A network learns one seat on one thread, and every so many games all games that its greedy moves let happen are
+exhausted.  A seed counts as proved if every seat is, within the seconds of its row, learning and proving together; its
+games are those of the seat that took more.  Kernels are compiled before.  `--long` is the limit of the hardest row.
+`--page` writes `data/proofs.md`, whose text is `scripts/pages/proofs.md`.
+"""
+
+import argparse
+import functools
+import os
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from page_writer import add_page_options, fill, markdown_table, measured_on, write_from, write_json, write_page
+
+from ttt_batch.analysis.bench import surroundings
+from ttt_batch.base.bits import NONE, ONE, n_members, nth_member, single
+from ttt_batch.base.jit import kernel
+from ttt_batch.base.quantities import short_number
+from ttt_batch.base.streams import below, draw, game_base, stream_key
+from ttt_batch.game.board import parse_board
+from ttt_batch.game.lines import Lines, make_lines, view_of
+from ttt_batch.patterns.agent import NetAgent, make_agent
+from ttt_batch.patterns.games import BEST, BOTH, PLAYED, Aim
+from ttt_batch.patterns.nets import Net, learn_batches, make_errors, make_game, make_net
+from ttt_batch.patterns.network import make_network
+from ttt_batch.patterns.tuples import parse_tuples
+from ttt_batch.proofs.playing import mark, picks, reset
+from ttt_batch.proofs.prover import ALWAYS_WINS, CANNOT_LOSE, Goal, Proof, Prover
+
+Report = dict[str, Any]
+
+BATCH, EPSILON = 16, 0.3
+GROWTH = 0.1
+"""Share of the games played so far that lie between two proofs at least, if these give lost games to begin from."""
+
+BUDGET, REFUTING, ENOUGH_LOST = 3_000_000, 65_536, 32
+"""Positions that a proof enters at most, and at most about once it has found so many lost games."""
+
+LOST_LINES, KEPT_LINES = 300, 1_000
+"""Lost games that a proof looks for, and that games begin from: the latest."""
+
+LATER = 30
+"""Snapshots after the first proof that are proved, too, or not."""
+
+MATCH = 2_000
+MATCH_STREAM = 1 << 40
+"""Purpose of the random numbers of matches: none of the package's."""
+
+
+class Case(NamedTuple):
+    """A row: the seats to be proved, and how.
+
+    every: games between two proofs at first.  share: of games that begin with moves of a lost one.  seconds: the limit.
+    bar: what is asked for.
+    """
+
+    board: str
+    seats: tuple[int, ...]
+    goal: Goal
+    every: int
+    share: float
+    seconds: float
+    bar: str
+
+    @property
+    def text(self) -> str:
+        """What is to be proved."""
+        seats = "both" if len(self.seats) == 2 else ("first", "second")[self.seats[0]]
+        found = f"{self.board}, {seats} {'always wins' if self.goal == ALWAYS_WINS else 'cannot lose'}"
+        return found if self.share else f"{found}, no refutations"
+
+
+def cases(long: float) -> list[Case]:
+    """All rows; long: the seconds of the hardest."""
+    return [
+        Case("4x4x4", (0, 1), CANNOT_LOSE, 1_000, 0.0, 0.15, "all, 0.15 s at most"),
+        Case("5x5x5", (0, 1), CANNOT_LOSE, 4_000, 0.0, 10.0, "all, median 2 s"),
+        Case("4x5x4", (0, 1), CANNOT_LOSE, 1_000, 0.5, 10.0, "all, 10 s at most"),
+        Case("6x5x4", (0,), ALWAYS_WINS, 1_000, 0.5, 3.0, "all, 3 s at most"),
+        Case("6x5x4", (0,), ALWAYS_WINS, 2_000, 0.0, 20.0, "8 of 10, 20 s at most"),
+        Case("5x5x4", (0,), CANNOT_LOSE, 1_000, 0.5, 4.0, "all, 4 s at most"),
+        Case("5x5x4", (1,), CANNOT_LOSE, 1_000, 0.5, long, "5 of 10, 300 s at most"),
+    ]
+
+
+class Trial:
+    """One network that learns a seat of a board, and is proved now and then."""
+
+    def __init__(self, case: Case, seat: int, seed: int) -> None:
+        self.case, self.seat = case, seat
+        self.board = parse_board(case.board)
+        self.lines, self.network = make_lines(self.board), network_of(case.board)
+        wins = case.goal == ALWAYS_WINS
+        aim = Aim(BOTH if wins else seat, 0.8, 0.98 if wins else 1.0, 0.0, BEST, EPSILON, case.share)
+        self.net = make_net(self.network, aim, seed)
+        self.prover = Prover(self.board)
+        self.lost = np.zeros((0, self.board.cells), np.int8)
+        self.games, self.learning, self.proving = 0, 0.0, 0.0
+        self._scratch = make_game(self.lines, self.network), make_errors(self.network, 1)
+
+    def go_on(self) -> Proof:
+        """Learn for a while, and try to prove."""
+        more = max(self.case.every, int(self.games * GROWTH) if self.case.share else 0) // BATCH * BATCH
+        began = time.process_time()
+        self.learn(more)
+        learnt = time.process_time()
+        agent, lost = make_agent(self.network, self.net.weights), LOST_LINES if self.case.share else 1
+        seen = [0, 0]
+        proof = self.prover.prove(
+            agent,
+            self.seat,
+            self.case.goal,
+            budget=BUDGET,
+            lost=lost,
+            progress=lambda *now: seen.__setitem__(slice(None), now),
+            stop=lambda: seen[1] >= ENOUGH_LOST and seen[0] >= REFUTING,
+        )
+        if self.case.share:
+            self.lost = np.concatenate([self.lost, proof.lost])[-KEPT_LINES:]
+        self.learning += learnt - began
+        self.proving += time.process_time() - learnt
+        return proof
+
+    def learn(self, games: int) -> None:
+        """Play so many games and learn from them."""
+        learn(self.lines, self.network, self.net, self.lost, (self.games, self.games + games), self._scratch)
+        self.games += games
+
+
+def learn(lines: Lines, network: Any, net: Net, lost: Any, games: tuple[int, int], scratch: Any) -> None:
+    """Learn from games with a step size of 1 for all tuples together."""
+    learn_batches(lines, network, net, lost, 1.0 / network.offset.size, games, BATCH, *scratch)
+
+
+@functools.cache
+def network_of(board: str) -> Any:
+    """The network of a board by default: made once for all seeds."""
+    return make_network(parse_tuples("auto", parse_board(board))[1], parse_board(board), "symmetry")
+
+
+def first_proofs(case: Case, seed: int) -> Report:
+    """Learn each seat until it is proved, or the time is up."""
+    found: Report = {"games": 0, "learning": 0.0, "proving": 0.0, "positions": [], "proved": True}
+    for seat in case.seats:
+        trial = Trial(case, seat, seed)
+        while True:
+            proof = trial.go_on()
+            late = found["learning"] + found["proving"] + trial.learning + trial.proving > case.seconds
+            if proof.status == "proved" or late:
+                break
+        found["games"] = max(found["games"], trial.games)
+        found["learning"] += trial.learning
+        found["proving"] += trial.proving
+        found["positions"].append(proof.positions)
+        found["proved"] &= proof.status == "proved" and not late
+        if not found["proved"]:
+            found["last"] = [proof.status, proof.positions, len(proof.lost)]
+            break
+    return found
+
+
+def later_proofs(seed: int) -> float:
+    """The share of snapshots of 5x5x5 that are proved in each seat after the first proof of it."""
+    (case,) = (case for case in cases(0) if case.board == "5x5x5")
+    held = 0
+    for seat in case.seats:
+        trial = Trial(case, seat, seed)
+        while trial.go_on().status != "proved":
+            pass
+        held += sum(trial.go_on().status == "proved" for _ in range(LATER))
+    return held / LATER / len(case.seats)
+
+
+@kernel
+def play_random(agent: NetAgent, lines: Lines, seat: int, key: Any, games: int, results: Any) -> None:
+    """Play against random moves; count games won, drawn and lost in `results` (int64[3]), in place."""
+    all_cells = (single(lines.cells - 1) << ONE) - ONE
+    for game in range(games):
+        reset(agent)
+        first, second, result = NONE, NONE, 1
+        for ply in range(lines.cells):
+            mover = ply & 1
+            own, other = (second, first) if mover else (first, second)
+            view, cells = view_of(lines, own, other), all_cells & ~(own | other)
+            if mover == seat:
+                cells = picks(agent, lines, own, other, view, ply)
+            cell = nth_member(cells, below(draw(game_base(key, game), ply), n_members(cells)))
+            if view.own & single(cell) != NONE:
+                result = 0 if mover == seat else 2
+                break
+            mark(agent, cell, mover)
+            if mover:
+                second |= single(cell)
+            else:
+                first |= single(cell)
+        results[result] += 1
+
+
+def against_random(seed: int, games: int = 20_000) -> list[list[float]]:
+    """Shares won, drawn and lost on 5x5x5 in each seat, after learning the results of games with slips."""
+    name = "5x5x5"
+    board, network = parse_board(name), network_of(name)
+    lines = make_lines(board)
+    net = make_net(network, Aim(BOTH, 0.0, 1.0, 0.0, PLAYED, 0.5, 0.0), seed)
+    scratch = make_game(lines, network), make_errors(network, 1)
+    learn(lines, network, net, np.zeros((0, board.cells), np.int8), (0, games), scratch)
+    found = []
+    for seat in (0, 1):
+        results = np.zeros(3, np.int64)
+        play_random(make_agent(network, net.weights), lines, seat, stream_key(seed, MATCH_STREAM), MATCH, results)
+        found.append((results / MATCH).tolist())
+    return found
+
+
+def measure(seeds: int, long: float) -> Report:
+    """Everything, row by row."""
+    rows = []
+    for case in cases(long):
+        warm = Trial(case, case.seats[0], 0)
+        warm.learn(BATCH)
+        warm.prover.prove(make_agent(warm.network, warm.net.weights), case.seats[0], case.goal, budget=100)
+        found = []
+        for seed in range(1, seeds + 1):
+            found.append(first_proofs(case, seed))
+            say(f"{case.text}, seed {seed}: {found[-1]}")
+        shape = [int(warm.network.offset.size), int(warm.network.kind.size)]
+        row = {"text": case.text, "cells": warm.board.cells, "bar": case.bar, "limit": case.seconds, "shape": shape}
+        rows.append({**row, "seeds": found})
+    say("later snapshots, and matches, on 5x5x5")
+    return {
+        **surroundings(),
+        "load": os.getloadavg()[0],
+        "rows": rows,
+        "later": [later_proofs(seed) for seed in range(1, seeds + 1)],
+        "random": [against_random(seed) for seed in range(1, seeds + 1)],
+    }
+
+
+def summary(row: Report) -> list[object]:
+    """A row of the first table."""
+    seeds = row["seeds"]
+    proved = [seed for seed in seeds if seed["proved"]]
+    head = [row["text"], f"{row['shape'][1]:,}", f"{len(proved)} of {len(seeds)}"]
+    if not proved:
+        return [*head, "", "", ""]
+    games = [seed["games"] for seed in proved]
+    seconds = [seed["learning"] + seed["proving"] for seed in proved]
+    return [
+        *head,
+        f"{short_number(statistics.median(games))} ({short_number(min(games))} to {short_number(max(games))})",
+        f"{statistics.median(seconds):.2f} (to {max(seconds):.2f})",
+        f"{statistics.median(seed['positions'][-1] for seed in proved):,.0f}",
+    ]
+
+
+def more(row: Report) -> list[object]:
+    """A row of the second table."""
+    proving = [seed["proving"] for seed in row["seeds"] if seed["proved"]]
+    share = f"{statistics.median(proving):.2f}" if proving else ""
+    return [row["text"], row["shape"][0], share, f"{row['limit']:g}", row["bar"]]
+
+
+def page(report: Report) -> str:
+    """`data/proofs.md` of a report."""
+    head = ["what", "weights", "proved", "games, median", "s, median", "positions"]
+    won = np.median(np.array(report["random"]), axis=0)
+    return fill(
+        "proofs.md",
+        machine=measured_on(report),
+        load=f"{report['load']:.1f}",
+        table=markdown_table(head, map(summary, report["rows"])),
+        more=markdown_table(["what", "tuples", "of it proving, s", "limit, s", "asked"], map(more, report["rows"])),
+        later=f"{100 * statistics.mean(report['later']):.1f} %",
+        first=" / ".join(f"{share:.3f}" for share in won[0]),
+        second=" / ".join(f"{share:.3f}" for share in won[1]),
+    )
+
+
+def draw_picture(report: Report, path: Path) -> None:
+    """Games and seconds to the first proof over the cells of the board, a mark for each seed."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    for axes, what in zip(figure.subplots(1, 2), ("games", "seconds"), strict=True):
+        for number, row in enumerate(report["rows"]):
+            proved = [seed for seed in row["seeds"] if seed["proved"]]
+            heights = [s["games"] if what == "games" else s["learning"] + s["proving"] for s in proved]
+            places = row["cells"] + np.linspace(-0.15, 0.15, len(proved)) + 0.4 * (number % 3 - 1)
+            axes.plot(places, heights, "o", markersize=4, label=row["text"])
+        axes.set(xlabel="cells of the board", ylabel=f"{what} to the first proof", yscale="log")
+        axes.grid(True, which="major", alpha=0.3)
+    figure.axes[1].legend(fontsize=7)
+    figure.savefig(path, dpi=120)
+
+
+def say(text: str) -> None:
+    """Tell what happens on standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    """Measure, or take what was measured, and write what is wanted."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--long", type=float, default=300.0, metavar="SECONDS", help="limit of the hardest row")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="PNG or SVG; needs matplotlib")
+    add_page_options(parser)
+    options = parser.parse_args()
+    if write_from(options, page):
+        return
+    report = measure(options.seeds, options.long)
+    for row in report["rows"]:
+        print(*summary(row), sep=" | ")
+    print("later snapshots proved:", report["later"], "against random play:", report["random"])
+    if options.json is not None:
+        write_json(options.json, report)
+    if options.picture is not None:
+        draw_picture(report, options.picture)
+    write_page(options, page(report))
+
+
+if __name__ == "__main__":
+    main()
