@@ -1,6 +1,7 @@
 """A Dask scheduler and its workers as processes of this machine, for `killed_cluster.py` and the tests."""
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -117,10 +118,15 @@ def runs(process: psutil.Process) -> bool:
 
 
 def free_port() -> int:
-    """A port on which nobody listens."""
-    with socket.socket() as one:
-        one.bind((LOOPBACK, 0))
-        return int(one.getsockname()[1])
+    """A port on which nobody listens, and which no outgoing connection is given while a scheduler starts.
+
+    Linux gives those ports from 32768 on.
+    """
+    while True:
+        port = random.randrange(10_000, 32_768)
+        with socket.socket() as one, suppress(OSError):
+            one.bind((LOOPBACK, port))
+            return port
 
 
 def listens(port: int) -> bool:

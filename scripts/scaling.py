@@ -122,6 +122,7 @@ def simulate(
     each = max(int(chunk / learner), 1)
     design = make_design({"games": GAMES, "batch": BATCH}, workers * each * chunks, "grid")
     looks: list[Look] = []
+    begun: list[Look] = []
 
     with (
         cluster(workers, folder) as (crew, scheduler, dummies),
@@ -131,15 +132,17 @@ def simulate(
         def look(now: StudyProgress) -> None:
             used = time.process_time(), processor_seconds(scheduler), processor_seconds(*dummies)
             looks.append(Look(time.perf_counter(), now.done, *used))
+            # From the second chunk of each worker on: before that the speed has to be found.
+            if not begun and now.done >= (workers * each if waves else 0):
+                begun.append(looks[-1])
 
         def enough() -> bool:
-            return bool(waves and looks and looks[-1].learners >= waves * workers * each)
+            return bool(waves and begun and looks[-1].learners >= begun[0].learners + (waves - 1) * workers * each)
 
         task = functools.partial(seem_to_learn, learner, hurry)
         with mock.patch.object(Workers, "chunk_seconds", chunk), mock.patch.object(by_workers, "learn_parts", task):
             run_study(study, threads=1, crew=crew, progress=look, stop=enough)
-    # From the second chunk of each worker on: before that the speed has to be found.
-    first = next(look for look in looks if look.learners >= workers * each) if waves else looks[0]
+    first = begun[0]
     seconds, learners, client, its, dummy = (after - before for before, after in zip(first, looks[-1], strict=True))
     return {
         "workers": workers,

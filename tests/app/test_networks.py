@@ -57,3 +57,23 @@ def test_what_networks_cannot_do_costs_a_line(file: Path, capsys: pytest.Capture
         assert (status, out) == (wanted, "") and err.count("\n") == 1 and said in err, (words, err)
     with pytest.raises(ttt.UsageError, match="has no table of positions"):
         ttt.export_run(ttt.load(file), "a.csv", "csv")
+
+
+def test_a_run_does_not_replace_its_tuples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tuples = tmp_path / "t.txt"
+    tuples.write_text("a1 b1\nb1 b2\n")
+    words = ("train", "--learner", "patterns", "--games", 10, "--tuples", tuples, "--overwrite")
+    for more in (["-o", tuples], ["-o", tmp_path / "n.h5", "--record", tuples]):
+        status, out, err = command(capsys, *words, *more)
+        assert (status, out) == (2, "") and "is read, too" in err and len(err.splitlines()) == 1
+    assert tuples.read_text() == "a1 b1\nb1 b2\n"
+
+
+def test_tuples_for_boards_whose_default_ones_do_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ("train", "--learner", "patterns", "--board", "1x30x20", "--games", 16, "--quiet")
+    assert command(capsys, *words)[0] == 2
+    assert command(capsys, *words, "--prove-every", 0, "--tuples", "segments:2")[0] == 0
+    assert (tmp_path / "patterns-1x30x20.h5").exists()

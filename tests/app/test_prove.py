@@ -95,9 +95,22 @@ def test_what_is_wrong_with_a_certificate(table: Path, tmp_path: Path, capsys: p
     assert status == 2 and "--of goes with a certificate" in err
 
 
+def test_a_certificate_does_not_replace_its_run(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run.npz"
+    run.write_bytes(table.read_bytes())
+    (tmp_path / "run-first.npz").symlink_to(run)
+    for words in (["--certificate", run, "--as", "first"], ["--certificate", run]):
+        status, out, err = command(capsys, "prove", run, *words, "--overwrite")
+        assert (status, out) == (2, "") and "is read, too" in err and len(err.splitlines()) == 1
+    assert run.read_bytes() == table.read_bytes()
+
+
 def test_refusals(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(CertificateError, match=r"it is an \.npz file"):
-        ttt.prove(table, certificate=tmp_path / "c.txt")
+    for name in ("c.txt", ".", "..", ".npz"):
+        with pytest.raises(CertificateError, match=r"it is an \.npz file"):
+            ttt.prove(table, certificate=name)
     (tmp_path / "c-second.npz").touch()
     with pytest.raises(CertificateError, match=r"c-second\.npz"):
         ttt.prove(table, certificate=tmp_path / "c.npz")

@@ -11,7 +11,7 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import ClusterError, TttBatchError, UsageError
-from ttt_batch.cluster import place
+from ttt_batch.cluster import place, roster
 from ttt_batch.cluster.place import Place, place_of
 from ttt_batch.learners import LEARNERS
 
@@ -97,3 +97,14 @@ def test_a_learner_of_the_script_itself_is_refused(tmp_path: Path, monkeypatch: 
     with pytest.raises(UsageError, match=r"learner 'own' is registered in the script itself \(__main__\)"):
         ttt.study(out=tmp_path / "s.h5", learner=["td", "own"], games=100, workers=2)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_scheduler_that_goes_while_its_dashboard_is_asked_for() -> None:
+    """The link comes from the scheduler: nothing of the failure shows."""
+
+    class Gone:
+        @property
+        def dashboard_link(self) -> str:
+            raise OSError("Timed out trying to connect")
+
+    assert roster._dashboard(Gone()) == ""

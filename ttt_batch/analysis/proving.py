@@ -11,7 +11,8 @@ import numpy as np
 from ttt_batch.analysis.agent import make_agent
 from ttt_batch.analysis.search import TableAgent
 from ttt_batch.base.choices import SEATS, Ties, choose, choose_seat
-from ttt_batch.base.errors import CertificateError
+from ttt_batch.base.errors import CertificateError, option
+from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.printable import Printable
 from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number, whole
@@ -21,12 +22,14 @@ from ttt_batch.proofs.certificates import (
     Certificate,
     certify,
     check_match,
+    check_name,
     check_path,
     read_certificate,
     write_certificate,
 )
 from ttt_batch.proofs.prover import ALWAYS_WINS, BUDGET, CANNOT_LOSE, GOALS, Goal, Proof, Prover
 from ttt_batch.runs.loading import AnyRun, load_any
+from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 
@@ -86,6 +89,7 @@ def prove(
     threads: Number | None = None,
     certificate: str | Path | None = None,
     overwrite: bool = False,
+    trust: bool = False,
     progress: Callable[[int, int], None] | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Proofs:
@@ -96,13 +100,15 @@ def prove(
     both and `cannot-lose`, if not given.
     budget: positions to enter at most in each seat.  ties: as for `Run.candidates`.  threads: None for all processors.
     certificate: an `.npz` to write if a seat is proved; for two seats `-first` and `-second` are added to its name.
-    progress, stop: as for `Prover.prove`.
-    Raises UsageError, RunFileError, and CertificateError if a certificate cannot be written.
+    trust: read a file that another program has changed.  progress, stop: as for `Prover.prove`.
+    Raises UsageError (also if a certificate would replace the run), RunFileError, and CertificateError if a certificate
+    cannot be written.
     """
-    run = run if isinstance(run, Run | PatternRun) else load_any(run)
+    source = None if isinstance(run, Run | PatternRun) else find_run(run)
+    run = run if source is None else load_any(source, trust=trust)
     wanted, aim = _seats(run, seat), _goal(run, goal)
     most, at_once = whole("budget", budget, 1, MAX_BUDGET), thread_count(threads)
-    files = _files(certificate, wanted, overwrite=overwrite)
+    files = _files(certificate, wanted, source, overwrite=overwrite)
     agent = make_agent(run, ties)
     player: Any = agent if isinstance(agent, NetAgent) else TableAgent(agent, np.zeros(1, np.int64))
     prover, found, written = Prover(run.board), dict[str, Proof](), dict[str, tuple[Path, int]]()
@@ -137,12 +143,18 @@ def _merges_images(run: AnyRun) -> bool:
     return run.config.symmetry if isinstance(run, Run) else run.config.sharing != "none"
 
 
-def _files(given: str | Path | None, seats: tuple[str, ...], *, overwrite: bool) -> dict[str, Path]:
-    """The certificate of each seat, checked before the proof begins."""
+def _files(
+    given: str | Path | None, seats: tuple[str, ...], source: Path | None, *, overwrite: bool
+) -> dict[str, Path]:
+    """The certificate of each seat, checked before the proof begins.  source: the file that the run is read from."""
     if given is None:
         return {}
     path = Path(given)
+    check_name(path)
     files = {seat: path if len(seats) == 1 else path.with_name(f"{path.stem}-{seat}{path.suffix}") for seat in seats}
+    check_distinct(
+        [(option("certificate"), file) for file in files.values()], [] if source is None else [("run", source)]
+    )
     for file in files.values():
         check_path(file, overwrite=overwrite)
     return files

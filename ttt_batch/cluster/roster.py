@@ -160,7 +160,8 @@ def _named(workers: set[str]) -> str:
 
 def _dashboard(client: Any) -> str:
     """Where the scheduler's dashboard is, if a page answers there."""
-    link = str(client.dashboard_link)
-    with suppress(OSError, ValueError), urllib.request.urlopen(link, timeout=1):
-        return f"; dashboard: {link}"
+    with suppress(OSError, ValueError):  # Dask asks the scheduler for the link, which may have gone just now
+        link = str(client.dashboard_link)
+        with urllib.request.urlopen(link, timeout=1):
+            return f"; dashboard: {link}"
     return ""

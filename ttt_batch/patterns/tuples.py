@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from ttt_batch.base.errors import UsageError, quoted
-from ttt_batch.base.files import NotOrdinaryError, open_ordinary, shown
+from ttt_batch.base.files import NotOrdinaryError, is_there, open_ordinary, shown
 from ttt_batch.game.board import Board
 from ttt_batch.game.notation import cell_of
 
@@ -48,8 +48,17 @@ def parse_tuples(given: str, board: Board, *, files: bool = True) -> tuple[str, 
         text = ",".join(names)
     kept = list({frozenset(cells): cells for cells in reversed(found)}.values())[::-1]
     if not kept:
-        raise UsageError(f"tuples {quoted(given)}: there are none on board {board.name}; choose others")
+        raise UsageError(
+            f"tuples {quoted(given)}: there are none on board {board.name}; choose shorter ones, such as segments:2"
+        )
     return text, kept
+
+
+def file_of_tuples(given: str | None) -> Path | None:
+    """The file that a text names, if there is one of that name."""
+    if not given or ";" in given or _names(given) is not None or not is_there(Path(given)):
+        return None
+    return Path(given)
 
 
 def default_tuples(board: Board) -> str:

@@ -87,10 +87,15 @@ def certify(
     return Certificate(board, seat, goal, symmetric, first[order], second[order], move[order], about)
 
 
-def check_path(path: Path, *, overwrite: bool = False) -> None:
-    """Make sure, before hours of work, that a certificate can be written to `path`.  Raises CertificateError."""
+def check_name(path: Path) -> None:
+    """Raise CertificateError for what is no name of a certificate."""
     if path.suffix != ".npz":
         raise CertificateError(f"cannot write a certificate into {shown(path)}: it is an .npz file; name one")
+
+
+def check_path(path: Path, *, overwrite: bool = False) -> None:
+    """Make sure, before hours of work, that a certificate can be written to `path`.  Raises CertificateError."""
+    check_name(path)
     _OUTPUT.check(path, overwrite=overwrite)
 
 

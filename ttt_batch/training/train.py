@@ -22,6 +22,7 @@ from ttt_batch.cluster.place import Place, place_of
 from ttt_batch.game.transcript_writer import GamesWriter
 from ttt_batch.game.transcripts import GamesError
 from ttt_batch.learners import learner_named, modules_of
+from ttt_batch.patterns.tuples import file_of_tuples
 from ttt_batch.runs.config import OPPONENTS, Config, Options
 from ttt_batch.runs.loading import load_any
 from ttt_batch.runs.lookup import find_run, name_or_run
@@ -113,7 +114,7 @@ def train(
     every, say = parse_every(checkpoint_every), warn or warn_python
     check_request(games, more, until, resume=resume is not None, fork=fork)
     resume = find_run(resume) if isinstance(resume, str | Path) else resume
-    check_files(out, record, resume, start, opponent)
+    check_files(out, record, resume, start, opponent, given.get("tuples"))
     target, replaces = resume if out is None and isinstance(resume, Path) else out, overwrite or out is None
     with ExitStack() as stack:
         files = None if target is None else Checkpoints(Path(target), overwrite=replaces, every=every, say=say)
@@ -214,6 +215,7 @@ def check_files(
     resume: Run | PatternRun | str | Path | None,
     start: Run | str | Path | None,
     opponent: Run | str | Path | None,
+    tuples: str | None = None,
 ) -> None:
     """Refuse a training that would write over what it reads, or its run over its games."""
     if opponent is not None and not isinstance(opponent, Run | PatternRun):
@@ -223,6 +225,7 @@ def check_files(
         start = find_run(start)
     written = {"resume": resume, "record": record} if out is None else {"out": out, "record": record}
     read = {"resume": None if out is None else resume, "start": start, "opponent": opponent}
+    read["tuples"] = file_of_tuples(tuples)
     check_distinct(_paths(written), _paths(read))
 
 

@@ -7,7 +7,7 @@ import typer
 
 from ttt_batch.app.commands.declare import CLAIMS, File, Text, option
 from ttt_batch.app.commands.options import Json, Overwrite, Quiet, RunPath, TiesRule, Trust
-from ttt_batch.app.commands.shared import answer, load_any_run, run_name, working
+from ttt_batch.app.commands.shared import answer, run_name, say, working
 from ttt_batch.base.choices import SEATS, check_ties
 from ttt_batch.base.console import is_live
 from ttt_batch.base.quantities import counted
@@ -59,7 +59,7 @@ def prove(
     from ttt_batch.analysis.proving import prove as prove_run
     from ttt_batch.app.reports.proof import proofs_text
 
-    rule, run = check_ties(ties), load_any_run(path, trust)
+    rule = check_ties(ties)
     limit: dict[str, Any] = {} if budget is None else {"budget": budget}
     entered = [0]
 
@@ -70,16 +70,19 @@ def prove(
         if not quiet and is_live(sys.stderr):
             report.spin(lambda: f"proving: {counted(entered[0], 'position')}")
         found = prove_run(
-            run,
+            path,
             seat=seat,
             goal=goal,
             ties=rule,
             threads=threads,
             certificate=certificate,
             overwrite=overwrite,
+            trust=trust,
             progress=progress,
             **limit,
         )
-    answer(json, found.to_dict, lambda: proofs_text(found, run_name(path)))
+    say(path, found.run.notes)
+    written = next((file for file, _ in found.certificates.values()), None)
+    answer(json, found.to_dict, lambda: proofs_text(found, run_name(path)), saved=written if found.proved else None)
     if not found.proved:
         raise typer.Exit(1)

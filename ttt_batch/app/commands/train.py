@@ -184,7 +184,7 @@ def _train(*, out: Path | None, quiet: bool, json: bool, **options: Any) -> None
     learner, board = _named(options["learner"], options["board"])
     nothing = "interrupted; nothing was written" if resume is None else "interrupted; nothing more was written"
     with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report:
-        check_files(out, *(options[name] for name in ("record", "resume", "start", "opponent")))
+        check_files(out, *(options[name] for name in ("record", "resume", "start", "opponent", "tuples")))
         options["start"] = _origin(options["start"], learner, board, options["trust"])
 
         def work(target: Path) -> Any:
@@ -201,12 +201,11 @@ def _train(*, out: Path | None, quiet: bool, json: bool, **options: Any) -> None
 
 def _named(learner: str | None, board: str | None) -> "tuple[str, Board]":
     """The learner and the board that are meant, for the name of the file.  Raises UsageError and BoardError."""
-    from ttt_batch.runs.config import make_config
-    from ttt_batch.runs.patterns.config import make_pattern_config
+    from ttt_batch.game.board import parse_board
+    from ttt_batch.runs.config import DEFAULTS, make_config
 
-    if find_name(learner, PATTERN_LEARNERS) is not None:
-        patterns = make_pattern_config(learner=learner, board=board)
-        return patterns.learner, patterns.board
+    if (networks := find_name(learner, PATTERN_LEARNERS)) is not None:
+        return networks, parse_board(DEFAULTS["board"] if board is None else board)
     config = make_config(learner=learner, board=board)
     return config.learner, config.board
 
