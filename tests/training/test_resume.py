@@ -19,7 +19,7 @@ import ttt_batch as ttt
 from ttt_batch.base.errors import RunFileError, UsageError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.exchange import export_run, import_tables
-from ttt_batch.training.plan import table_digest
+from ttt_batch.runs.state import table_digest
 from ttt_batch.training.trainers.walk import Walking
 
 PROGRAM = [sys.executable, "-m", "ttt_batch"]

@@ -1,6 +1,5 @@
 """Proofs of runs, of tables as of networks: that an agent cannot lose, or always wins; certificates for others."""
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +31,7 @@ from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
+from ttt_batch.runs.state import table_digest
 
 MAX_BUDGET = 10**12
 
@@ -104,8 +104,10 @@ def prove(
     Raises UsageError (also if a certificate would replace the run), RunFileError, and CertificateError if a certificate
     cannot be written.
     """
-    source = None if isinstance(run, Run | PatternRun) else find_run(run)
-    run = run if source is None else load_any(source, trust=trust)
+    source = None
+    if not isinstance(run, Run | PatternRun):
+        source = find_run(run)
+        run = load_any(source, trust=trust)
     wanted, aim = _seats(run, seat), _goal(run, goal)
     most, at_once = whole("budget", budget, 1, MAX_BUDGET), thread_count(threads)
     files = _files(certificate, wanted, source, overwrite=overwrite)
@@ -178,13 +180,10 @@ def _certificate(run: AnyRun, player: Any, seat: int, goal: Goal) -> Certificate
 def _source(run: AnyRun) -> dict[str, Any]:
     """What a certificate says of the run that it is of."""
     arrays = run.tables if isinstance(run, Run) else run.agent.weights
-    digest = hashlib.sha256()
-    for array in arrays:
-        digest.update(np.ascontiguousarray(array).tobytes())
     return {
         "learner": run.config.learner,
         "board": run.board.name,
         "games": run.games,
         "seed": run.config.seed,
-        "digest": digest.hexdigest()[:16],
+        "digest": table_digest(arrays),
     }

@@ -38,7 +38,7 @@ OPPONENTS = ("random", "optimal")
 """Opponents with a name; any other is the digest of a run's tables."""
 
 _DIGEST = "[0-9a-f]{16}"
-"""What stands for the tables of a run (`plan.table_digest`)."""
+"""What stands for the tables of a run (`state.table_digest`)."""
 
 _START = rf"({_DIGEST}(@[0-9]{{1,16}})?)?"
 _OPPONENT = rf"({'|'.join(OPPONENTS)}|{_DIGEST})?"
@@ -243,7 +243,7 @@ def config_from_dict(values: dict[str, Any]) -> Config:
     try:
         config = make_config(**values)
     except UsageError as error:
-        raise _not_usable(str(error)) from None
+        raise not_usable(str(error)) from None
     defaults = {field.name: field.default for field in fields(Config) if field.default is not MISSING}
     if {**defaults, **values} != config.to_dict():
         raise RunFileError("the run's configuration is not written as this version writes it; train it again")
@@ -254,17 +254,17 @@ def _check_types(values: dict[str, Any]) -> None:
     """Raise RunFileError for a key that is missing, unknown, or holds something of another type."""
     declared = {field.name: field for field in fields(Config)}
     for name in sorted(values.keys() - declared.keys()):
-        raise _not_usable(f"unknown key {name!r:.60}")
+        raise not_usable(f"unknown key {name!r:.60}")
     for name, field in declared.items():
         if name not in values and field.default is MISSING:
-            raise _not_usable(f"{name} is missing")
+            raise not_usable(f"{name} is missing")
         value = values.get(name, field.default)
         if name == "draw_worth":
             if not isinstance(value, list) or [type(number) for number in value] != [float, float]:
-                raise _not_usable(f"{name} is {value!r:.60}, it must be two numbers such as [0.5, 0.5]")
+                raise not_usable(f"{name} is {value!r:.60}, it must be two numbers such as [0.5, 0.5]")
         # Exactly: True counts as 1 in Python, and 1.0 equals it, but neither is written for a whole number.
         elif type(value) not in _stored_as(field.type):
-            raise _not_usable(f"{name} is {value!r:.60}, of the wrong type")
+            raise not_usable(f"{name} is {value!r:.60}, of the wrong type")
 
 
 def _stored_as(kind: Any) -> tuple[type, ...]:
@@ -272,5 +272,6 @@ def _stored_as(kind: Any) -> tuple[type, ...]:
     return (str,) if kind in (Board, Schedule) else getattr(kind, "__args__", (kind,))
 
 
-def _not_usable(finding: str) -> RunFileError:
+def not_usable(finding: str) -> RunFileError:
+    """What is said of a configuration that this version cannot use."""
     return RunFileError(f"the run's configuration is not usable ({finding[:300]}); was it made by another version?")

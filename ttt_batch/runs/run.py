@@ -7,23 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.lock import Lock
-from ttt_batch.base.printable import call_hook, make_frame, point_records
+from ttt_batch.base.printable import call_hook
 from ttt_batch.base.quantities import counted
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.evaluation import Judged
 from ttt_batch.runs.growing_table import GrowingTable, positions_in
+from ttt_batch.runs.kept import Kept
 from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.declaration import FORMAT
-from ttt_batch.runs.runfile.writing import RUN_FILE, save_run
 from ttt_batch.runs.state import State
-
-MOST_TEXT = 10_000
-"""Characters that are kept of a command and the like: a training of hours must not end at how it was called."""
 
 
 @dataclass(repr=False, eq=False)
-class Run(Judged):
+class Run(Judged, Kept):
     """The result of training, in memory or read from a file.
 
     Two runs are equal if configuration, games, tables and recorded points are, down to the bytes; when, where and how
@@ -95,21 +91,6 @@ class Run(Judged):
         rows = {"code": codes, "outcome": outcomes, "visits": self.visits}
         return {**self.tables._asdict(), **rows, **recorded}
 
-    def to_frame(self) -> Any:
-        """Return the recorded points as a pandas DataFrame, a row each, named by the games learnt from.
-
-        Columns of more than one number are split: `unbeatable.first`, `versus_random.second.loss`.
-        Raises TttBatchError if pandas is missing.
-        """
-        return make_frame(point_records(self.statistics), "games")
-
-    def plot(self, kind: str = "curves") -> Any:
-        """Return a matplotlib Figure of how the run learnt; nothing is written.
-
-        kind: `curves`, `opening` or `coverage`.  Raises UsageError, and TttBatchError if matplotlib is missing.
-        """
-        return call_hook("figure", self, kind)
-
     @property
     def positions(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
         """Codes and outcomes of the rows of a growing board; empty on others, whose rows follow from the board."""
@@ -120,16 +101,6 @@ class Run(Judged):
     def visits_or_zeros(self) -> NDArray[np.float64]:
         """Updates so far of every entry of the table, zeros if they were not counted."""
         return self.visits if self.visits.size else np.zeros(self.tables[0].size)
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the run file; an existing file is kept unless `overwrite`.
-
-        Raises RunFileError, also if a training is writing it.
-        """
-        path = Path(path)
-        with Lock(RUN_FILE.place(path, overwrite=overwrite)):
-            save_run(path, self.data(), overwrite=overwrite)
-        return path
 
     def data(self) -> RunData:
         """What the run file holds."""
@@ -162,7 +133,7 @@ class Run(Judged):
             tables=tables,
             table_fields=fields,
             statistics=self.statistics,
-            provenance={name: v[:MOST_TEXT] if isinstance(v, str) else v for name, v in self.provenance.items()},
+            provenance=self.kept_provenance,
             progress=progress,
             resume=resume,
         )

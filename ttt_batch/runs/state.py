@@ -1,5 +1,7 @@
 """Where a run stands: what a training goes on from."""
 
+import hashlib
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,3 +27,11 @@ class State(NamedTuple):
     outcomes: NDArray[np.int64]
     code: NDArray[np.int64] = NO_CODE
     outcome: NDArray[np.int8] = NO_OUTCOME
+
+
+def table_digest(tables: Iterable[NDArray[Any]]) -> str:
+    """The first 16 hex digits of the SHA-256 of a run's tables: what stands for them in a configuration."""
+    digest = hashlib.sha256()
+    for array in tables:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]

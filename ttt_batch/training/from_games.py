@@ -19,8 +19,9 @@ from ttt_batch.runs.loading import load
 from ttt_batch.runs.memory_needs import rows_within
 from ttt_batch.runs.recorder import Clock, record_once
 from ttt_batch.runs.run import Run
+from ttt_batch.runs.state import table_digest
 from ttt_batch.training.checkpoints import RewrittenRun, warn_python
-from ttt_batch.training.plan import check_origin, state_of, table_digest
+from ttt_batch.training.plan import check_origin, state_of
 from ttt_batch.training.trainers.base import Task
 from ttt_batch.training.trainers.ply_by_ply import Given
 

@@ -5,7 +5,6 @@ batch goes on from that batch's beginning, and a point recorded only because the
 is that of a run without the interruption.
 """
 
-import hashlib
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +25,7 @@ from ttt_batch.runs.loading import load, with_table
 from ttt_batch.runs.lookup import name_or_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
-from ttt_batch.runs.state import State
+from ttt_batch.runs.state import State, table_digest
 from ttt_batch.simulation.policy import UNLISTED, Policy, optimal_policy, random_policy
 
 Source = Run | str | Path | None
@@ -201,14 +200,6 @@ def rival_policy(rival: Run | str, config: Config) -> Policy:
     return random_policy(graph) if rival == "random" else optimal_policy(graph, solve(graph))
 
 
-def table_digest(tables: Any) -> str:
-    """The first 16 hex digits of the SHA-256 of a run's tables: what stands for them in a configuration."""
-    digest = hashlib.sha256()
-    for array in tables:
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()[:16]
-
-
 def resumable_state(run: Run, name: str) -> State:
     """The state from which `run` (called `name`) goes on.
 
@@ -229,14 +220,19 @@ def resumable_state(run: Run, name: str) -> State:
     return State(run.games, run.tables, run.visits, outcomes[-1], *run.positions)
 
 
-def goal_of(run: Run, name: str, more: Number | None, until: Number | None) -> int:
-    """Games that a resumed run goes on to.  Raises UsageError if it has them already."""
+def goal_of(
+    run: Run | PatternRun, name: str, more: Number | None, until: Number | None, *, unfinished: bool = False
+) -> int:
+    """Games that a resumed run goes on to.  Raises UsageError if it has them already.
+
+    unfinished: something is left to do after the last game.
+    """
     if more is not None and until is not None:
         raise UsageError(f"{option('more')} and {option('until')} mean the same; leave one out")
     if more is not None:
         return whole("until", run.games + whole("more", more, 1, MAX_GAMES), 1, MAX_GAMES)
     goal = run.goal if until is None else whole("until", until, 1, MAX_GAMES)
-    if goal <= run.games:
+    if goal < run.games or (goal == run.games and not unfinished):
         asked = counted(run.games, "game") + (", all it was asked for" if until is None else "")
         raise UsageError(f"{name} has {asked}; go on with {option('more', 'N')}, or {option('until')} a larger number")
     return goal

@@ -33,7 +33,8 @@ from ttt_batch.runs.recorder import Clock
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every, warn_python
-from ttt_batch.training.patterns.train import Followers, check_networks, check_tables, is_network, train_patterns
+from ttt_batch.training.patterns.session import Followers
+from ttt_batch.training.patterns.train import check_networks, check_tables, is_network, train_patterns
 from ttt_batch.training.plan import Plan, Runs, check_request, make_plan, rival_policy
 from ttt_batch.training.session import Progress, Session
 from ttt_batch.training.shares import Shares
@@ -123,8 +124,9 @@ def train(
         if isinstance(before, PatternRun) or (before is None and is_network(given.get("learner"))):
             others = {"start": start, "opponent": opponent, "fork": fork, "record": record, "max_memory": max_memory}
             check_networks(given, others | {"workers": workers, "scheduler": scheduler})
-            followers = Followers(files, progress, stop or (lambda: False), elsewhere, command, n_threads)
-            return train_patterns(games, given, seat, before, _called(resume), more, until, followers)
+            followers = Followers(files, progress, stop or (lambda: False), command, n_threads)
+            trained = train_patterns(games, given, seat, before, _called(resume), more, until, followers)
+            return _kept(trained, before, files, None, elsewhere)
         check_tables(given)
         runs = Runs(resume if isinstance(resume, Path) else before, start, opponent, trust, before)
         plan = make_plan(games, runs, given, seat=seat, more=more, until=until, fork=fork, in_place=out is None)
@@ -138,9 +140,7 @@ def train(
         clock = Clock(float(plan.provenance.get("seconds", 0.0)))
         trainer = _trainer(plan, writer, limit, n_threads, block, shares)
         run = Session(plan, trainer, clock, files, progress, stop or (lambda: False), say, command, n_threads).train()
-        if run is not plan.resumed:
-            keep(run, files if run.games else None, writer, elsewhere)
-    return run
+        return _kept(run, plan.resumed, files, writer, elsewhere)
 
 
 def _called(resume: Run | PatternRun | Path | None) -> str:
@@ -234,8 +234,21 @@ def _paths(named: dict[str, Any]) -> list[tuple[str, Path]]:
     return [(option(name), Path(path)) for name, path in named.items() if isinstance(path, str | Path)]
 
 
+def _kept(
+    run: Run | PatternRun,
+    before: Run | PatternRun | None,
+    files: Checkpoints | None,
+    writer: GamesWriter | None,
+    elsewhere: Callable[[RunFileError], Path | None] | None,
+) -> Run | PatternRun:
+    """A run at its end, saved unless it is still the one that was to go on."""
+    if run is not before:
+        keep(run, files if run.games else None, writer, elsewhere)
+    return run
+
+
 def keep(
-    run: Run,
+    run: Run | PatternRun,
     files: Checkpoints | None,
     writer: GamesWriter | None,
     elsewhere: Callable[[RunFileError], Path | None] | None,

@@ -202,10 +202,10 @@ def _train(*, out: Path | None, quiet: bool, json: bool, **options: Any) -> None
 def _named(learner: str | None, board: str | None) -> "tuple[str, Board]":
     """The learner and the board that are meant, for the name of the file.  Raises UsageError and BoardError."""
     from ttt_batch.game.board import parse_board
-    from ttt_batch.runs.config import DEFAULTS, make_config
+    from ttt_batch.runs.config import make_config
 
     if (networks := find_name(learner, PATTERN_LEARNERS)) is not None:
-        return networks, parse_board(DEFAULTS["board"] if board is None else board)
+        return networks, parse_board("3x3" if board is None else board)
     config = make_config(learner=learner, board=board)
     return config.learner, config.board
 

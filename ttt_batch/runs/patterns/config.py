@@ -12,6 +12,7 @@ from ttt_batch.game.known_values import WON, known_value
 from ttt_batch.patterns.games import BEST, BOTH, NOTHING, PLAYED, Aim
 from ttt_batch.patterns.network import SHARING, Network, make_network, weights_of
 from ttt_batch.patterns.tuples import Tuples, parse_tuples
+from ttt_batch.runs.config import not_usable
 
 KEPT = ("proved", "last")
 
@@ -200,18 +201,14 @@ def pattern_config_from(values: dict[str, Any]) -> PatternConfig:
     declared = {field.name: field.type for field in fields(PatternConfig)}
     if values.keys() != declared.keys():
         odd = sorted(values.keys() ^ declared.keys())[0]
-        raise _unusable(f"{'unknown key' if odd in values else 'there is no'} {quoted(odd)}")
+        raise not_usable(f"{'unknown key' if odd in values else 'there is no'} {quoted(odd)}")
     for name, kind in declared.items():
         if type(values[name]) is not (str if kind is Board else kind):
-            raise _unusable(f"{name} is {values[name]!r:.60}, of the wrong type")
+            raise not_usable(f"{name} is {values[name]!r:.60}, of the wrong type")
     try:
         config = make_pattern_config(files=False, **values)
     except (UsageError, BoardError) as error:
-        raise _unusable(str(error)) from None
+        raise not_usable(str(error)) from None
     if config.to_dict() != values:
         raise RunFileError("the run's configuration is not written as this version writes it; train it again")
     return config
-
-
-def _unusable(finding: str) -> RunFileError:
-    return RunFileError(f"the run's configuration is not usable ({finding[:300]}); was it made by another version?")

@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import SEATS
-from ttt_batch.base.lock import Lock
-from ttt_batch.base.printable import call_hook, make_frame, point_records
 from ttt_batch.base.quantities import counted
 from ttt_batch.game.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.game.lines import make_lines
@@ -20,19 +18,18 @@ from ttt_batch.patterns.agent import NetAgent, make_agent
 from ttt_batch.patterns.network import Network
 from ttt_batch.patterns.values import Reading
 from ttt_batch.patterns.values import read_position as read_values
+from ttt_batch.runs.kept import Kept
 from ttt_batch.runs.patterns.config import PatternConfig
 from ttt_batch.runs.patterns.contents import Learnt, table_fields, tables_of
-from ttt_batch.runs.run import MOST_TEXT
 from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.declaration import FORMAT
-from ttt_batch.runs.runfile.writing import RUN_FILE, save_run
 
 PROVED, UNDECIDED, REFUTED = 1, 0, -1
 """What a proof has found, as a recorded point has it; UNDECIDED also if none was tried."""
 
 
 @dataclass(repr=False, eq=False)
-class PatternRun:
+class PatternRun(Kept):
     """The result of training pattern networks, in memory or read from a file.
 
     Two runs are equal if configuration, games, weights, lost games and recorded points are, down to the bytes.
@@ -184,24 +181,6 @@ class PatternRun:
         later = held[int(held.argmax()) + 1 :] if held.any() else held[:0]
         return int(later.sum()), later.size
 
-    def to_frame(self) -> Any:
-        """Return the recorded points as a pandas DataFrame, as `Run.to_frame` does."""
-        return make_frame(point_records(self.statistics), "games")
-
-    def plot(self, kind: str = "curves") -> Any:
-        """Return a matplotlib Figure of how the run learnt; nothing is written."""
-        return call_hook("figure", self, kind)
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the run file; an existing file is kept unless `overwrite`.
-
-        Raises RunFileError, also if a training is writing it.
-        """
-        path = Path(path)
-        with Lock(RUN_FILE.place(path, overwrite=overwrite)):
-            save_run(path, self.data(), overwrite=overwrite)
-        return path
-
     def data(self) -> RunData:
         """What the run file holds."""
         tables = tables_of(self.learnt, self.proved)
@@ -213,6 +192,6 @@ class PatternRun:
             tables=tables,
             table_fields=table_fields(self.board.cells, tables),
             statistics=self.statistics,
-            provenance={name: v[:MOST_TEXT] if isinstance(v, str) else v for name, v in self.provenance.items()},
+            provenance=self.kept_provenance,
             progress=progress,
         )

@@ -12,7 +12,7 @@ from ttt_batch.runs.config import OPPONENTS
 from ttt_batch.runs.loading import load
 from ttt_batch.runs.lookup import name_or_run
 from ttt_batch.runs.run import Run
-from ttt_batch.training.plan import table_digest
+from ttt_batch.runs.state import table_digest
 
 SELF = "self"
 NAMES = (*OPPONENTS, SELF)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,21 @@ SLICE_SECONDS = 0.05
 NUMBERS = {"proved": PROVED, "refuted": REFUTED, "undecided": UNDECIDED}
 
 
+class Followers(NamedTuple):
+    """What a training calls and is told: as in `training.session.Session`."""
+
+    checkpoints: Checkpoints | None
+    progress: Callable[[Progress], None] | None
+    stop: Callable[[], bool]
+    command: str
+    threads: int
+
+
 @dataclass
 class PatternSession:
     """One training: `trainer` goes on to `total` games.
 
     before: the run that it goes on with; None from the first game on.
-    checkpoints, progress, stop, command, threads: as in `training.session.Session`.
     """
 
     config: PatternConfig
@@ -35,11 +44,7 @@ class PatternSession:
     before: PatternRun | None
     trainer: PatternTrainer
     clock: Clock
-    checkpoints: Checkpoints | None
-    progress: Callable[[Progress], None] | None
-    stop: Callable[[], bool]
-    command: str
-    threads: int
+    followers: Followers
 
     def __post_init__(self) -> None:
         self._points: list[dict[str, Any]] = []
@@ -56,15 +61,15 @@ class PatternSession:
 
     def train(self) -> PatternRun:
         """Go on to the last game, or until it is stopped; return the run."""
-        trainer, checkpoints = self.trainer, self.checkpoints
+        trainer, checkpoints = self.trainer, self.followers.checkpoints
         began = trainer.games
         if checkpoints is not None:
             checkpoints.begin(began)
         while True:
             recorded = self._is_due() and self._record()
-            if self.progress is not None and trainer.games:
-                self.progress(self._progress(recorded))
-            if trainer.games >= self.total or self.stop():
+            if self.followers.progress is not None and trainer.games:
+                self.followers.progress(self._progress(recorded))
+            if trainer.games >= self.total or self.followers.stop():
                 break
             if checkpoints is not None and trainer.games > began and checkpoints.due(trainer.games):
                 checkpoints.attempt(self._run())
@@ -98,13 +103,14 @@ class PatternSession:
         """Record a point, and prove if that is due; False if a proof was stopped, whose point does not count then."""
         proofs: dict[int, Proof] = {}
         if self.config.prove_every:
-            found = self.trainer.prove(self.stop)
+            found = self.trainer.prove(self.followers.stop)
             if found is None:
                 return False
             proofs = found
             self._proofs = {SEATS[seat]: (proof.status, proof.positions) for seat, proof in proofs.items()}
-            for seat in (seat for seat, proof in proofs.items() if proof.status == "proved"):
-                weights = self.trainer.weights()
+            seats = [seat for seat, proof in proofs.items() if proof.status == "proved"]
+            weights = self.trainer.weights()
+            for seat in seats:
                 self._proved = np.zeros(weights.shape[1:], np.int32) if self._proved is None else self._proved.copy()
                 self._proved[:, seat] = weights[-seat, :, seat]  # of the first network, or the last one
         self._points.append(self._point(proofs))
@@ -130,14 +136,14 @@ class PatternSession:
     def _run(self) -> PatternRun:
         """The run in its current state."""
         past = {} if self.before is None else self.before.provenance
-        now = self.clock.provenance(self.command) | {"threads": self.threads}
+        now = self.clock.provenance(self.followers.command) | {"threads": self.followers.threads}
         run = PatternRun(self.config, self.trainer.games, self.trainer.learnt(), self._statistics(), self._proved)
         run.goal, run.interrupted = self.total, self.trainer.games < self.total or self._is_due()
         run.provenance = continued(past, now, "resumed_by")
         return run
 
     def _progress(self, recorded: bool) -> Progress:
-        trainer, checkpoints = self.trainer, self.checkpoints
+        trainer, checkpoints = self.trainer, self.followers.checkpoints
         wins, draws, losses = trainer.outcomes.tolist()
         counts = trainer.games, self.total, self.clock.seconds, (wins, draws, losses)
         now = Progress(*counts, None, recorded, proofs=self._proofs)

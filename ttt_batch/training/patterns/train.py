@@ -1,20 +1,18 @@
 """Training of pattern networks from the outside."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ttt_batch.base.choices import PATTERN_LEARNERS, find_name
-from ttt_batch.base.errors import RunFileError, UsageError, option, quoted
-from ttt_batch.base.quantities import Number, counted, whole
+from ttt_batch.base.errors import UsageError, option, quoted
+from ttt_batch.base.quantities import Number, whole
 from ttt_batch.runs.patterns.config import PatternConfig, PatternOptions, make_pattern_config
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.recorder import Clock
-from ttt_batch.training.checkpoints import Checkpoints
-from ttt_batch.training.patterns.session import PatternSession
+from ttt_batch.training.patterns.session import Followers, PatternSession
 from ttt_batch.training.patterns.trainer import PatternTrainer, next_point, whole_rounds
-from ttt_batch.training.session import Progress
+from ttt_batch.training.plan import goal_of
 
 GAMES = 100_000
 """Games to learn from by default."""
@@ -28,18 +26,6 @@ SHARED = ("learner", "board", "epsilon", "alpha", "gamma", "batch", "seed")
 """Options of tables that pattern networks have, too."""
 
 
-@dataclass(frozen=True)
-class Followers:
-    """What a training calls and is told, as in `training.train.train`."""
-
-    files: Checkpoints | None
-    progress: Callable[[Progress], None] | None
-    stop: Callable[[], bool]
-    elsewhere: Callable[[RunFileError], Path | None] | None
-    command: str
-    threads: int
-
-
 def train_patterns(
     games: Number | None,
     options: dict[str, Any],
@@ -50,7 +36,7 @@ def train_patterns(
     until: Number | None,
     followers: Followers,
 ) -> PatternRun:
-    """Train pattern networks; with proofs, to the end of the last one.
+    """Train pattern networks; with proofs, to the end of the last one.  The run is not saved at its end.
 
     options: `AllOptions` without the seat.  before: the run to go on with, if any, called `name`.
     games, more, until: as for `training.train.train`, which says what is raised.
@@ -62,27 +48,12 @@ def train_patterns(
         if config.prove_every > asked:
             config = _proved_in_time(config, asked, given="prove_every" in options)
     else:
-        config, asked = before.config, _goal(before, name, more, until)
+        config, asked = before.config, goal_of(before, name, more, until, unfinished=before.lacks_proof)
         _check_unchanged(config, options, name)
     clock = Clock(0.0 if before is None else float(before.provenance.get("seconds", 0.0)))
     end = last_game(config, asked)
     with PatternTrainer(config, before, followers.threads) as trainer:
-        session = PatternSession(
-            config,
-            end,
-            before,
-            trainer,
-            clock,
-            followers.files,
-            followers.progress,
-            followers.stop,
-            followers.command,
-            followers.threads,
-        )
-        run = session.train()
-    if run is not before and run.games and followers.files is not None:
-        _keep(run, followers.files, followers.elsewhere)
-    return run
+        return PatternSession(config, end, before, trainer, clock, followers).train()
 
 
 def _proved_in_time(config: PatternConfig, games: int, *, given: bool) -> PatternConfig:
@@ -122,28 +93,6 @@ def check_tables(options: Mapping[str, object]) -> None:
 def last_game(config: PatternConfig, games: int) -> int:
     """Games at the end of a training of at least so many: a whole round of batches, and with proofs the next proof."""
     return next_point(config, games - 1) if config.prove_every else whole_rounds(config, games)
-
-
-def _keep(run: PatternRun, files: Checkpoints, elsewhere: Callable[[RunFileError], Path | None] | None) -> None:
-    """Save the run.  Raises RunFileError, whose `run` is the run."""
-    try:
-        files.finish(run, elsewhere)
-    except RunFileError as error:
-        error.run = run  # type: ignore[attr-defined]
-        raise
-
-
-def _goal(run: PatternRun, name: str, more: Number | None, until: Number | None) -> int:
-    """Games to go on to.  Raises UsageError if it has them already."""
-    if more is not None and until is not None:
-        raise UsageError(f"{option('more')} and {option('until')} mean the same; leave one out")
-    if more is not None:
-        return run.games + whole("more", more, 1, MAX_GAMES)
-    goal = run.goal if until is None else whole("until", until, 1, MAX_GAMES)
-    if goal < run.games or (goal == run.games and not run.lacks_proof):
-        asked = counted(run.games, "game") + (", all it was asked for" if until is None else "")
-        raise UsageError(f"{name} has {asked}; go on with {option('more', 'N')}, or {option('until')} a larger number")
-    return goal
 
 
 def _check_unchanged(config: PatternConfig, options: dict[str, Any], name: str) -> None:

@@ -1,0 +1,56 @@
+"""What every run does with what it holds: a file, a frame, a picture."""
+
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ttt_batch.base.lock import Lock
+from ttt_batch.base.printable import call_hook, make_frame, point_records
+from ttt_batch.runs.runfile.checks import RunData
+from ttt_batch.runs.runfile.writing import RUN_FILE, save_run
+
+MOST_TEXT = 10_000
+"""Characters that are kept of a command and the like: a training of hours must not end at how it was called."""
+
+
+class Kept:
+    """A run, of tables or of networks: both have `statistics`, `provenance` and `data`."""
+
+    statistics: dict[str, NDArray[Any]]
+    provenance: dict[str, str | int | float]
+
+    def data(self) -> RunData:
+        """What the run file holds."""
+        raise NotImplementedError
+
+    @property
+    def kept_provenance(self) -> dict[str, str | int | float]:
+        """`provenance` as a file keeps it, without the rest of very long texts."""
+        return {name: value[:MOST_TEXT] if isinstance(value, str) else value for name, value in self.provenance.items()}
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the run file; an existing file is kept unless `overwrite`.
+
+        Raises RunFileError, also if a training is writing it.
+        """
+        path = Path(path)
+        with Lock(RUN_FILE.place(path, overwrite=overwrite)):
+            save_run(path, self.data(), overwrite=overwrite)
+        return path
+
+    def to_frame(self) -> Any:
+        """Return the recorded points as a pandas DataFrame, a row each, named by the games learnt from.
+
+        Columns of more than one number are split: `unbeatable.first`, `versus_random.second.loss`.
+        Raises TttBatchError if pandas is missing.
+        """
+        return make_frame(point_records(self.statistics), "games")
+
+    def plot(self, kind: str = "curves") -> Any:
+        """Return a matplotlib Figure of how the run learnt; nothing is written.
+
+        kind: `curves`, of tables also `opening` or `coverage`.  Raises UsageError, and TttBatchError if matplotlib is
+        missing.
+        """
+        return call_hook("figure", self, kind)
