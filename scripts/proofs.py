@@ -37,6 +37,9 @@ from ttt_batch.proofs.prover import ALWAYS_WINS, CANNOT_LOSE, Goal, Proof, Prove
 
 Report = dict[str, Any]
 
+FIRST_SEED = 11
+"""All settings were chosen on seeds 1 to 8."""
+
 BATCH, EPSILON = 16, 0.3
 GROWTH = 0.1
 """Share of the games played so far that lie between two proofs at least, if these give lost games to begin from."""
@@ -222,13 +225,13 @@ def against_random(seed: int, games: int = 20_000) -> list[list[float]]:
 
 def measure(seeds: int, long: float) -> Report:
     """Everything, row by row."""
-    rows = []
+    rows, chosen = [], range(FIRST_SEED, FIRST_SEED + seeds)
     for case in cases(long):
-        warm = Trial(case, case.seats[0], 0)
-        warm.learn(BATCH)
-        warm.prover.prove(make_agent(warm.network, warm.net.weights), case.seats[0], case.goal, budget=100)
+        for seat in case.seats:
+            warm = Trial(case, seat, 0)
+            warm.go_on()
         found = []
-        for seed in range(1, seeds + 1):
+        for seed in chosen:
             found.append(first_proofs(case, seed))
             say(f"{case.text}, seed {seed}: {found[-1]}")
         shape = [int(warm.network.offset.size), int(warm.network.kind.size)]
@@ -239,8 +242,8 @@ def measure(seeds: int, long: float) -> Report:
         **surroundings(),
         "load": os.getloadavg()[0],
         "rows": rows,
-        "later": [later_proofs(seed) for seed in range(1, seeds + 1)],
-        "random": [against_random(seed) for seed in range(1, seeds + 1)],
+        "later": [later_proofs(seed) for seed in chosen],
+        "random": [against_random(seed) for seed in chosen],
     }
 
 
@@ -288,7 +291,7 @@ def draw_picture(report: Report, path: Path) -> None:
     """Games and seconds to the first proof over the cells of the board, a mark for each seed."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 4), layout="constrained")
+    figure = Figure(figsize=(9, 4.8), layout="constrained")
     for axes, what in zip(figure.subplots(1, 2), ("games", "seconds"), strict=True):
         for number, row in enumerate(report["rows"]):
             proved = [seed for seed in row["seeds"] if seed["proved"]]
@@ -297,7 +300,7 @@ def draw_picture(report: Report, path: Path) -> None:
             axes.plot(places, heights, "o", markersize=4, label=row["text"])
         axes.set(xlabel="cells of the board", ylabel=f"{what} to the first proof", yscale="log")
         axes.grid(True, which="major", alpha=0.3)
-    figure.axes[1].legend(fontsize=7)
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncols=3)
     figure.savefig(path, dpi=120)
 
 

@@ -272,7 +272,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert re.search(
         r"verdict: first cannot lose: proved, [\d,]+ positions;.*second cannot lose: proved,", out, re.DOTALL
     )
-    assert "first after" in out and "kept: that after" in out and f"saved:   {path}" in out
+    assert "the earliest after" in out and "kept: that after" in out and f"saved:   {path}" in out
     assert ttt.load(path) == train()
     status, out, err = command(capsys, "info", path, "--json")
     assert (status, err) == (0, "")

@@ -16,7 +16,7 @@ def verdict_lines(run: PatternRun) -> list[str]:
     """What was proved of a run, a line for each seat, with how many later proofs succeeded."""
     config = run.config
     if not config.prove_every:
-        return [f"nothing was tried to be proved; {command_text('prove', 'RUN')} does"]
+        return [f"no proof was tried; {command_text('prove', 'RUN')} tries one"]
     return [_seat_line(run, seat) for seat in config.seats]
 
 
@@ -26,9 +26,10 @@ def _seat_line(run: PatternRun, seat: int) -> str:
         last = {REFUTED: "refuted"}.get(int(run.statistics["proof"][-1:, seat].sum()), "undecided")
         return f"{goal}: {last} after {counted(run.games, 'game')}"
     first = int(run.statistics["games"][run.proofs(seat)][0])
-    line = f"{goal}: proved, {counted(run.proved_positions(seat), 'position')}; first after {counted(first, 'game')}"
+    line = f"{goal}: proved, {counted(run.proved_positions(seat), 'position')}"
+    line += f"; the earliest after {counted(first, 'game')}"
     held, later = run.later_proofs(seat)
-    line += f", {held:,} of {counted(later, 'later snapshot')} hold" if later else ""
+    line += f", {held:,} of {counted(later, 'later snapshot')} proved, too" if later else ""
     kept = run.proved_after(seat) if run.plays_proved(seat) else run.games
     return f"{line}; kept: that after {counted(kept, 'game')}"
 
