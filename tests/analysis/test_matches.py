@@ -3,7 +3,6 @@
 import functools
 import json
 import math
-import random
 import re
 import subprocess
 import sys
@@ -25,9 +24,7 @@ from ttt_batch.analysis.opponents import PLAYERS, scripted_edges, scripted_polic
 from ttt_batch.analysis.playing import Tally, wilson
 from ttt_batch.base.choices import RESULTS, SEATS
 from ttt_batch.base.errors import BoardError, UsageError
-from ttt_batch.base.jit import kernel
 from ttt_batch.base.streams import stream_key
-from ttt_batch.game.bitboards import n_bits, nth_cell
 from ttt_batch.game.board import UNFINISHED, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.lines import make_lines
@@ -71,22 +68,6 @@ def naive_cells(board: VariantBoard, position: naive.Position, player: str) -> l
     other = naive.other(mover)
     blocks = [cell for cell in legal if other in board.makers(put(other, cell))]
     return blocks if blocks and player == "two-ply" else legal
-
-
-@kernel
-def bits_and_cells(bits: Any, cells: Any) -> Any:
-    """Number of bits, and the cell of each in order."""
-    for n in range(n_bits(bits)):
-        cells[n] = nth_cell(bits, n)
-    return n_bits(bits)
-
-
-def test_bits_are_counted_and_found() -> None:
-    rng = random.Random(1)
-    for bits in [0, 1, 1 << 35, (1 << 36) - 1, (1 << 62) - 1, *(rng.getrandbits(36) for _ in range(200))]:
-        cells = np.zeros(64, np.int64)
-        assert bits_and_cells(np.int64(bits), cells) == bits.bit_count()
-        assert cells[: bits.bit_count()].tolist() == [cell for cell in range(62) if bits >> cell & 1]
 
 
 @pytest.mark.sampled(4)

@@ -40,17 +40,21 @@ MAX_BUDGET = 10**12
 class Proofs(Printable):
     """What the proofs of a run have found.
 
-    board: the run's.  goal: `cannot-lose` or `always-wins`.  ties: the rule of play, see `ties`.
+    goal: `cannot-lose` or `always-wins`.  ties: the rule of play, see `ties`.
     found: by seat.  certificates: by seat, the file and the positions that it lists.
     run: the run itself.
     """
 
-    board: Board
     goal: Goal
     ties: Ties
     found: dict[str, Proof]
     certificates: dict[str, tuple[Path, int]]
     run: AnyRun = field(repr=False, compare=False)
+
+    @property
+    def board(self) -> Board:
+        """The run's board."""
+        return self.run.board
 
     @property
     def proved(self) -> bool:
@@ -124,7 +128,7 @@ def prove(
             listed = _certificate(run, player, number, aim)
             write_certificate(listed, files[name], overwrite=overwrite)
             written[name] = files[name], int(listed.move.size)
-    return Proofs(run.board, aim, ties, found, written, run)
+    return Proofs(aim, ties, found, written, run)
 
 
 def _seats(run: AnyRun, seat: str | None) -> tuple[str, ...]:

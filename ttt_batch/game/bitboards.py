@@ -103,28 +103,6 @@ def marks_of(code: Any, n_cells: int) -> Any:
     return first, second
 
 
-PAIRS, QUADS, BYTES = 0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F
-
-
-@inlined
-def n_bits(bits: Any) -> Any:
-    """How many bits are set (int64, not negative)."""
-    bits -= (bits >> 1) & PAIRS
-    bits = (bits & QUADS) + ((bits >> 2) & QUADS)
-    bits = (bits + (bits >> 4)) & BYTES
-    bits += bits >> 8
-    bits += bits >> 16
-    return (bits + (bits >> 32)) & 127
-
-
-@inlined
-def nth_cell(cells: Any, n: Any) -> Any:
-    """Number `n`, from 0, of the cells (int64, bits); there are more than `n`."""
-    for _ in range(n):
-        cells &= cells - 1
-    return n_bits((cells & -cells) - 1)
-
-
 EMPTY_SLOT = -1
 """What a slot without a row holds in a hash table (open addressing, a power of two slots)."""
 

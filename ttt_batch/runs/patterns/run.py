@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ttt_batch.base.choices import SEATS
 from ttt_batch.base.quantities import counted
 from ttt_batch.game.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
-from ttt_batch.game.lines import make_lines
+from ttt_batch.game.lines import Lines, make_lines
 from ttt_batch.game.notation import read_position
 from ttt_batch.game.solution import Truth
 from ttt_batch.patterns.agent import NetAgent, make_agent
@@ -81,6 +81,10 @@ class PatternRun(Kept):
         return self.config.network()
 
     @functools.cached_property
+    def _lines(self) -> Lines:
+        return make_lines(self.board)
+
+    @functools.cached_property
     def agent(self) -> NetAgent:
         """Its player, for kernels; one thread at a time may use it."""
         return make_agent(self.network, np.stack([self._table(seat)[self.network.kind] for seat in (0, 1)]))
@@ -108,7 +112,7 @@ class PatternRun(Kept):
         return read_position(position, self.board)
 
     def _read(self, position: str | int | Position) -> Reading:
-        return read_values(make_lines(self.board), self.agent, self.position(position))
+        return read_values(self._lines, self.agent, self.position(position))
 
     def candidates(self, position: str | int | Position) -> list[int]:
         """Cells that it may pick in an unfinished position: all that are best."""
