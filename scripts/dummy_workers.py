@@ -41,7 +41,7 @@ def seem_to_learn(seconds: float, hurry: bool, parts: Sequence[Any], _keep: bool
     return learnt, spent
 
 
-def seem_to_walk(_policy: Sequence[Any], size: int) -> Any:
+def seem_to_walk(_policy: Sequence[Any] | None, size: int) -> Any:
     """Counts, as many as there are."""
     return np.zeros(size, np.uint32)
 

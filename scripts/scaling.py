@@ -38,6 +38,7 @@ from ttt_batch.studies.work.by_workers import Workers
 from ttt_batch.studies.work.loop import StudyProgress, run_study
 from ttt_batch.training.shares import MOST_SHARES, _packed
 from ttt_batch.training.trainers import make_trainer
+from ttt_batch.training.trainers.pieces import SharedBatch
 
 Report = dict[str, Any]
 GAMES, BATCH = 100_000, 16_384
@@ -162,17 +163,17 @@ class Tap:
         self.sent: Any = None
         self.counts = 0
 
-    def walk(self, policy: Any, first_edge: Any, turn: int, games: Any, into: Any, alone: Any, stop: Any) -> bool:
+    def walk(self, batch: SharedBatch, _stop: Any) -> bool:
         """As `Shares.walk`."""
         times = [time.perf_counter()]
-        self.sent = _packed(policy, first_edge)
+        self.sent = _packed(batch.policy, batch.graph)
         times.append(time.perf_counter())
-        alone(*games)
+        batch.walk_here(batch.first, batch.last)
         times.append(time.perf_counter())
-        into += np.zeros_like(into)
+        batch.drawn[:] += np.zeros_like(batch.drawn)
         times.append(time.perf_counter())
         self.packing, self.walking, self.adding = np.diff(times).tolist()
-        self.counts = into.size
+        self.counts = batch.drawn.size
         return True
 
 
@@ -188,22 +189,30 @@ def run_costs(walked: int, shares: int, folder: Path) -> Report:
         batches.append((tap.walking, learning, tap.adding))
     walking, learning, adding = np.min(batches[1:], axis=0).tolist()
     with cluster(2, folder) as (crew, scheduler, _):
-        before, its = time.perf_counter(), processor_seconds(scheduler)
-        for number in range(shares):
-            crew.begin(number, Task(f"walk-{number}", seem_to_walk, (tap.sent, tap.counts)))
-        ended = 0
-        while ended < shares:
-            ended += len(crew.ended(0.1))
-        way, its = time.perf_counter() - before, processor_seconds(scheduler) - its
+        its = processor_seconds(scheduler)
+        way, later = (way_of_shares(crew, shares, policy, tap.counts) for policy in (tap.sent, None))
+        its = processor_seconds(scheduler) - its
     return {
         "games/s": walked / walking,
         "learning": learning,
         "adding": adding,
         "sent": sum(array.nbytes for array in tap.sent),
         "received": 4 * tap.counts,
-        "way": way / shares,
-        "scheduler": its / shares,
+        "way": way,
+        "later way": later,
+        "scheduler": its / shares / 2,
     }
+
+
+def way_of_shares(crew: Crew, shares: int, policy: Any, counts: int) -> float:
+    """Seconds that pass for each of some shares that cost nothing but their way."""
+    began = time.perf_counter()
+    for number in range(shares):
+        crew.begin(number, Task(f"walk-{number}-{policy is None}", seem_to_walk, (policy, counts)))
+    ended = 0
+    while ended < shares:
+        ended += len(crew.ended(0.1))
+    return (time.perf_counter() - began) / shares
 
 
 def measure(amounts: Report, folder: Path) -> Report:
@@ -254,7 +263,8 @@ def batch_seconds(run: Report, workers: int, batch: int) -> tuple[float, float]:
     """Seconds of a batch of a single run, and of those what passes outside of the workers."""
     walking = batch / run["games/s"] / workers
     shares = workers * min(max(int(walking), 1), MOST_SHARES)
-    outside = run["learning"] + shares * (run["way"] + run["adding"])
+    ways = workers * run["way"] + (shares - workers) * run["later way"]
+    outside = run["learning"] + ways + shares * run["adding"]
     return walking + outside, outside
 
 
@@ -275,7 +285,8 @@ def page(report: Report) -> str:
         ("4x4x4, td: policy and learning, a batch", f"{run['learning'] * 1e3:.0f} ms"),
         ("4x4x4: a policy as it is sent", f"{run['sent'] / 1e6:.1f} MB"),
         ("4x4x4: counts as they come back", f"{run['received'] / 1e6:.1f} MB"),
-        ("4x4x4: a share there and back", f"{run['way'] * 1e3:.0f} ms"),
+        ("4x4x4: a share there and back, with the policy", f"{run['way'] * 1e3:.0f} ms"),
+        ("4x4x4: the same, without", f"{run['later way'] * 1e3:.0f} ms"),
         ("4x4x4: counts added up, a share", f"{run['adding'] * 1e3:.1f} ms"),
         ("4x4x4: scheduler, a share", f"{run['scheduler'] * 1e3:.0f} ms"),
     ]

@@ -89,6 +89,36 @@ def test_shares_do_not_show(slots: int, options: dict[str, Any]) -> None:
     assert crew.done >= 3 * slots
 
 
+def test_the_policy_goes_once_a_batch_to_each_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shares after the first ones come without; a worker that has none yet asks for it, and the bytes are the same."""
+    monkeypatch.setattr(shares_module, "SHARE_SECONDS", 1e-9)  # as many shares as there may be
+    sent, late = [], Workers(3)
+
+    class Watched(Workers):
+        def begin(self, tag: Any, task: Task) -> None:
+            sent.append(task.arguments[4] is not None)
+            super().begin(tag, task)
+
+    class Forgetful(Workers):
+        def ended(self, seconds: float) -> list[Ended]:
+            shares_module._own.__dict__.clear()
+            return super().ended(seconds)
+
+    class InOrder(Watched):
+        def ended(self, seconds: float) -> list[Ended]:
+            self._begun.reverse()
+            found = super().ended(seconds)
+            self._begun.reverse()
+            return found
+
+    alone = learnt(9_999, batch=2_000)
+    assert_same(learnt(9_999, InOrder(2), batch=2_000), alone)
+    assert sent == [True, True] + 4 * ([True, True] + 6 * [False])
+    for crew in (late, Forgetful(3)):
+        assert_same(learnt(9_999, crew, batch=2_000), alone)
+    assert late.done > 3 + 4 * 12, "the last share comes first, without the policy"
+
+
 @pytest.mark.parametrize("seat", ["first", "both"])
 def test_against_an_opponent(seat: str) -> None:
     options = {"batch": 1_100, "opponent": "optimal", "seat": seat}

@@ -67,7 +67,7 @@ class Shares:
             if stop():
                 return False
             crew.ended(0.1)
-        missing = self._begin(batch)
+        name, missing = self._begin(batch)
         began, waited_for = time.perf_counter(), 0.0
         while missing:
             if stop():
@@ -80,18 +80,17 @@ class Shares:
                     batch.walk_here(*share)
                 return True
             for ended in crew.ended(0.1):
-                if ended.tag in missing:
+                if ended.tag in missing and self._take(batch, name, ended):
                     missing.remove(ended.tag)
-                    self._take(batch, ended)
                     waited_for = time.perf_counter() - began
         return True
 
-    def _begin(self, batch: SharedBatch) -> set[tuple[int, int]]:
-        """Send all shares of a batch; return the games of each, its first and the one after its last.
+    def _begin(self, batch: SharedBatch) -> tuple[str, set[tuple[int, int]]]:
+        """Send all shares of a batch; return its name, and the first game and the one after the last of each.
 
-        Each has the policy.  Sent once, as a task that shares depend on, it left this process once (8 instead of 15 MB
-        with two workers on 4x4x4), and a batch of 2 million games took as long.  But Dask gives all that depends on a
-        task to the worker that did it.  Shares would have to be bound to workers, and wait at one that is stopped.
+        The policy goes with as many as are walked at first, so once a batch to each thread of a worker.  As a task that
+        shares depend on, it would leave this process once.  But Dask gives all that depends on a task to the worker
+        that did it: shares would have to be bound to workers, and wait at one that is stopped.
         """
         games, slots = batch.last - batch.first, self._crew.slots
         each = min(max(int(self._seconds * games / slots / SHARE_SECONDS), 1), MOST_SHARES)
@@ -101,20 +100,35 @@ class Shares:
         digest.update(order.data)
         name = f"walk-{digest.hexdigest()[:32]}"
         shares = {(batch.first + first, batch.first + last) for first, last in split(games, each * slots)}
-        for first, last in sorted(shares):
-            arguments = self._config, batch.turn, batch.first, name, best, order, first, last
-            self._crew.begin((first, last), Task(f"{name}-{first}-{last}", walk_share, arguments, self._modules))
-        return shares
+        self._policy = best, order
+        for number, share in enumerate(sorted(shares)):
+            self._send(batch, name, share, self._policy if number < slots else None)
+        return name, shares
 
-    def _take(self, batch: SharedBatch, ended: Ended) -> None:
-        """Add what a share counted; if workers failed at it, it is walked here."""
+    def _send(
+        self, batch: SharedBatch, name: str, share: tuple[int, int], policy: tuple[NDArray[np.uint8], ...] | None
+    ) -> None:
+        """Give a share of a batch called `name` to the workers, with or without the policy."""
+        arguments = self._config, batch.turn, batch.first, name, policy, *share
+        key = "-".join(map(str, (name, *share, *([] if policy is None else ["policy"]))))
+        self._crew.begin(share, Task(key, walk_share, arguments, self._modules))
+
+    def _take(self, batch: SharedBatch, name: str, ended: Ended) -> bool:
+        """Add what a share counted; if workers failed at it, it is walked here.
+
+        False if it came to a worker that has no policy yet: it is sent again with that.
+        """
         first, last = ended.tag
         if ended.failure:
             batch.walk_here(first, last)
-            return
-        drawn, seconds = ended.result
-        batch.drawn[:] += drawn
-        self._seconds = seconds / (last - first)
+        elif ended.result is None:
+            self._send(batch, name, ended.tag, self._policy)
+            return False
+        else:
+            drawn, seconds = ended.result
+            batch.drawn[:] += drawn
+            self._seconds = seconds / (last - first)
+        return True
 
 
 def walk_share(
@@ -122,24 +136,26 @@ def walk_share(
     turn: int,
     game: int,
     name: str,
-    best: NDArray[np.uint8],
-    order: NDArray[np.uint8],
+    policy: tuple[NDArray[np.uint8], NDArray[np.uint8]] | None,
     first: int,
     last: int,
-) -> tuple[NDArray[np.uint32], float]:
+) -> tuple[NDArray[np.uint32], float] | None:
     """Walk games `first` to `last - 1` of the batch that begins with `game`, on a worker; return counts and seconds.
 
-    turn, best, order: of the batch, as `Shares` sends them.  name: of the batch.
+    turn, name: of the batch.  policy: as `Shares` sends it; None if this thread may have it already.  If it has not,
+    nothing is walked, and None returned.
     """
     began = time.perf_counter()
     if getattr(_own, "name", None) != name:
+        if policy is None:
+            return None
         _own.name = None
         meant = config_from_dict(config)
-        policy = _unpacked(best, order, meant.graph)
+        moves = _unpacked(*policy, meant.graph)
         if getattr(_own, "made_for", None) != meant:
             _own.trainer = _own.made_for = None  # its room is free for the next one
-            _own.trainer, _own.made_for = make_trainer(meant, rival=policy if meant.opponent else None), meant
-        _own.trainer.take_batch(turn, game, policy)
+            _own.trainer, _own.made_for = make_trainer(meant, rival=moves if meant.opponent else None), meant
+        _own.trainer.take_batch(turn, game, moves)
         _own.name = name
     return _own.trainer.walk_some(turn, first, last), time.perf_counter() - began
 
