@@ -370,7 +370,7 @@ def test_hints(browser: Browser) -> None:
 
 def test_hints_without_values(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     """Boards as large as 4x4x4 have no values on their page, which says so."""
-    monkeypatch.setattr("ttt_batch.app.web.packing.VALUED_CELLS", 5)
+    monkeypatch.setattr("ttt_batch.app.web.table.VALUED_CELLS", 5)
     run = trained(board="2x3", games=1000)
     browser.open(run)
     assert browser.element("values").text.startswith("Choices")
