@@ -1,9 +1,10 @@
 /*
- * Plays on an exported page without a browser: runs the page's own scripts for rules, table and match, and prints as
+ * Plays on an exported page without a browser: runs the page's own scripts for rules, agent and match, and prints as
  * JSON what happened.
  *
  *   node drive_page.mjs PAGE          every game that can be played, in both seats
  *   node drive_page.mjs PAGE GAMES    so many random games in each seat
+ *   node drive_page.mjs PAGE FILE     no games: the positions after the moves of a JSON file, a list of cells each
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -11,24 +12,26 @@ import { argv, stdout } from "node:process";
 import { runInThisContext } from "node:vm";
 
 const html = readFileSync(argv[2], "utf8");
-const script = /<script>\n([^]*?)<\/script>/.exec(html)[1]; // the first one; the others need a browser
-const { Agent, Match } = runInThisContext(`${script}; tttBatch`);
+const scripts = [...html.matchAll(/<script>\n([^]*?)<\/script>/g)].map((found) => found[1]);
+const plain = scripts.slice(0, scripts.findIndex((script) => script.includes("document."))); // the others need a browser
+const { agents, tttBatch } = runInThisContext(`${plain.join("")}; ({ agents, tttBatch })`);
+const { Match, positionAfter } = tttBatch;
 const data = JSON.parse(/<script type="application\/json" id="data">([^]*?)<\/script>/.exec(html)[1]);
 
 const started = performance.now();
-const agent = await Agent.load(data);
+const agent = await agents.load(data);
 const seconds = (performance.now() - started) / 1000;
 
 /** What the page says of each position met, by its marks. */
 const positions = {};
 
-function record(match) {
-  const { marks } = match.position;
+function record({ moves }) {
+  const { marks, outcome } = positionAfter(data.board, moves);
   const key = marks.map((mark) => ".XO"[mark]).join("");
-  positions[key] ??= {
+  positions[key] ??= outcome ? { outcome } : {
     candidates: agent.candidates(marks),
     values: agent.hasValues ? agent.moveValues(marks).map((value) => (Number.isNaN(value) ? "never" : value)) : null,
-    truths: agent.trueMoves(match.moves),
+    truths: agent.solution?.trueMoves(moves) ?? null,
   };
 }
 
@@ -105,7 +108,16 @@ function sample(side, games) {
   return Object.fromEntries(["you", "draw", "agent"].map((result) => [result, match.count(result)]));
 }
 
+/** Every position of the file.  Returns the seconds that each took. */
+function look(file) {
+  const all = JSON.parse(readFileSync(file, "utf8"));
+  const began = performance.now();
+  for (const moves of all) record({ moves });
+  return { each: (performance.now() - began) / 1000 / all.length };
+}
+
+const isFile = argv[3]?.endsWith(".json");
 const play = argv[3] ? (side) => sample(side, Number(argv[3])) : exhaust;
 // The agent is second where the person is first.
-const tallies = { second: play("first"), first: play("second") };
+const tallies = isFile ? look(argv[3]) : { second: play("first"), first: play("second") };
 stdout.write(JSON.stringify({ seconds, tallies, positions, step: agent.step }));

@@ -1,16 +1,20 @@
 """What the tests of the page share: programs that must be there, runs that are trained once, and games in them."""
 
 import functools
+import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ttt_batch as ttt
+from ttt_batch.app import web
 from ttt_batch.base.choices import Ties
 from ttt_batch.game.board import EMPTY, Game, Position
+from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 
 DRIVER = Path(__file__).parent / "drive_page.mjs"
@@ -30,6 +34,15 @@ def program(name: str, package: str) -> str:
 @functools.cache
 def trained(learner: str = "td", games: int = 100_000, board: str = "3x3", seed: int = 1, **options: Any) -> Run:
     return ttt.train(learner=learner, games=games, board=board, seed=seed, **options)
+
+
+def drive(run: AnyRun, folder: Path, *games: int | Path, **options: Any) -> Any:
+    """What the page's own scripts make of every game, of some, or of a file's positions; options: of the page."""
+    page = web.export_page(run, folder / "page.html", **options)
+    command = [program("node", "nodejs"), str(DRIVER), str(page), *map(str, games)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 class Answers:

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 from pages import free, line_with, program, trained
 
+import ttt_batch as ttt
 from ttt_batch.app import web
 from ttt_batch.game.board import FIRST, SECOND, Position
+from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 
 pytestmark = pytest.mark.slow  # a browser takes five seconds to start, and twenty to be driven
@@ -50,7 +53,7 @@ class Browser:
     def do(self, script: str, *arguments: Any) -> Any:
         return self.driver.execute_script(script, *arguments)
 
-    def open(self, run: Run, *, width: int = 1000, height: int = 800, values: bool = True, **media: str) -> None:
+    def open(self, run: AnyRun, *, width: int = 1000, height: int = 800, values: bool = True, **media: str) -> None:
         """Open the page of a run, in a window of some size, with media features such as prefers_color_scheme.
 
         values: leave them shown, as a page begins; without them a cell's name says only what stands in it.
@@ -111,12 +114,12 @@ class Browser:
     def choose_side(self, side: str) -> None:
         self.driver.find_element("css selector", f"input[value={side}] + span").click()
 
-    def draw(self, run: Run, position: Position, cell: int) -> None:
+    def draw(self, run: AnyRun, position: Position, cell: int) -> None:
         """Let the agent's next draw be `cell`, which has to be among its candidates."""
         candidates = run.candidates(position)
         self.do("window.drawn = arguments[0]", (candidates.index(cell) + 0.5) / len(candidates))
 
-    def play_line(self, run: Run, line: list[int], seat: int) -> None:
+    def play_line(self, run: AnyRun, line: list[int], seat: int) -> None:
         """Play a game with the agent in `seat` (0 or 1); the last move that is clicked need not be the last one."""
         marks = [0] * run.board.cells
         if seat == 0:
@@ -370,7 +373,7 @@ def test_hints(browser: Browser) -> None:
 
 def test_hints_without_values(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
     """Boards as large as 4x4x4 have no values on their page, which says so."""
-    monkeypatch.setattr("ttt_batch.app.web.packing.VALUED_CELLS", 5)
+    monkeypatch.setattr("ttt_batch.app.web.table.VALUED_CELLS", 5)
     run = trained(board="2x3", games=1000)
     browser.open(run)
     assert browser.element("values").text.startswith("Choices")
@@ -378,6 +381,73 @@ def test_hints_without_values(browser: Browser, monkeypatch: pytest.MonkeyPatch)
     browser.press("v")
     shown = {cell for cell, button in enumerate(browser.cells()) if button.text == "★"}
     assert shown == set(run.candidates((0,) * 6))
+
+
+def networks(board: str, games: int = 100, **options: Any) -> PatternRun:
+    run = ttt.train(games, learner="patterns", board=board, prove_every=0, **options)
+    assert isinstance(run, PatternRun)
+    return run
+
+
+def test_networks(browser: Browser) -> None:
+    """A game against networks on a large board: values, stars, no truth, and a game that they lose."""
+    run = networks("5x5x5", games=16, objective="plain")
+    browser.open(run)
+    assert browser.driver.title == "5x5x5 tic-tac-toe against patterns"
+    line = evaluated(run, "second")
+    picture = browser.driver.find_elements("css selector", "#beatable details:last-child li")
+    assert len(picture) == len(line)
+    browser.play_line(run, line[:4], 1)
+    values, chosen = run.move_values(browser.position), run.candidates(browser.position)
+    for cell, button in enumerate(browser.cells()):
+        if browser.position[cell]:
+            continue
+        shown, *star = button.text.split("\n")
+        assert float(shown.replace("\N{MINUS SIGN}", "-")) == pytest.approx(values[cell], abs=0.0051)
+        assert star == ["\N{BLACK STAR}"] * (cell in chosen)
+    assert "from \N{MINUS SIGN}1 (loss) to 1 (win)" in browser.element("legend").text
+    assert not browser.driver.find_elements("id", "truth")
+    assert "Truth" not in browser.element("values").find_element("xpath", "./../..").text
+    before = browser.labels()
+    browser.press("t")
+    assert browser.labels() == before
+    browser.element("undo").click()
+    assert sum(map(bool, browser.position)) == 2
+    browser.element("new").click()
+    browser.play_line(run, line, 1)
+    assert browser.status == "You win!" and browser.score == (1, 0, 0)
+
+
+def evaluated(run: PatternRun, seat: str) -> list[int]:
+    """A game that networks can lose."""
+    line = ttt.prove(run, seat=seat, goal="cannot-lose", threads=1).found[seat].line
+    assert line
+    return line
+
+
+def test_networks_on_a_small_board_have_the_truth(browser: Browser) -> None:
+    run = networks("3x3-misere")
+    browser.open(run)
+    assert browser.element("introduction").text.endswith("With best play on both sides it is a draw.")
+    browser.press("t")
+    moves = trained(board="3x3-misere").true_moves((0,) * 9)
+    assert moves
+    words = {1: "win", 0: "draw", -1: "loss"}
+    for cell, label in enumerate(browser.labels()):
+        assert words[moves[cell].seen_by(0).result] in label
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+def test_sixty_four_cells(browser: Browser, width: int, height: int) -> None:
+    """The largest board: nothing but the board itself may have to be scrolled at the side."""
+    browser.open(networks("8x8x5", games=16, tuples="lines"), width=width, height=height)
+    assert browser.do("return document.documentElement.scrollWidth") <= width
+    assert len(browser.cells()) == 64
+    browser.cells()[0].click()
+    browser.wait_for_agent()
+    assert sum(map(bool, browser.position)) == 2
+    inner = "[...document.querySelectorAll('.hint')]"
+    assert browser.do(f"return {inner}.filter((one) => one.scrollWidth > one.clientWidth + 1).length") == 0
 
 
 @pytest.mark.parametrize("system", ["light", "dark"])

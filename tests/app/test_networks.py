@@ -35,6 +35,7 @@ def test_commands_take_networks(file: Path, capsys: pytest.CaptureFixture[str]) 
         (("tournament", file, file, "--games", 10), "2 runs on 4x4x4"),
         (("compare", file, file), "weights:  0 of "),
         (("evaluate", file, "--games", 10), "unbeatable as first"),
+        (("export", file, "--to", "html", "-o", file.with_suffix(".html")), "wrote "),
     ):
         status, out, err = command(capsys, *words)
         assert status == 0 and said in out, (words, err)

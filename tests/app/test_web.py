@@ -7,18 +7,18 @@ import html
 import json
 import math
 import re
-import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from pages import DRIVER, Answers, free, program, trained
+from pages import Answers, drive, free, trained
 from support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.app import web
+from ttt_batch.app.web.table import table_part
 from ttt_batch.base.choices import SEATS, Ties
 from ttt_batch.base.errors import BoardError, TttBatchError
 from ttt_batch.game.board import DRAW, UNFINISHED, Game, Position
@@ -41,15 +41,6 @@ RUNS: dict[str, dict[str, Any]] = {
 
 
 QUICK = ("td", "minimax-q, forfeits", "symmetry, one best move", "2x3", "1x1")
-
-
-def drive(run: Run, folder: Path, *games: int, **options: Any) -> Any:
-    """What the page's own script makes of every game, or of some, in both seats; options: of the page."""
-    page = web.export_page(run, folder / "page.html", **options)
-    command = [program("node", "nodejs"), str(DRIVER), str(page), *map(str, games)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def check_positions(run: Run, found: Any, ties: Ties = "soonest") -> None:
@@ -239,7 +230,7 @@ def test_nothing_of_the_run_is_taken_for_html() -> None:
     run = trained(seed=2)
     run.provenance = {"ttt_batch_version": "</script><script>alert(1)</script>{{style}}"}
     text = web.page_text(run)
-    assert text.count("</script>") == 1 + len(web.SCRIPTS)
+    assert text.count("</script>") == text.count("<script")  # those of the version would not be as many
     data = re.search(r'id="data">(.*?)</script>', text)
     assert data
     assert dict(json.loads(html.unescape(data[1]))["about"]["facts"])["Version"] == run.provenance["ttt_batch_version"]
@@ -247,9 +238,7 @@ def test_nothing_of_the_run_is_taken_for_html() -> None:
 
 def test_large_values_fit() -> None:
     run = trained("td", games=1000, draw_worth=(500.0, -500.0))
-    packed = web.pack(run)
-    assert packed.step > 500 / 32_768
-    assert packed.rows == run.graph.first_edge.size - 1
+    assert table_part(run).values["step"] > 500 / 32_768
     assert QUICKEST < 128  # truths are signed bytes
 
 
@@ -271,16 +260,16 @@ def test_an_existing_file_stays(tmp_path: Path) -> None:
 
 def test_a_growing_board_is_refused(tmp_path: Path) -> None:
     run = trained(board="5x5x5", games=10)
-    with pytest.raises(BoardError, match=r"a page needs an enumerated board; 5x5x5 .*4x4x4"):
+    with pytest.raises(BoardError, match=r"a page of a table needs an enumerated board; 5x5x5 .*learner='patterns'"):
         web.export_page(run, tmp_path / "page.html")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_page_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web, "MAX_BYTES", 20_000)
+    monkeypatch.setattr(web, "MAX_BYTES", 5_000)
     with pytest.raises(
         BoardError,
-        match=r"the page of this run of 3x3 would have [0-9,]+ bytes, more than 20,000; train with symmetry='on'",
+        match=r"the agent of this run of 3x3 takes [0-9,]+ bytes; a page has room for 5,000: train with symmetry='on'",
     ):
         web.export_page(trained(), tmp_path / "page.html")
     assert not list(tmp_path.iterdir())

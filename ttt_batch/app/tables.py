@@ -9,7 +9,7 @@ from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.runs import exchange
 from ttt_batch.runs.formats import FORMATS
-from ttt_batch.runs.loading import AnyRun, with_table
+from ttt_batch.runs.loading import AnyRun, load_any, with_table
 from ttt_batch.runs.loading import load as load_table
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.run import Run
@@ -23,25 +23,26 @@ def export_run(
     player: str | None = None,
     **options: Any,
 ) -> list[Path]:
-    """Write a run's table to `out` as the format `to`, or as a page to play on (`html`); return the files written.
+    """Write a run to `out` as a page to play on (`html`), or its table as the format `to`; return the files written.
 
     out: one file, or for formats with a file for each player one or two.  player: whose values go into one file.
-    options: `overwrite`; for a page also `ties`.  Raises UsageError, BoardError and FormatError.
+    options: `overwrite`; for a page also `ties`.  Networks have a page alone.
+    Raises UsageError, BoardError, FormatError and RunFileError.
     """
     files = [Path(out)] if isinstance(out, str | Path) else [Path(one) for one in out]
     to = choose("format", to, ("html", *FORMATS))
     written = [(option("out"), file) for file in files]
     check_distinct(written, [("run", find_run(run))] if isinstance(run, str | Path) else [])
     if isinstance(run, str | Path):
-        run = load_table(run, check=lambda config: exchange.check_export(config, to))
-    run = with_table(run)
+        load = load_any if to == "html" else load_table
+        run = load(run, check=lambda config: exchange.check_export(config, to))
     if to == "html":
         from ttt_batch.app.web import export_page
 
         if len(files) != 1 or player is not None:
             raise UsageError("a page is one file for both players; give one file and no player")
         return [export_page(run, files[0], **options)]
-    return exchange.export_run(run, to, files, player=player, **options)
+    return exchange.export_run(with_table(run), to, files, player=player, **options)
 
 
 def import_run(

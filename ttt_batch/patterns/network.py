@@ -52,9 +52,21 @@ class Placed(NamedTuple):
     table: int
 
 
+class Layout(NamedTuple):
+    """All tuples of a network, and its tables.
+
+    placed: every tuple.  shapes: the first tuple of each table.  turns: the symmetries of each table's tuple, as the
+    digit to which each digit moves; itself is one.
+    """
+
+    placed: list[Placed]
+    shapes: list[tuple[int, ...]]
+    turns: list[set[tuple[int, ...]]]
+
+
 def weights_of(tuples: Tuples, board: Board, sharing: str) -> int:
     """How many weights a network of one player has, before any memory is taken."""
-    return sum(3 ** len(one) for one in _tables(tuples, board, sharing)[1])
+    return sum(3 ** len(one) for one in layout_of(tuples, board, sharing).shapes)
 
 
 def make_network(tuples: Tuples, board: Board, sharing: str) -> Network:
@@ -62,7 +74,7 @@ def make_network(tuples: Tuples, board: Board, sharing: str) -> Network:
 
     sharing: one of `SHARING`.
     """
-    placed, shapes, turns = _tables(tuples, board, sharing)
+    placed, shapes, turns = layout_of(tuples, board, sharing)
     first = np.concatenate([[0], np.cumsum([3 ** len(shape) for shape in shapes])]).astype(np.uint32)
     leader = np.concatenate(
         [_leaders(len(shape), turned) + start for shape, turned, start in zip(shapes, turns, first[:-1], strict=True)]
@@ -102,10 +114,8 @@ def list_members(kind: Any, end: Any, members: Any) -> None:
         end[kind[weight]] += np.uint32(1)
 
 
-def _tables(
-    tuples: Tuples, board: Board, sharing: str
-) -> tuple[list[Placed], list[tuple[int, ...]], list[set[tuple[int, ...]]]]:
-    """All tuples with their tables; of each table its first tuple, and the orders of its cells that are symmetries."""
+def layout_of(tuples: Tuples, board: Board, sharing: str) -> Layout:
+    """These tuples with all their images on the board, and the tables that they share."""
     placed: dict[frozenset[int], Placed] = {}
     shapes: list[tuple[int, ...]] = []
     turns: list[set[tuple[int, ...]]] = []
@@ -119,7 +129,7 @@ def _tables(
             if digit.keys() == set(image):
                 turns[-1].add(tuple(digit[cell] for cell in image))
             placed.setdefault(frozenset(image), Placed(image, len(shapes) - 1))
-    return list(placed.values()), shapes, turns
+    return Layout(list(placed.values()), shapes, turns)
 
 
 def _images(cells: tuple[int, ...], board: Board, sharing: str) -> list[tuple[int, ...]]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import choose_seat
+from ttt_batch.base.errors import option
 from ttt_batch.base.files import shown
 from ttt_batch.game.board import DRAW, EMPTY, Board
 from ttt_batch.game.state_space import too_large
@@ -48,9 +49,10 @@ def export_run(
 
 
 def check_export(config: Config, to: str) -> None:
-    """Raise BoardError if a run's board is too large for any table, or for a page (`html`)."""
+    """Raise BoardError if a run's board is too large for any table to be written, or for a page of it (`html`)."""
     if config.grown and to == "html":
-        raise too_large("a page", config.board, "choose a smaller one, such as 4x4x4")
+        remedy = f"choose a smaller one, such as 4x4x4, or train {option('learner', 'patterns')}"
+        raise too_large("a page of a table", config.board, remedy)
     if config.grown:
         remedy = "read the run file itself, where states/code has the position of each row"
         raise too_large("export", config.board, remedy)

@@ -53,10 +53,10 @@ def with_table(run: AnyRun) -> Run:
     return run
 
 
-def load_any(path: str | Path, *, trust: bool = False) -> AnyRun:
-    """As `load`, also of pattern networks."""
+def load_any(path: str | Path, *, trust: bool = False, check: Callable[[Config], None] | None = None) -> AnyRun:
+    """As `load`, also of pattern networks; `check` is for tables alone."""
     path = find_run(path)
-    return _loaded(path, load_run(path, trust=trust), None)
+    return _loaded(path, load_run(path, trust=trust), check)
 
 
 def is_pattern_run(data: RunData) -> bool:

@@ -130,9 +130,10 @@ def export_(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Write a run's table in another program's format, or as a page that plays in any browser."""
+    """Write a run as a page that plays in any browser, or its table in another program's format."""
     from ttt_batch.base.outputs import check_distinct
     from ttt_batch.runs.exchange import check_export, export_run
+    from ttt_batch.runs.loading import with_table
 
     to = choose("format", to, FORMATS)
     if to == "html" and (len(out or "1") != 1 or player is not None):
@@ -142,11 +143,12 @@ def export_(
     rule = check_ties("soonest" if ties is None else ties)
     check_distinct([("--out", file) for file in out or []], [("RUN", path)])
     with working(quiet=quiet):
-        run = load_run(path, trust, check=lambda config: check_export(config, to))
+        load = load_any_run if to == "html" else load_run
+        run = load(path, trust, check=lambda config: check_export(config, to))
 
         def work(paths: list[Path]) -> list[Path]:
             if to != "html":
-                return export_run(run, to, paths, player=player, overwrite=overwrite)
+                return export_run(with_table(run), to, paths, player=player, overwrite=overwrite)
             from ttt_batch.app.web import export_page
 
             return [export_page(run, paths[0], ties=rule, overwrite=overwrite)]

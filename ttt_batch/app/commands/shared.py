@@ -34,11 +34,13 @@ def load_run(
     return run
 
 
-def load_any_run(path: Path, trust: bool, report: "Reporter | None" = None) -> "AnyRun":
+def load_any_run(
+    path: Path, trust: bool, report: "Reporter | None" = None, check: "Callable[[Config], None] | None" = None
+) -> "AnyRun":
     """As `load_run`, also of pattern networks."""
     from ttt_batch.runs.loading import load_any
 
-    run = load_any(path, trust=trust)
+    run = load_any(path, trust=trust, check=check)
     _say_notes(path, run, report)
     return run
 

@@ -1,7 +1,8 @@
 """The page: a run as one HTML file that anyone can open and play against, without a network.
 
-`page.html` is the frame, `page.css` the look; `game.js` knows rules, table and match, and the other scripts show them.
-They are put into one file, whose content security policy allows these very scripts and nothing else.
+`page.html` is the frame, `page.css` the look; `game.js` knows rules and match, `table.js` or `network.js` what the
+agent thinks of a position, and the other scripts show them.  They are put into one file, whose content security policy
+allows these very scripts and nothing else.
 """
 
 import base64
@@ -14,26 +15,32 @@ from pathlib import Path
 from typing import Any
 
 from ttt_batch.app.web.about import about
-from ttt_batch.app.web.packing import Packed, pack
-from ttt_batch.base.choices import Ties
+from ttt_batch.app.web.about_networks import describe_networks
+from ttt_batch.app.web.network import network_part
+from ttt_batch.app.web.packing import Part, pack
+from ttt_batch.app.web.solution import solution_part
+from ttt_batch.app.web.table import table_part
+from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.errors import BoardError, option
-from ttt_batch.game.solution import QUICKEST
-from ttt_batch.game.state_space import check_enumerable
+from ttt_batch.game.board import MAX_TABLE_CELLS, Board
+from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.solution import solve_in_plies
+from ttt_batch.game.state_space import choose_space
+from ttt_batch.runs.exchange import check_export
 from ttt_batch.runs.formats import EXPORT, check_targets
-from ttt_batch.runs.run import Run
-
-SCRIPTS = ("game.js", "parts.js", "hints.js", "about.js", "page.js")
-"""The page's scripts; each knows those before it."""
+from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.patterns.run import PatternRun
 
 MAX_BYTES = 5_000_000
-"""Bytes of the largest page, so that it can be sent around and opens at once."""
+"""Bytes that an agent takes on a page at most, so that it can be sent around and opens at once."""
 
 
-def export_page(run: Run, path: str | Path, *, ties: Ties = "soonest", overwrite: bool = False) -> Path:
+def export_page(run: AnyRun, path: str | Path, *, ties: Ties = "soonest", overwrite: bool = False) -> Path:
     """Write the page of a run to `path`, whole or not at all, and return the path.
 
-    ties: which of the moves that its rule may pick the agent plays there, as for `Run.candidates`.
-    Raises BoardError for a board that is not enumerated or whose page would have more than `MAX_BYTES`, and
+    ties: which of the moves that its rule may pick the agent plays there, as for `Run.candidates`; networks, which know
+    a win at once, play any of them.
+    Raises BoardError for a table whose board is not enumerated, for an agent of more than `MAX_BYTES`, and
     FormatError if the file cannot be written or exists already (unless `overwrite`).
     """
     path = Path(path)
@@ -42,28 +49,82 @@ def export_page(run: Run, path: str | Path, *, ties: Ties = "soonest", overwrite
     return path
 
 
-def page_text(run: Run, ties: Ties = "soonest") -> str:
+def page_text(run: AnyRun, ties: Ties = "soonest") -> str:
     """The page of a run as HTML.  Raises BoardError as `export_page` does, and UsageError for other ties."""
-    check_enumerable(run.board, run.config.grown, "a page")
-    style, scripts = _source("page.css"), [_source(name) for name in SCRIPTS]
-    parts = {
+    ties = check_ties(ties)
+    parts = _parts(run, ties)
+    names = ["game", "sections", *(part.script for part in parts), "parts", "hints", "about", "page"]
+    style, scripts = _source("page.css"), [_source(f"{name}.js") for name in names]
+    pieces = {
         "title": html.escape(f"{run.board.name} tic-tac-toe against {run.config.learner}"),
         "policy": _policy(style, *scripts),
         "style": style,
-        "data": _data(run, pack(run, ties), ties),
+        "data": _json(_data(run, parts, ties)),
         "scripts": "\n".join(f"<script>\n{script}\n</script>" for script in scripts),
     }
-    # One pass, so that nothing within a part is taken for the name of another.
-    text = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _source("page.html"))
-    size = len(text.encode())
-    if size > MAX_BYTES:
-        remedy = (
-            "export it as npz" if run.config.symmetry else f"train with {option('symmetry', 'on')}, or export it as npz"
-        )
-        raise BoardError(
-            f"the page of this run of {run.board.name} would have {size:,} bytes, more than {MAX_BYTES:,}; {remedy}"
-        )
-    return text
+    # One pass, so that nothing within a piece is taken for the name of another.
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: pieces[found[1]], _source("page.html"))
+
+
+def _parts(run: AnyRun, ties: Ties) -> list[Part]:
+    """What the page knows: the truth if the board is enumerated, and a table or networks."""
+    if isinstance(run, PatternRun):
+        return [*_solved(run.board), network_part(run)]
+    check_export(run.config, "html")
+    solution = solution_part(run.board, run.graph, run.config.symmetry, run.solution_in_plies)
+    return [solution, table_part(run, ties)]
+
+
+def _solved(board: Board) -> list[Part]:
+    """The truth of a board of networks, if it can be enumerated."""
+    if board.cells > MAX_TABLE_CELLS:
+        return []
+    space = choose_space(board, "auto", prefers=True)
+    if space.grown:
+        return []
+    graph = enumerate_graph(board, symmetry=space.symmetry)
+    return [solution_part(board, graph, space.symmetry, solve_in_plies(graph))]
+
+
+def _data(run: AnyRun, parts: list[Part], ties: Ties) -> dict[str, Any]:
+    """Everything about this run as plain values.  Raises BoardError if its agent takes too much room."""
+    board, packed = run.board, pack(parts)
+    lines = zip(board.lines, board.line_masks, strict=True)
+    _check_size(run, len(_json({part.script: part.values for part in parts} | packed)))
+    if isinstance(run, PatternRun):
+        told, low = describe_networks(run, solved=len(parts) > 1), -1
+    else:
+        told, low = about(run, ties), -1 if run.learner.zero_sum else 0
+    return {
+        "board": {
+            "rows": board.rows,
+            "cols": board.cols,
+            "misere": board.misere,
+            "lines": [
+                {"cells": line, "fence": [cell for cell in range(board.cells) if fence >> cell & 1]}
+                for line, (_, fence) in lines
+            ],
+        },
+        "about": told,
+        "scale": {"low": low, "high": 1},
+        **{part.script: part.values for part in parts},
+        "sections": packed,
+    }
+
+
+def _check_size(run: AnyRun, size: int) -> None:
+    """Raise BoardError if an agent takes `size` bytes and the page has no room for them."""
+    if size <= MAX_BYTES:
+        return
+    if isinstance(run, PatternRun):
+        remedy = f"train with fewer or shorter {option('tuples')}, or with {option('sharing', 'translation')}"
+    elif run.config.symmetry:
+        remedy = "export it as npz"
+    else:
+        remedy = f"train with {option('symmetry', 'on')}, or export it as npz"
+    raise BoardError(
+        f"the agent of this run of {run.board.name} takes {size:,} bytes; a page has room for {MAX_BYTES:,}: {remedy}"
+    )
 
 
 def _source(name: str) -> str:
@@ -84,26 +145,6 @@ def _policy(style: str, *scripts: str) -> str:
     )
 
 
-def _data(run: Run, packed: Packed, ties: Ties) -> str:
-    """Everything about this run, as JSON that may stand in HTML."""
-    board = run.board
-    data: dict[str, Any] = {
-        "board": {
-            "name": board.name,
-            "rows": board.rows,
-            "cols": board.cols,
-            "misere": board.misere,
-            "lines": board.line_masks,
-            "images": board.images(run.config.symmetry),
-        },
-        "about": about(run, ties),
-        "scale": {"low": -1 if run.learner.zero_sum else 0, "high": 1},
-        "table": {
-            "sizes": packed.sizes,
-            "rows": packed.rows,
-            "step": packed.step,
-            "quickest": QUICKEST,
-            "deflated": base64.b64encode(packed.deflated).decode(),
-        },
-    }
+def _json(data: dict[str, Any]) -> str:
+    """Plain values as JSON that may stand in HTML."""
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")

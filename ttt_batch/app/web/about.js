@@ -7,10 +7,12 @@ const about = (() => {
   const { NAMES, element, make, drawing, nameOf } = parts;
   const { positionAfter } = tttBatch;
 
-  /** What is known before the table is read: about = { introduction, rules, verdict, results, losing_line, facts }. */
+  /** What is known before the agent is read; about: see `about.py`. */
   function describeRun({ board, about }) {
     element("introduction").textContent = `${about.introduction} ${about.rules}`;
     element("verdict").textContent = `${about.verdict[0].toUpperCase()}${about.verdict.slice(1)}.`;
+    element("proof").textContent = about.proof;
+    element("against").textContent = about.against;
     for (const [label, text] of about.facts) {
       element("facts").append(make("div", "", make("dt", "", label), make("dd", "", text)));
     }
@@ -20,13 +22,17 @@ const about = (() => {
     }
   }
 
-  /** What is known from the table: how the game ends with best play, and whether values are there. */
-  function describeTable({ board }, agent) {
-    const { winner, plies } = agent.truth(positionAfter(board, []));
-    const seat = winner === 1 ? "first" : "second";
-    const end = winner === 0 ? "it is a draw" : `the ${seat} player wins, in ${plies} plies (moves of either player)`;
-    element("introduction").append(` With best play on both sides ${end}.`);
-    if (agent.hasValues) return;
+  /** What is known from the agent: how the game ends with best play, and whether truth and values are there. */
+  function describeAgent({ board }, { solution, hasValues }) {
+    if (solution) {
+      const { winner, plies } = solution.truth(positionAfter(board, []));
+      const seat = winner === 1 ? "first" : "second";
+      const end = winner === 0 ? "it is a draw" : `the ${seat} player wins, in ${plies} plies (moves of either player)`;
+      element("introduction").append(` With best play on both sides ${end}.`);
+    } else {
+      for (const name of ["truth", "about-truth"]) element(name).remove();
+    }
+    if (hasValues) return;
     element("values").firstElementChild.textContent = "Choices";
     element("about-values").textContent =
       "Choices: what the agent may play in your place; its values would make this file too large.";
@@ -61,5 +67,5 @@ const about = (() => {
     return make("details", "", make("summary", "", `Show a game that it can lose as ${seat}`), list);
   }
 
-  return { describeRun, describeTable };
+  return { describeRun, describeAgent };
 })();

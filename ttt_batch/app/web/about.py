@@ -1,9 +1,10 @@
-"""The page's text about its agent: the verdict, exact results against random play, and how it was trained.
+"""The page's text about a table: the verdict, exact results against random play, and how it was trained.
 
 The agent there may play by other ties than those that training judges (see `ties`); verdict, results and losing lines
 are those of the agent on the page.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from ttt_batch.app.reports.catalogues import choice_text
@@ -18,6 +19,8 @@ AGAINST = {"": "itself", "random": "random moves", "optimal": "best play"}
 """What an agent learnt against, by the configuration's opponent; others are digests of a run's table."""
 
 
+PROOF = "This is a proof over all positions and every move that the agent on this page may choose, not a sample."
+
 EQUALS = {
     "soonest": "the quickest true win or the longest true loss, else any with equal chance",
     "any": "any with equal chance",
@@ -28,7 +31,8 @@ EQUALS = {
 def about(run: Run, ties: Ties = "soonest") -> dict[str, Any]:
     """Plain values for the page; every text is a text for people.
 
-    results: by seat the probabilities of win, draw and loss against random play.
+    proof: what the verdict rests on.
+    against: whom the results are against.  results: by seat the probabilities of win, draw and loss.
     losing_line: by seat the cells of a shortest game that the agent can lose, None if it cannot.
     facts: label and text pairs.
     """
@@ -36,8 +40,10 @@ def about(run: Run, ties: Ties = "soonest") -> dict[str, Any]:
     return {
         "learner": run.config.learner,
         "introduction": _introduction(run),
-        "rules": _rules(run.board),
+        "rules": rules_text(run.board),
         "verdict": proof_text(run, evaluation.unbeatable),
+        "proof": PROOF,
+        "against": "Against random moves",
         "results": {seat: list(getattr(evaluation, seat)) for seat in SEATS},
         "losing_line": evaluation.losing_line,
         "facts": _facts(run, ties),
@@ -63,7 +69,7 @@ def _introduction(run: Run) -> str:
     return f"The agent learnt from {counted(run.games, 'game')} against {against}{hints}."
 
 
-def _rules(board: Board) -> str:
+def rules_text(board: Board) -> str:
     """How the game is won and lost, in a sentence."""
     line = f"completes a line of {board.k} (row, column or diagonal)" if board.k > 1 else "makes a mark"
     exact = "; longer lines count for nothing" if board.exact else ""
@@ -78,7 +84,6 @@ def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
     opponent = config.opponent if config.opponent in AGAINST else "another table"
     first, second = config.draw_worth
     draw = f"{first:g}" if run.learner.zero_sum or first == second else f"{first:g} to first and {second:g} to second"
-    duration = f" in {float(origin['seconds']):.2f} s" if run.games and "seconds" in origin else ""
     positions = counted(run.graph.code.size, "position")
     facts = [
         ("Learner", config.learner),
@@ -86,7 +91,7 @@ def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
         ("Update", run.learner.rule),
         ("Greedy moves", choice_text(run.learner)),
         ("Ties", EQUALS[ties]),
-        ("Games", f"{run.games:,}{duration}"),
+        ("Games", games_text(run.games, origin)),
         ("Opponent", f"{opponent}{seat}" or "itself"),
         ("Seed", str(config.seed)),
         ("Exploration (epsilon)", config.epsilon.text),
@@ -95,7 +100,24 @@ def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
         ("Rewards", f"a win 1, a draw {draw}, a loss {-1 if run.learner.zero_sum else 0}"),
         ("Batch", f"{batch}, engine {config.engine}"),
         ("Board", f"{config.board.name}, {positions}{' up to symmetry' if config.symmetry else ''}"),
+    ]
+    return known_facts([*facts, *origin_facts(origin)])
+
+
+def games_text(games: int, origin: Mapping[str, str | int | float]) -> str:
+    """How many games a run has learnt from, and how long that took, if it is known."""
+    duration = f" in {float(origin['seconds']):.2f} s" if games and "seconds" in origin else ""
+    return f"{games:,}{duration}"
+
+
+def origin_facts(origin: Mapping[str, str | int | float]) -> list[tuple[str, str]]:
+    """By what and when a run was made, as label and text; origin: its provenance."""
+    return [
         ("Version", str(origin.get("ttt_batch_version", ""))),
         ("Date", str(origin.get("created", ""))[:10]),
     ]
+
+
+def known_facts(facts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Those facts of which something is known, each text on one line."""
     return [(label, one_line(text)) for label, text in facts if text]

@@ -1,7 +1,7 @@
 "use strict";
 
 /*
- * Hints in free cells, for who is to move: what the table gives the move ({ value }, NaN where it was never seen),
+ * Hints in free cells, for who is to move: what the agent gives the move ({ value }, NaN where it was never seen),
  * whether the agent may play it ({ chosen }), and how the game ends after it with best play ({ truth }).  Nothing is
  * said by colour alone.  scale: the learner's values of a loss (low) and of a win (high).
  */
@@ -64,7 +64,7 @@ const hints = (() => {
     const lines = [];
     if (shown.values && hasValues) {
       const ends = `from ${scale.low === 0 ? "0" : "−1"} (loss) to 1 (win)`;
-      lines.push(make("p", "", make("b", "", "0.00"), ` what the agent’s table gives the move for you, ${ends}`));
+      lines.push(make("p", "", make("b", "", "0.00"), ` what the agent gives the move for you, ${ends}`));
     }
     if (shown.values) lines.push(make("p", "", make("b", "", "★"), " what the agent may play in your place"));
     if (shown.truth) {

@@ -2,10 +2,10 @@
 
 /*
  * The page: draws the match and passes on what a person does.  All it keeps of its own is which cell has the focus and
- * which hints are shown; after every change it draws everything again, which is cheap for at most 16 cells.
+ * which hints are shown; after every change it draws everything again, which is cheap for at most 64 cells.
  */
 (async () => {
-  const { Agent, Match } = tttBatch;
+  const { Match } = tttBatch;
   const { NAMES, element, make, drawing } = parts;
   const data = JSON.parse(element("data").textContent);
   const { board, scale } = data;
@@ -16,12 +16,12 @@
   about.describeRun(data);
   let agent;
   try {
-    agent = await Agent.load(data);
+    agent = await agents.load(data);
   } catch (error) {
-    say("This browser cannot read the page's table; a newer one can.");
+    say("This browser cannot read the page's agent; a newer one can.");
     throw error;
   }
-  about.describeTable(data, agent);
+  about.describeAgent(data, agent);
   const match = new Match(agent, document.querySelector("input[name=side]:checked").value);
   const shown = { values: agent.hasValues, truth: false };
   element("values").setAttribute("aria-pressed", String(shown.values));
@@ -104,7 +104,7 @@
     if (!shown.values && !shown.truth) return [];
     const values = shown.values && agent.hasValues ? agent.moveValues(marks) : [];
     const chosen = shown.values ? agent.candidates(marks) : [];
-    const truths = shown.truth ? agent.trueMoves(match.moves) : [];
+    const truths = shown.truth ? agent.solution.trueMoves(match.moves) : [];
     return marks.map((mark, cell) =>
       mark === 0 ? { value: values[cell], chosen: chosen.includes(cell), truth: truths[cell] } : null);
   }
@@ -161,6 +161,7 @@
   }
 
   function toggle(hint) {
+    if (hint === "truth" && agent.solution === null) return;
     shown[hint] = !shown[hint];
     element(hint).setAttribute("aria-pressed", String(shown[hint]));
     draw();
@@ -239,7 +240,7 @@
     element("new").addEventListener("click", restart);
     element("undo").addEventListener("click", undo);
     element("values").addEventListener("click", () => toggle("values"));
-    element("truth").addEventListener("click", () => toggle("truth"));
+    element("truth")?.addEventListener("click", () => toggle("truth"));
     element("look").addEventListener("click", toggleLook);
     for (const radio of document.querySelectorAll("input[name=side]")) {
       radio.addEventListener("change", () => chooseSide(radio.value));

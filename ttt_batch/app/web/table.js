@@ -1,0 +1,69 @@
+"use strict";
+
+/*
+ * An agent that plays by a table of positions (see `table.py`).
+ */
+const agents = (() => {
+  const NEVER_SEEN = -32768;
+
+  class TableAgent {
+    constructor(board, solution, { step }, found) {
+      this.board = board;
+      this.solution = solution;
+      this.sets = new Uint16Array(found.candidates);
+      this.values = new Int16Array(found.values);
+      this.step = step;
+      this.hasValues = this.values.length > 0;
+      if (this.hasValues) this.firstValue = this.#firstValues();
+    }
+
+    /** Where the values of each row begin: a row has one for each free cell. */
+    #firstValues() {
+      const { codes } = this.solution;
+      const first = new Uint32Array(codes.length + 1);
+      const cells = this.board.rows * this.board.cols;
+      for (let row = 0; row < codes.length; row++) {
+        let free = cells;
+        for (let code = codes[row]; code > 0; code = Math.floor(code / 3)) {
+          if (code % 3 !== 0) free--;
+        }
+        first[row + 1] = first[row] + free;
+      }
+      return first;
+    }
+
+    candidates(marks) {
+      const { row, image } = this.solution.find(marks);
+      return cellsIn(this.sets[row]).map((cell) => image[cell]).sort((a, b) => a - b);
+    }
+
+    moveValues(marks) {
+      const { row, image } = this.solution.find(marks);
+      const values = new Array(marks.length).fill(null);
+      let next = this.firstValue[row];
+      for (const cell of image) {
+        if (marks[cell] !== 0) continue;
+        const value = this.values[next++];
+        values[cell] = value === NEVER_SEEN ? NaN : value * this.step;
+      }
+      return values;
+    }
+  }
+
+  /** The cells of a set of bits, cell 0 the lowest, in order. */
+  function cellsIn(set) {
+    const cells = [];
+    for (let cell = 0; set >> cell; cell++) {
+      if ((set >> cell) & 1) cells.push(cell);
+    }
+    return cells;
+  }
+
+  /** The agent of a page. */
+  async function load(data) {
+    const found = await sections.inflate(data.sections);
+    return new TableAgent(data.board, new solutions.Solution(data.board, data.solution, found), data.table, found);
+  }
+
+  return { load };
+})();

@@ -1,0 +1,71 @@
+"""A run's table for the page: what the agent may play, and its values.
+
+Rows are those of `solution`; 3x3 takes 8 to 40 KB, the 1,135,214 unfinished classes of 4x4x4 take 0.9 MB.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.app.web.packing import Part
+from ttt_batch.app.web.solution import open_codes
+from ttt_batch.base.choices import Ties
+from ttt_batch.game.graph import rows_of_edges
+from ttt_batch.runs.run import Run
+from ttt_batch.simulation.policy import chosen_edges, legal_edges, row_scores
+
+VALUED_CELLS = 12
+"""Cells up to which values are packed: 3x4x3 has 391,062 moves, 4x4x4 has 6,460,008 (6 MB and more)."""
+
+STEP = 0.001
+"""What values are rounded to, unless the largest would not fit then."""
+
+LARGEST, NEVER_SEEN = 32_767, -32_768
+
+
+def table_part(run: Run, ties: Ties = "soonest") -> Part:
+    """The part of a run whose board is enumerated; no such board has more than 16 cells.
+
+    ties: which of the moves that its rule may pick the agent plays, as for `Run.candidates`.
+    Its value `step` is what one unit of a value is worth; 0 if no values are packed.  Its arrays are
+      candidates: uint16[U], a bit for each cell that the agent may pick, by row;
+      values: int16[moves to free cells], by row and cell.
+    """
+    by_code = np.argsort(open_codes(run.graph))
+    values, step = _values(run, by_code) if run.board.cells <= VALUED_CELLS else (np.zeros(0, "<i2"), 0.0)
+    candidates = _candidates(run, ties)[by_code].astype("<u2")
+    return Part("table", {"step": step}, {"candidates": candidates, "values": values})
+
+
+def _candidates(run: Run, ties: Ties) -> NDArray[np.int64]:
+    """int64[U]: a bit for each cell that the agent may pick, occupied ones included."""
+    graph = run.graph
+    chosen = chosen_edges(graph, run.policy_on(graph, ties))
+    # A sum of different powers of two is their union; 2**16 is far within what a float64 counts exactly.
+    bits = 2.0 ** graph.cell[chosen].astype(np.int64)
+    return np.bincount(rows_of_edges(graph)[chosen], bits, graph.first_edge.size - 1).astype(np.int64)
+
+
+def _scores(run: Run) -> NDArray[np.float64]:
+    """float64[E]: the agent's value of every move for the player who makes it."""
+    graph = run.graph
+    # The kernel takes a row at a time; all rows of a ply have the same mover, so a ply can stand as one long row.
+    first_edge = graph.first_edge[graph.ply_start]
+    ply = np.arange(first_edge.size - 1, dtype=np.int8)
+    first_edge.flags.writeable = ply.flags.writeable = False  # as the graph's own, for which the kernel is compiled
+    plies = graph._replace(first_edge=first_edge, ply=ply)
+    scores = np.empty(graph.child.size)
+    for number in range(ply.size):
+        row_scores(run.tables, plies, number, scores[first_edge[number] : first_edge[number + 1]])
+    return scores
+
+
+def _values(run: Run, by_code: NDArray[np.int64]) -> tuple[NDArray[np.int16], float]:
+    """int16[moves to free cells], rounded values by row (in the order `by_code`) and cell; and what a unit is worth."""
+    legal = legal_edges(run.graph)
+    rank = np.empty_like(by_code)
+    rank[by_code] = np.arange(by_code.size)
+    order = np.argsort(rank[rows_of_edges(run.graph)[legal]], kind="stable")
+    scores = _scores(run)[legal][order]
+    seen = np.isfinite(scores)
+    step = max(STEP, float(np.abs(scores[seen]).max(initial=0.0)) / LARGEST)
+    return np.where(seen, np.rint(np.where(seen, scores, 0.0) / step), NEVER_SEEN).astype("<i2"), step
