@@ -7,6 +7,9 @@
 const agents = (() => {
   const { isComplete, moverAfter } = tttBatch;
 
+  /** The marks with one more. */
+  const put = (marks, at, mark) => marks.map((before, cell) => (cell === at ? mark : before));
+
   class NetworkAgent {
     constructor(board, solution, { unit, tables, tuples }, found) {
       this.board = board;
@@ -47,7 +50,7 @@ const agents = (() => {
       const free = marks.flatMap((mark, cell) => (mark === 0 ? [cell] : []));
       const mover = moverAfter(marks.length - free.length);
       const ending = free.filter((cell) => {
-        const after = marks.with(cell, mover);
+        const after = put(marks, cell, mover);
         return this.board.lines.some((line) => line.cells.includes(cell) && isComplete(line, after, mover));
       });
       return { mover, free, ending };
@@ -58,7 +61,7 @@ const agents = (() => {
       const total = this.#sum(this.tuples, marks, mover);
       return cells.map((cell) => {
         const tuples = this.through[cell];
-        return total + this.#sum(tuples, marks.with(cell, mover), mover) - this.#sum(tuples, marks, mover);
+        return total + this.#sum(tuples, put(marks, cell, mover), mover) - this.#sum(tuples, marks, mover);
       });
     }
 

@@ -115,9 +115,13 @@ class PatternConfig:
         """Games of a batch of each network: training begins and ends with whole ones."""
         return self.batch * len(self.aims)
 
+    def cells(self) -> Tuples:
+        """The tuples of its networks."""
+        return parse_tuples(self.tuples, self.board, files=False)[1]
+
     def network(self) -> Network:
         """The shape of its networks."""
-        return make_network(parse_tuples(self.tuples, self.board, files=False)[1], self.board, self.sharing)
+        return make_network(self.cells(), self.board, self.sharing)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as the run file keeps them."""
