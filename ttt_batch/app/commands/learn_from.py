@@ -12,7 +12,7 @@ from ttt_batch.base.quantities import counted
 
 if TYPE_CHECKING:
     from ttt_batch.game.transcript_reader import Skipped
-    from ttt_batch.runs.run import Run
+    from ttt_batch.runs.loading import AnyRun
 
 
 def learn_from(
@@ -45,7 +45,7 @@ def learn_from(
             elif now.read and not source.typed():
                 report.reading(now)
 
-        def work(target: Path) -> "tuple[Run, Skipped]":
+        def work(target: Path) -> "tuple[AnyRun, Skipped]":
             return from_games.learn_from(
                 games,
                 learner=learner,

@@ -86,14 +86,14 @@ class PatternRun:
     @functools.cached_property
     def agent(self) -> NetAgent:
         """Its player, for kernels; one thread at a time may use it."""
-        return make_agent(self.network, np.stack([self._table(seat)[self.network.kind] for seat in (0, 1)]))
+        return make_agent(self.network, np.stack([self.weights_of(seat)[self.network.kind] for seat in (0, 1)]))
 
     def plays_proved(self, seat: int) -> bool:
         """Whether it plays a seat (0 or 1) with the weights that were proved last, not with the last ones."""
         return self.config.keep == "proved" and self.proved_after(seat) > 0
 
-    def _table(self, seat: int) -> NDArray[np.int32]:
-        """int32[K]: the weights by which it plays a seat."""
+    def weights_of(self, seat: int) -> NDArray[np.int32]:
+        """int32[K]: the weights by which it plays a seat (0 or 1)."""
         if self.proved is not None and self.plays_proved(seat):
             return self.proved[:, seat]
         weights: NDArray[np.int32] = self.learnt.weights[-seat, :, seat]  # the first network, or the last one
@@ -145,12 +145,12 @@ class PatternRun:
         return all(map(self.proved_after, self.config.seats))
 
     def proved_after(self, seat: int) -> int:
-        """Games after which a seat (0 or 1) was proved last; 0 if it never was."""
-        return int(self.statistics["games"][self.proofs(seat)][-1:].sum())
+        """Games after which a seat (0 or 1) was proved last; 0 if it never was, or learnt from given games since."""
+        return 0 if self.config.start else int(self.statistics["games"][self.proofs(seat)][-1:].sum())
 
     def proved_positions(self, seat: int) -> int:
-        """Positions that the last proof of a seat entered; 0 without a proof."""
-        return int(self.statistics["proof_positions"][self.proofs(seat), seat][-1:].sum())
+        """Positions that the last proof of a seat entered; 0 without a proof, see `proved_after`."""
+        return 0 if self.config.start else int(self.statistics["proof_positions"][self.proofs(seat), seat][-1:].sum())
 
     def proofs(self, seat: int) -> NDArray[np.bool_]:
         """bool[T]: at which recorded points a seat was proved."""
