@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def learn_from(
     games: Annotated[Path, argument("GAMES", "A text file, a game a line; - for standard input.")],
     learner: Annotated[Text, option("NAME", "Which learner, unless --run is given.", offers=LEARNER_NAMES)] = None,
-    run: Annotated[File, option("RUN", "A run to go on from, with its options.", read=found)] = None,
+    run: Annotated[File, option("RUN", "A run to go on from, with its options; networks, too.", read=found)] = None,
     alpha: Annotated[Text, option("NUMBER", "Step size, above 0 up to 1, or 1/n, n the visits.")] = None,
     gamma: Gamma = None,
     draw_worth: DrawWorth = None,
