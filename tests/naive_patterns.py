@@ -179,14 +179,54 @@ class NaiveNet:
                 if explored[at]:
                     targets[at] = self.aim.discount * squash(self.total(positions[at + 1], at % 2))
             explored = dict.fromkeys(explored, False)
+        return self.errors_of(positions, targets, explored, begun)
+
+    def errors_of(
+        self, positions: dict[int, Any], targets: dict[int, float], explored: dict[int, bool], begun: int
+    ) -> list[tuple[Any, int]]:
+        """The errors of the positions from ply `begun` to that of the last target."""
         found = []
-        for at in range(ply, max(begun, 1) - 1, -1):
+        for at in range(max(targets), max(begun, 1) - 1, -1):
             if self.aim.teaching == NOTHING and explored[at]:
                 continue
             table = (at - 1) % 2
             error = round((self.mixed_return(targets, explored, at) - squash(self.total(positions[at], table))) * UNIT)
             found += [((table, key), error) for key in self.network.keys(positions[at])]
         return found
+
+    def errors_of_given(self, cells: Sequence[int], marked: Sequence[bool]) -> list[tuple[Any, int]]:
+        """(weight, error) for each use of a weight in a whole game that was played elsewhere."""
+        positions = {0: (0,) * self.network.board.cells}
+        for ply, cell in enumerate(cells):
+            before = positions[ply]
+            positions[ply + 1] = (*before[:cell], 1 + ply % 2, *before[cell + 1 :])
+        pieces: list[tuple[int, dict[int, float], dict[int, bool]]] = [(0, {}, {})]
+        misere, last = self.network.board.misere, len(cells) - 1
+        for ply, (cell, mark) in enumerate(zip(cells, marked, strict=True)):
+            _, targets, explored = pieces[-1]
+            explored[ply] = False
+            if ply > 0 and (worth := self.decided(positions[ply])) is not None:
+                targets[ply] = worth
+                break
+            best, worth = self.choices(positions[ply])
+            targets[ply] = self.aim.discount * worth
+            if not misere and self.rules.completes(positions[ply], best[0], 1 + ply % 2):
+                pieces.append((ply + 1, {}, {}))  # a win, taken or passed up, ends what may be learnt together
+            elif mark or (cell not in best and self.aim.teaching == BEST):
+                explored[ply] = True
+            elif cell not in best:
+                after = squash(self.total(positions[ply + 1], ply % 2)) if ply < last else float(2 * (ply % 2) - 1)
+                targets[ply] = self.aim.discount * after
+            if self.aim.teaching == PLAYED and explored[ply]:
+                explored[ply] = False
+                if cell not in best and ply < last:
+                    targets[ply] = self.aim.discount * squash(self.total(positions[ply + 1], ply % 2))
+        return [
+            error
+            for begun, targets, explored in pieces
+            if targets
+            for error in self.errors_of(positions, targets, explored, begun)
+        ]
 
     def mixed_return(self, targets: dict[int, float], explored: dict[int, bool], ply: int) -> float:
         """The lambda return: that of n steps counts lambda**(n - 1), as far as no move is exploratory."""
@@ -201,10 +241,13 @@ class NaiveNet:
 
     def learn(self, starts: Sequence[Sequence[int]], step: float, games: Iterable[int]) -> None:
         """One batch."""
+        self.fold([pair for game in games for pair in self.errors(starts, game)], step)
+
+    def fold(self, found: Iterable[tuple[Any, int]], step: float) -> None:
+        """Change the weights by what a batch has found."""
         uses = defaultdict(list)
-        for game in games:
-            for weight, error in self.errors(starts, game):
-                uses[weight].append(error)
+        for weight, error in found:
+            uses[weight].append(error)
         for weight, errors in uses.items():
             absolute = sum(map(abs, errors))
             if absolute == 0:

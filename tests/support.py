@@ -20,10 +20,9 @@ from ttt_batch.game.transcripts import Games, on_graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner, Settings, fold, make_trajectory
 from ttt_batch.learners.steps import make_step
-from ttt_batch.runs.recorder import Clock
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, empty_counts
-from ttt_batch.training.from_games import given_config, given_trainer, run_of
+from ttt_batch.training.from_games import given_config, pupil_of
 from ttt_batch.training.kernels.given import learn_given
 
 BOARD = Board()
@@ -62,7 +61,7 @@ def games_of(lines: Iterable[str], graph: Graph, board: Board = BOARD) -> Games:
 
 def untaught(learner: str | None = None, run: Run | None = None, **options: Any) -> Run:
     """What `ttt.learn_from` would begin with."""
-    return run_of(given_trainer(given_config(learner, run, **options), run), Clock())
+    return pupil_of(given_config(learner, run, **options), run).run(0.0)
 
 
 def assert_same_run(one: Run, other: Run) -> None:

@@ -256,7 +256,11 @@ def test_a_grown_board_knows_values_and_no_truth(symmetry):
     seen = 0
     for marks in some_positions(run.board, 60):
         shown = show(run, marks, symmetric=True)
-        assert shown.truth is None and shown.line is None and shown.keeps is None
+        assert shown.keeps is None
+        if shown.player is None:  # ends of games are known
+            assert shown.truth is not None and shown.truth.plies == 0 and shown.line == ()
+        else:
+            assert shown.truth is None and shown.line is None
         assert shown.value == run.value(marks)
         assert {image.position for image in shown.images} == grids(run.board, marks)
         for move in shown.moves:
@@ -372,13 +376,55 @@ def test_a_position_as_networks_see_it(pattern_run: PatternRun) -> None:
     found = show(pattern_run, "X.../.O../..../....", symmetric=True)
     values = pattern_run.move_values(found.position)
     assert {move.cell: move.value for move in found.moves} == pytest.approx(values)
-    assert found.value == max(values.values()) and found.truth is None and found.line is None
+    assert found.value == max(values.values())
     picked = [move.cell for move in found.moves if move.probability]
     assert picked == pattern_run.candidates(found.position)
     assert found.images is not None and {image.value for image in found.images} == {found.value}
-    assert found.to_dict().keys() == KEYS and found.to_dict()["truth"] is None
+    assert found.to_dict().keys() == KEYS
     text = show_text(found)
-    assert "visits" not in text and "has a row" not in text and "truth   not known\n" in text
+    assert "visits" not in text and "has a row" not in text and "truth   a draw in 14 plies with best play" in text
+
+
+@pytest.mark.parametrize("board", ["3x3", "3x3-misere", "2x4x3", "3x4x3"])
+def test_networks_show_the_truth_that_tables_show(board: str) -> None:
+    """Of a position, its moves, best play and images; on boards kept with and without symmetry."""
+    networks = ttt.train(32, learner="patterns", board=board, prove_every=0, tuples="segments:2")
+    table = trained(board=board)
+    for marks in some_positions(networks.board, 40):
+        found, known = show(networks, marks), show(table, marks)
+        assert (found.truth, found.line) == (known.truth, known.line)
+        assert [(move.cell, move.truth, move.keeps, move.best) for move in found.moves] == [
+            (move.cell, move.truth, move.keeps, move.best) for move in known.moves
+        ]
+        assert networks.true_value(marks) == table.true_value(marks)
+        if found.player is not None:
+            picked = [move for move in found.moves if move.probability]
+            assert found.keeps == pytest.approx(sum(move.probability for move in picked if move.keeps))
+            assert [move.cell for move in picked] == networks.candidates(marks)
+            assert show(networks, marks, ties="soonest").moves == found.moves, "ties make no difference"
+
+
+@pytest.mark.parametrize(("games", "seed"), [(32, 1), (2000, 1), (4000, 2)])
+def test_evaluate_says_of_networks_what_show_does(games: int, seed: int) -> None:
+    """A seat is unbeatable if and only if no move picked there, in any game, is a true loss."""
+    run = ttt.train(games, learner="patterns", board="3x3", prove_every=500 if games > 500 else 0, seed=seed)
+    found = ttt.evaluate(run, games=10).to_dict()
+    for seat, name in enumerate(("first", "second")):
+        seen, stack, lost = set(), [(0,) * 9], False
+        while stack:
+            marks = stack.pop()
+            if marks in seen or run.board.outcome(marks):
+                continue
+            seen.add(marks)
+            shown = show(run, marks)
+            if shown.player == seat:
+                picked = [move for move in shown.moves if move.probability]
+                lost |= any(move.truth.seen_by(seat).result < 0 for move in picked)
+                stack += [after(marks, move.cell) for move in picked]
+            else:
+                stack += [after(marks, move.cell) for move in shown.moves]
+        assert found["unbeatable"][name] is not lost
+        assert (found["losing_line"][name] is None) is not lost
 
 
 def test_networks_know_the_results_of_finished_games(pattern_run: PatternRun) -> None:
@@ -393,3 +439,5 @@ def test_networks_of_64_cells_have_positions() -> None:
     run = ttt.train(32, learner="patterns", board="8x8x5", tuples="lines", prove_every=0)
     found = show(run, "a1 h8")
     assert len(found.moves) == 62 and "64 " not in show_text(found)
+    assert found.truth is None and found.line is None and run.true_moves("a1 h8") is None
+    assert "not known: the board is too large to enumerate" in show_text(found)

@@ -45,11 +45,10 @@ def test_commands_take_networks(file: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_what_networks_cannot_do_costs_a_line(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, wanted, said in (
-        (("play", file, "--learn"), 2, "networks of patterns do not learn from games with people; leave --learn out"),
         (("evaluate", file, "--against", "optimal"), 2, "optimal needs a table of all positions, which networks do"),
         (("watch", file, "nobody"), 2, "unknown player 'nobody'; choose random, one-ply, two-ply or a run file"),
         (("export", file, "--to", "csv"), 1, "is of patterns, which have no table of positions"),
-        (("learn-from", "games.txt", "--run", file), 1, "is of patterns, which have no table of positions"),
+        (("learn-from", "games.txt", "--run", file, "--seed", 4), 2, "--seed does not change for networks that go on"),
         (("learn-from", "games.txt", "--learner", "patterns"), 2, "patterns learns networks, and this takes a learner"),
         (("study", "--learner", "td,patterns", "--games", 10), 2, "patterns learns networks"),
         (("plot", file, "--kind", "coverage"), 2, "networks count no visits"),
@@ -78,3 +77,22 @@ def test_tuples_for_boards_whose_default_ones_do_not_fit(
     assert command(capsys, *words)[0] == 2
     assert command(capsys, *words, "--prove-every", 0, "--tuples", "segments:2")[0] == 0
     assert (tmp_path / "patterns-1x30x20.h5").exists()
+
+
+def test_small_boards_show_the_truth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Hints, reviews, `show`, `watch` and the opening's picture say of networks what they say of tables."""
+    file, out = tmp_path / "small.h5", io.StringIO()
+    run = ttt.train(64, learner="patterns", board="3x3", prove_every=0, out=file)
+    play(run, person=0, stdin=io.StringIO("h\n5\n1\n2\n3\n4\n6\n7\n8\n9\nq\n"), stdout=out, seed=1)
+    assert out.getvalue().count("Below each value the truth:") == 1 and " D     | D     | D" in out.getvalue()
+    assert "What was given away:" in out.getvalue() or "No move gave anything away." in out.getvalue()
+    for words, said in (
+        (("show", file, "5 2"), "truth   X wins in 5 plies with best play"),
+        (("watch", file, "random", "--seed", 1), "Below each value the truth:"),
+        (("plot", file, "--kind", "opening", "--out", tmp_path / "opening.svg"), "opening.svg"),
+    ):
+        status, text, err = command(capsys, *words)
+        assert status == 0 and said in text, (words, text, err)
+    assert "with best play the move wins, draws, loses." in (tmp_path / "opening.svg").read_text()
+    known = json.loads(command(capsys, "show", file, "5 2", "--json")[1])
+    assert known["truth"] == {"winner": "first", "plies": 5} and known["best"] and known["line"]

@@ -11,11 +11,14 @@ import pytest
 from naive_boards import VariantBoard
 from naive_patterns import NaiveNet, NaiveNetwork, Rules
 
-from ttt_batch.game.board import Board, parse_board
+from ttt_batch.game.board import UNFINISHED, Board, parse_board
 from ttt_batch.game.lines import Lines, make_lines
+from ttt_batch.game.notation import position_after
+from ttt_batch.game.transcripts import Games
 from ttt_batch.patterns.agent import make_agent
 from ttt_batch.patterns.fold import fold_errors
-from ttt_batch.patterns.games import BEST, BOTH, NOTHING, PLAYED, Aim, Errors, play_games
+from ttt_batch.patterns.games import BEST, BOTH, NOTHING, PLAYED, Aim, Errors, Game, play_games
+from ttt_batch.patterns.given import learn_given
 from ttt_batch.patterns.nets import Net, learn_batches, make_errors, make_game, make_net
 from ttt_batch.patterns.network import Network, make_network
 from ttt_batch.patterns.tuples import Tuples, parse_tuples
@@ -96,6 +99,82 @@ def test_learning_is_that_of_the_definitions_to_the_last_bit(
         theirs = {key: weight for (player, key), weight in oracle.weights.items() if player == table and weight}
         ours = weights_by_key(network, net.weights[table], oracle.network)
         assert {key: weight for key, weight in ours.items() if weight} == theirs
+
+
+GIVEN: list[tuple[str, str, str, dict[str, Any]]] = [
+    ("3x3", "lines", "symmetry", {}),
+    ("3x3", "lines,segments:2", "none", {"trace": 0.7, "teaching": NOTHING}),
+    ("3x3-misere", "blocks:2x2", "translation", {"seat": 0, "safe": 0.8}),
+    ("3x3-misere", "lines", "symmetry", {"teaching": NOTHING, "trace": 0.5, "discount": 0.9}),
+    ("3x4x3", "segments", "symmetry", {"seat": 1, "safe": 0.8, "trace": 0.4}),
+    ("3x4x3-exact", "segments,blocks:2x2", "translation", {"discount": 0.98, "trace": 0.5}),
+    ("4x4x4", "auto", "symmetry", {"seat": 0, "safe": 0.8}),
+    ("3x4x3", "lines", "symmetry", {"teaching": PLAYED, "trace": 0.6, "discount": 0.9}),
+]
+
+
+@pytest.mark.parametrize(("name", "tuples", "sharing", "options"), GIVEN)
+def test_given_games_teach_what_the_definitions_say(
+    name: str, tuples: str, sharing: str, options: dict[str, Any]
+) -> None:
+    """Games of random moves, which pass up wins, leave lines, and go on after nothing is open any more."""
+    board, lines, cells, network = setting(name, tuples, sharing)
+    net, step = make_net(network, PLAIN._replace(**options), 3), 1 / network.offset.size
+    oracle = NaiveNet(NaiveNetwork(plain(board), cells, sharing), net.aim, 0)
+    rng, errors, ended = random.Random(6), make_errors(network, 1), [0] * 4
+    games = [random_game(board, rng) for _ in range(40)]
+    marked = [[rng.random() < 0.2 for _ in game] for game in games]
+    for game, marks in zip(games, marked, strict=True):
+        oracle.fold(oracle.errors_of_given(game, marks), step)
+        ended[board.outcome(position_after(game, board))] += 1
+    start = np.cumsum([0, *map(len, games)])
+    given = Games(start, np.concatenate(games).astype(np.int8), np.concatenate(marked))
+    learn_given(lines, network, net, step, given, make_game(lines, network), errors)
+    assert errors.outcomes[0].tolist() == ended and any(oracle.weights.values())
+    for table in range(2):
+        theirs = {key: weight for (player, key), weight in oracle.weights.items() if player == table and weight}
+        ours = weights_by_key(network, net.weights[table], oracle.network)
+        assert {key: weight for key, weight in ours.items() if weight} == theirs
+
+
+def random_game(board: Board, rng: random.Random) -> list[int]:
+    cells: list[int] = []
+    while board.outcome(position_after(cells, board)) == UNFINISHED:
+        cells.append(rng.choice([cell for cell in range(board.cells) if cell not in cells]))
+    return cells
+
+
+def moves_made(network: Network, game: Game) -> list[int]:
+    """The moves of the last game, up to the last position that taught something."""
+    index, made = network.offset.astype(np.int64), list[int]()
+    while not np.array_equal(index, game.index):
+        cell = int(game.moves[len(made)])
+        for entry in range(int(network.start[cell]), int(network.start[cell + 1])):
+            index[network.through[entry]] += (1 + len(made) % 2) * int(network.power[entry])
+        made.append(cell)
+    return made
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"seat": 0, "safe": 0.8}, {"teaching": PLAYED, "trace": 0.5}, {"epsilon": 0.0, "trace": 0.5}]
+)
+def test_a_game_of_self_play_teaches_the_same_when_it_is_given(options: dict[str, Any]) -> None:
+    """In batches of one, whatever happens after the last position that taught something."""
+    board, lines, _, network = setting("3x4x3")
+    own, other = (make_net(network, PLAIN._replace(**options), 3) for _ in range(2))
+    errors, game, step = make_errors(network, 1), make_game(lines, network), 1 / network.offset.size
+    starts, rng = np.zeros((0, board.cells), np.int8), random.Random(1)
+    for number in range(60):
+        learn_batches(lines, network, own, starts, step, (number, number + 1), 1, game, errors)
+        cells = moves_made(network, game)
+        while board.outcome(position_after(cells, board)) == UNFINISHED:  # a win in one if there is one
+            free = [cell for cell in range(board.cells) if cell not in cells]
+            wins = [cell for cell in free if board.outcome(position_after([*cells, cell], board)) != UNFINISHED]
+            cells.append(rng.choice(wins or free))
+        given = Games(np.array([0, len(cells)]), np.array(cells, np.int8), np.zeros(len(cells), np.bool_))
+        learn_given(lines, network, other, step, given, make_game(lines, network), make_errors(network, 1))
+        assert np.array_equal(own.weights, other.weights) and np.array_equal(own.coherence, other.coherence)
+    assert own.weights.any()
 
 
 def weights_by_key(network: Network, weights: Any, naive: NaiveNetwork) -> dict[Any, int]:

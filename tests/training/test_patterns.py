@@ -287,11 +287,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 def test_what_needs_a_table_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     train(64, prove_every=0, out=tmp_path / "run.h5")
-    games = tmp_path / "games.txt"
-    games.write_text("0 4 1 5 2 6 3\n")
     for words in (
         ["export", tmp_path / "run.h5", "--to", "csv", "-o", tmp_path / "t.csv"],
-        ["learn-from", games, "--run", tmp_path / "run.h5"],
         ["train", "--opponent", tmp_path / "run.h5"],
         ["train", "--start", tmp_path / "run.h5"],
     ):

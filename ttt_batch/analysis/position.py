@@ -1,8 +1,8 @@
 """Everything about one position: a run's values and choices, the truth, and the position's images.
 
 Values are on the learner's own scale and for the player to move, as `Run.value` and `Run.move_values` give them.  The
-truth is the result of best play on both sides; on a growing board and for pattern networks it is unknown, but for
-finished games, and what depends on it is None.
+truth is the result of best play on both sides; on a board too large to enumerate it is unknown, but for finished
+games, and what depends on it is None.
 """
 
 from dataclasses import dataclass
@@ -137,8 +137,10 @@ def show(run: AnyRun, position: str | int | Position, *, symmetric: bool = False
     """
     board, marks, ties = run.board, read_position(position, run.board), check_ties(ties)
     outcome, mover = board.outcome(marks), (board.cells - marks.count(EMPTY)) % 2
-    value, truth = run.value(marks) + 0.0, _truth(run, marks)  # 0 instead of -0
-    chosen = _candidates(run, marks, ties) if outcome == UNFINISHED else []
+    value, truth = run.value(marks) + 0.0, run.truth(marks)  # 0 instead of -0
+    chosen = run.candidates(marks) if outcome == UNFINISHED else []
+    if ties == "soonest":
+        chosen = soonest_cells(run, marks, chosen)
     moves = _moves(run, marks, mover, chosen, truth) if outcome == UNFINISHED else ()
     return Shown(
         board=board,
@@ -152,13 +154,13 @@ def show(run: AnyRun, position: str | int | Position, *, symmetric: bool = False
         forfeits=tuple(cell for cell in chosen if marks[cell] != EMPTY),
         truth=truth,
         keeps=None if truth is None or not moves else sum(move.probability for move in moves if move.keeps),
-        line=None if truth is None or isinstance(run, PatternRun) else best_play(run, marks),
+        line=None if truth is None else best_play(run, marks),
         images=_images(run, marks) if symmetric else None,
         ties=ties,
     )
 
 
-def best_play(run: Run, position: Position) -> tuple[int, ...]:
+def best_play(run: AnyRun, position: Position) -> tuple[int, ...]:
     """Cells of best play for both players from a position of an enumerated board on, the lowest of equals each time.
 
     The winner takes the shortest way and the loser the longest.  Raises BoardError.
@@ -170,7 +172,7 @@ def best_play(run: Run, position: Position) -> tuple[int, ...]:
     return tuple(line)
 
 
-def best_moves(run: Run, position: Position) -> list[int]:
+def best_moves(run: AnyRun, position: Position) -> list[int]:
     """The best replies on an enumerated board: moves that keep the result, of wins the quickest, of losses the longest.
 
     None at the end of a game.  Raises BoardError.
@@ -179,22 +181,6 @@ def best_moves(run: Run, position: Position) -> list[int]:
     if truth is None or not after:
         return []
     return [cell for cell, then in after.items() if then.a_ply_earlier == truth]
-
-
-def _truth(run: AnyRun, marks: Position) -> Truth | None:
-    """As `Run.truth`; with networks only the results of finished games are known."""
-    if isinstance(run, Run):
-        return run.truth(marks)
-    result = run.true_value(marks)
-    return None if result is None else Truth(result, 0)
-
-
-def _candidates(run: AnyRun, marks: Position, ties: Ties) -> list[int]:
-    """As `Run.candidates`."""
-    if isinstance(run, Run):
-        return run.candidates(marks, ties)
-    cells = run.candidates(marks)
-    return cells if ties == "any" else soonest_cells(run, marks, cells)
 
 
 def _moves(run: AnyRun, marks: Position, mover: int, chosen: list[int], truth: Truth | None) -> tuple[Move, ...]:

@@ -116,6 +116,7 @@ def _learn_networks(folder: Path) -> None:
     train(GAMES, learner="patterns", board=ENUMERATED, **shared)
     run = train(GAMES, learner="patterns", board="3x3", prove_every=GAMES)
     run.move_values((0,) * 9)
+    learn_from(["1 2 4 3 7"], run=run)
     evaluate_grown(run, games=1, budget=1000)
     prove(run, budget=1000, threads=1, certificate=folder / "certificate.npz")
 

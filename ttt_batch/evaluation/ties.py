@@ -40,7 +40,15 @@ def meaning(ties: Ties) -> str:
 
 
 class Knowing(Protocol):
-    """A board with the true results of its moves, such as a run's."""
+    """A board with the true results of its moves, such as a run's.
+
+    own_ties: whether it is a player whose own rule decides which of its best moves it picks, whatever the truth, and
+    for which ties make no difference.
+    """
+
+    @property
+    def own_ties(self) -> bool:
+        """Whether ties make no difference."""
 
     @property
     def board(self) -> Board:
@@ -61,8 +69,11 @@ def soonest_policy(graph: Graph, policy: Policy, solution: NDArray[np.int8]) -> 
 
 
 def soonest_cells(knowing: Knowing, position: Position, cells: list[int]) -> list[int]:
-    """The soonest of the cells that an agent's rule may pick in a position; an occupied one loses at once."""
-    if len(cells) < 2:
+    """The soonest of the cells that an agent's rule may pick in a position; an occupied one loses at once.
+
+    All of them if the agent has `own_ties`.
+    """
+    if len(cells) < 2 or knowing.own_ties:
         return cells
     board, mover = knowing.board, (len(position) - position.count(EMPTY)) % 2
     truths = knowing.true_moves(position)

@@ -104,6 +104,13 @@ def is_decided(lines: Lines, aim: Aim, view: View, mover: Any) -> Any:
 
 
 @inlined
+def decided_worth(lines: Lines, aim: Aim, ply: Any) -> Any:
+    """What a position is worth, to the first player, in which `is_decided` is true after `ply` moves."""
+    bonus = aim.safe * (1.0 - ply / lines.cells)
+    return 0.0 if aim.seat == BOTH else bonus if aim.seat == 0 else -bonus
+
+
+@inlined
 def make_move(network: Network, game: Game, ply: Any, cell: Any) -> None:
     """Put the mark of the next move, after `ply` others, on a cell, in place."""
     game.moves[ply] = cell
@@ -151,6 +158,25 @@ def see_moves(network: Network, weights: Any, game: Game, table: Any, free: Any,
 
 
 @inlined
+def judge_moves(lines: Lines, network: Network, weights: Any, game: Game, ply: Any, free: Any, view: View) -> Any:
+    """The best moves after `ply` others: (cells as bits, one of `WINS` to `BY_SUM`, the position's sum, their worth).
+
+    The sum is found only for `BY_SUM`, where only the network knows; the worth is that to the first player.
+    """
+    mover = ply & 1
+    sign = 1 - 2 * mover
+    cells, kind = by_rules(lines, free, view)
+    worth = 0.0 if kind == DRAWS else sign if kind == WINS else -sign
+    score, total = game.scores.score[mover], np.int64(0)
+    if kind == BY_SUM:
+        see_moves(network, weights, game, mover, free, max(ply - 2, 0), ply)
+        total = game.scores.total[mover]
+        cells = best_scores(score, cells, sign)
+        worth = squash(total + score[lowest(cells)])
+    return cells, kind, total, worth
+
+
+@inlined
 def play_game(
     lines: Lines, network: Network, weights: Any, aim: Aim, starts: Any, base: Any, game: Game, outcomes: Any
 ) -> Any:
@@ -167,24 +193,15 @@ def play_game(
         game.value[ply] = squash(game.scores.total[(ply - 1) & 1])
     while True:
         mover = ply & 1
-        sign = 1 - 2 * mover
         own, other = (second, first) if mover else (first, second)
         free = everywhere & ~(first | second)
         view = view_of(lines, own, other)
         game.explored[ply] = False
         if ply > 0 and is_decided(lines, aim, view, mover):
-            bonus = aim.safe * (1.0 - ply / lines.cells)
-            game.target[ply] = 0.0 if aim.seat == BOTH else bonus if aim.seat == 0 else -bonus
+            game.target[ply] = decided_worth(lines, aim, ply)
             outcomes[DRAW] += 1
             return begun, ply
-        cells, kind = by_rules(lines, free, view)
-        worth = 0.0 if kind == DRAWS else sign if kind == WINS else -sign
-        score, total = game.scores.score[mover], np.int64(0)
-        if kind == BY_SUM:
-            see_moves(network, weights, game, mover, free, max(ply - 2, 0), ply)
-            total = game.scores.total[mover]
-            cells = best_scores(score, cells, sign)
-            worth = squash(total + score[lowest(cells)])
+        cells, kind, total, worth = judge_moves(lines, network, weights, game, ply, free, view)
         game.target[ply] = aim.discount * worth
         if kind == WINS:
             outcomes[FIRST_WINS + mover] += 1
@@ -205,7 +222,7 @@ def play_game(
         else:
             first |= single(cell)
         ply += 1
-        game.value[ply] = squash(total + score[cell])
+        game.value[ply] = squash(total + game.scores.score[mover, cell])
 
 
 @inlined
@@ -224,6 +241,25 @@ def add_error(network: Network, path: Any, table: Any, error: Any, errors: Error
         errors.sums[entry, 1] += error
         errors.sums[entry, 2] += size
     errors.n_touched[0] = n
+
+
+@inlined
+def add_game(network: Network, aim: Aim, game: Game, first: Any, last: Any, errors: Errors) -> None:
+    """Add what the positions after plies `first` to `last` of a game teach, in place; the empty board teaches nothing.
+
+    Their returns do not reach beyond the last one.
+    """
+    worth = game.target[last]
+    for ply in range(last, max(first, 1) - 1, -1):
+        if ply < last:
+            target, follows = game.target[ply], not game.explored[ply]
+            if aim.teaching == PLAYED and game.explored[ply]:
+                target, follows = aim.discount * game.value[ply + 1], True
+            worth = target + aim.trace * (aim.discount * worth - target) if follows else target
+        if aim.teaching == NOTHING and game.explored[ply]:
+            continue
+        error = np.int64(np.rint((worth - game.value[ply]) * UNIT))
+        add_error(network, game.path[ply], (ply - 1) & 1, error, errors)
 
 
 @kernel
@@ -245,14 +281,4 @@ def play_games(
     for number in range(games[0], games[1]):
         base = game_base(key, number)
         first, last = play_game(lines, network, weights, aim, starts, base, game, errors.outcomes)
-        worth = game.target[last]
-        for ply in range(last, max(first, 1) - 1, -1):
-            if ply < last:
-                target, follows = game.target[ply], not game.explored[ply]
-                if aim.teaching == PLAYED and game.explored[ply]:
-                    target, follows = aim.discount * game.value[ply + 1], True
-                worth = target + aim.trace * (aim.discount * worth - target) if follows else target
-            if aim.teaching == NOTHING and game.explored[ply]:
-                continue
-            error = np.int64(np.rint((worth - game.value[ply]) * UNIT))
-            add_error(network, game.path[ply], (ply - 1) & 1, error, errors)
+        add_game(network, aim, game, first, last, errors)

@@ -37,11 +37,11 @@ SEATS_IN_TURN = {"first": (0, 0), "second": (1, 1), "both": (0, 1), "": (-1, -1)
 OPPONENTS = ("random", "optimal")
 """Opponents with a name; any other is the digest of a run's tables."""
 
-_DIGEST = "[0-9a-f]{16}"
+DIGEST = "[0-9a-f]{16}"
 """What stands for the tables of a run (`state.table_digest`)."""
 
-_START = rf"({_DIGEST}(@[0-9]{{1,16}})?)?"
-_OPPONENT = rf"({'|'.join(OPPONENTS)}|{_DIGEST})?"
+_START = rf"({DIGEST}(@[0-9]{{1,16}})?)?"
+_OPPONENT = rf"({'|'.join(OPPONENTS)}|{DIGEST})?"
 
 
 class LearnerOptions(TypedDict, total=False):

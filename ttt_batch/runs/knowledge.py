@@ -11,13 +11,12 @@ from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.errors import BoardError
 from ttt_batch.evaluation.ties import Knowing, soonest_cells, soonest_policy
 from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Position
-from ttt_batch.game.graph import Graph, row_of
-from ttt_batch.game.notation import read_position
-from ttt_batch.game.solution import Truth, solve_in_plies, truth_of
-from ttt_batch.game.state_space import check_enumerable
+from ttt_batch.game.graph import Graph
+from ttt_batch.game.solution import Truth
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.learners.growing_rows import row_at
+from ttt_batch.runs.truth import Solved
 from ttt_batch.simulation.policy import Policy, empty_policy, order_rows, row_choices, row_scores
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class _Row(NamedTuple):
     cells: list[int]
 
 
-class Knowledge:
+class Knowledge(Solved):
     """Tables with their board and learner.
 
     config: what they were trained with.  tables: the learner's NamedTuple of arrays.
@@ -46,10 +45,22 @@ class Knowledge:
     tables: Any
     grown: "GrowingTable | None"
 
+    own_ties = False
+
     @functools.cached_property
-    def board(self) -> Board:
+    def board(self) -> Board:  # type: ignore[override]
         """The configuration's board."""
         return self.config.board
+
+    @property
+    def enumerated(self) -> bool:
+        """Whether its rows are all positions of the board, not those that play has reached."""
+        return self.grown is None
+
+    @property
+    def images_share(self) -> bool:
+        """Whether a row stands for all images of a position."""
+        return self.config.symmetry
 
     @functools.cached_property
     def learner(self) -> Learner:
@@ -67,17 +78,6 @@ class Knowledge:
         return self.learner.worth(self.config.settings)
 
     @functools.cached_property
-    def solution(self) -> NDArray[np.int8]:
-        """int8[S]: the true result of every position, 1 first wins, 0 draw, -1 second wins.  Raises BoardError."""
-        return np.sign(self.solution_in_plies)
-
-    @functools.cached_property
-    def solution_in_plies(self) -> NDArray[np.int8]:
-        """int8[S]: `solution`, with distances, as `solution.solve_in_plies` gives it.  Raises BoardError."""
-        self._needs_all("a solution")
-        return solve_in_plies(self.graph)
-
-    @functools.cached_property
     def policy(self) -> Policy:
         """What the agent may play, by its learner's choice rule.  Raises BoardError on a growing board."""
         self._needs_all("a policy over all positions")
@@ -89,18 +89,6 @@ class Knowledge:
     def soonest(self) -> Policy:
         """The policy with ties `soonest`, see `ties`.  Raises BoardError on a growing board."""
         return soonest_policy(self.graph, self.policy, self.solution_in_plies)
-
-    def position(self, position: str | int | Position) -> Position:
-        """Read a position given as text (rows, moves or a code, see `notation`), code or marks.  Raises BoardError."""
-        return read_position(position, self.board)
-
-    def _needs_all(self, what: str) -> None:
-        check_enumerable(self.board, self.grown is not None, what)
-
-    def _located(self, marks: Position) -> tuple[int, tuple[int, ...]]:
-        """The row of a position on an enumerated board, and which cell stands on each cell of its image."""
-        representative, image = self.board.representative(marks, self.config.symmetry)
-        return row_of(self.graph, self.board.encode(representative)), image
 
     def _row(self, position: str | int | Position) -> _Row:
         """An unfinished position: its row among tables and graph, and its cells.  Raises BoardError."""
@@ -152,34 +140,6 @@ class Knowledge:
         cells = sorted(cell for cell, good in zip(asked.cells, chosen, strict=True) if good)
         return cells if ties == "any" else soonest_cells(self, self.position(position), cells)
 
-    def truth(self, position: str | int | Position) -> Truth | None:
-        """Who wins with best play from a position, and after how many plies; None, not known, on a growing board.
-
-        Raises BoardError for a position that no game reaches.
-        """
-        if self.grown is not None:
-            return None
-        marks = self.position(position)
-        return truth_of(int(self.solution_in_plies[self._located(marks)[0]]), marks.count(EMPTY))
-
-    def true_moves(self, position: str | int | Position) -> dict[int, Truth] | None:
-        """The truth of each move: by free cell the result of best play after it, plies counted from there.
-
-        Empty for a final position, None on a growing board.  Raises BoardError for a position that no game reaches.
-        """
-        marks = self.position(position)
-        if self.grown is not None:
-            return None
-        if self.board.outcome(marks) != UNFINISHED:
-            return {}
-        free = [cell for cell, here in enumerate(marks) if here == EMPTY]
-        return {cell: truth for cell in free if (truth := self.truth(self.board.after(marks, cell))) is not None}
-
-    def true_value(self, position: str | int | Position) -> int | None:
-        """The result of best play from a position: 1 first wins, 0 draw, -1 second wins; None if it is not known."""
-        truth = self.truth(position)
-        return None if truth is None else truth.result
-
 
 class Playing(Knowing, Protocol):
     """What plays, shows its values, and may know the truth: a run, for one."""
@@ -199,7 +159,7 @@ class StandIn:
     """An agent that answers as another one does, which may change; board and worth of outcomes stay."""
 
     def __init__(self, agent: Playing) -> None:
-        self._agent, self.board, self.worth = agent, agent.board, agent.worth
+        self._agent, self.board, self.worth, self.own_ties = agent, agent.board, agent.worth, agent.own_ties
 
     def candidates(self, position: Position) -> list[int]:
         """Cells that the agent's rule may pick."""

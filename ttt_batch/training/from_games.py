@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import NamedTuple, Unpack
+from typing import NamedTuple, Protocol, Unpack
 
+from ttt_batch.base.choices import PATTERN_LEARNERS, find_name
 from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.memory import parse_memory
 from ttt_batch.base.outputs import check_distinct
@@ -12,15 +13,18 @@ from ttt_batch.base.quantities import Number
 from ttt_batch.base.signatures import given_options, with_options
 from ttt_batch.game.transcript_reader import GameReader, Skipped
 from ttt_batch.game.transcript_source import GameFile, GameLines
-from ttt_batch.game.transcripts import GamesError, from_one
+from ttt_batch.game.transcripts import Games, GamesError, from_one
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import Config, LearnerOptions, make_config
-from ttt_batch.runs.loading import load
+from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.memory_needs import rows_within
+from ttt_batch.runs.patterns.config import PatternConfig
+from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.recorder import Clock, record_once
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import table_digest
 from ttt_batch.training.checkpoints import RewrittenRun, warn_python
+from ttt_batch.training.patterns.given import GivenNetworks, given_networks_config
 from ttt_batch.training.plan import check_origin, state_of
 from ttt_batch.training.trainers.base import Task
 from ttt_batch.training.trainers.ply_by_ply import Given
@@ -43,7 +47,7 @@ def learn_from(
     games: str | Path | Iterable[str],
     *,
     learner: str | None = None,
-    run: Run | str | Path | None = None,
+    run: AnyRun | str | Path | None = None,
     name: str = "",
     skip_bad: bool = False,
     cells_from: Number | None = None,
@@ -53,11 +57,12 @@ def learn_from(
     warn: Callable[[str], None] | None = None,
     command: str = "",
     **options: Unpack[LearnerOptions],
-) -> tuple[Run, Skipped]:
+) -> tuple[AnyRun, Skipped]:
     """Learn from given games one after the other, a line each; return the run and the bad lines.
 
     games: the file with them, `-` for standard input, or the lines themselves (see `transcripts`).
-    learner: needed unless `run` is given, a run (or its file) to go on from, with its learner and options.
+    learner: needed unless `run` is given, a run (or its file) to go on from, with its learner and options.  Pattern
+    networks only go on from a run.
     name: what messages call the source of the games.
     skip_bad: leave out lines that are no game under the rules.  The first thousand are returned, each with its reason;
     the list's `total` is the number of all.
@@ -67,6 +72,7 @@ def learn_from(
     warn: called with a line, instead of a Python warning, if the numbers in a file seem to count from 1 although
     `cells_from` is not given, or if another program replaces the run's file, and the run goes into a new one.
     board, epsilon, alpha, gamma, draw_worth, seed, symmetry: see `Config`; over the learner's defaults or the run's.
+    Of networks only alpha and gamma may change.
 
     No more than a piece is in memory at a time.  Nothing is kept of what was learnt before an error.
 
@@ -80,23 +86,23 @@ def learn_from(
     # Held before the run is read: it may be the file of `out`, and another process may write that until then.
     held = None if out is None else RewrittenRun(Path(out), overwrite=overwrite, hold=True, say=say)
     with held or nullcontext():
-        origin = load(run) if isinstance(run, str | Path) else run
+        origin = load_any(run) if isinstance(run, str | Path) else run
         config = given_config(learner, origin, **options)
         clock = Clock()
         source.check()  # before anything is compiled for it
         name = name or source.name
         if progress is not None:
             progress(Learnt(0, 0, source.size, clock.seconds))
-        trainer = given_trainer(config, origin)
+        pupil = pupil_of(config, origin)
         reader = GameReader(
             config.board,
-            occupied=learner_named(config.learner).occupied,
+            occupied=isinstance(config, Config) and learner_named(config.learner).occupied,
             cells_from=0 if cells_from is None else cells_from,
             name=name,
             skip_bad=skip_bad,
         )
         for some in reader.read(source):
-            trainer.learn(some)
+            pupil.learn(some)
             if progress is not None:
                 progress(Learnt(reader.games, source.read, source.size, clock.seconds))
         if reader.games == 0:
@@ -107,7 +113,7 @@ def learn_from(
         doubtful = cells_from is None and (warn is not None or isinstance(source, GameFile))
         if doubtful and 0 < reader.lowest < config.board.cells:
             say(f"no game in {name} uses cell 0: cells count from 0 in game files; choose {from_one()} if these do not")
-        result = run_of(trainer, clock)
+        result = pupil.run(clock.seconds)
         result.provenance = clock.provenance(command)
         if held is not None:
             held.write(result)
@@ -115,7 +121,9 @@ def learn_from(
 
 
 @with_options(LearnerOptions)
-def given_config(learner: str | None, origin: Run | None, **options: Unpack[LearnerOptions]) -> Config:
+def given_config(
+    learner: str | None, origin: AnyRun | None, **options: Unpack[LearnerOptions]
+) -> Config | PatternConfig:
     """The configuration of a run of given games, begun by `learner` or going on from `origin`; see `learn_from`.
 
     Raises UsageError and BoardError.
@@ -123,9 +131,13 @@ def given_config(learner: str | None, origin: Run | None, **options: Unpack[Lear
     if origin is None and learner is None:
         raise UsageError("name a learner, or a run to go on from")
     given, start = given_options(given_config, options), ""
-    if origin is not None:
-        if learner is not None and learner_named(learner).name != origin.config.learner:
+    if origin is not None and learner is not None:
+        named = find_name(learner, PATTERN_LEARNERS) or learner_named(learner).name
+        if named != origin.config.learner:
             raise UsageError(f"the run was made by {origin.config.learner}, not {learner}; leave the learner out")
+    if isinstance(origin, PatternRun):
+        return given_networks_config(origin, **given)
+    if origin is not None:
         given = {name: getattr(origin.config, name) for name in LearnerOptions.__annotations__} | given
         learner, start = origin.config.learner, table_digest(origin.tables)
     config = make_config(learner=str(learner), batch=1, engine="given", start=start, **given)
@@ -138,16 +150,41 @@ def given_config(learner: str | None, origin: Run | None, **options: Unpack[Lear
     return config
 
 
-def given_trainer(config: Config, origin: Run | None) -> Given:
-    """What learns from given games: from the tables of `origin`, or from the learner's start."""
-    state = None if origin is None else state_of(origin, origin.games)
-    max_rows = rows_within(config, parse_memory(None)) if config.grown else 0
-    return Given(Task(config, state=state, max_rows=max_rows))
+class Pupil(Protocol):
+    """What learns from given games."""
+
+    def learn(self, games: Games) -> None:
+        """Learn from games of cells, one after the other."""
+
+    def run(self, seconds: float) -> AnyRun:
+        """The run after what was learnt in so many seconds, with one recorded point."""
 
 
-def run_of(trainer: Given, clock: Clock) -> Run:
-    """The run after what `trainer` has learnt."""
-    state = trainer.state()
-    run = Run(trainer.config, state.tables, state.games, {}, visits=state.visits, grown=trainer.grown)
-    run.statistics = record_once(run, clock.seconds, state.outcomes)
-    return run
+def pupil_of(config: Config | PatternConfig, origin: AnyRun | None) -> Pupil:
+    """What learns from given games as `config`, one of `given_config`, says.
+
+    It begins with what `origin` has learnt, which does not change, or at the learner's start.
+    """
+    if isinstance(config, PatternConfig):
+        assert isinstance(origin, PatternRun)
+        return GivenNetworks(config, origin)
+    assert not isinstance(origin, PatternRun)
+    return _GivenTables(config, origin)
+
+
+class _GivenTables:
+    """Tables that learn from given games."""
+
+    def __init__(self, config: Config, origin: Run | None) -> None:
+        state = None if origin is None else state_of(origin, origin.games)
+        max_rows = rows_within(config, parse_memory(None)) if config.grown else 0
+        self._trainer = Given(Task(config, state=state, max_rows=max_rows))
+
+    def learn(self, games: Games) -> None:
+        self._trainer.learn(games)
+
+    def run(self, seconds: float) -> Run:
+        trainer, state = self._trainer, self._trainer.state()
+        run = Run(trainer.config, state.tables, state.games, {}, visits=state.visits, grown=trainer.grown)
+        run.statistics = record_once(run, seconds, state.outcomes)
+        return run

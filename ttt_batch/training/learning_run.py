@@ -1,7 +1,8 @@
 """A run that learns from the games that people play against it, one by one.
 
-An update is `learn_from` with one game, so the updates of several games end in the tables that `learn_from` makes of
-all of them.  A person's moves count as greedy, like the agent's, and both seats' tables learn.
+An update is `learn_from` with one game, so the updates of several games end in the tables, or the weights, that
+`learn_from` makes of all of them.  A person's moves count as greedy, like the agent's, and both seats' tables learn;
+of networks see `patterns.given`.
 """
 
 import math
@@ -12,12 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from ttt_batch.game.board import EMPTY, FIRST
-from ttt_batch.game.transcripts import GamesError, parse_line
+from ttt_batch.game.transcripts import Games, GamesError, parse_line
 from ttt_batch.runs.knowledge import StandIn
-from ttt_batch.runs.recorder import continued
+from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.recorder import Clock, continued
 from ttt_batch.runs.run import Run
 from ttt_batch.training.checkpoints import RewrittenRun, warn_python
-from ttt_batch.training.from_games import given_config, learn_from
+from ttt_batch.training.from_games import given_config, pupil_of
 
 
 class LearningRun(StandIn):
@@ -35,7 +37,7 @@ class LearningRun(StandIn):
 
     def __init__(
         self,
-        run: Run,
+        run: AnyRun,
         path: str | Path | None = None,
         *,
         overwrite: bool = True,
@@ -43,8 +45,9 @@ class LearningRun(StandIn):
         warn: Callable[[str], None] = warn_python,
     ) -> None:
         super().__init__(run)
-        self.run, self._start = run, run
-        self._before: Run | None = None  # as it was before the last update, unless that was undone
+        self.run: AnyRun = run
+        self._start = run
+        self._before: AnyRun | None = None  # as it was before the last update, unless that was undone
         self._command, self._began = command, time.perf_counter()
         # Not held: a training may write the file while the person is thinking, and what it learns must not be lost.
         self._file = None if path is None else RewrittenRun(Path(path), overwrite=overwrite, hold=False, say=warn)
@@ -56,17 +59,22 @@ class LearningRun(StandIn):
         Action tables count the positions whose move changed value.  Raises GamesError for what is no finished game,
         and RunFileError if the run could not be saved; nothing is learnt then.
         """
-        line = " ".join(map(str, cells))
+        line, before, clock = " ".join(map(str, cells)), self.run, Clock()
         try:
-            if not parse_line(line, self.board, occupied=self.run.learner.occupied):
+            occupied = isinstance(before, Run) and before.learner.occupied
+            if not (moves := parse_line(line, self.board, occupied=occupied)):
                 raise GamesError("a game needs a move")
         except GamesError as error:
             raise GamesError(f"the game: {error}; nothing was learnt") from None
-        run, _ = learn_from([line], run=self.run)
-        run.config, run.background = self._config, self.run.background
-        self._describe(run)
-        changed = _changed_positions(self.run, run, cells)
-        self._go_on_with(run, before=self.run)
+        pupil = pupil_of(self._config, before)
+        taken, exploring = (np.array(column) for column in zip(*moves, strict=True))
+        pupil.learn(Games(np.array([0, len(moves)]), taken.astype(np.int8), exploring))
+        run = pupil.run(clock.seconds)
+        if isinstance(run, Run) and isinstance(before, Run):
+            run.background = before.background
+        self._describe(run, clock)
+        changed = _changed_positions(before, run, cells)
+        self._go_on_with(run, before=before)
         return changed
 
     def undo(self) -> bool:
@@ -80,26 +88,32 @@ class LearningRun(StandIn):
         self._go_on_with(self._before, before=None)
         return True
 
-    def _go_on_with(self, run: Run, before: Run | None) -> None:
+    def _go_on_with(self, run: AnyRun, before: AnyRun | None) -> None:
         if self._file is not None:
             self._file.write(run)
         self.run = self._agent = run
         self._before = before
 
-    def _describe(self, run: Run) -> None:
+    def _describe(self, run: AnyRun, clock: Clock) -> None:
         """Put the past of this run before the recorded point and the provenance of `run`."""
         seconds, point, past = time.perf_counter() - self._began, run.statistics, self._start.statistics
         if past.keys() == point.keys() and past["games"].size:
             point["seconds"] = past["seconds"][-1:] + seconds
-            point["outcomes"] = point["outcomes"] + self.run.statistics["outcomes"][-1]
+            if isinstance(run, Run):  # those of networks have the games before, too
+                point["outcomes"] = point["outcomes"] + self.run.statistics["outcomes"][-1]
             run.statistics = {name: np.concatenate([past[name], point[name]]) for name in point}
         origin = self._start.provenance
-        now = run.provenance | {"command": self._command, "seconds": float(origin.get("seconds", 0.0)) + seconds}
-        run.provenance = continued(origin, now, "taught_by")
+        now = clock.provenance(self._command)
+        run.provenance = continued(origin, now | {"seconds": float(origin.get("seconds", 0.0)) + seconds}, "taught_by")
 
 
-def _changed_positions(before: Run, after: Run, cells: Sequence[int]) -> int:
-    """Positions with another value than before the game `cells`, which changes at most one move of each."""
+def _changed_positions(before: AnyRun, after: AnyRun, cells: Sequence[int]) -> int:
+    """Positions with another value than before the game `cells`, which changes at most one move of each.
+
+    Of networks, which know every position, those of the game.
+    """
+    if not (isinstance(before, Run) and isinstance(after, Run)):
+        return _changed_moves(before, after, cells)
     if any(old.shape != new.shape for old, new in zip(before.tables, after.tables, strict=True)):
         return _changed_moves(before, after, cells)
     changed = np.zeros(1, np.bool_)
@@ -109,8 +123,8 @@ def _changed_positions(before: Run, after: Run, cells: Sequence[int]) -> int:
     return int(changed.sum())
 
 
-def _changed_moves(before: Run, after: Run, cells: Sequence[int]) -> int:
-    """Moves of the game with another value than before, for tables that grew and so have other rows."""
+def _changed_moves(before: AnyRun, after: AnyRun, cells: Sequence[int]) -> int:
+    """Moves of the game with another value than before, for what has no rows, or other ones: tables that grew."""
     marks, changed = [EMPTY] * after.board.cells, 0
     for ply, cell in enumerate(cells):
         old, new = (run.move_values(tuple(marks)).get(cell, math.nan) for run in (before, after))

@@ -12,13 +12,13 @@ from ttt_batch.base.quantities import counted
 
 if TYPE_CHECKING:
     from ttt_batch.game.transcript_reader import Skipped
-    from ttt_batch.runs.run import Run
+    from ttt_batch.runs.loading import AnyRun
 
 
 def learn_from(
     games: Annotated[Path, argument("GAMES", "A text file, a game a line; - for standard input.")],
     learner: Annotated[Text, option("NAME", "Which learner, unless --run is given.", offers=LEARNER_NAMES)] = None,
-    run: Annotated[File, option("RUN", "A run to go on from, with its options.", read=found)] = None,
+    run: Annotated[File, option("RUN", "A run to go on from, with its options; networks, too.", read=found)] = None,
     alpha: Annotated[Text, option("NUMBER", "Step size, above 0 up to 1, or 1/n, n the visits.")] = None,
     gamma: Gamma = None,
     draw_worth: DrawWorth = None,
@@ -45,7 +45,7 @@ def learn_from(
             elif now.read and not source.typed():
                 report.reading(now)
 
-        def work(target: Path) -> "tuple[Run, Skipped]":
+        def work(target: Path) -> "tuple[AnyRun, Skipped]":
             return from_games.learn_from(
                 games,
                 learner=learner,

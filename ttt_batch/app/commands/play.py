@@ -194,17 +194,20 @@ def _checked(
 
 
 def _pupil(agent: "AnyRun", path: Path | None, out: Path | None, warn: Callable[[str], None]) -> "LearningRun":
-    """What learns from the games, in the run's file or in `out`.  Raises UsageError if it does not learn so."""
+    """What learns from the games, in the run's file or in `out`.  Raises UsageError if it does not learn so.
+
+    Says what the run will not be any more, unless it is so already or stays as it is.
+    """
     from ttt_batch.runs.run import Run
     from ttt_batch.training.learning_run import LearningRun
 
-    if not isinstance(agent, Run):
-        raise UsageError(f"networks of {agent.config.learner} do not learn from games with people; leave --learn out")
     pupil = LearningRun(agent, out or path, overwrite=out is None, command=command_line(), warn=warn)
-    if out is None and agent.config.engine != "given":
+    given = agent.config.engine == "given" if isinstance(agent, Run) else agent.config.start != ""
+    if out is None and not given:
+        unproved = "" if isinstance(agent, Run) or not agent.verdict() else ", and no proof of it holds any more"
         tell(
-            "ttt-batch: after an update this is a run of given games, which train --resume does not go on with; "
-            "--out FILE leaves RUN as it is"
+            "ttt-batch: after an update this is a run of given games, which train --resume does not go on with"
+            f"{unproved}; --out FILE leaves RUN as it is"
         )
     return pupil
 

@@ -229,7 +229,6 @@ def _followers(interrupt: "Interrupt", report: "Reporter") -> dict[str, Any]:
 
 def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compiled: bool) -> None:
     """Print what was learnt.  Raises RunFileError if the table was full, and InterruptedTraining after Ctrl-C."""
-    from ttt_batch.app.reports.patterns import pattern_training_summary, pattern_training_text
     from ttt_batch.app.reports.training import training_summary, training_text
     from ttt_batch.base.files import command_text
     from ttt_batch.runs.run import Run
@@ -241,9 +240,12 @@ def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compil
     if run.games == 0 or target is None:
         raise InterruptedTraining(f"interrupted before the first batch was learnt; {saved}")
     try:
-        summary: Any = training_summary if isinstance(run, Run) else pattern_training_summary
-        text: Any = training_text if isinstance(run, Run) else pattern_training_text
-        answer(json, lambda: summary(run, str(target)), lambda: text(run, target, compiled=compiled), saved=target)
+        answer(
+            json,
+            lambda: training_summary(run, str(target)),
+            lambda: training_text(run, target, compiled=compiled),
+            saved=target,
+        )
     finally:
         if run.interrupted:
             raise InterruptedTraining(f"interrupted; {saved}; go on with {command_text('train', '--resume', target)}")

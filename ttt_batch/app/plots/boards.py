@@ -17,8 +17,6 @@ from ttt_batch.base.errors import UsageError
 from ttt_batch.base.quantities import short_number
 from ttt_batch.game.board import EMPTY, FIRST, MARKS, Position
 from ttt_batch.runs.loading import AnyRun
-from ttt_batch.runs.patterns.run import PatternRun
-from ttt_batch.runs.run import Run
 
 BOARDS = 4
 """Boards of a single run: the empty one and after three first moves."""
@@ -130,9 +128,8 @@ def opening_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
         if len(runs) > 1:
             part.suptitle(text, x=0.01, ha="left", fontsize=10)
         _colour_bar(part, grid, run)
-    known = [isinstance(run, Run) and run.grown is None for run in runs]
-    networks = any(isinstance(run, PatternRun) for run in runs)
-    truth = f"What best play makes of a move is not known{'' if networks else ' on boards this large'}."
+    known = [run.enumerated for run in runs]
+    truth = "What best play makes of a move is not known on boards this large."
     if any(known):
         truth = f"W, D, L: with best play the move wins, draws, loses{'' if all(known) else ', where known'}."
     under = f"{_which(runs, boards)}{_all_alike(boards, legend.texts)}Frame: the agent may choose it.  {truth}"

@@ -34,6 +34,9 @@ bring.
 With --prove-every the moves that the networks prefer, with all that tie, are proved by search through every reply of
 the opponent; the number of games is rounded up to the next proof. Half of the games then begin with moves of a game
 that a proof found lost.
+
+A game with a person (play --learn) or a given one (learn-from --run) is a batch of its own. It changes the weights by
+which the run plays, so no proof counts after it, and training does not go on.
 """
 
 

@@ -15,6 +15,8 @@ from ttt_batch.runs.patterns.run import REFUTED, PatternRun
 def verdict_lines(run: PatternRun) -> list[str]:
     """What was proved of a run, a line for each seat, with how many later proofs succeeded."""
     config = run.config
+    if config.start:
+        return [f"no proof holds since it learnt from given games; {command_text('prove', 'RUN')} tries again"]
     if not config.prove_every:
         return [f"no proof was tried; {command_text('prove', 'RUN')} tries one"]
     return [_seat_line(run, seat) for seat in config.seats]
@@ -118,11 +120,15 @@ def pattern_information_text(information: dict[str, Any], run: PatternRun) -> st
     config, tables = run.config, run.data().tables
     goal = f" of {information['goal']:,}" if information["goal"] > information["games"] else ""
     every = f"a proof every {config.prove_every:,}" if config.prove_every else "no proofs"
+    played = f"in batches of {config.batch:,}, {every}"
+    if config.start:
+        played = "the latest of them given or played with people"
     networks = counted(information["networks"], "network")
     shape = (
         f"{networks} of {counted(information['tuples'], 'tuple')} ({config.tuples[:60]}), shared by {config.sharing}: "
         f"{information['weights']:,} weights a player, {information['kinds']:,} of them different"
     )
+    begun = "" if config.start else "; half of the games begin with moves of one"
     size = f"{counted(information['bytes'], 'byte')}, format {information['format']}"
     numbers = [("epsilon", config.epsilon), ("alpha", config.alpha), ("gamma", config.gamma), ("lambda", config.trace)]
     facts = [
@@ -131,11 +137,11 @@ def pattern_information_text(information: dict[str, Any], run: PatternRun) -> st
         ("board", config.board.name),
         ("networks", shape),
         ("objective", f"{config.objective}, seat {config.seat}"),
-        ("games", f"{information['games']:,}{goal}, in batches of {config.batch:,}, {every}"),
+        ("games", f"{information['games']:,}{goal}, {played}"),
         ("numbers", ", ".join(f"{name} {number:g}" for name, number in numbers)),
         ("seed", str(config.seed)),
         *(("verdict", line) for line in verdict_lines(run)),
-        ("lost games", f"{information['lost_games']:,} kept; half of the games begin with moves of one"),
+        ("lost games", f"{information['lost_games']:,} kept{begun}"),
         *((f"tables/{name}", f"{array.dtype} {list(array.shape)}") for name, array in tables.items()),
         ("statistics", counted(information["recorded_points"], "recorded point")),
         *((key.replace("_", " "), value) for key, value in information["provenance"].items()),

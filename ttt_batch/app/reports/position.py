@@ -74,8 +74,7 @@ def _summary(shown: Shown) -> list[str]:
     value = "never seen" if math.isnan(shown.value) else f"{shown.value:z.4f} {scale}"
     rows = [("value", value)]
     if shown.truth is None:
-        networks = shown.learner in PATTERN_LEARNERS
-        rows.append(("truth", f"not known{'' if networks else ': the board is too large to enumerate'}"))
+        rows.append(("truth", "not known: the board is too large to enumerate"))
     elif shown.outcome == UNFINISHED:
         rows.append(("truth", f"{shown.truth} with best play (a ply is one move of either player)"))
     if shown.outcome == UNFINISHED:

@@ -4,11 +4,14 @@ from pathlib import Path
 from typing import Any
 
 from ttt_batch.app.reports.layout import hanging, row
+from ttt_batch.app.reports.patterns import pattern_training_summary, pattern_training_text
 from ttt_batch.base.choices import RESULTS, SEATS
 from ttt_batch.base.console import one_line
 from ttt_batch.base.files import command_text
 from ttt_batch.base.quantities import counted
 from ttt_batch.evaluation.ties import meaning
+from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.run import Run
 
@@ -45,8 +48,10 @@ def verdict_facts(run: Run) -> dict[str, Any]:
     }
 
 
-def training_summary(run: Run, path: str | None) -> dict[str, Any]:
+def training_summary(run: AnyRun, path: str | None) -> dict[str, Any]:
     """What `train --json` prints."""
+    if isinstance(run, PatternRun):
+        return pattern_training_summary(run, path)
     last = {name: column[-1] for name, column in run.statistics.items()}
     seconds = float(run.provenance["seconds"])
     outcomes = ("first_wins", "draws", "second_wins")
@@ -77,11 +82,13 @@ def training_summary(run: Run, path: str | None) -> dict[str, Any]:
     return {**summary, "config": run.config.to_report(), "run": path}
 
 
-def training_text(run: Run, path: Path, *, compiled: bool = False) -> str:
+def training_text(run: AnyRun, path: Path, *, compiled: bool = False) -> str:
     """What `train` prints at the end: a short table, the file, and the two commands a person wants next.
 
     compiled: kernels were compiled meanwhile, which its seconds include.
     """
+    if isinstance(run, PatternRun):
+        return pattern_training_text(run, path, compiled=compiled)
     last = {name: column[-1] for name, column in run.statistics.items()}
     seconds = float(run.provenance["seconds"])
     played = last["outcomes"] / max(1, int(last["outcomes"].sum()))

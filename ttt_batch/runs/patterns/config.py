@@ -1,5 +1,6 @@
 """What determines the result of a run of pattern networks, checked."""
 
+import re
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict, Unpack
 
@@ -12,7 +13,7 @@ from ttt_batch.game.known_values import WON, known_value
 from ttt_batch.patterns.games import BEST, BOTH, NOTHING, PLAYED, Aim
 from ttt_batch.patterns.network import SHARING, Network, make_network, weights_of
 from ttt_batch.patterns.tuples import Tuples, parse_tuples
-from ttt_batch.runs.config import not_usable
+from ttt_batch.runs.config import DIGEST, not_usable
 
 KEPT = ("proved", "last")
 
@@ -76,6 +77,8 @@ class PatternConfig:
     prove_every: games between two proofs, whose lost games are then what half of the games begin with; 0 for none.
     keep: the run plays with the weights that were `proved` last, or with the `last` ones.
     seed: any integer of 64 bits.
+    start: digest of the networks from which it went on with given games, which no seed says; empty if it learnt by
+    self-play alone.  Such networks are not proved, and play with the last weights.
     """
 
     board: Board
@@ -92,6 +95,7 @@ class PatternConfig:
     prove_every: int
     keep: str
     seed: int
+    start: str = ""
 
     @property
     def seats(self) -> tuple[int, ...]:
@@ -124,17 +128,22 @@ class PatternConfig:
         return make_network(self.cells(), self.board, self.sharing)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as the run file keeps them."""
+        """Plain values, as the run file keeps them: `start` only where there is one, as before there were any."""
+        values = self.to_report()
+        return values if self.start else {name: value for name, value in values.items() if name != "start"}
+
+    def to_report(self) -> dict[str, Any]:
+        """Plain values, as `--json` prints them."""
         return {field.name: getattr(self, field.name) for field in fields(self)} | {"board": self.board.name}
 
-    to_report = to_dict
 
-
-def make_pattern_config(*, files: bool = True, **options: Unpack[AllOptions]) -> PatternConfig:
+def make_pattern_config(*, files: bool = True, start: str = "", **options: Unpack[AllOptions]) -> PatternConfig:
     """Check every value, and fill in the defaults.
 
     files: whether `tuples` may name a file.  Raises UsageError and BoardError.
     """
+    if re.fullmatch(f"({DIGEST})?", start) is None:
+        raise UsageError(f"start {quoted(start)} is no digest of networks; give a run to go on from")
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     learner = choose("learner", given.get("learner", "patterns"), PATTERN_LEARNERS)
     baseline = learner == "ntuple-td"
@@ -147,6 +156,8 @@ def make_pattern_config(*, files: bool = True, **options: Unpack[AllOptions]) ->
     sharing = choose("sharing", given.get("sharing", "symmetry"), SHARING)
     every = whole("prove every", given.get("prove_every", 0 if baseline else PROVE_EVERY), 0, MAX_EVERY)
     keep = choose("keep", given.get("keep", "proved" if every else "last"), KEPT)
+    if start and every:
+        raise UsageError(f"given games are learnt without proofs; choose {option('prove_every', 0)}")
     if keep == "proved" and not every:
         raise UsageError(
             f"{option('keep', 'proved')} needs proofs, and {option('prove_every', 0)} makes none; choose last, or prove"
@@ -170,6 +181,7 @@ def make_pattern_config(*, files: bool = True, **options: Unpack[AllOptions]) ->
         prove_every=every,
         keep=keep,
         seed=any_seed(given.get("seed", 0)),
+        start=start,
     )
 
 
@@ -199,11 +211,11 @@ def _check_memory(tuples: Tuples, board: Board, sharing: str) -> None:
 def pattern_config_from(values: dict[str, Any]) -> PatternConfig:
     """The configuration of a run file.  Raises RunFileError if it is not one of ours."""
     declared = {field.name: field.type for field in fields(PatternConfig)}
-    if values.keys() != declared.keys():
-        odd = sorted(values.keys() ^ declared.keys())[0]
+    if values.keys() | {"start"} != declared.keys():
+        odd = sorted((values.keys() | {"start"}) ^ declared.keys())[0]
         raise not_usable(f"{'unknown key' if odd in values else 'there is no'} {quoted(odd)}")
     for name, kind in declared.items():
-        if type(values[name]) is not (str if kind is Board else kind):
+        if name in values and type(values[name]) is not (str if kind is Board else kind):
             raise not_usable(f"{name} is {values[name]!r:.60}, of the wrong type")
     try:
         config = make_pattern_config(files=False, **values)

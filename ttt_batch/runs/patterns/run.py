@@ -3,33 +3,34 @@
 import functools
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import SEATS
 from ttt_batch.base.quantities import counted
-from ttt_batch.game.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.game.board import EMPTY, FIRST_WINS, MAX_TABLE_CELLS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.graph import Graph
 from ttt_batch.game.lines import Lines, make_lines
-from ttt_batch.game.notation import read_position
-from ttt_batch.game.solution import Truth
+from ttt_batch.game.state_space import Space, choose_space
 from ttt_batch.patterns.agent import NetAgent, make_agent
 from ttt_batch.patterns.network import Network
-from ttt_batch.patterns.values import Reading
-from ttt_batch.patterns.values import read_position as read_values
+from ttt_batch.patterns.values import Reading, read_position
 from ttt_batch.runs.kept import Kept
 from ttt_batch.runs.patterns.config import PatternConfig
 from ttt_batch.runs.patterns.contents import Learnt, table_fields, tables_of
 from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.declaration import FORMAT
+from ttt_batch.runs.truth import Solved
 
 PROVED, UNDECIDED, REFUTED = 1, 0, -1
 """What a proof has found, as a recorded point has it; UNDECIDED also if none was tried."""
 
 
 @dataclass(repr=False, eq=False)
-class PatternRun(Kept):
+class PatternRun(Solved, Kept):
     """The result of training pattern networks, in memory or read from a file.
 
     Two runs are equal if configuration, games, weights, lost games and recorded points are, down to the bytes.
@@ -52,6 +53,9 @@ class PatternRun(Kept):
     size: int = 0
     file: Path | None = None
 
+    own_ties: ClassVar[bool] = True
+    """It takes wins in one, and all that tie are best: its verdicts and proofs hold for each of them."""
+
     def __repr__(self) -> str:
         """In a line, without its arrays."""
         title = f"{self.config.learner} on {self.board.name}, {counted(self.games, 'game')}, seed {self.config.seed}"
@@ -70,10 +74,30 @@ class PatternRun(Kept):
         columns = {name: column for name, column in data.statistics.items() if name != "seconds"}
         return {name: (one.dtype, one.shape, one.tobytes()) for name, one in {**data.tables, **columns}.items()}
 
-    @property
-    def board(self) -> Board:
+    @functools.cached_property
+    def board(self) -> Board:  # type: ignore[override]
         """The configuration's board."""
         return self.config.board
+
+    @functools.cached_property
+    def graph(self) -> Graph:
+        """Positions and moves of its board, as tables of that board have them.  Raises BoardError."""
+        self._needs_all("a list of positions")
+        return enumerate_graph(self.board, symmetry=self.images_share)
+
+    @property
+    def enumerated(self) -> bool:
+        """Whether the board is small enough for a list of all positions."""
+        return self.board.cells <= MAX_TABLE_CELLS and not self._space.grown
+
+    @property
+    def images_share(self) -> bool:
+        """Whether a row of the list stands for all images of a position."""
+        return self._space.symmetry
+
+    @functools.cached_property
+    def _space(self) -> Space:
+        return choose_space(self.board, "auto", prefers=False)
 
     @functools.cached_property
     def network(self) -> Network:
@@ -87,14 +111,14 @@ class PatternRun(Kept):
     @functools.cached_property
     def agent(self) -> NetAgent:
         """Its player, for kernels; one thread at a time may use it."""
-        return make_agent(self.network, np.stack([self._table(seat)[self.network.kind] for seat in (0, 1)]))
+        return make_agent(self.network, np.stack([self.weights_of(seat)[self.network.kind] for seat in (0, 1)]))
 
     def plays_proved(self, seat: int) -> bool:
         """Whether it plays a seat (0 or 1) with the weights that were proved last, not with the last ones."""
         return self.config.keep == "proved" and self.proved_after(seat) > 0
 
-    def _table(self, seat: int) -> NDArray[np.int32]:
-        """int32[K]: the weights by which it plays a seat."""
+    def weights_of(self, seat: int) -> NDArray[np.int32]:
+        """int32[K]: the weights by which it plays a seat (0 or 1)."""
         if self.proved is not None and self.plays_proved(seat):
             return self.proved[:, seat]
         weights: NDArray[np.int32] = self.learnt.weights[-seat, :, seat]  # the first network, or the last one
@@ -107,12 +131,8 @@ class PatternRun(Kept):
         worth[:, [FIRST_WINS, SECOND_WINS]] = [[1.0, -1.0], [-1.0, 1.0]]
         return worth
 
-    def position(self, position: str | int | Position) -> Position:
-        """The position, given in any way that `show` takes it: rows, moves, a code or marks.  Raises BoardError."""
-        return read_position(position, self.board)
-
     def _read(self, position: str | int | Position) -> Reading:
-        return read_values(self._lines, self.agent, self.position(position))
+        return read_position(self._lines, self.agent, self.position(position))
 
     def candidates(self, position: str | int | Position) -> list[int]:
         """Cells that it may pick in an unfinished position: all that are best."""
@@ -130,28 +150,18 @@ class PatternRun(Kept):
             return float(self.worth[(self.board.cells - marks.count(EMPTY)) & 1, outcome])
         return max(self.move_values(marks).values())
 
-    def true_moves(self, position: Position) -> dict[int, Truth] | None:
-        """None: the truth of a position is not known."""
-        del position
-        return None
-
-    def true_value(self, position: Position) -> int | None:
-        """The result of a finished game; None if play goes on, whose truth is not known."""
-        outcome = self.board.outcome(position)
-        return None if outcome == UNFINISHED else {FIRST_WINS: 1, SECOND_WINS: -1}.get(outcome, 0)
-
     @property
     def is_proved(self) -> bool:
         """Whether every seat asked for was proved at some recorded point."""
         return all(map(self.proved_after, self.config.seats))
 
     def proved_after(self, seat: int) -> int:
-        """Games after which a seat (0 or 1) was proved last; 0 if it never was."""
-        return int(self.statistics["games"][self.proofs(seat)][-1:].sum())
+        """Games after which a seat (0 or 1) was proved last; 0 if it never was, or learnt from given games since."""
+        return 0 if self.config.start else int(self.statistics["games"][self.proofs(seat)][-1:].sum())
 
     def proved_positions(self, seat: int) -> int:
-        """Positions that the last proof of a seat entered; 0 without a proof."""
-        return int(self.statistics["proof_positions"][self.proofs(seat), seat][-1:].sum())
+        """Positions that the last proof of a seat entered; 0 without a proof, see `proved_after`."""
+        return 0 if self.config.start else int(self.statistics["proof_positions"][self.proofs(seat), seat][-1:].sum())
 
     def proofs(self, seat: int) -> NDArray[np.bool_]:
         """bool[T]: at which recorded points a seat was proved."""

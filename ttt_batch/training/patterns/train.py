@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from ttt_batch.base.choices import PATTERN_LEARNERS, find_name
-from ttt_batch.base.errors import UsageError, option, quoted
+from ttt_batch.base.errors import UsageError, command_with, option, quoted
 from ttt_batch.base.quantities import Number, whole
 from ttt_batch.runs.patterns.config import PatternConfig, PatternOptions, make_pattern_config
 from ttt_batch.runs.patterns.run import PatternRun
@@ -48,6 +48,11 @@ def train_patterns(
         if config.prove_every > asked:
             config = _proved_in_time(config, asked, given="prove_every" in options)
     else:
+        if before.config.start:
+            raise UsageError(
+                f"{name} learnt from given games, which a training does not repeat; go on with "
+                f"{command_with('learn-from', 'run')}, or train a new run"
+            )
         config, asked = before.config, goal_of(before, name, more, until, unfinished=before.lacks_proof)
         _check_unchanged(config, options, name)
     clock = Clock(0.0 if before is None else float(before.provenance.get("seconds", 0.0)))

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.game.lines import make_lines
+from ttt_batch.game.transcripts import Games
 from ttt_batch.patterns.agent import NetAgent, make_agent
 from ttt_batch.patterns.games import BOTH
-from ttt_batch.patterns.nets import WORTH_SHARING, learn_batches, learn_shared, make_net, make_space
+from ttt_batch.patterns.given import learn_given
+from ttt_batch.patterns.nets import WORTH_SHARING, Space, learn_batches, learn_shared, make_net, make_space
 from ttt_batch.proofs.prover import ALWAYS_WINS, CANNOT_LOSE, Proof, Prover
 from ttt_batch.runs.patterns.config import PatternConfig
 from ttt_batch.runs.patterns.contents import Learnt
@@ -37,11 +39,12 @@ LOST_A_PROOF, MOST_LOST = 300, 1000
 class PatternTrainer:
     """One run in training.  games: learnt from so far.  outcomes: int64[3], first wins, draws, second wins.
 
-    threads: how many learn and prove.  Use it in a `with` block.
+    threads: how many learn and prove.  Use it in a `with` block, unless only given games are learnt.
     """
 
     def __init__(self, config: PatternConfig, before: PatternRun | None, threads: int) -> None:
-        self.config, self.network, self.lines = config, config.network(), make_lines(config.board)
+        self.config, self.lines = config, make_lines(config.board)
+        self.network = config.network() if before is None else before.network
         self.games, self.outcomes = 0, np.zeros(3, np.int64)
         self._nets = [make_net(self.network, aim, config.seed) for aim in config.aims]
         self._lost = [np.zeros((0, config.board.cells), np.int8) for _ in self._nets]
@@ -88,10 +91,17 @@ class PatternTrainer:
         else:
             for number in range(networks):
                 learn(number)
-        for space in self._spaces:
-            self.outcomes += space.errors.outcomes[:, [FIRST_WINS, DRAW, SECOND_WINS]].sum(axis=0)
-            space.errors.outcomes[:] = 0
+        self.outcomes += sum(map(_taken, self._spaces))
         self.games = until
+
+    def learn_given(self, games: Games) -> None:
+        """Learn from whole games of cells that were not played here, one after the other, each network from all."""
+        step = self.config.alpha / self.network.offset.size
+        for net, space in zip(self._nets, self._spaces, strict=True):
+            learn_given(self.lines, self.network, net, step, games, space.game[0], space.errors)
+        ended = [_taken(space) for space in self._spaces]  # each network counts the same games
+        self.outcomes += ended[0]
+        self.games += games.start.size - 1
 
     def prove(self, stop: Callable[[], bool]) -> dict[int, Proof] | None:
         """Prove each seat, and keep the lost games for training; None, and nothing is kept, if `stop()` is true."""
@@ -143,6 +153,13 @@ class PatternTrainer:
         """int32[N, K, P]: a copy of all weights."""
         first = self.network.members[self.network.kind_start[:-1]]
         return np.stack([net.weights[:, first].T for net in self._nets])
+
+
+def _taken(space: Space) -> NDArray[np.int64]:
+    """int64[3]: how the games ended that were counted in some threads' space: first wins, draws, second wins."""
+    outcomes: NDArray[np.int64] = space.errors.outcomes[:, [FIRST_WINS, DRAW, SECOND_WINS]].sum(axis=0)
+    space.errors.outcomes[:] = 0
+    return outcomes
 
 
 def next_point(config: PatternConfig, games: int) -> int:
