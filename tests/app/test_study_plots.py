@@ -226,7 +226,7 @@ def test_curves_are_medians_and_shares_over_games(path: Path) -> None:
             wanted = {
                 "Losses against random play": 100 * np.median(column(study, own, "versus_random")[..., 2].mean(2), 0),
                 "Values: distance from the truth": np.median(column(study, own, "value_error").mean(2), 0),
-                "Seeds unbeatable in both seats": 100 * column(study, own, "unbeatable").all(2).mean(0),
+                "Seeds unbeatable in every seat": 100 * column(study, own, "unbeatable").all(2).mean(0),
                 "Positions played optimally": 100 * np.median(column(study, own, "optimal_share").mean(2), 0),
             }
             for title, values in wanted.items():

@@ -17,7 +17,7 @@ from support import mostly_slow
 import ttt_batch as ttt
 from ttt_batch.cluster import crew
 from ttt_batch.learners import LEARNERS
-from ttt_batch.studies.storage.layout import DONE
+from ttt_batch.studies.storage.declared import DONE
 from ttt_batch.studies.storage.reading import open_study
 from ttt_batch.studies.work import by_workers
 

@@ -17,18 +17,11 @@ from ttt_batch.base.errors import StudyFileError, UsageError
 from ttt_batch.base.processors import module_environment
 from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
 from ttt_batch.studies.checks import check_study
+from ttt_batch.studies.designs.tables import points_of
 from ttt_batch.studies.storage import creation
 from ttt_batch.studies.storage.creation import create, extend
-from ttt_batch.studies.storage.layout import (
-    DONE,
-    FAILED,
-    MISSING,
-    PROGRESS_BYTES,
-    REASONS,
-    layout_of,
-    points_of,
-    size_of,
-)
+from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING, PROGRESS_BYTES, REASONS
+from ttt_batch.studies.storage.layout import layout_of, size_of
 from ttt_batch.studies.storage.opening import is_study_file
 from ttt_batch.studies.storage.reading import open_study
 from ttt_batch.studies.storage.writing import OTHER_REASON, StudyWriter, resume_study

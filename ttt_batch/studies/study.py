@@ -16,7 +16,6 @@ from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number, counted
 from ttt_batch.cluster.crew import Crew
 from ttt_batch.cluster.place import Place, place_of
-from ttt_batch.learners import modules_of
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.recorder import Clock
 from ttt_batch.studies import frames
@@ -27,7 +26,7 @@ from ttt_batch.studies.designs.opponents import RunOpponent
 from ttt_batch.studies.figures.summary import Summary, summarise
 from ttt_batch.studies.repetition import Repetition, confirmed
 from ttt_batch.studies.storage.creation import create, extend
-from ttt_batch.studies.storage.layout import DONE, FAILED, KEEPS, MISSING, NONE
+from ttt_batch.studies.storage.declared import DONE, FAILED, KEEPS, MISSING, NONE
 from ttt_batch.studies.storage.reading import StudyFile, open_as, open_study
 from ttt_batch.studies.storage.writing import resume_study
 from ttt_batch.studies.work.loop import StudyProgress, run_study
@@ -161,7 +160,7 @@ def _crew(place: Place | None, design: Design, warn: Callable[[str], None] | Non
     """The workers of a place, which leave with `stack`.  Raises UsageError and ClusterError, before a file is made."""
     if place is None:
         return None
-    modules_of(setting.config.learner for setting in design.settings)
+    design.family.modules(setting.config.learner for setting in design.settings)
     return stack.enter_context(Crew(place, warn or warn_python, warn))
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ttt_batch.base.quantities import whole
 from ttt_batch.studies.designs.design import Design, Request, make_designs
-from ttt_batch.studies.designs.grid import Setting
-from ttt_batch.studies.designs.opponents import SELF
+from ttt_batch.studies.designs.family import Setting
 from ttt_batch.studies.designs.values import MAX_SEEDS
 from ttt_batch.studies.figures.ranking import DEFAULT_METRIC
 
@@ -59,5 +58,5 @@ def fresh_seeds(count: Any) -> int:
 
 def _options(setting: Setting) -> dict[str, list[Any]]:
     """What makes this setting: every option with its value in a list, but for a seat without an opponent."""
-    values = {**setting.written, "opponent": SELF if setting.opponent is None else setting.opponent}
+    values = setting.written | ({} if setting.opponent is None else {"opponent": setting.opponent})
     return {name: [value] for name, value in values.items() if value != ""}
