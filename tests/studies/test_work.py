@@ -28,7 +28,7 @@ def results(path: Path) -> list[bytes]:
     """All that was computed."""
     with open_study(path) as found:
         assert (found.state == DONE).all()
-        names = [f"{name}" for name in STATISTICS if name not in ("games", "seconds", "positions")]
+        names = [name for name in STATISTICS if name in found.header.arrays and name not in ("games", "seconds")]
         return [found.array("checksum").tobytes(), *(found.array(name).tobytes() for name in names)]
 
 

@@ -13,6 +13,7 @@ from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.tables import TABLES
 from ttt_batch.studies.storage.declared import (
     ALWAYS,
+    COLUMNS,
     KEEPS,
     LABELS,
     LAST,
@@ -89,6 +90,9 @@ class Contents:
             **{f"provenance/{name}": kind for name, kind in _PROVENANCE},
         }
         expected["games"] = "int64", ("setting", "point")
+        if self.family is NETWORKS:
+            expected["prove_every"] = "int64", ("setting",)
+            expected[COLUMNS["seat"]] = arrays[COLUMNS["seat"]].dtype.str, ("setting",)
         for path, (dtype, axes) in expected.items():
             if path in STATISTICS and path not in ALWAYS and path not in arrays:
                 continue
