@@ -1,6 +1,6 @@
 """What differs between learners of tables and pattern networks in a study, but for how they learn: see `Family`.
 
-How each family learns is in `learning.rooms`, and what of a learner can be kept in `storage.kept`.
+How each family learns is in `learning.rooms`, and what can be kept of a learner in `storage.kept`.
 """
 
 import functools

@@ -76,7 +76,8 @@ class Grid:
                 if (base := known.get(first)) is None:
                     base = known[first] = family.base(_given(names, first))
             with placed(functools.partial(self._combined, combination, len(names))):
-                yield family.numbered(base, _given(names[family.first :], combination[family.first :]))
+                setting = family.numbered(base, _given(names[family.first :], combination[family.first :]))
+            yield setting
 
     def _combined(self, values: tuple[Any, ...], count: int) -> str:
         """The values of those of the first `count` options that have several and may be refused together, as a message
