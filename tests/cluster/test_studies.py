@@ -47,6 +47,7 @@ def test_workers_do_not_show(tmp_path: Path, dask: Processes, told: list[str], b
     assert told[0].endswith(f"at {dask.address}") and all("\n" not in line for line in told)
 
 
+@pytest.mark.slow
 def test_workers_do_not_show_in_networks(tmp_path: Path, dask: Processes, told: list[str], by_threads: Any) -> None:
     asked: dict[str, Any] = {"learner": ["patterns", "ntuple-td"], "seat": ["first", "both"], "prove_every": 100}
     asked |= {"games": 200, "seeds": 3, "keep": "last"}

@@ -1,6 +1,7 @@
 """Studies of pattern networks: every learner is that of `train`, and the figures are what the arrays hold."""
 
 import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -248,3 +249,6 @@ def test_the_estimate_is_that_of_runs() -> None:
     design = make_design({**SMALL, "games": 3_000}, 4)
     found = estimated(design, "none", 1, [4])
     assert found.seconds is not None and 0 < found.seconds < 60 and found.bytes > 1_000
+    rarely = make_design({**SMALL, "games": "10M", "prove_every": "10M"}, 4)
+    began = time.perf_counter()
+    assert (estimated(rarely, "none", 1, [4]).seconds or 0) > 60 and time.perf_counter() - began < 20

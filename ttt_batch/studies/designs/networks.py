@@ -102,8 +102,11 @@ class Networks(Family):
         return False
 
     def shortened(self, setting: Setting, games: int) -> Setting:
-        """See `Family`."""
-        return replace(setting, games=last_game(setting.config, games))
+        """See `Family`.  Without proofs if there would be none so soon."""
+        config = setting.config
+        if config.prove_every > games:
+            config = replace(config, prove_every=0, keep=kept_by_default(0))
+        return replace(setting, config=config, games=last_game(config, games))
 
     def effort(self, setting: Setting) -> tuple[Any, ...]:
         """See `Family`."""
