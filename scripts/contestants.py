@@ -33,8 +33,8 @@ from ttt_batch.runs.config import make_config
 from ttt_batch.runs.recorder import Recorder
 from ttt_batch.simulation.policy import random_policy
 from ttt_batch.simulation.random_games import random_games
+from ttt_batch.studies.designs.tables import points_of
 from ttt_batch.studies.figures.times import first_proof, games_at, settled_since
-from ttt_batch.studies.storage.layout import points_of
 from ttt_batch.studies.study import study
 from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import Trainer

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.learning import Arrays, Classroom
+from ttt_batch.studies.learning.learnt import Arrays
+from ttt_batch.studies.learning.tables import Classroom
 
 
 @functools.cache

@@ -78,6 +78,7 @@ COMMANDS = (
     Command("evaluate, on a board that is not enumerated", "evaluate grown.h5 --games 10 --budget 1000", quick=False),
     Command("info, on a board that is not enumerated", "info grown.h5", quick=False),
     Command("train, of pattern networks", f"{NETWORKS} --overwrite", quick=False),
+    Command("study, of pattern networks", "study --learner patterns --games 1k --seeds 10 -o proofs.h5", quick=False),
     Command("evaluate, of pattern networks", "evaluate networks.h5 --games 10", quick=False),
     Command("show, of pattern networks", "show networks.h5 'a1 b2'", quick=False),
     Command("info, of pattern networks", "info networks.h5", quick=False),

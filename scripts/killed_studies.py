@@ -21,7 +21,7 @@ import numpy as np
 
 import ttt_batch as ttt
 from ttt_batch.studies.checks import check_study
-from ttt_batch.studies.storage.layout import DONE, MISSING
+from ttt_batch.studies.storage.declared import DONE, MISSING
 from ttt_batch.studies.storage.reading import StudyFile, open_study
 
 FILE, QUIET = "study.h5", "quiet.h5"
@@ -40,17 +40,27 @@ Seconds = dict[tuple[str, int], float]
 class Killed:
     """A study that is killed again and again in an empty folder.
 
-    games: of each learner.  who: options that say who learns; some threads if not given.
+    games: of each learner.  who: options that say who learns; some threads if not given.  learner: which one.
     lives: how its processes ended, and when.
     """
 
     def __init__(
-        self, folder: Path, chance: random.Random, games: str = GAMES, who: Sequence[str] | None = None
+        self,
+        folder: Path,
+        chance: random.Random,
+        games: str = GAMES,
+        who: Sequence[str] | None = None,
+        learner: str = "td",
     ) -> None:
         self.lives: Counter[str] = Counter()
         self._folder, self._path, self._chance = folder, folder / FILE, chance
         self._alphas, self._seeds = 2, 100
-        self._fixed = {"batch": chance.choice(BATCHES), "keep": chance.choice(KEEPS), "games": games}
+        self._fixed = {
+            "learner": learner,
+            "batch": chance.choice(BATCHES),
+            "keep": chance.choice(KEEPS),
+            "games": games,
+        }
         self._who = ["--threads", str(chance.choice((1, 2)))] if who is None else who
         self._known: Seconds = {}
 

@@ -31,7 +31,7 @@ from ttt_batch.cluster.crew import Crew, Task
 from ttt_batch.cluster.place import Place
 from ttt_batch.runs.config import make_config
 from ttt_batch.studies.designs.design import make_design
-from ttt_batch.studies.learning import Classroom
+from ttt_batch.studies.learning.tables import Classroom
 from ttt_batch.studies.storage.creation import create
 from ttt_batch.studies.work import by_workers
 from ttt_batch.studies.work.by_workers import Workers

@@ -20,7 +20,7 @@ from page_writer import add_page_options, fill, markdown_table, write_from, writ
 
 import ttt_batch as ttt
 from ttt_batch.base.quantities import counted
-from ttt_batch.studies.storage.layout import DONE
+from ttt_batch.studies.storage.declared import DONE
 
 Row = dict[str, Any]
 LIBRARIES = ("ttt_batch", "python", "numpy", "numba")

@@ -19,7 +19,7 @@ from ttt_batch.runs.formats import FORMATS
 from ttt_batch.studies.designs.grid import SWEEPS
 from ttt_batch.studies.designs.opponents import NAMES as RIVALS
 from ttt_batch.studies.figures.ranking import METRICS as RANKS
-from ttt_batch.studies.storage.layout import KEEPS
+from ttt_batch.studies.storage.declared import KEEPS
 
 
 def test_what_is_offered_is_what_there_is():

@@ -50,7 +50,7 @@ def test_what_networks_cannot_do_costs_a_line(file: Path, capsys: pytest.Capture
         (("export", file, "--to", "csv"), 1, "is of patterns, which have no table of positions"),
         (("learn-from", "games.txt", "--run", file, "--seed", 4), 2, "--seed does not change for networks that go on"),
         (("learn-from", "games.txt", "--learner", "patterns"), 2, "patterns learns networks, and this takes a learner"),
-        (("study", "--learner", "td,patterns", "--games", 10), 2, "patterns learns networks"),
+        (("study", "--learner", "td,patterns", "--games", 10), 2, "a study holds learners of tables or of networks"),
         (("plot", file, "--kind", "coverage"), 2, "networks count no visits"),
     ):
         status, out, err = command(capsys, *words)

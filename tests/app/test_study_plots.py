@@ -125,6 +125,8 @@ def test_metrics_at_the_end_are_those_of_each_learner(made: Callable[..., Path],
                     "settling": np.inf if since is None else since,
                     "proved": 100 * holds.any(),
                     "unbeatable": 100 * holds[-1],
+                    "first": 100 * learner["unbeatable"][-1, 0],
+                    "second": 100 * learner["unbeatable"][-1, 1],
                     "loss": 100 * learner["versus_random"][-1, :, 2].mean(),
                     "error": learner["value_error"][-1].mean(),
                     "optimal": 100 * learner["optimal_share"][-1].mean(),
@@ -226,7 +228,7 @@ def test_curves_are_medians_and_shares_over_games(path: Path) -> None:
             wanted = {
                 "Losses against random play": 100 * np.median(column(study, own, "versus_random")[..., 2].mean(2), 0),
                 "Values: distance from the truth": np.median(column(study, own, "value_error").mean(2), 0),
-                "Seeds unbeatable in both seats": 100 * column(study, own, "unbeatable").all(2).mean(0),
+                "Seeds unbeatable in every seat": 100 * column(study, own, "unbeatable").all(2).mean(0),
                 "Positions played optimally": 100 * np.median(column(study, own, "optimal_share").mean(2), 0),
             }
             for title, values in wanted.items():
@@ -459,3 +461,66 @@ def test_pictures_of_runs_load_nothing_that_only_studies_need(tmp_path: Path) ->
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout.strip() == "[]"
     assert {METRICS[name].kind for name in ("proved", "unbeatable")} == {SHARE}
+
+
+# --- networks -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of pattern networks in several seats, with proofs and without."""
+    path = tmp_path_factory.mktemp("study") / "networks.h5"
+    asked: dict[str, Any] = {"learner": "patterns", "games": 300, "prove_every": "100,0", "epsilon": "0.1,0.3"}
+    ttt.study(out=path, seeds=4, seat="first,both", **asked).close()
+    return path
+
+
+def test_metrics_of_networks_are_what_their_proofs_say(networks: Path) -> None:
+    with open_study(networks) as study:
+        names = ("proof", "settling", "proved", "unbeatable", "first", "second")
+        ends = {name: at_end(study, METRICS[name]) for name in names}
+        assert np.isnan(at_end(study, METRICS["loss"])).all()
+        for setting, seed in np.ndindex(*study.state.shape):
+            own = {name: values[setting, seed] for name, values in ends.items()}
+            config = study.design.settings[setting].config
+            if not config.prove_every:
+                assert np.isnan(list(own.values())).all()
+                continue
+            proved = study.array("proof")[setting, seed, : study.points[setting]] == 1
+            held, games = proved[:, list(config.seats)].all(axis=1), study.games[setting]
+            since = held.size - int(np.logical_and.accumulate(held[::-1]).sum())
+            second = 100 * proved[-1, 1] if config.seat == "both" else np.nan
+            assert own == pytest.approx(
+                {
+                    "proof": games[held.argmax()] if held.any() else np.inf,
+                    "settling": games[since] if held[-1] else np.inf,
+                    "proved": 100 * held.any(),
+                    "unbeatable": 100 * held[-1],
+                    "first": 100 * proved[-1, 0],
+                    "second": second,
+                },
+                nan_ok=True,
+            )
+
+
+@pytest.mark.parametrize("only", [{}, {"prove_every": 100}, {"prove_every": 0, "seat": "both"}])
+def test_every_kind_of_picture_shows_networks(networks: Path, only: dict[str, Any], tmp_path: Path) -> None:
+    for kind in STUDY_KINDS:
+        refused = kind == "settling" and only.get("prove_every") == 0
+        refused |= kind == "heat" and "seat" in only  # one option differs
+        if refused:
+            with pytest.raises(UsageError, match=r"has no proofs|only epsilon differs"):
+                plot_study(networks, tmp_path / "a.png", kind, only=only)
+        else:
+            assert plot_study(networks, tmp_path / f"{kind}.png", kind, only=only).stat().st_size > 10_000
+
+
+def test_what_networks_have_not_is_refused(networks: Path, tmp_path: Path) -> None:
+    for metric, said in (
+        ("loss", "has no exact results: it is of networks; choose proof,"),
+        ("positions", "no tables"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            plot_study(networks, tmp_path / "a.png", "sensitivity", metric=metric)
+    with pytest.raises(UsageError, match="makes no proofs; choose play or time"):
+        plot_study(networks, tmp_path / "a.png", "sensitivity", metric="proof", only={"prove_every": 0})

@@ -21,7 +21,7 @@ import ttt_batch as ttt
 from ttt_batch.base.errors import ClusterError
 from ttt_batch.base.kernel_cache import ROOT
 from ttt_batch.cluster import roster
-from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING
+from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING
 
 MEASURED = "provenance/reasons", "provenance/progress", "seconds"
 LONG: dict[str, Any] = {"alpha": ["0.1", "0.2"], "games": 100_000, "batch": 1000, "seeds": 100}
@@ -29,7 +29,7 @@ LONG: dict[str, Any] = {"alpha": ["0.1", "0.2"], "games": 100_000, "batch": 1000
 DEADLY = """
 import os
 
-from ttt_batch.studies.learning import Classroom
+from ttt_batch.studies.learning.tables import Classroom
 
 plain = Classroom.learn
 

@@ -17,7 +17,7 @@ from support import mostly_slow
 import ttt_batch as ttt
 from ttt_batch.cluster import crew
 from ttt_batch.learners import LEARNERS
-from ttt_batch.studies.storage.layout import DONE
+from ttt_batch.studies.storage.declared import DONE
 from ttt_batch.studies.storage.reading import open_study
 from ttt_batch.studies.work import by_workers
 
@@ -45,6 +45,14 @@ def test_workers_do_not_show(tmp_path: Path, dask: Processes, told: list[str], b
     ttt.study(out=tmp_path / "s.h5", scheduler=dask.address, warn=told.append, **asked).close()
     assert same(tmp_path / "s.h5", by_threads(**asked))
     assert told[0].endswith(f"at {dask.address}") and all("\n" not in line for line in told)
+
+
+@pytest.mark.slow
+def test_workers_do_not_show_in_networks(tmp_path: Path, dask: Processes, told: list[str], by_threads: Any) -> None:
+    asked: dict[str, Any] = {"learner": ["patterns", "ntuple-td"], "seat": ["first", "both"], "prove_every": 100}
+    asked |= {"games": 200, "seeds": 3, "keep": "last"}
+    ttt.study(out=tmp_path / "s.h5", scheduler=dask.address, warn=told.append, **asked).close()
+    assert same(tmp_path / "s.h5", by_threads(**asked))
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ttt_batch.studies.storage.layout import DONE
+from ttt_batch.studies.storage.declared import DONE
 from ttt_batch.studies.work.chunks import Chunk, Chunks
 
 GAMES = (100, 100, 300)

@@ -19,7 +19,7 @@ from ttt_batch.base.errors import NameTakenError, StudyFileError, UsageError
 from ttt_batch.studies import repetition
 from ttt_batch.studies.estimate import Estimate
 from ttt_batch.studies.storage.creation import create
-from ttt_batch.studies.storage.layout import DONE, MISSING
+from ttt_batch.studies.storage.declared import DONE, MISSING
 from ttt_batch.studies.work.loop import StudyProgress
 
 QUICK = ("--games", 200, "--seeds", 2, "--quiet")

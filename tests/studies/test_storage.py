@@ -17,18 +17,11 @@ from ttt_batch.base.errors import StudyFileError, UsageError
 from ttt_batch.base.processors import module_environment
 from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
 from ttt_batch.studies.checks import check_study
+from ttt_batch.studies.designs.tables import points_of
 from ttt_batch.studies.storage import creation
 from ttt_batch.studies.storage.creation import create, extend
-from ttt_batch.studies.storage.layout import (
-    DONE,
-    FAILED,
-    MISSING,
-    PROGRESS_BYTES,
-    REASONS,
-    layout_of,
-    points_of,
-    size_of,
-)
+from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING, PROGRESS_BYTES, REASONS
+from ttt_batch.studies.storage.layout import layout_of, size_of
 from ttt_batch.studies.storage.opening import is_study_file
 from ttt_batch.studies.storage.reading import open_study
 from ttt_batch.studies.storage.writing import OTHER_REASON, StudyWriter, resume_study
@@ -436,7 +429,7 @@ def test_files_that_are_none_are_refused_in_a_line(full, tmp_path):
     assert "is not a ttt-batch study" in refused(other)
     ttt.train(20, batch=20).save(other, overwrite=True)
     assert "is an HDF5 file, but not a ttt-batch study" in refused(other)
-    other.write_bytes(content.replace(b"format 1.0", b"format 9.0", 1))
+    other.write_bytes(content.replace(b"format 1.1", b"format 9.1", 1))
     assert "upgrade ttt-batch" in refused(other)
     with pytest.raises(StudyFileError, match="upgrade"):
         check_study(other)

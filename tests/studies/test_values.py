@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from ttt_batch.base.errors import RunFileError, UsageError
 from ttt_batch.game.board import Board
 from ttt_batch.runs.schedules import parse_schedule
+from ttt_batch.studies.designs.family import MAX_VALUES, written
 from ttt_batch.studies.designs.opponents import RunOpponent
-from ttt_batch.studies.designs.values import MAX_VALUES, seed_pieces, seed_runs, values_of, written
+from ttt_batch.studies.designs.values import seed_pieces, seed_runs, values_of
 
 HALVES = (0.5, 0.5)
 

@@ -54,6 +54,19 @@ def parse_tuples(given: str, board: Board, *, files: bool = True) -> tuple[str, 
     return text, kept
 
 
+def text_of_tuples(given: object) -> str:
+    """What `parse_tuples` takes, with the lines of a file instead of its name, so that the file may go.
+
+    Raises UsageError for a file that cannot be read.
+    """
+    text = str(given).strip()
+    path = file_of_tuples(text)
+    if path is None:
+        return text
+    lines = [line.partition("#")[0].strip() for line in re.split(r"[;\n]", _read(path))]
+    return "; ".join(filter(None, lines)) or str(path)
+
+
 def file_of_tuples(given: str | None) -> Path | None:
     """The file that a text names, if there is one of that name."""
     if not given or ";" in given or _names(given) is not None or not is_there(Path(given)):

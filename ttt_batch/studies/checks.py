@@ -12,8 +12,8 @@ from ttt_batch.base.errors import TttBatchError
 from ttt_batch.base.files import shown
 from ttt_batch.base.quantities import counted
 from ttt_batch.runs.lookup import find_run
+from ttt_batch.studies.storage.declared import FAILED, MISSING, STATISTICS
 from ttt_batch.studies.storage.header import Damaged
-from ttt_batch.studies.storage.layout import FAILED, MISSING, STATISTICS
 from ttt_batch.studies.storage.reading import Block, StudyFile, open_study
 
 _TOLERANCE = 1e-6
@@ -96,6 +96,9 @@ def _wrong(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.boo
     yield "no seconds at the end", any_of(np.isnan(seconds[:, -1:]))
     games = study.games[block.settings, : block.kind.points]
     yield "outcomes that do not add up to the games", any_of(columns["outcomes"].sum(axis=2) != games)
+    if "proof" in columns:
+        proof, positions = columns["proof"], columns["proof_positions"]
+        yield "proofs and refutations that entered no position", any_of((proof != 0) & (positions == 0))
     if "worst" in columns:
         yield "unbeatable that does not agree with worst", any_of(columns["unbeatable"] != (columns["worst"] >= 0))
         for name in ("self_play", "versus_random"):

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from ttt_batch.studies.designs.description import description_text
 from ttt_batch.studies.designs.design import Design
-from ttt_batch.studies.designs.grid import Setting
-from ttt_batch.studies.learning import Classroom
+from ttt_batch.studies.designs.family import Setting
+from ttt_batch.studies.learning.learnt import Room
+from ttt_batch.studies.learning.rooms import make_room
 from ttt_batch.studies.storage.layout import layout_of, size_of
 
 FIRST_GAMES, FACTOR = 1_000, 8
@@ -33,15 +34,15 @@ def estimated(design: Design, keep: str, threads: int, missing: Sequence[int]) -
     kinds: dict[Any, tuple[Setting, int]] = {}
     for setting, learners in zip(design.settings, missing, strict=True):
         if learners:
-            kind = _kind(setting)
+            kind = setting.family.effort(setting)
             first, others = kinds.get(kind, (setting, 0))
             kinds[kind] = first, others + learners
-    classroom, ends = Classroom(keep=False, stop=lambda: False), time.perf_counter() + ALL_SECONDS
+    room, ends = make_room(design.family, keep=False, stop=lambda: False), time.perf_counter() + ALL_SECONDS
     seconds, tried = 0.0, 0
     for setting, learners in kinds.values():
         if time.perf_counter() > ends:
             break
-        own, loading = _seconds_of(classroom, setting)
+        own, loading = _seconds_of(room, setting)
         ends += loading
         if own is not None:
             seconds += own * learners
@@ -50,31 +51,25 @@ def estimated(design: Design, keep: str, threads: int, missing: Sequence[int]) -
     return Estimate(size, seconds * games / tried / threads if tried else None if games else 0.0)
 
 
-def _kind(setting: Setting) -> tuple[Any, ...]:
-    """What decides how long a learner takes, in the main."""
-    config = setting.config
-    return config.board, config.learner, config.symmetry, config.engine, config.batch, config.opponent, setting.games
-
-
-def _seconds_of(classroom: Classroom, setting: Setting) -> tuple[float | None, float]:
+def _seconds_of(room: Room, setting: Setting) -> tuple[float | None, float]:
     """What a learner takes, None if it fails; and how long it took to load or compile what it needs."""
     known: list[tuple[int, float]] = [(0, 0.0)]
-    games = min(FIRST_GAMES, setting.games)
+    short = _shortened(setting, FIRST_GAMES)
     began = time.perf_counter()
-    if not classroom.learn(_shortened(setting, games), [0]).learners:
+    if not room.learn(short, [0]).learners:
         return None, 0.0
     loading = time.perf_counter() - began
     while True:
         began = time.perf_counter()
-        classroom.learn(_shortened(setting, games), [0])
-        known.append((games, time.perf_counter() - began))
-        if games == setting.games or known[-1][1] > ENOUGH_SECONDS:
+        room.learn(short, [0])
+        known.append((short.games, time.perf_counter() - began))
+        if short.games == setting.games or known[-1][1] > ENOUGH_SECONDS:
             break
-        games = min(games * FACTOR, setting.games)
+        short = _shortened(setting, short.games * FACTOR)
     (before, less), (last, more) = known[-2:]
     return more + (setting.games - last) * max(more - less, 0.0) / (last - before), loading
 
 
 def _shortened(setting: Setting, games: int) -> Setting:
-    """The same learner with fewer games."""
-    return Setting(setting.config, games, setting.opponent)
+    """The same learner with about so many games, if it has more."""
+    return setting if games >= setting.games else setting.family.shortened(setting, games)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.errors import TttBatchError
-from ttt_batch.studies.storage.layout import DONE, LABELS, STATISTICS
+from ttt_batch.studies.storage.declared import DONE, LABELS, STATISTICS
 from ttt_batch.studies.storage.reading import Block, StudyFile
 
 _INSTALL = "install it with: pip install 'ttt-batch[frames]'"

@@ -16,7 +16,6 @@ from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number, counted
 from ttt_batch.cluster.crew import Crew
 from ttt_batch.cluster.place import Place, place_of
-from ttt_batch.learners import modules_of
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.recorder import Clock
 from ttt_batch.studies import frames
@@ -27,7 +26,7 @@ from ttt_batch.studies.designs.opponents import RunOpponent
 from ttt_batch.studies.figures.summary import Summary, summarise
 from ttt_batch.studies.repetition import Repetition, confirmed
 from ttt_batch.studies.storage.creation import create, extend
-from ttt_batch.studies.storage.layout import DONE, FAILED, KEEPS, MISSING, NONE
+from ttt_batch.studies.storage.declared import DONE, FAILED, KEEPS, MISSING, NONE
 from ttt_batch.studies.storage.reading import StudyFile, open_as, open_study
 from ttt_batch.studies.storage.writing import resume_study
 from ttt_batch.studies.work.loop import StudyProgress, run_study
@@ -38,7 +37,7 @@ class Study(StudyFile):
     """A study's file, open for reading: what it studies, its results, and their figures.
 
     design: its settings and seeds.  state: uint8[settings, seeds], 0 missing, 1 done, 2 failed.
-    `array("unbeatable")`, for example, are results [settings, seeds, points, ...].
+    `array("unbeatable")`, or of networks `array("proof")`, are results [settings, seeds, points, ...].
     """
 
     def __repr__(self) -> str:
@@ -112,12 +111,13 @@ def study(
 
     description: a STUDY.toml instead of options.
     learner, board, epsilon, alpha, ...: as for `train`, each one value, a list of values, or text as in the command:
-    `"0.1,0.2"`, `"0.01..0.5:6"` (six values, evenly spaced), `"0.001..1:7log"`.
+    `"0.1,0.2"`, `"0.01..0.5:6"` (six values, evenly spaced), `"0.001..1:7log"`.  All learners are of tables, or all
+    are networks, which go on to the end of their last proof as in `train`.
     seeds: how many (100 if not given), from 0 on, or which, such as `"5,7"` or `"100..199"`.
     sweep: `grid` for all combinations, or `one-at-a-time` to change one option at a time around the first values.
     out: the file to write.  resume: the file of a study to go on with; what it has is not learnt again, and options and
     seeds given extend it.
-    keep: `last` to keep the tables of every learner at its end, or `none`.
+    keep: `last` to keep the tables of every learner at its end, or a network's weights, or `none`.
     threads: None for all processors.  workers: processes of this machine instead, or scheduler: the address of a Dask
     scheduler, such as `tcp://host:8786`, whose workers learn.  None of them shows in a result.
     progress: called about ten times a second.  stop: called as often; once it returns True, the study ends after the
@@ -161,7 +161,7 @@ def _crew(place: Place | None, design: Design, warn: Callable[[str], None] | Non
     """The workers of a place, which leave with `stack`.  Raises UsageError and ClusterError, before a file is made."""
     if place is None:
         return None
-    modules_of(setting.config.learner for setting in design.settings)
+    design.family.modules(setting.config.learner for setting in design.settings)
     return stack.enter_context(Crew(place, warn or warn_python, warn))
 
 

@@ -22,8 +22,8 @@ AGAINST = ("random", "one-ply", "two-ply", "optimal", "self")
 SCRIPTED = AGAINST[:3]
 PLOTS = ("curves", "opening", "coverage", "sensitivity", "settling", "heat")
 METRICS = (
-    *("proof", "settling", "proved", "unbeatable", "loss", "error", "optimal", "response", "draws", "play", "time"),
-    "positions",
+    *("proof", "settling", "proved", "unbeatable", "first", "second", "loss", "error", "optimal", "response"),
+    *("draws", "play", "time", "positions"),
 )
 RANKS = ("proof", "settling", "proved", "holds", "loss", "error", "time")
 RIVALS = ("self", "random", "optimal")

@@ -7,8 +7,10 @@ from ttt_batch.app.commands.declare import (
     BOARDS,
     ENGINES,
     KEEPS,
+    OBJECTIVES,
     RANKS,
     RIVALS,
+    SHARINGS,
     SWEEPS,
     SWITCH,
     File,
@@ -19,7 +21,7 @@ from ttt_batch.app.commands.declare import (
 )
 from ttt_batch.app.commands.options import BOARD, Json, Overwrite, Quiet, Scheduler, Workers, found
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, run_name
-from ttt_batch.base.choices import LEARNER_NAMES
+from ttt_batch.base.choices import ALL_LEARNERS
 from ttt_batch.base.errors import ClusterError, InterruptedTraining, TttBatchError
 from ttt_batch.base.quantities import counted, duration_text, size_text
 
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 def study(
     description: Annotated[File, argument("[STUDY.toml]", "These options in a file, or several grids.")] = None,
     games: Annotated[Text, option("N", "Games of each learner; the learner's published number if not given.")] = None,
-    learner: Annotated[Text, option("NAMES", "Learners.", offers=LEARNER_NAMES, default="td")] = None,
+    learner: Annotated[Text, option("NAMES", "Learners.", offers=ALL_LEARNERS, default="td")] = None,
     board: Annotated[Text, option("BOARDS", f"{BOARD}.", offers=BOARDS, default="3x3")] = None,
     epsilon: Annotated[Text, option("SHARES", "Probability of an exploratory move.")] = None,
     alpha: Annotated[Text, option("NUMBERS", "Step size; schedules as for train.")] = None,
@@ -44,7 +46,12 @@ def study(
     opponent: Annotated[
         Text, option("NAMES", "self, random, optimal or run files.", offers=RIVALS, default="self")
     ] = None,
-    seat: Annotated[Text, option("NAMES", "The learner's seats against an opponent.", "--as")] = None,
+    seat: Annotated[Text, option("NAMES", "The learner's seats, or those to be proved.", "--as")] = None,
+    tuples: Annotated[Text, option("lines;blocks:3x3;FILE", "Networks: tuples of cells; semicolons between.")] = None,
+    sharing: Annotated[Text, option("NAMES", "Networks: which tuples share weights.", offers=SHARINGS)] = None,
+    objective: Annotated[Text, option("NAMES", "Networks: safe, win or plain.", offers=OBJECTIVES)] = None,
+    trace: Annotated[Text, option("NUMBERS", "Networks: lambda of the targets.", "--lambda")] = None,
+    prove_every: Annotated[Text, option("N", "Networks: games between two proofs; 0 for none.")] = None,
     seeds: Annotated[Text, option("N", "How many seeds, from 0 on, or which: 5,7 or 100..199.", default="100")] = None,
     sweep: Annotated[
         Text,
@@ -53,7 +60,7 @@ def study(
         ),
     ] = None,
     keep: Annotated[
-        Text, option("none|last", "Which tables of the learners to keep.", offers=KEEPS, default="none")
+        Text, option("none|last", "Which tables or weights of the learners to keep.", offers=KEEPS, default="none")
     ] = None,
     resume: Annotated[File, option("STUDY.h5", "Go on with a study, or extend it.", read=found)] = None,
     best: Annotated[
@@ -143,7 +150,7 @@ def _go_on(path: Path) -> str:
 
 def _unfinished(done: "Study") -> TttBatchError | None:
     """How a study ended that is not whole: InterruptedTraining, or another error if learners failed; else None."""
-    from ttt_batch.studies.storage.layout import FAILED, MISSING
+    from ttt_batch.studies.storage.declared import FAILED, MISSING
 
     if missing := int((done.state == MISSING).sum()):
         left = counted(missing, "learner is", "learners are")

@@ -12,7 +12,7 @@ from ttt_batch.studies.designs.values import listed, seed_runs
 from ttt_batch.studies.figures.ranking import DEFAULT_METRIC, METRICS, metric_named
 from ttt_batch.studies.figures.summary import Summary
 from ttt_batch.studies.repetition import Repetition
-from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING
+from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING
 
 MOST_ROWS, MOST_REASONS = 20, 3
 """Settings of a table, and reasons of failures; JSON has all."""

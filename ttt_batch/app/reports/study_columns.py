@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ttt_batch.app.reports.layout import hanging
 from ttt_batch.base.choices import SEATS
 from ttt_batch.base.quantities import short_number
-from ttt_batch.studies.figures.summary import Figures, Median
+from ttt_batch.studies.figures.summary import Figures, Median, SeatFigures
 from ttt_batch.studies.figures.survival import CONFIDENCE
 
 NOTHING, GAP = "-", "  "
@@ -28,6 +28,16 @@ LEGEND = {
 """What columns mean, by their titles or names."""
 
 
+PROVED_AS, FIRST_AS = "proved as", "first proof as"
+"""How titles of one seat begin."""
+
+NETWORKS = {
+    "proved": "in all seats asked for, at any recorded point and at the last",
+    **{f"{PROVED_AS} {seat}": f"the same in the seat of the {seat} player" for seat in SEATS},
+}
+"""What columns of networks mean instead."""
+
+
 class Column(NamedTuple):
     """A column of a table, or a line of a list.  title: what it shares with its neighbours.  name: its own."""
 
@@ -39,11 +49,10 @@ class Column(NamedTuple):
 def columns_of(rows: Sequence[Figures]) -> list[Column]:
     """The figures of settings, a row each, but for columns that have nothing for any of them."""
     found = [
-        Column("proved", "ever", [_share(row.proved) for row in rows]),
-        Column("proved", "at end", [_share(row.at_end) for row in rows]),
-        *_medians("first proof", rows, [row.proof for row in rows]),
+        *_proofs("proved", "first proof", rows, rows),
         Column("holds", "later", [_share(row.holds) for row in rows]),
-        *_medians("settled", rows, [row.settling for row in rows]),
+        *_medians("settled", rows, rows, [row.settling for row in rows]),
+        *_seats(rows),
         Column("loss to random", "median", [_share(row.loss[1]) for row in rows]),
         Column("loss to random", "quartiles", [_shares(row.loss[0], row.loss[2]) for row in rows]),
         *(Column("value error", seat, [_number(row.value_error[i]) for row in rows]) for i, seat in enumerate(SEATS)),
@@ -58,9 +67,30 @@ def columns_of(rows: Sequence[Figures]) -> list[Column]:
     return [one for one in found if set(one.cells) != {NOTHING}]
 
 
-def _medians(title: str, rows: Sequence[Figures], medians: Sequence[Median]) -> list[Column]:
+def _seats(rows: Sequence[Figures]) -> list[Column]:
+    """The figures of each seat, of settings that have them."""
+    seats = [row.seats for row in rows if row.seats is not None]
     return [
-        Column(title, "games", [_games(median, row) for median, row in zip(medians, rows, strict=True)]),
+        column
+        for i, seat in enumerate(SEATS if seats else ())
+        for column in _proofs(f"{PROVED_AS} {seat}", f"{FIRST_AS} {seat}", rows, [several[i] for several in seats])
+    ]
+
+
+def _proofs(title: str, first: str, rows: Sequence[Figures], found: Sequence[Figures | SeatFigures]) -> list[Column]:
+    """Shares that are proved, and how soon.  title, first: of both.  found: of all seats together, or of one."""
+    return [
+        Column(title, "ever", [_share(one.proved) for one in found]),
+        Column(title, "at end", [_share(one.at_end) for one in found]),
+        *_medians(first, rows, found, [one.proof for one in found]),
+    ]
+
+
+def _medians(
+    title: str, rows: Sequence[Figures], found: Sequence[Figures | SeatFigures], medians: Sequence[Median]
+) -> list[Column]:
+    return [
+        Column(title, "games", [_games(*each) for each in zip(medians, found, rows, strict=True)]),
         Column(title, INTERVAL, [_interval(median.low, median.high) for median in medians]),
     ]
 
@@ -85,11 +115,11 @@ def _shares(low: float | None, high: float | None) -> str:
     return NOTHING if low is None else f"{_share(low).rstrip('%')}..{_share(high)}"
 
 
-def _games(median: Median, row: Figures) -> str:
+def _games(median: Median, found: Figures | SeatFigures, row: Figures) -> str:
     """A median number of games, which may lie beyond those played."""
     if median.games is not None:
         return short_number(median.games)
-    return NOTHING if row.proved is None else f"> {short_number(row.games)}"
+    return NOTHING if found.proved is None else f"> {short_number(row.games)}"
 
 
 def _interval(low: int | None, high: int | None) -> str:
@@ -154,6 +184,7 @@ def listing(columns: Sequence[Column], heads: Sequence[Sequence[str]] = ()) -> l
 def legend(columns: Sequence[Column], width: int) -> list[str]:
     """What those columns mean that are there."""
     names = {one.title for one in columns} | {one.name for one in columns}
-    there = {name: text for name, text in LEGEND.items() if name in names}
+    texts = LEGEND | NETWORKS if NETWORKS.keys() - LEGEND.keys() & names else LEGEND
+    there = {name: text for name, text in texts.items() if name in names}
     indent = max(map(len, there), default=0) + len(GAP)
     return [line for name, text in there.items() for line in hanging(name, text, indent, width)]

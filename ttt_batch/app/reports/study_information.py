@@ -5,8 +5,9 @@ from typing import Any
 from ttt_batch.app.reports.layout import facts_text
 from ttt_batch.base.quantities import counted
 from ttt_batch.runs.runfile.declaration import version_text
-from ttt_batch.studies.designs.values import listed, seed_runs, written
-from ttt_batch.studies.storage.layout import DONE, FAILED
+from ttt_batch.studies.designs.family import written
+from ttt_batch.studies.designs.values import listed, seed_runs
+from ttt_batch.studies.storage.declared import DONE, FAILED
 from ttt_batch.studies.storage.reading import StudyFile
 
 MOST_RUNS = 6

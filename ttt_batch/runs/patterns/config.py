@@ -1,6 +1,7 @@
 """What determines the result of a run of pattern networks, checked."""
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict, Unpack
 
@@ -36,6 +37,25 @@ BYTES_A_WEIGHT = 200
 """Memory that a weight takes in training, at most about: what is learnt, its errors, and the shape of the network."""
 
 MAX_BATCH, MAX_EVERY = 1 << 20, 10**12
+
+
+def _step_size(name: str, given: Number) -> float:
+    expected = "one above 0 up to 10; 1 is usual"
+    number = real(name, given, expected)
+    if not 0 < number <= 10:
+        raise UsageError(f"{name} {number} is outside 0 to 10; give {expected}")
+    return number
+
+
+NUMBERS: Mapping[str, Callable[[str, Any], Any]] = {
+    "epsilon": lambda name, given: share(name, given, "it is the probability of an exploratory move"),
+    "alpha": _step_size,
+    "gamma": lambda name, given: share(name, given, "give one such as 0.98"),
+    "trace": lambda name, given: share("lambda", given, "give a number such as 0.5"),
+    "batch": lambda name, given: whole(name, given, 1, MAX_BATCH),
+    "prove_every": lambda name, given: whole("prove every", given, 0, MAX_EVERY),
+}
+"""How each number is read, from its name and what was given."""
 
 
 class PatternOptions(TypedDict, total=False):
@@ -154,8 +174,17 @@ def make_pattern_config(*, files: bool = True, start: str = "", **options: Unpac
         raise UsageError("objective win goes with boards on which a line wins; choose safe or plain on a misere board")
     slips = objective == "plain" and not baseline  # they teach: see `patterns.games.PLAYED`
     sharing = choose("sharing", given.get("sharing", "symmetry"), SHARING)
-    every = whole("prove every", given.get("prove_every", 0 if baseline else PROVE_EVERY), 0, MAX_EVERY)
-    keep = choose("keep", given.get("keep", "proved" if every else "last"), KEPT)
+    numbers: dict[str, Any] = {
+        "epsilon": 0.5 if slips else 0.3,
+        "alpha": 1.0,
+        "gamma": WIN_DISCOUNT if objective == "win" else 1.0,
+        "trace": 0.5 if baseline else 0.0,
+        "batch": 16,
+        "prove_every": 0 if baseline else PROVE_EVERY,
+    }
+    numbers = {name: NUMBERS[name](name, given.get(name, default)) for name, default in numbers.items()}
+    every = numbers["prove_every"]
+    keep = choose("keep", given.get("keep", kept_by_default(every)), KEPT)
     if start and every:
         raise UsageError(f"given games are learnt without proofs; choose {option('prove_every', 0)}")
     if keep == "proved" and not every:
@@ -171,30 +200,20 @@ def make_pattern_config(*, files: bool = True, start: str = "", **options: Unpac
         sharing=sharing,
         objective=objective,
         seat=choose_seat(given.get("seat", "first" if objective == "win" else "both"), "both"),
-        epsilon=share(
-            "epsilon", given.get("epsilon", 0.5 if slips else 0.3), "it is the probability of an exploratory move"
-        ),
-        alpha=_step_size(given.get("alpha", 1.0)),
-        gamma=share("gamma", given.get("gamma", WIN_DISCOUNT if objective == "win" else 1.0), "give one such as 0.98"),
-        trace=share("lambda", given.get("trace", 0.5 if baseline else 0.0), "give a number such as 0.5"),
-        batch=whole("batch", given.get("batch", 16), 1, MAX_BATCH),
-        prove_every=every,
         keep=keep,
         seed=any_seed(given.get("seed", 0)),
         start=start,
+        **numbers,
     )
+
+
+def kept_by_default(every: int) -> str:
+    """The weights that a run plays with which makes a proof every so many games."""
+    return "proved" if every else "last"
 
 
 def _objective(baseline: bool, won: bool) -> str:
     return "plain" if baseline else "win" if won else "safe"
-
-
-def _step_size(given: Number) -> float:
-    expected = "one above 0 up to 10; 1 is usual"
-    number = real("alpha", given, expected)
-    if not 0 < number <= 10:
-        raise UsageError(f"alpha {number} is outside 0 to 10; give {expected}")
-    return number
 
 
 def _check_memory(tuples: Tuples, board: Board, sharing: str) -> None:

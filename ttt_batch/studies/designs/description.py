@@ -29,9 +29,11 @@ from ttt_batch.base.errors import RunFileError, UsageError, option, quoted
 from ttt_batch.base.files import NotOrdinaryError, open_ordinary, reason, shown
 from ttt_batch.runs.runfile.declaration import STUDY_TYPE
 from ttt_batch.studies.designs.design import Design, Request, make_designs
+from ttt_batch.studies.designs.families import OPTION_NAMES
+from ttt_batch.studies.designs.family import written
 from ttt_batch.studies.designs.grid import FULL, placed, sweep_named
 from ttt_batch.studies.designs.opponents import RunOpponent
-from ttt_batch.studies.designs.values import OPTIONS, seed_runs, written
+from ttt_batch.studies.designs.values import seed_runs
 from ttt_batch.training.train import train
 
 MAX_BYTES, MAX_GRIDS = 1_000_000, 1_000
@@ -41,9 +43,9 @@ GRID, DIGESTS = "grid", "digests"
 OUTSIDE = -1
 """Of the keys outside all grids, where grids have numbers."""
 
-_KEYS = (*OPTIONS, "sweep")
+_KEYS = (*OPTION_NAMES, "sweep")
 _OUTER_KEYS = ("seeds", *_KEYS, GRID, DIGESTS)
-_WORDS = {"as": "seat"}
+_WORDS = {"as": "seat", "lambda": "trace"}
 
 _TOKENS = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}|' r"'''.*?'{3,5}|" r'"(?:\\.|[^"\\\n])*"|' r"'[^'\n]*'|#[^\n]*", re.DOTALL
@@ -126,7 +128,7 @@ def parse_description(text: str, name: str, *, seeds: Any = None) -> Design:
     for number, table in tables:
         with placed(lines.place(number, "sweep")):
             sweep = sweep_named(table.pop("sweep", FULL))
-        options = {key: table[key] for key in OPTIONS if key in table}
+        options = {key: table[key] for key in OPTION_NAMES if key in table}
         if "opponent" in options:
             options["opponent"] = _known(options["opponent"], runs)
         requests.append(Request(options, sweep, functools.partial(lines.place, number)))

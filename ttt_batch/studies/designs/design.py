@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from ttt_batch.base.choices import unknown_name
 from ttt_batch.base.errors import RunFileError, UsageError
 from ttt_batch.base.quantities import counted
-from ttt_batch.studies.designs.grid import FULL, Grid, Setting, count_settings, placed, sweep_named
+from ttt_batch.studies.designs.families import OPTION_NAMES, family_for
+from ttt_batch.studies.designs.family import MAX_VALUES, Family, Setting
+from ttt_batch.studies.designs.grid import FULL, Grid, count_settings, placed, sweep_named
 from ttt_batch.studies.designs.values import (
     MAX_SEEDS,
-    MAX_VALUES,
-    OPTIONS,
     Pieces,
     listed,
     pieces_of,
@@ -49,6 +49,11 @@ class Design:
     grids: tuple[Grid, ...]
 
     @property
+    def family(self) -> Family:
+        """That of all learners."""
+        return self.settings[0].family
+
+    @property
     def learners(self) -> int:
         """How many there are."""
         return len(self.settings) * len(self.seeds)
@@ -59,7 +64,7 @@ class Design:
 
         Settings differ in these.  Options left to their defaults follow from them, and are none.
         """
-        given = [name for name in OPTIONS if any(name in grid.values for grid in self.grids)]
+        given = [name for name in self.family.options if any(name in grid.values for grid in self.grids)]
         rows = [setting.written for setting in self.settings]
         values = {name: tuple(dict.fromkeys(row[name] for row in rows)) for name in given}
         return {name: several for name, several in values.items() if len(several) > 1}
@@ -72,11 +77,14 @@ class Design:
         What is there keeps its place, so new settings and seeds come last.  name: of the study, for messages.
         Raises UsageError if something would be left out, naming the option, and as `make_design`.
         """
-        values = {key: values_of(key, given) for key, given in _named(options).items()}
+        family, values = self.family, {}
+        for key, given in _named(options).items():
+            family.check(key)
+            values[key] = values_of(key, given, family.options)
         grids = []
         for grid in self.grids:
             united = {key: _united(name, key, grid.values.get(key, ()), new) for key, new in values.items()}
-            grids.append(Grid({**grid.values, **united}, sweep_named(grid.sweep if sweep is None else sweep)))
+            grids.append(Grid(family, {**grid.values, **united}, sweep_named(grid.sweep if sweep is None else sweep)))
         wanted = None if seeds is None else seed_pieces(seeds)
         settings = sum(count_settings([len(several) for several in grid.values.values()], grid.sweep) for grid in grids)
         _check_count(settings, len(self.seeds) if wanted is None else wanted.count)
@@ -122,12 +130,7 @@ def make_designs(requests: Sequence[Request], seeds: Any = None, place: str = ""
 
     The names of the options and sweeps must be exact.  Raises as `make_design`.
     """
-    grids: list[dict[str, Pieces]] = []
-    for request in requests:
-        grids.append({})
-        for name, given in request.options.items():
-            with placed(request.place(name)):
-                grids[-1][name] = pieces_of(name, given)
+    grids, family = [_taken_apart(request) for request in requests], _family_of(requests)
     with placed(place):
         wanted = seed_pieces(DEFAULT_SEEDS if seeds is None else seeds)
     settings = 0
@@ -140,8 +143,38 @@ def make_designs(requests: Sequence[Request], seeds: Any = None, place: str = ""
         for name in pieces:
             with placed(request.place(name)):
                 values[name] = tuple(pieces[name].values())
-        made.append(Grid(values, request.sweep))
+        made.append(Grid(family, values, request.sweep))
     return Design(_merged(made, [request.place("") for request in requests]), tuple(wanted.values()), tuple(made))
+
+
+def _family_of(requests: Sequence[Request]) -> Family:
+    """The family of the learners of several grids.  Raises UsageError if they are of both."""
+    families = [_family(request) for request in requests]
+    for request, family in zip(requests, families, strict=True):
+        if family is not families[0]:
+            raise UsageError(
+                f"{request.place('learner')}this grid has learners of {family.name}, the first one those of "
+                f"{families[0].name}, and their results differ; a study holds one kind: make two studies"
+            )
+    return families[0]
+
+
+def _family(request: Request) -> Family:
+    with placed(request.place("learner")):
+        return family_for(request.options.get("learner"))
+
+
+def _taken_apart(request: Request) -> dict[str, Pieces]:
+    """What was given for each option of a grid, in the order of its family's options.  Raises UsageError."""
+    family = _family(request)
+    for name in request.options:
+        with placed(request.place(name)):
+            family.check(name)
+    pieces = {}
+    for name in (name for name in family.options if name in request.options):
+        with placed(request.place(name)):
+            pieces[name] = pieces_of(name, request.options[name], family.options[name])
+    return pieces
 
 
 def _merged(grids: Sequence[Grid], places: Sequence[str] = ()) -> tuple[Setting, ...]:
@@ -154,11 +187,11 @@ def _merged(grids: Sequence[Grid], places: Sequence[str] = ()) -> tuple[Setting,
 
 
 def _named(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options given, in the order of OPTIONS.  Raises UsageError for one that no study has."""
+    """The options given.  Raises UsageError for one that no study has."""
     for name in options:
-        if name not in OPTIONS:
-            raise unknown_name("option", name, OPTIONS)
-    return {name: options[name] for name in OPTIONS if options.get(name) is not None}
+        if name not in OPTION_NAMES:
+            raise unknown_name("option", name, OPTION_NAMES)
+    return {name: options[name] for name in OPTION_NAMES if options.get(name) is not None}
 
 
 def _check_count(settings: int, seeds: int) -> None:
@@ -194,7 +227,7 @@ def _united(
 
 def _left_out(study: str, settings: Sequence[Setting], lost: Sequence[Setting], wider: Sequence[Setting]) -> UsageError:
     """The error for settings that a wider design lacks, naming an option if one has values that it lacks."""
-    for name in OPTIONS:
+    for name in settings[0].family.options:
         old = dict.fromkeys(setting.written[name] for setting in lost)
         new = dict.fromkeys(setting.written[name] for setting in wider)
         if not old.keys() <= new.keys():

@@ -8,30 +8,21 @@ hold ranges, too.  In Python a list or an array holds one value or range an item
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
-from ttt_batch.base.choices import SWITCH_WORDS, choose, choose_seat
 from ttt_batch.base.errors import UsageError, quoted
-from ttt_batch.base.quantities import any_seed, exact_number, share, whole
-from ttt_batch.game.board import Board, parse_board
-from ttt_batch.game.state_space import WORDS
-from ttt_batch.learners import learner_named
-from ttt_batch.runs.batches import MAX_GAMES, parse_batch
-from ttt_batch.runs.config import ENGINES, parse_worths
-from ttt_batch.runs.schedules import Schedule, parse_schedule
-from ttt_batch.studies.designs.opponents import RunOpponent, read_opponent
-
-MAX_VALUES = 100_000
-"""Values of one option, and settings of a study."""
+from ttt_batch.base.quantities import any_seed, exact_number, whole
+from ttt_batch.studies.designs.family import Option, written
+from ttt_batch.studies.designs.tables import OPTIONS
 
 MAX_SEEDS = 10_000_000
 """Seeds, and learners of a study."""
 
-MAX_TEXT, MAX_VALUE = 4_000_000, 4_096
-"""Characters of an option's text, and of one value in it, which may be the name of a file."""
+MAX_TEXT = 4_000_000
+"""Characters of an option's text."""
 
 DIGITS = 12
 """Significant digits of the numbers within a range, so that 0.1..0.5:5 holds 0.3 and not 0.30000000000000004."""
@@ -39,42 +30,6 @@ DIGITS = 12
 _RANGE = re.compile(r"(.+?)\.\.(.+?)(?::(.*?)\s*(log)?)?", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})*,0\d\d(?:,\d{3})*(?!\d)", re.ASCII)
 """A number in groups of three: no value begins with 0 and goes on with digits."""
-
-
-class Option(NamedTuple):
-    """An option of which a study may have several values.
-
-    read: one value, as a configuration keeps it; raises UsageError.  ranges: whether they are numbers, of which ranges
-    are read; whole: only whole numbers.  most: values at most.
-    """
-
-    read: Callable[[Any], Any]
-    ranges: bool = False
-    whole: bool = False
-    most: int = MAX_VALUES
-
-
-def _switch(given: Any) -> str:
-    if isinstance(given, bool):
-        return "on" if given else "off"
-    return choose("symmetry", given, WORDS, words=SWITCH_WORDS)
-
-
-OPTIONS: Mapping[str, Option] = {
-    "learner": Option(lambda given: learner_named(given).name),
-    "board": Option(parse_board),
-    "symmetry": Option(_switch),
-    "engine": Option(lambda given: choose("engine", given, ENGINES)),
-    "opponent": Option(read_opponent),
-    "seat": Option(lambda given: choose_seat(given, "both")),
-    "batch": Option(parse_batch, ranges=True, whole=True),
-    "epsilon": Option(lambda given: parse_schedule("epsilon", given, positive=False), ranges=True),
-    "alpha": Option(lambda given: parse_schedule("alpha", given, positive=True), ranges=True),
-    "gamma": Option(lambda given: share("gamma", given, "give a number such as 0.9"), ranges=True),
-    "draw_worth": Option(parse_worths, ranges=True),
-    "games": Option(lambda given: whole("games", given, 1, MAX_GAMES), ranges=True, whole=True),
-}
-"""What shapes learning, in the order of a study's settings: the last ones vary fastest."""
 
 _SEEDS = Option(any_seed, ranges=True, whole=True, most=MAX_SEEDS)
 
@@ -144,13 +99,13 @@ class Pieces:
         return list(dict.fromkeys(found))
 
 
-def values_of(name: str, given: Any) -> tuple[Any, ...]:
-    """The values of the option `name` (of OPTIONS), each once and in order, as a configuration keeps them.
+def values_of(name: str, given: Any, options: Mapping[str, Option] = OPTIONS) -> tuple[Any, ...]:
+    """The values of the option `name` (of `options`), each once and in order, as a configuration keeps them.
 
     Schedules, boards, `on`/`off`/`auto` for symmetry, pairs of draw worths, opponents (`read_opponent`).
     given: text, a list, tuple or array of values, or one value.  Raises UsageError, and RunFileError for an opponent.
     """
-    return tuple(pieces_of(name, given).values())
+    return tuple(pieces_of(name, given, options[name]).values())
 
 
 def seed_pieces(given: Any) -> Pieces:
@@ -162,9 +117,8 @@ def seed_pieces(given: Any) -> Pieces:
     return pieces_of("seeds", given, _SEEDS)
 
 
-def pieces_of(name: str, given: Any, option: Option | None = None) -> Pieces:
+def pieces_of(name: str, given: Any, option: Option) -> Pieces:
     """What was given for an option, taken apart; no more than its ends and its counts is read.  Raises UsageError."""
-    option = option or OPTIONS[name]
     parts = _listed(name, given, option)
     if not parts:
         raise UsageError(f"{name} lists no value; give one, or leave {name} out")
@@ -212,7 +166,7 @@ def _split(name: str, text: str, option: Option) -> list[str]:
     """The values in a text.  Raises UsageError."""
     if len(text) > MAX_TEXT:
         raise UsageError(f"{name} {quoted(text)} has {len(text):,} characters; at most {MAX_TEXT:,} are read")
-    separator = ";" if ";" in text or name == "draw_worth" else ","
+    separator = ";" if ";" in text or option.commas else ","
     _check_many(name, text.count(separator) + 1, option)
     if option.ranges and separator == "," and (found := _THOUSANDS.search(text)):
         number = int(found[0].replace(",", ""))
@@ -234,8 +188,10 @@ def _piece(name: str, given: Any, option: Option) -> Any:
         raise UsageError(f"{name} has a list or table within its list; give all values in one list")
     if not isinstance(given, str):
         return given
-    if len(given) > MAX_VALUE:
-        raise UsageError(f"{name} {quoted(given)} has {len(given):,} characters; a value has at most {MAX_VALUE:,}")
+    if len(given) > option.longest:
+        raise UsageError(
+            f"{name} {quoted(given)} has {len(given):,} characters; a value has at most {option.longest:,}"
+        )
     found = _RANGE.fullmatch(given.strip()) if option.ranges else None
     return given if found is None else _range(name, given, option, found)
 
@@ -265,13 +221,6 @@ def _end(name: str, text: str, option: Option, end: str) -> Fraction:
     if number is None or (name == "draw_worth" and "," in end):
         raise UsageError(f"{name} {quoted(text)}: a range has numbers as its ends, not {quoted(end)}; list the values")
     return Fraction(number)
-
-
-def written(value: Any) -> Any:
-    """A value of an option as a person writes it: text or a number, a pair of them for draw worths."""
-    if isinstance(value, Schedule):
-        return value.plain
-    return value.name if isinstance(value, Board | RunOpponent) else value
 
 
 def listed(values: Sequence[Any], most: int = 6) -> str:

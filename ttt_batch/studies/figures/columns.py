@@ -10,11 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import RESULTS, SEATS
+from ttt_batch.studies.designs.tables import TABLES
+from ttt_batch.studies.figures.holding import proved_in_all, proved_seats
 from ttt_batch.studies.figures.quantiles import quantiles
 from ttt_batch.studies.figures.times import first_proof, games_at, settled_since
 from ttt_batch.studies.storage.reading import Block, StudyFile
 
 EVENTS = ("proof", "settling")
+SEAT_EVENTS = tuple(f"proof_{seat}" for seat in SEATS)
+"""Events of every learner, and of one seat each of networks."""
 
 _LEARNERS = 1 << 17
 """Learners whose figures are worked on at a time, unless a setting alone has more."""
@@ -22,6 +26,7 @@ _LEARNERS = 1 << 17
 _PER_LEARNER = (
     *(*EVENTS, "later", "holding", "loss", "error", "milliseconds", "positions"),
     *(f"error_{seat}" for seat in SEATS),
+    *(*SEAT_EVENTS, *(f"end_{seat}" for seat in SEATS)),
 )
 
 Columns = dict[str, NDArray[np.float64]]
@@ -30,25 +35,28 @@ Columns = dict[str, NDArray[np.float64]]
 proved, at_end: shares of the seeds.  proof, settling: median games, infinite if it did not happen to half of the seeds.
 holds: share of later points.  loss_low, loss, loss_high: quartiles and median.  error (mean of both players),
 error_first, error_second, milliseconds, positions: medians.
+Of networks alone: proved_first, at_end_first, proof_first and the same of second, as for both seats together.
 """
 
 
 def read_columns(study: StudyFile) -> tuple[Columns, dict[str, NDArray[np.float32]]]:
-    """The columns of all settings, and by EVENTS for every learner the number of the point at which it happened.
+    """The columns of all settings, and by EVENTS for every learner the number of the point at which it happened; of
+    networks by SEAT_EVENTS, too.
 
     The events are float32[settings, seeds]: infinite for what never happened, NaN for learners without verdicts.
     Raises StudyFileError.
     """
     settings = study.state.shape[0]
     columns = {name: np.full(settings, np.nan) for name in _figures({name: np.zeros((0, 1)) for name in _PER_LEARNER})}
-    events = {name: np.full(study.state.shape, np.nan, np.float32) for name in EVENTS}
+    names = EVENTS if study.family is TABLES else (*EVENTS, *SEAT_EVENTS)
+    events = {name: np.full(study.state.shape, np.nan, np.float32) for name in names}
     for begin, numbers in _windows(study):
         end = begin + numbers["proof"].shape[0]
         for name, event in events.items():
             event[begin:end] = numbers[name]
         for name, column in _figures(numbers).items():
             columns[name][begin:end] = column
-    for name in EVENTS:
+    for name in (*EVENTS, *SEAT_EVENTS):
         columns[name] = games_at(study.games, columns[name])
     return columns, events
 
@@ -61,7 +69,7 @@ def _windows(study: StudyFile) -> Iterator[tuple[int, dict[str, NDArray[np.float
     step = max(1, _LEARNERS // seeds)
     begin, numbers = -1, dict[str, NDArray[np.float64]]()
     for block in study.blocks(tables=False):  # in the order of settings
-        found = _numbers(block)
+        found = _numbers(study, block)
         window = block.settings // step * step
         for first in np.unique(window).tolist():
             if first != begin:
@@ -76,7 +84,7 @@ def _windows(study: StudyFile) -> Iterator[tuple[int, dict[str, NDArray[np.float
         yield begin, numbers
 
 
-def _numbers(block: Block) -> dict[str, NDArray[Any]]:
+def _numbers(study: StudyFile, block: Block) -> dict[str, NDArray[Any]]:
     """Some of _PER_LEARNER of a block's n learners, each [n].
 
     proof, settling: numbers of points.  later, holding: points after the first proof, and how many of these hold.
@@ -85,12 +93,20 @@ def _numbers(block: Block) -> dict[str, NDArray[Any]]:
     found = {"milliseconds": 1e3 * last["seconds"]}
     if "positions" in last:
         found["positions"] = last["positions"]
-    if "unbeatable" in last:
-        holds = np.asarray(block.statistics["unbeatable"].all(axis=2))
-        found["proof"], found["settling"] = first_proof(holds), settled_since(holds)
+    if (seats := proved_seats(study, block)) is not None:
+        every = proved_in_all(seats)
+        holds, known = every == 1, ~np.isnan(every[:, 0])
+        found["proof"] = np.where(known, first_proof(holds), np.nan)
+        found["settling"] = np.where(known, settled_since(holds), np.nan)
         proved = np.isfinite(found["proof"])
         found["later"] = np.where(proved, holds.shape[1] - 1 - found["proof"], 0)
         found["holding"] = np.where(proved, holds.sum(axis=1) - 1, 0)
+    if "proof" in last and seats is not None:
+        for i, seat in enumerate(SEATS):
+            found[f"end_{seat}"] = seats[:, -1, i]
+            known = ~np.isnan(seats[:, 0, i])
+            found[f"proof_{seat}"] = np.where(known, first_proof(seats[:, :, i] == 1), np.nan)
+    if "versus_random" in last:
         found["loss"] = last["versus_random"][:, :, RESULTS.index("loss")].mean(axis=1)
         found["error"] = last["value_error"].mean(axis=1)
         found |= {f"error_{seat}": last["value_error"][:, i] for i, seat in enumerate(SEATS)}
@@ -107,7 +123,11 @@ def _figures(numbers: Mapping[str, NDArray[np.float64]]) -> Columns:
         share: _ratio(np.count_nonzero(np.isfinite(numbers[event]), axis=1), known)
         for share, event in zip(("proved", "at_end"), EVENTS, strict=True)
     }
-    for event in EVENTS:
+    for seat, event in zip(SEATS, SEAT_EVENTS, strict=True):
+        known = np.count_nonzero(~np.isnan(numbers[event]), axis=1)
+        found[f"proved_{seat}"] = _ratio(np.count_nonzero(np.isfinite(numbers[event]), axis=1), known)
+        found[f"at_end_{seat}"] = _ratio(np.nansum(numbers[f"end_{seat}"], axis=1), known)
+    for event in (*EVENTS, *SEAT_EVENTS):
         (found[event],) = quantiles(numbers[event], 0.5, occurring=True)
     found["holds"] = _ratio(np.nansum(numbers["holding"], axis=1), np.nansum(numbers["later"], axis=1))
     found["loss_low"], found["loss"], found["loss_high"] = quantiles(numbers["loss"], 0.25, 0.5, 0.75)

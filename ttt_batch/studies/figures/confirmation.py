@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ttt_batch.base.quantities import whole
 from ttt_batch.studies.designs.design import Design, Request, make_designs
-from ttt_batch.studies.designs.grid import Setting
-from ttt_batch.studies.designs.opponents import SELF
+from ttt_batch.studies.designs.family import Setting
 from ttt_batch.studies.designs.values import MAX_SEEDS
 from ttt_batch.studies.figures.ranking import DEFAULT_METRIC
 
 if TYPE_CHECKING:
     from ttt_batch.studies.figures.summary import Figures, Summary
 
-TASK = ("board", "opponent", "seat", "games")
-"""Options that say what is learnt; all others say how."""
+TASK = ("board", "opponent", "seat", "prove_every", "games")
+"""Options that say what is learnt, and when it is proved; all others say how."""
 
 
 class Confirmation(NamedTuple):
@@ -36,7 +35,7 @@ def confirm(summary: "Summary", count: Any, best: str | None = None) -> Confirma
     """Return what confirms a study: its best setting and the default, on the first `count` seeds above all of its own.
 
     The default is the winner with every option that the study varies left to `train`'s default.  What the study holds
-    fixed stays, and so do the winner's board, opponent, seat and games.
+    fixed stays, and so do the winner's board, opponent, seat, games, and how often networks are proved.
     best: a metric (`ranking.METRICS`), DEFAULT_METRIC if not given.
     Raises UsageError for another metric or count, and TttBatchError if no setting is any good by that metric.
     """
@@ -59,5 +58,5 @@ def fresh_seeds(count: Any) -> int:
 
 def _options(setting: Setting) -> dict[str, list[Any]]:
     """What makes this setting: every option with its value in a list, but for a seat without an opponent."""
-    values = {**setting.written, "opponent": SELF if setting.opponent is None else setting.opponent}
+    values = setting.written | ({} if setting.opponent is None else {"opponent": setting.opponent})
     return {name: [value] for name, value in values.items() if value != ""}

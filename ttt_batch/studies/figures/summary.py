@@ -1,6 +1,7 @@
 """The figures of a study's settings over their seeds: proofs and how soon they come, what is lost, errors and time.
 
-A seed is proved at a recorded point at which it is unbeatable in both seats, and has settled at the point since which
+A seed is proved at a recorded point at which it is unbeatable in both seats, or a network was proved in all seats asked
+for, and has settled at the point since which
 every one is such a point.  All seeds of a setting have the same points, so a seed without a proof is censored at the
 last one, and the Kaplan-Meier median is an order statistic: the point by which half of the seeds are proved.
 """
@@ -18,11 +19,12 @@ from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.base.printable import Printable
 from ttt_batch.studies.designs.design import Design
+from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.values import seed_runs
 from ttt_batch.studies.figures.columns import Columns, read_columns
 from ttt_batch.studies.figures.ranking import METRICS, is_any_good, metric_named, order_by
 from ttt_batch.studies.figures.survival import LEAST, interval_of_median, missing_library
-from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING
+from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING
 from ttt_batch.studies.storage.reading import StudyFile
 
 
@@ -37,6 +39,18 @@ class Median(NamedTuple):
     high: int | None
 
 
+class SeatFigures(NamedTuple):
+    """What is known of networks in one seat: as `proved`, `at_end` and `proof` of Figures."""
+
+    proved: float | None
+    at_end: float | None
+    proof: Median
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values with stable keys."""
+        return {"proved": {"ever": self.proved, "at_end": self.at_end}, "first_proof": self.proof._asdict()}
+
+
 class Figures(NamedTuple):
     """What is known of a setting; None stands for what it does not have.
 
@@ -48,6 +62,7 @@ class Figures(NamedTuple):
     quartile over the seeds.  value_error: of the first and the second player at the last point, medians.
     milliseconds: median of what each learner took up to the last point, as measured.
     positions: in the table of a growing board, median; all figures about proofs and results are None then.
+    seats: of networks, in each seat; all figures above are of all seats that are to be proved.  None of tables.
     """
 
     setting: int
@@ -65,10 +80,13 @@ class Figures(NamedTuple):
     value_error: tuple[float | None, float | None]
     milliseconds: float | None
     positions: float | None
+    seats: tuple[SeatFigures, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values with stable keys."""
         low, median, high = self.loss
+        own = [] if self.seats is None else [one.to_dict() for one in self.seats]
+        seats = {"seats": dict(zip(SEATS, own, strict=True))} if own else {}
         return {
             "learners": {"done": self.done, "failed": self.failed, "missing": self.missing},
             "points": self.points,
@@ -81,6 +99,7 @@ class Figures(NamedTuple):
             "value_error": dict(zip(SEATS, self.value_error, strict=True)),
             "milliseconds": self.milliseconds,
             "positions": self.positions,
+            **seats,
         }
 
 
@@ -127,7 +146,12 @@ class Summary(Printable):
             value_error=(value["error_first"], value["error_second"]),
             milliseconds=value["milliseconds"],
             positions=value["positions"],
+            seats=tuple(self._seat(seat, setting) for seat in SEATS) if self.design.family is NETWORKS else None,
         )
+
+    def _seat(self, seat: str, setting: int) -> SeatFigures:
+        proved, at_end = (_known(self.columns[f"{name}_{seat}"][setting]) for name in ("proved", "at_end"))
+        return SeatFigures(proved, at_end, self._median(f"proof_{seat}", setting))
 
     def _median(self, event: str, setting: int) -> Median:
         median = self.columns[event][setting]

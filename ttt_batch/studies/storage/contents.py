@@ -7,10 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
+from ttt_batch.runs.runfile.declaration import NETWORK_COLUMNS
 from ttt_batch.studies.designs.design import MAX_LEARNERS
-from ttt_batch.studies.storage.header import Damaged, Header, Stored
-from ttt_batch.studies.storage.layout import (
+from ttt_batch.studies.designs.networks import NETWORKS
+from ttt_batch.studies.designs.tables import TABLES
+from ttt_batch.studies.storage.declared import (
+    ALWAYS,
+    COLUMNS,
     KEEPS,
     LABELS,
     LAST,
@@ -20,9 +23,10 @@ from ttt_batch.studies.storage.layout import (
     STATISTICS,
     statistic_axes,
 )
+from ttt_batch.studies.storage.header import Damaged, Header, Stored
 from ttt_batch.studies.storage.places import KEY_BYTES, Places
 
-TABLES = "tables/"
+GROUPS = "tables/"
 MEMBERS = "/table_setting"
 """The array of a group of tables with the numbers of its settings."""
 
@@ -46,12 +50,13 @@ class Contents:
     seeds: int64[seeds].  keys: of the settings, key_bytes: uint8[settings, KEY_BYTES], the same.
     points: int64[settings].  games: int64[settings, points].
     kinds: what there is.  kind_of: int64[settings], each one's number among them.
-    own: int64[settings], places among the settings with such tables.
+    own: int64[settings], places among the settings with such tables.  family: that of all learners.
     """
 
     def __init__(self, name: str, header: Header, places: Places) -> None:
         """Raises Damaged for a header that fits, with its digest right, no study."""
         self.header = header
+        self.family = NETWORKS if NETWORK_COLUMNS[0] in header.arrays else TABLES
         try:
             self._check()
             fixed = {path: places.read(header.arrays[path]) for path in ("seed", "key", "points", "games", "growing")}
@@ -85,9 +90,11 @@ class Contents:
             **{f"provenance/{name}": kind for name, kind in _PROVENANCE},
         }
         expected["games"] = "int64", ("setting", "point")
+        if self.family is NETWORKS:
+            expected["prove_every"] = "int64", ("setting",)
+            expected[COLUMNS["seat"]] = arrays[COLUMNS["seat"]].dtype.str, ("setting",)
         for path, (dtype, axes) in expected.items():
-            optional = path in EXACT_COLUMNS or path == "positions"
-            if optional and path not in arrays:
+            if path in STATISTICS and path not in ALWAYS and path not in arrays:
                 continue
             if arrays[path].dtype != np.dtype(dtype).newbyteorder("<") or arrays[path].axes != axes:
                 raise ValueError(f"{path} is not what it must be")
@@ -100,7 +107,7 @@ class Contents:
     def _find_kinds(self, growing: NDArray[np.bool_], places: Places) -> None:
         """Find out which settings have the same arrays."""
         arrays, settings = self.header.arrays, len(self.keys)
-        groups = [path.removesuffix(MEMBERS) for path in arrays if path.startswith(TABLES) and path.endswith(MEMBERS)]
+        groups = [path.removesuffix(MEMBERS) for path in arrays if path.startswith(GROUPS) and path.endswith(MEMBERS)]
         group, self.own = np.full(settings, -1), np.zeros(settings, np.int64)
         for number, name in enumerate(groups):
             members = places.read(arrays[name + MEMBERS])
@@ -122,8 +129,8 @@ class Contents:
     def _kind(self, points: int, growing: bool, group: str) -> Kind:
         """Settings with these arrays.  group: of their tables, empty if none are kept.  Raises KeyError, ValueError."""
         arrays = self.header.arrays
-        without = {"games", *(EXACT_COLUMNS if growing else ["positions"])}
-        statistics = {name: arrays[name] for name in STATISTICS if name not in without}
+        recorded = {*ALWAYS, *self.family.columns(exact=not growing)} - {"games"}
+        statistics = {name: arrays[name] for name in STATISTICS if name in recorded}
         own = {path: place for path, place in arrays.items() if place.results and path.rpartition("/")[0] == group}
         tables = {path.removeprefix(f"{group}/"): place for path, place in own.items()} if group else {}
         if any(place.axes[:2] != ("table_setting", "seed") for place in tables.values()):

@@ -14,9 +14,10 @@ from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.recorder import Clock, Provenance, continued
 from ttt_batch.studies.designs.description import description_text
 from ttt_batch.studies.designs.design import Design
+from ttt_batch.studies.storage.declared import NONE, Array
 from ttt_batch.studies.storage.header import FORMAT, MOST_HEADER, Header, Stored, compose, digest_of, header_size
 from ttt_batch.studies.storage.image import make_image, stored_as
-from ttt_batch.studies.storage.layout import NONE, Array, layout_of
+from ttt_batch.studies.storage.layout import layout_of
 from ttt_batch.studies.storage.opening import STUDY_FILE, locked
 from ttt_batch.studies.storage.places import Places
 from ttt_batch.studies.storage.reading import StudyFile

@@ -19,8 +19,11 @@ from ttt_batch.base.errors import StudyFileError
 from ttt_batch.base.quantities import counted
 from ttt_batch.runs.runfile.declaration import STUDY_TYPE, TABLE_DTYPES, version_text
 
-FORMAT = (1, 0)
-"""Major and minor version of the format; a reader opens every minor version of its own major version."""
+FORMAT = (1, 1)
+"""Major and minor version of the format; a reader opens every minor version of its own major version.
+
+1.0: learners of tables.  1.1: or pattern networks.
+"""
 
 MAGIC = f"{STUDY_TYPE}, format ".encode()
 

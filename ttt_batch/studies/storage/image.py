@@ -10,8 +10,8 @@ from typing import Any
 
 from ttt_batch.runs.runfile.declaration import STUDY_TYPE, version_text
 from ttt_batch.runs.runfile.writing import put_attributes
+from ttt_batch.studies.storage.declared import Array
 from ttt_batch.studies.storage.header import FORMAT, Stored, labels_of
-from ttt_batch.studies.storage.layout import Array
 
 # h5py is imported inside the functions that need it: it costs 0.1 s at start-up.
 

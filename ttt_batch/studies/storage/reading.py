@@ -17,9 +17,10 @@ from ttt_batch.base.errors import RunFileError, StudyFileError
 from ttt_batch.base.files import shown
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.studies.designs.description import parse_description
+from ttt_batch.studies.designs.family import Family
 from ttt_batch.studies.storage.contents import Contents, Kind
+from ttt_batch.studies.storage.declared import DONE, FAILED, MEASURED, MISSING, OTHER_COLUMNS, REASONS
 from ttt_batch.studies.storage.header import no_constant
-from ttt_batch.studies.storage.layout import DONE, FAILED, MEASURED, MISSING, OTHER_COLUMNS, REASONS
 from ttt_batch.studies.storage.opening import opened, worded
 from ttt_batch.studies.storage.places import KEY_BYTES, Places, checksums
 
@@ -83,6 +84,11 @@ class StudyFile:
     def keys(self) -> list[str]:
         """What stands for each setting."""
         return self._contents.keys
+
+    @property
+    def family(self) -> Family:
+        """That of all learners."""
+        return self._contents.family
 
     @property
     def provenance(self) -> Mapping[str, str | int | float]:

@@ -14,7 +14,7 @@ from ttt_batch.base.console import one_line
 from ttt_batch.base.files import is_same
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.studies.storage.contents import Kind
-from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING, PROGRESS_BYTES, REASON_BYTES, REASONS
+from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING, PROGRESS_BYTES, REASON_BYTES, REASONS
 from ttt_batch.studies.storage.opening import STUDY_FILE, locked, opened
 from ttt_batch.studies.storage.places import runs_of
 from ttt_batch.studies.storage.reading import BLOCK, StudyFile

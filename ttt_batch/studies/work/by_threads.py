@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Self
 
 from ttt_batch.base.processors import startable_threads
-from ttt_batch.studies.learning import Classroom
-from ttt_batch.studies.storage.layout import LAST
+from ttt_batch.studies.learning.rooms import make_room
+from ttt_batch.studies.storage.declared import LAST
 from ttt_batch.studies.storage.writing import StudyWriter
 from ttt_batch.studies.work.chunks import Chunk, Done
 
@@ -60,9 +60,10 @@ class Threads:
         self._ending.set()
 
     def _learn(self, chunk: Chunk) -> Done:
-        if not hasattr(self._own, "classroom"):
-            self._own.classroom = Classroom(keep=self._study.keep == LAST, stop=self._ending.is_set)
+        if not hasattr(self._own, "room"):
+            family = self._study.design.family
+            self._own.room = make_room(family, keep=self._study.keep == LAST, stop=self._ending.is_set)
         began = time.perf_counter()
         settings, seeds = self._study.design.settings, self._study.seeds
-        learnt = [self._own.classroom.learn(settings[part.setting], seeds[part.seeds].tolist()) for part in chunk]
+        learnt = [self._own.room.learn(settings[part.setting], seeds[part.seeds].tolist()) for part in chunk]
         return Done(chunk, learnt, time.perf_counter() - began)

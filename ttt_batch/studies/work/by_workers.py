@@ -13,15 +13,15 @@ from typing import Any, NamedTuple, Self
 
 from ttt_batch.cluster.crew import Crew, Task
 from ttt_batch.cluster.identity import identity
-from ttt_batch.learners import modules_of
-from ttt_batch.runs.config import config_from_dict
 from ttt_batch.runs.loading import run_from
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile.writing import run_bytes
-from ttt_batch.studies.designs.grid import Setting
+from ttt_batch.studies.designs.families import FAMILIES
+from ttt_batch.studies.designs.family import Setting
 from ttt_batch.studies.designs.opponents import RunOpponent
-from ttt_batch.studies.learning import Classroom, Learnt
-from ttt_batch.studies.storage.layout import LAST
+from ttt_batch.studies.learning.learnt import Learnt
+from ttt_batch.studies.learning.rooms import make_room
+from ttt_batch.studies.storage.declared import LAST
 from ttt_batch.studies.storage.writing import StudyWriter
 from ttt_batch.studies.work.chunks import Chunk, Done
 
@@ -31,9 +31,10 @@ _own = threading.local()
 class Sent(NamedTuple):
     """Learners of one setting for a worker.
 
-    config: as `Config.to_dict`.  opponent: None in self-play, a name, or the bytes of a run's file.
+    family: its name.  config: as `Config.to_dict`.  opponent: None in self-play, a name, or the bytes of a run's file.
     """
 
+    family: str
     config: dict[str, Any]
     games: int
     opponent: str | bytes | None
@@ -43,13 +44,14 @@ class Sent(NamedTuple):
 def learn_parts(parts: Sequence[Sent], keep: bool) -> tuple[list[tuple[Any, ...]], float]:
     """Let the learners of a chunk learn, on a worker; return a `Learnt` for each part, and the seconds.
 
-    A thread's learners share a classroom from one chunk to the next.  To load kernels, once, is not among the seconds:
+    A thread's learners share a room from one chunk to the next.  To load kernels, once, is not among the seconds:
     else the chunks that follow would be far too small.
     """
-    room = getattr(_own, "classroom", None)
-    if room is None or _own.keep != keep:
-        room = _own.classroom = Classroom(keep=keep, stop=lambda: False)
-        _own.keep = keep
+    made_for = parts[0][0], keep
+    room = getattr(_own, "room", None)
+    if room is None or _own.made_for != made_for:
+        room = _own.room = make_room(FAMILIES[parts[0][0]], keep=keep, stop=lambda: False)
+        _own.made_for = made_for
     began, prepared = time.perf_counter(), room.prepared
     learnt = [tuple(room.learn(_setting(part), part.seeds)) for part in map(Sent._make, parts)]
     return learnt, time.perf_counter() - began - (room.prepared - prepared)
@@ -57,10 +59,12 @@ def learn_parts(parts: Sequence[Sent], keep: bool) -> tuple[list[tuple[Any, ...]
 
 def _setting(part: Sent) -> Setting:
     """The setting of a part, as the study has it."""
-    config, opponent = config_from_dict(part.config), part.opponent
-    if isinstance(opponent, bytes):
-        return Setting(config, part.games, RunOpponent(config.opponent, config.opponent, _opponent(opponent)))
-    return Setting(config, part.games, opponent)
+    family, opponent = FAMILIES[part.family], part.opponent
+    config = family.config_from(part.config)
+    if not isinstance(opponent, bytes):
+        return Setting(family, config, part.games, opponent)
+    digest = part.config["opponent"]
+    return Setting(family, config, part.games, RunOpponent(digest, digest, _opponent(opponent)))
 
 
 @functools.lru_cache(maxsize=4)
@@ -78,7 +82,7 @@ class Workers:
 
     def __init__(self, study: StudyWriter, crew: Crew) -> None:
         self._study, self._crew, self._keep = study, crew, study.keep == LAST
-        self._modules = modules_of(setting.config.learner for setting in study.design.settings)
+        self._modules = study.design.family.modules(setting.config.learner for setting in study.design.settings)
         self._chunks: dict[int, Chunk] = {}
         self._begun = 0
         self._files: dict[str, bytes] = {}
@@ -116,7 +120,11 @@ class Workers:
         parts, names = [], []
         for part in chunk:
             setting, seeds = self._study.design.settings[part.setting], self._study.seeds[part.seeds].tolist()
-            parts.append(tuple(Sent(setting.config.to_dict(), setting.games, self._opponent(setting), seeds)))
+            parts.append(
+                tuple(
+                    Sent(setting.family.name, setting.config.to_dict(), setting.games, self._opponent(setting), seeds)
+                )
+            )
             names.append((setting.key, seeds))
         digest = hashlib.sha256(repr((identity(), self._keep, names)).encode()).hexdigest()[:32]
         self._crew.begin(self._begun, Task(f"learn-{digest}", learn_parts, (parts, self._keep), self._modules))

@@ -5,8 +5,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ttt_batch.studies.learning import Learnt
-from ttt_batch.studies.storage.layout import DONE
+from ttt_batch.studies.learning.learnt import Learnt
+from ttt_batch.studies.storage.declared import DONE
 from ttt_batch.studies.storage.writing import StudyWriter
 
 

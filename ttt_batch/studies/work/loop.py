@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.cluster.crew import Crew
-from ttt_batch.studies.learning import Learnt, joined
-from ttt_batch.studies.storage.layout import DONE, FAILED
+from ttt_batch.studies.learning.learnt import Learnt, joined
+from ttt_batch.studies.storage.declared import DONE, FAILED
 from ttt_batch.studies.storage.writing import StudyWriter
 from ttt_batch.studies.work.by_threads import Threads
 from ttt_batch.studies.work.by_workers import Workers

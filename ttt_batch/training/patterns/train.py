@@ -45,8 +45,7 @@ def train_patterns(
     if before is None:
         asked = whole("games", GAMES if games is None else games, 1, MAX_GAMES)
         config = make_pattern_config(**options)
-        if config.prove_every > asked:
-            config = _proved_in_time(config, asked, given="prove_every" in options)
+        config = proved_in_time(config, asked, given="prove_every" in options)
     else:
         if before.config.start:
             raise UsageError(
@@ -61,11 +60,13 @@ def train_patterns(
         return PatternSession(config, end, before, trainer, clock, followers).train()
 
 
-def _proved_in_time(config: PatternConfig, games: int, *, given: bool) -> PatternConfig:
-    """The configuration of a run that would end before its first proof.
+def proved_in_time(config: PatternConfig, games: int, *, given: bool) -> PatternConfig:
+    """The configuration of a run of so many games, one that would end before its first proof with an earlier one.
 
     given: whether a person chose how often it is proved.  Raises UsageError then: it would play much more than asked.
     """
+    if config.prove_every <= games:
+        return config
     if given:
         every = option("prove_every", config.prove_every)
         raise UsageError(f"{games:,} games end before the first proof of {every}; give more games, or prove more often")

@@ -8,16 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.app.plots.labels import setting_text
-from ttt_batch.app.plots.studies.metrics import METRICS, Metric, Spread, at_end, spread
+from ttt_batch.app.plots.studies.metrics import IN_SEATS, METRICS, PROVED, Metric, Spread, at_end, spread
 from ttt_batch.base.choices import choose, either
 from ttt_batch.base.console import one_line, shortened
 from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.files import shown
 from ttt_batch.base.quantities import counted, short_number
 from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
+from ttt_batch.studies.designs.family import written
+from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.opponents import SELF
-from ttt_batch.studies.designs.values import OPTIONS, listed, values_of, written
-from ttt_batch.studies.storage.layout import DONE, FAILED
+from ttt_batch.studies.designs.values import listed, values_of
+from ttt_batch.studies.figures.holding import has_proofs
+from ttt_batch.studies.storage.declared import DONE, FAILED
 from ttt_batch.studies.storage.reading import StudyFile
 
 LINES = 8
@@ -47,10 +50,11 @@ class Choice:
         """
         self.study = study
         self._ends: dict[Metric, Spread] = {}
+        self._options = study.design.family.options
         self.rows = [setting.written for setting in study.design.settings]
         allowed: dict[str, list[Any]] = {}
         for given, values in only:
-            name = choose("option", given, OPTIONS, words={"as": "seat"})
+            name = choose("option", given, self._options, words={"as": "seat", "lambda": "trace"})
             if name in allowed:
                 raise UsageError(f"{option('only')} has {name} twice; give all of its values together")
             allowed[name] = self._allowed(name, values)
@@ -64,7 +68,7 @@ class Choice:
     def _allowed(self, name: str, given: Any) -> list[Any]:
         """The values of an option that are meant.  Raises UsageError for one that no setting has."""
         there = list(dict.fromkeys(row[name] for row in self.rows))
-        meant = [written(value) for value in values_of(name, given)]
+        meant = [written(value) for value in values_of(name, given, self._options)]
         if name == "symmetry":
             meant = [{"on": True, "off": False}.get(value, value) for value in meant]
         for value in meant:
@@ -86,28 +90,36 @@ class Choice:
         """uint8[chosen settings, seeds]: what is known of their learners."""
         return self.study.state[self.settings]
 
-    @cached_property
-    def exact(self) -> bool:
-        """Whether all of them have exact results."""
-        return not self.study.array("growing")[self.settings].any()
+    def having(self, metric: Metric) -> NDArray[np.bool_]:
+        """bool[chosen settings]: which of them have such a number."""
+        growing = self.study.array("growing")[self.settings]
+        if metric.column in (PROVED, IN_SEATS):
+            return has_proofs(self.study)[self.settings]
+        if metric.column == "positions":
+            return growing & (metric.column in self.study.header.arrays)
+        return ~growing if metric.column in EXACT_COLUMNS else np.ones_like(growing)
 
     def metric(self, given: str | None, default: str) -> Metric:
-        """The metric of that name.  default: if none is given and all have exact results.
+        """The metric of that name.  default: if none is given and all have it.
 
         Raises UsageError, also for one that no chosen setting has.
         """
-        name = choose("metric", given, METRICS) if given is not None else default if self.exact else "play"
-        growing, column = self.study.array("growing")[self.settings], METRICS[name].column
-        there = not growing.all() if column in EXACT_COLUMNS else growing.any() if column == "positions" else True
-        if not there:
-            others = [other for other, metric in METRICS.items() if metric.column not in (*EXACT_COLUMNS, column)]
-            if column == "positions":
-                raise UsageError(f"{self.name} counts no positions: its boards are enumerated; choose another metric")
-            raise UsageError(
-                f"{self.name} has no exact results, since its boards are too large to enumerate; choose "
-                f"{either(others)}"
-            )
-        return METRICS[name]
+        if given is None:
+            return METRICS[default if self.having(METRICS[default]).all() else "play"]
+        found = METRICS[choose("metric", given, METRICS)]
+        if not self.having(found).any():
+            others = [name for name, metric in METRICS.items() if self.having(metric).any()]
+            raise UsageError(f"{self.name} {self._lacks(found.column)}; choose {either(others)}")
+        return found
+
+    def _lacks(self, column: str) -> str:
+        """Why the chosen settings have nothing of that name."""
+        networks = self.study.family is NETWORKS
+        if column == "positions":
+            return f"counts no positions: {'it has no tables' if networks else 'its boards are enumerated'}"
+        if networks:
+            return "makes no proofs" if column in (PROVED, IN_SEATS) else "has no exact results: it is of networks"
+        return "has no exact results, since its boards are too large to enumerate"
 
     def ends(self, metric: Metric) -> Spread:
         """The spread of the seeds of every setting of the study at the end, float64[settings].
@@ -192,7 +204,7 @@ class Choice:
         recorded = counted(points.pop(), "recorded point") if len(points) == 1 else "their own recorded points"
         settings, seeds = self.states.shape
         found = [f"{counted(settings, 'setting')} with {counted(seeds, 'seed')} each, {span} games, {recorded}"]
-        shared = [self.label([name], self.values(name)) for name in OPTIONS if self._is_shared(name)]
+        shared = [self.label([name], self.values(name)) for name in self._options if self._is_shared(name)]
         left = self._left()
         return found + ([f"all: {', '.join(filter(None, shared))}"] if any(shared) else []) + ([left] if left else [])
 

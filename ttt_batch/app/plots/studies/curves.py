@@ -9,10 +9,17 @@ from ttt_batch.app.plots.studies.canvas import band_style, line_sign, line_style
 from ttt_batch.app.plots.studies.choice import Choice, left_out
 from ttt_batch.app.plots.studies.metrics import METRICS, SHARE, over_games
 from ttt_batch.app.plots.style import log_counts
-from ttt_batch.studies.storage.layout import DONE
+from ttt_batch.studies.designs.tables import TABLES
+from ttt_batch.studies.storage.declared import DONE
 
-EXACT, GROWING, ANY = ("loss", "error", "unbeatable", "optimal"), ("play", "positions"), ("play",)
-"""What is drawn of boards with exact results, of those without, and of both together."""
+PANELS = (
+    ("loss", "error", "unbeatable", "optimal"),
+    ("unbeatable", "first", "second", "play"),
+    ("play", "positions"),
+    ("play",),
+)
+"""What is drawn of boards with exact results, of networks with proofs, of boards without either, and of a mixture: the
+first that all have."""
 
 MARKS = 12
 """Markers of a line, evenly over the axis."""
@@ -20,12 +27,11 @@ MARKS = 12
 
 def curves_figure(choice: Choice, metric: str | None = None) -> Any:
     """A line for each setting.  metric: by which those are chosen that are drawn, if there are too many."""
-    ranking = choice.metric(metric, "loss")
+    ranking = choice.metric(metric, "loss" if choice.study.family is TABLES else "proof")
     shown = [choice.settings[i] for i in choice.best(ranking, [[setting] for setting in choice.settings])]
-    growing = choice.study.array("growing")[shown]
-    panels = [METRICS[panel] for panel in (ANY if growing.any() else EXACT)]
-    if growing.all():
-        panels = [METRICS[panel] for panel in GROWING]
+    drawn = [choice.settings.index(setting) for setting in shown]
+    several = [[METRICS[name] for name in names] for names in PANELS]
+    panels = next(one for one in several if all(choice.having(metric)[drawn].all() for metric in one))
     count, seeds = len(shown), choice.study.seeds.size
     done = np.count_nonzero(choice.study.state[shown] == DONE, axis=1).tolist()
     legend = [

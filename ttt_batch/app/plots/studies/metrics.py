@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ttt_batch.analysis.playing import wilson
 from ttt_batch.app.plots.series import shares_in_play
 from ttt_batch.base.choices import RESULTS
+from ttt_batch.studies.figures.holding import proved_in_all, proved_seats
 from ttt_batch.studies.figures.quantiles import quantiles
 from ttt_batch.studies.figures.times import first_proof, games_at, settled_since
 from ttt_batch.studies.storage.reading import Block, StudyFile
@@ -25,6 +26,9 @@ DRAW, LOSS = RESULTS.index("draw"), RESULTS.index("loss")
 _OF_SEATS = ("value_error", "versus_random", "optimal_share", "best_response")
 QUARTILES = 0.5, 0.25, 0.75
 
+PROVED, IN_SEATS = "proved", "proved_seats"
+"""Statistics that follow from others: whether a learner is proved in all its seats, and in each; see `holding`."""
+
 Statistics = Mapping[str, NDArray[Any]]
 Read = Callable[[Statistics, NDArray[np.int64]], Any]
 
@@ -33,7 +37,7 @@ class Metric(NamedTuple):
     """A number of every learner.
 
     title: what it is.  unit: for an axis.  kind: see TIME.  rising: more of it is better.
-    column: the statistic that it needs.
+    column: the statistic that it needs, or PROVED or IN_SEATS.
     read: from statistics [n, points, ...] and games int64[n, points] to float64[n, points], or float64[n, 1] if it is
     of all points together.
     """
@@ -73,16 +77,20 @@ def _draws_in_play(statistics: Statistics, games: NDArray[np.int64]) -> Any:
     return drawn
 
 
-def _unbeatable(statistics: Statistics, games: NDArray[np.int64]) -> Any:
-    return 100.0 * np.all(statistics["unbeatable"], axis=2)
-
-
-def _proved(statistics: Statistics, games: NDArray[np.int64]) -> Any:
-    return np.max(_unbeatable(statistics, games), axis=1, keepdims=True)
+def _ever(statistics: Statistics, games: NDArray[np.int64]) -> Any:
+    return 100 * np.max(statistics[PROVED], axis=1, keepdims=True)
 
 
 def _time(of: Callable[[NDArray[np.bool_]], NDArray[np.float64]]) -> Read:
-    return lambda statistics, games: games_at(games, of(np.all(statistics["unbeatable"], axis=2)))[:, None]
+    def read(statistics: Statistics, games: NDArray[np.int64]) -> Any:
+        proved = statistics[PROVED]
+        return np.where(np.isnan(proved[:, :1]), np.nan, games_at(games, of(proved == 1))[:, None])
+
+    return read
+
+
+def _in_seat(number: int) -> Read:
+    return lambda statistics, games: 100 * statistics[IN_SEATS][:, :, number]
 
 
 def _column(column: str, scale: float = 1.0) -> Read:
@@ -90,10 +98,12 @@ def _column(column: str, scale: float = 1.0) -> Read:
 
 
 METRICS = {
-    "proof": Metric("games to the first proof", "games", TIME, False, "unbeatable", _time(first_proof)),
-    "settling": Metric("games to settling", "games", TIME, False, "unbeatable", _time(settled_since)),
-    "proved": Metric("seeds proved at any point", "% of seeds", SHARE, True, "unbeatable", _proved),
-    "unbeatable": Metric("seeds unbeatable in both seats", "% of seeds", SHARE, True, "unbeatable", _unbeatable),
+    "proof": Metric("games to the first proof", "games", TIME, False, PROVED, _time(first_proof)),
+    "settling": Metric("games to settling", "games", TIME, False, PROVED, _time(settled_since)),
+    "proved": Metric("seeds proved at any point", "% of seeds", SHARE, True, PROVED, _ever),
+    "unbeatable": Metric("seeds unbeatable in every seat", "% of seeds", SHARE, True, PROVED, _column(PROVED, 100)),
+    "first": Metric("seeds unbeatable as first player", "% of seeds", SHARE, True, IN_SEATS, _in_seat(0)),
+    "second": Metric("seeds unbeatable as second player", "% of seeds", SHARE, True, IN_SEATS, _in_seat(1)),
     "loss": Metric("losses against random play", "% of games", PERCENT, False, "versus_random", _losses),
     "error": Metric(
         "values: distance from the truth", "mean, on its own scale", NUMBER, False, "value_error", _seats("value_error")
@@ -134,8 +144,9 @@ def at_end(study: StudyFile, metric: Metric) -> NDArray[np.float64]:
     """float64[settings, seeds]: the metric of every learner at its last point; NaN for those without it."""
     values = np.full(study.state.shape, np.nan)
     for block in study.blocks(tables=False):
-        if metric.column in block.statistics:
-            values[block.settings, block.seeds] = metric.read(block.statistics, _games(study, block))[:, -1]
+        statistics = _statistics(study, block)
+        if metric.column in statistics:
+            values[block.settings, block.seeds] = metric.read(statistics, _games(study, block))[:, -1]
     return values
 
 
@@ -146,15 +157,22 @@ def over_games(
 
     def parts() -> Iterator[tuple[int, list[NDArray[np.float64]]]]:
         for block in study.blocks(tables=False):
+            whole = _statistics(study, block)
             for setting in sorted(set(block.settings.tolist()) & set(settings)):
                 own = block.settings == setting
-                statistics = {metric.column: block.statistics[metric.column][own] for metric in metrics}
+                statistics = {metric.column: whole[metric.column][own] for metric in metrics}
                 games = _games(study, block)[own]
                 yield setting, [metric.read(statistics, games) for metric in metrics]
 
     for setting, pieces in groupby(parts(), key=lambda part: part[0]):
         columns = zip(*(values for _, values in pieces), strict=True)
         yield setting, [spread(np.concatenate(c).T, m) for m, c in zip(metrics, columns, strict=True)]
+
+
+def _statistics(study: StudyFile, block: Block) -> dict[str, NDArray[Any]]:
+    """The statistics of a block, with PROVED and IN_SEATS if it has verdicts."""
+    seats = proved_seats(study, block)
+    return block.statistics if seats is None else {**block.statistics, PROVED: proved_in_all(seats), IN_SEATS: seats}
 
 
 def _games(study: StudyFile, block: Block) -> NDArray[np.int64]:

@@ -18,11 +18,8 @@ PANELS = {"proof": "Proved by then", "settling": "Settled by then"}
 
 def settling_figure(choice: Choice, metric: str | None = None) -> Any:
     """Steps for each setting.  metric: by which those are chosen that are drawn, if there are too many."""
-    if choice.study.array("growing")[choice.settings].all():
-        raise UsageError(
-            f"{choice.name} has no proofs, since its boards are too large to enumerate; choose "
-            f"{option('kind', 'curves')}"
-        )
+    if not choice.having(METRICS["proof"]).any():
+        raise UsageError(f"{choice.name} has no proofs to draw; choose {option('kind', 'curves')}")
     ranking = choice.metric(metric, "proof")
     shown = [choice.settings[i] for i in choice.best(ranking, [[setting] for setting in choice.settings])]
     times = {panel: at_end(choice.study, METRICS[panel])[shown] for panel in PANELS}
@@ -33,7 +30,7 @@ def settling_figure(choice: Choice, metric: str | None = None) -> Any:
     count = len(shown)
     legend = [(line_sign(i, **_dash(i)), f"{choice.name_of(setting)}{counts[i]}") for i, setting in enumerate(shown)]
     notes = [
-        "unbeatable in both seats at a recorded point: proved; at that one and all later ones: settled",
+        "unbeatable in every seat at a recorded point: proved; at that one and all later ones: settled",
         "in brackets: seeds proved and settled up to the end, of all",
         "Kaplan-Meier with 95 % bands (log-log); seeds without are censored at the end",
         *left_out(count, len(choice.settings), "settings", ranking),

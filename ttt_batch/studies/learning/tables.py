@@ -1,21 +1,20 @@
-"""What a study's learners compute: byte for byte what `train` records of the same setting and seed.
+"""Tables of positions that learn in a study.
 
 Short runs in batches on an enumerated board are played by one kernel, many one after the other, in working space that a
 thread's learners share: to make a trainer takes as long as 100,000 games.  All others are trainings like any other.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ttt_batch.evaluation.proof import Bench, make_bench
 from ttt_batch.runs.config import SEATS_IN_TURN
 from ttt_batch.runs.recorder import Clock
 from ttt_batch.runs.run import Run
-from ttt_batch.studies.designs.grid import Setting
-from ttt_batch.studies.storage.layout import points_of
+from ttt_batch.studies.designs.family import Setting
+from ttt_batch.studies.learning.learnt import Arrays, Room
 from ttt_batch.training.plan import Plan, rival_policy
 from ttt_batch.training.session import Session
 from ttt_batch.training.trainers import make_trainer, way_to_learn
@@ -27,73 +26,27 @@ GAMES_AT_ONCE = 1 << 25
 LEARNERS_AT_ONCE = 64
 """Learners of which a kernel may have the start tables: 10 MB on 3x3."""
 
-Arrays = dict[str, NDArray[Any]]
 
-
-class Learnt(NamedTuple):
-    """The results of n learners of a setting, the first of those asked for.
-
-    statistics: arrays [n, points, ...] as `Recorder.statistics` has them for one, without games; seconds are NaN where
-    they were not measured, and at the end the mean of those that learnt together.
-    tables: arrays [n, ...] by name, if they are kept.
-    failure: why the learner after the last one failed, None if it did not.
-    """
-
-    statistics: Arrays
-    tables: Arrays
-    failure: str | None = None
-
-    @property
-    def learners(self) -> int:
-        """How many they are."""
-        return len(self.statistics["outcomes"]) if self.statistics else 0
-
-    @property
-    def shapes(self) -> tuple[Any, ...]:
-        """What arrays they have; results with the same can be `joined`."""
-        return tuple((name, array.shape[1:]) for part in (self.statistics, self.tables) for name, array in part.items())
-
-
-class Classroom:
-    """Where one thread's learners learn, one after the other; what was made for a board is used again.
-
-    keep: whether results include tables.  stop: whether to end as soon as may be.
-    prepared: seconds that it took to make what is used again, kernels among it.
-    """
+class Classroom(Room):
+    """Where tables learn; what was made for a board is used again."""
 
     def __init__(self, *, keep: bool, stop: Callable[[], bool]) -> None:
-        self._keep, self._stop = keep, stop
-        self.prepared = 0.0
+        super().__init__(keep=keep, stop=stop)
         self._trainer: Batched | None = None
         self._bench: Bench | None = None
         self._made_for: Any = None
 
-    def learn(self, setting: Setting, seeds: Sequence[int]) -> Learnt:
-        """Let the learners of some seeds learn, until one fails or `stop()` is true."""
-        short = is_short(setting)
-        at_once = min(max(GAMES_AT_ONCE // setting.games, 1), LEARNERS_AT_ONCE) if short else 1
-        found: list[tuple[Arrays, Arrays]] = []
-        failure = None
-        for first in range(0, len(seeds), at_once):
-            if self._stop():
-                break
-            several = seeds[first : first + at_once]
-            try:
-                learnt = self._in_kernel(setting, several) if short else self._in_session(setting, several[0])
-            except Exception as error:
-                failure = reason_of(error)
-                break
-            if learnt is None:
-                break
-            found.append(learnt)
-        statistics, tables = (joined([arrays[part] for arrays in found]) for part in range(2))
-        return Learnt(statistics, tables, failure)
+    def _at_once(self, setting: Setting) -> int:
+        return min(max(GAMES_AT_ONCE // setting.games, 1), LEARNERS_AT_ONCE) if is_short(setting) else 1
+
+    def _learn(self, setting: Setting, seeds: Sequence[int]) -> tuple[Arrays, Arrays] | None:
+        return self._in_kernel(setting, seeds) if is_short(setting) else self._in_session(setting, seeds[0])
 
     def _in_kernel(self, setting: Setting, seeds: Sequence[int]) -> tuple[Arrays, Arrays]:
         """Short runs of an enumerated board, in one kernel; arrays have an axis for the seeds before their own."""
         trainer, bench = self._trainer_for(setting)
         clock = Clock()
-        points = np.array(points_of(trainer.batches, setting.games), np.int64)
+        points = np.array(setting.points, np.int64)
         learnt = trainer.follow(seeds, points, bench, keep=self._keep)
         seconds = np.full((len(seeds), points.size), np.nan)
         seconds[:, -1] = clock.seconds / len(seeds)
@@ -147,15 +100,3 @@ def is_short(setting: Setting) -> bool:
 def tables_of(learnt: Run | Followed) -> Arrays:
     """The tables at the end, by name, with `visits` if there are any."""
     return {**learnt.tables._asdict(), **({"visits": learnt.visits} if learnt.visits.size else {})}
-
-
-def joined(parts: list[Arrays]) -> Arrays:
-    """Arrays of several learners, by name, one after the other."""
-    return {name: np.concatenate([arrays[name] for arrays in parts]) for name in (parts or [{}])[0]}
-
-
-def reason_of(error: Exception) -> str:
-    """Why a learner failed, in a line."""
-    if isinstance(error, MemoryError):
-        return "not enough memory for this board or batch; choose a smaller one"
-    return str(error) or type(error).__name__

@@ -1,0 +1,40 @@
+"""Both families of learners, and which of them is meant."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ttt_batch.base.choices import ALL_LEARNERS, PATTERN_LEARNERS, choose, find_name
+from ttt_batch.base.errors import UsageError
+from ttt_batch.learners import LEARNERS
+from ttt_batch.studies.designs.family import Family, Option
+from ttt_batch.studies.designs.networks import NETWORKS
+from ttt_batch.studies.designs.tables import TABLES
+from ttt_batch.studies.designs.values import listed, values_of
+
+FAMILIES: Mapping[str, Family] = {family.name: family for family in (TABLES, NETWORKS)}
+
+OPTION_NAMES = tuple(dict.fromkeys(name for family in FAMILIES.values() for name in family.options))
+"""Options that any learner has in a study."""
+
+
+def _learner(given: Any) -> str:
+    return find_name(given, PATTERN_LEARNERS) or choose("learner", given, dict.fromkeys([*LEARNERS, *ALL_LEARNERS]))
+
+
+_LEARNER = {"learner": Option(_learner)}
+
+
+def family_for(learners: Any) -> Family:
+    """The family of one learner or several, as given for the option; None for the default.
+
+    Raises UsageError if there is none of that name, or if they are of both families.
+    """
+    names = () if learners is None else values_of("learner", learners, _LEARNER)
+    networks = [name for name in names if name in PATTERN_LEARNERS]
+    tables = [name for name in names if name not in networks]
+    if networks and tables:
+        raise UsageError(
+            f"learner {listed(names)}: a study holds learners of tables or of networks, whose results differ; choose "
+            f"{listed(tables)}, or {listed(networks)}"
+        )
+    return NETWORKS if networks else TABLES

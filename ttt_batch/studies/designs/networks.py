@@ -1,0 +1,127 @@
+"""Pattern networks in a study."""
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ttt_batch.base.choices import PATTERN_LEARNERS, choose, choose_seat
+from ttt_batch.base.errors import UsageError
+from ttt_batch.base.quantities import whole
+from ttt_batch.game.board import parse_board
+from ttt_batch.patterns.network import SHARING
+from ttt_batch.patterns.tuples import MAX_TEXT, text_of_tuples
+from ttt_batch.runs.patterns.config import (
+    NUMBERS,
+    OBJECTIVES,
+    PatternConfig,
+    kept_by_default,
+    make_pattern_config,
+    pattern_config_from,
+)
+from ttt_batch.runs.runfile.declaration import NETWORK_COLUMNS
+from ttt_batch.studies.designs.family import Family, Option, Setting
+from ttt_batch.training.patterns.train import GAMES, MAX_GAMES, check_networks, last_game, proved_in_time
+from ttt_batch.training.patterns.trainer import next_point, whole_rounds
+
+MOST_POINTS = 100_000
+"""Recorded points of a learner: proofs are as many as there are."""
+
+
+def _number(name: str, *, whole: bool = False) -> Option:
+    return Option(functools.partial(NUMBERS[name], name), ranges=True, whole=whole)
+
+
+OPTIONS: Mapping[str, Option] = {
+    "learner": Option(lambda given: choose("learner", given, PATTERN_LEARNERS)),
+    "board": Option(parse_board),
+    "tuples": Option(text_of_tuples, commas=True, longest=MAX_TEXT),
+    "sharing": Option(lambda given: choose("sharing", given, SHARING)),
+    "objective": Option(lambda given: choose("objective", given, OBJECTIVES)),
+    "seat": Option(lambda given: choose_seat(given, "both")),
+    "batch": _number("batch", whole=True),
+    "prove_every": _number("prove_every", whole=True),
+    "epsilon": _number("epsilon"),
+    "alpha": _number("alpha"),
+    "gamma": _number("gamma"),
+    "trace": _number("trace"),
+    "games": Option(lambda given: whole("games", given, 1, MAX_GAMES), ranges=True, whole=True),
+}
+"""With which weights a run plays in the end is no option: it shows in no statistic."""
+
+
+class Networks(Family):
+    """See the module.  Games are those up to the end of the last proof, as `train` has them."""
+
+    name, options = "networks", OPTIONS
+    numbers = ("batch", "prove_every", "epsilon", "alpha", "gamma", "trace", "games")
+    checked = ("batch", "prove_every", "games")
+
+    def refuse(self, name: str) -> None:
+        """See `Family`."""
+        check_networks({name: None}, {})
+
+    def base(self, given: dict[str, Any]) -> Setting:
+        """See `Family`."""
+        return Setting(self, make_pattern_config(**given), GAMES)
+
+    def numbered(self, base: Setting, numbers: dict[str, Any]) -> Setting:
+        """See `Family`."""
+        changed = dict(numbers)
+        games = changed.pop("games", base.games)
+        config = replace(base.config, **changed)
+        config = replace(config, keep=kept_by_default(config.prove_every))
+        config = proved_in_time(config, games, given="prove_every" in changed)
+        _check_points(config, games)
+        return Setting(self, config, last_game(config, games))
+
+    def config_from(self, values: dict[str, Any]) -> PatternConfig:
+        """See `Family`."""
+        return pattern_config_from(values)
+
+    def modules(self, learners: Iterable[str]) -> tuple[str, ...]:
+        """See `Family`."""
+        del learners
+        return ()
+
+    def points(self, config: PatternConfig, games: int) -> list[int]:
+        """See `Family`."""
+        points = [next_point(config, 0)]
+        while points[-1] < games:
+            points.append(next_point(config, points[-1]))
+        return [*points[:-1], games]
+
+    def columns(self, *, exact: bool) -> tuple[str, ...]:
+        """See `Family`."""
+        del exact
+        return NETWORK_COLUMNS
+
+    def exact(self, config: PatternConfig) -> bool:
+        """See `Family`."""
+        del config
+        return False
+
+    def shortened(self, setting: Setting, games: int) -> Setting:
+        """See `Family`.  Without proofs if there would be none so soon."""
+        config = setting.config
+        if config.prove_every > games:
+            config = replace(config, prove_every=0, keep=kept_by_default(0))
+        return replace(setting, config=config, games=last_game(config, games))
+
+    def effort(self, setting: Setting) -> tuple[Any, ...]:
+        """See `Family`."""
+        config = setting.config
+        shape = config.board, config.learner, config.tuples, config.sharing, config.objective, config.seat
+        return *shape, config.batch, config.prove_every, setting.games
+
+
+NETWORKS = Networks()
+
+
+def _check_points(config: PatternConfig, games: int) -> None:
+    """Raise UsageError for more proofs than a study has room for."""
+    if config.prove_every and (proofs := games // whole_rounds(config, config.prove_every)) > MOST_POINTS:
+        raise UsageError(
+            f"{games:,} games with a proof every {config.prove_every:,} are {proofs:,} recorded points; a study has "
+            f"at most {MOST_POINTS:,} of a learner: prove less often"
+        )

@@ -1,0 +1,119 @@
+"""Learners of tables of positions in a study."""
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import takewhile
+from typing import Any
+
+from ttt_batch.base.choices import SWITCH_WORDS, choose, choose_seat
+from ttt_batch.base.quantities import share, whole
+from ttt_batch.game.board import parse_board
+from ttt_batch.game.state_space import WORDS
+from ttt_batch.learners import learner_named, modules_of
+from ttt_batch.runs.batches import MAX_GAMES, Batches, parse_batch, recorded_points
+from ttt_batch.runs.config import ENGINES, Config, check_batch, config_from_dict, horizon_of, make_config, parse_worths
+from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
+from ttt_batch.runs.schedules import parse_schedule
+from ttt_batch.studies.designs.family import Family, Option, Setting
+from ttt_batch.studies.designs.opponents import SELF, RunOpponent, read_opponent
+from ttt_batch.training.patterns.train import check_tables
+from ttt_batch.training.plan import check_rival
+
+
+def _switch(given: Any) -> str:
+    if isinstance(given, bool):
+        return "on" if given else "off"
+    return choose("symmetry", given, WORDS, words=SWITCH_WORDS)
+
+
+OPTIONS: Mapping[str, Option] = {
+    "learner": Option(lambda given: learner_named(given).name),
+    "board": Option(parse_board),
+    "symmetry": Option(_switch),
+    "engine": Option(lambda given: choose("engine", given, ENGINES)),
+    "opponent": Option(read_opponent),
+    "seat": Option(lambda given: choose_seat(given, "both")),
+    "batch": Option(parse_batch, ranges=True, whole=True),
+    "epsilon": Option(lambda given: parse_schedule("epsilon", given, positive=False), ranges=True),
+    "alpha": Option(lambda given: parse_schedule("alpha", given, positive=True), ranges=True),
+    "gamma": Option(lambda given: share("gamma", given, "give a number such as 0.9"), ranges=True),
+    "draw_worth": Option(parse_worths, ranges=True, commas=True),
+    "games": Option(lambda given: whole("games", given, 1, MAX_GAMES), ranges=True, whole=True),
+}
+
+
+def points_of(batches: Batches, games: int) -> list[int]:
+    """Games at the recorded points of a learner of so many games."""
+    return [*takewhile(lambda point: point < games, recorded_points(batches)), games]
+
+
+_known_points = functools.lru_cache(maxsize=1024)(points_of)
+
+
+class Tables(Family):
+    """See the module."""
+
+    name, options = "tables", OPTIONS
+    numbers = ("batch", "epsilon", "alpha", "gamma", "draw_worth", "games")
+    checked = ("batch",)  # it depends on the engine
+
+    def refuse(self, name: str) -> None:
+        """See `Family`."""
+        check_tables({name: None})
+
+    def base(self, given: dict[str, Any]) -> Setting:
+        """See `Family`."""
+        options = dict(given)
+        opponent = options.pop("opponent", SELF)
+        rival = None if opponent == SELF else opponent
+        against = "" if rival is None else rival.digest if isinstance(rival, RunOpponent) else rival
+        seat = options.pop("seat", "" if rival is None else "both")
+        config = make_config(**options, opponent=against, seat=seat)
+        played = rival.given if isinstance(rival, RunOpponent) else rival
+        if played is not None:
+            check_rival(played, config)
+        return Setting(self, config, learner_named(config.learner).games, rival)
+
+    def numbered(self, base: Setting, numbers: dict[str, Any]) -> Setting:
+        """See `Family`."""
+        changed = dict(numbers)
+        games = changed.pop("games", base.games)
+        if "batch" in changed:
+            check_batch(changed["batch"], base.config.engine)
+        epsilon, alpha = (changed.get(name, getattr(base.config, name)) for name in ("epsilon", "alpha"))
+        config = replace(base.config, **changed, horizon=horizon_of(epsilon, alpha, games))
+        return Setting(self, config, games, base.opponent)
+
+    def config_from(self, values: dict[str, Any]) -> Config:
+        """See `Family`."""
+        return config_from_dict(values)
+
+    def modules(self, learners: Iterable[str]) -> tuple[str, ...]:
+        """See `Family`."""
+        return modules_of(learners)
+
+    def points(self, config: Config, games: int) -> list[int]:
+        """See `Family`."""
+        return _known_points(config.batches, games)
+
+    def columns(self, *, exact: bool) -> tuple[str, ...]:
+        """See `Family`."""
+        return EXACT_COLUMNS if exact else ("positions",)
+
+    def exact(self, config: Config) -> bool:
+        """See `Family`."""
+        return not config.grown
+
+    def shortened(self, setting: Setting, games: int) -> Setting:
+        """See `Family`."""
+        return replace(setting, games=games)
+
+    def effort(self, setting: Setting) -> tuple[Any, ...]:
+        """See `Family`."""
+        config = setting.config
+        opponent = config.opponent
+        return config.board, config.learner, config.symmetry, config.engine, config.batch, opponent, setting.games
+
+
+TABLES = Tables()

@@ -1,0 +1,17 @@
+"""The room for each family of learners."""
+
+from collections.abc import Callable, Mapping
+
+from ttt_batch.studies.designs.family import Family
+from ttt_batch.studies.designs.networks import NETWORKS
+from ttt_batch.studies.designs.tables import TABLES
+from ttt_batch.studies.learning.learnt import Room
+from ttt_batch.studies.learning.networks import NetworkRoom
+from ttt_batch.studies.learning.tables import Classroom
+
+_ROOMS: Mapping[str, type[Room]] = {TABLES.name: Classroom, NETWORKS.name: NetworkRoom}
+
+
+def make_room(family: Family, *, keep: bool, stop: Callable[[], bool]) -> Room:
+    """A room for learners of a family; see `Room`."""
+    return _ROOMS[family.name](keep=keep, stop=stop)
