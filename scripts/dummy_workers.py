@@ -17,6 +17,7 @@ import numpy as np
 from ttt_batch.studies.designs.design import make_design
 from ttt_batch.studies.learning.learnt import Arrays
 from ttt_batch.studies.learning.tables import Classroom
+from ttt_batch.studies.work.by_workers import Sent
 
 
 @functools.cache
@@ -31,11 +32,11 @@ def seem_to_learn(seconds: float, hurry: bool, parts: Sequence[Any], _keep: bool
 
     seconds: that a learner takes.  hurry: whether to return at once.
     """
-    config, games, _, _ = parts[0]
-    one = sample(games, config["batch"])
-    spent = seconds * sum(len(part[3]) for part in parts)
+    sent = [Sent(*part) for part in parts]
+    one = sample(sent[0].games, sent[0].config["batch"])
+    spent = seconds * sum(len(part.seeds) for part in sent)
     learnt = [
-        ({name: np.repeat(array, len(part[3]), axis=0) for name, array in one.items()}, {}, None) for part in parts
+        ({name: np.repeat(array, len(part.seeds), axis=0) for name, array in one.items()}, {}, None) for part in sent
     ]
     if not hurry:
         time.sleep(spent * random.uniform(0.9, 1.1))
