@@ -249,6 +249,6 @@ def test_the_estimate_is_that_of_runs() -> None:
     design = make_design({**SMALL, "games": 3_000}, 4)
     found = estimated(design, "none", 1, [4])
     assert found.seconds is not None and 0 < found.seconds < 60 and found.bytes > 1_000
-    rarely = make_design({**SMALL, "games": "10M", "prove_every": "10M"}, 4)
+    rarely = make_design({**SMALL, "games": "100M", "prove_every": "100M"}, 4)  # minutes, even without a proof
     began = time.perf_counter()
-    assert (estimated(rarely, "none", 1, [4]).seconds or 0) > 60 and time.perf_counter() - began < 20
+    assert (estimated(rarely, "none", 1, [4]).seconds or 0) > 60 > time.perf_counter() - began
