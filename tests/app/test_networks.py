@@ -96,3 +96,18 @@ def test_small_boards_show_the_truth(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "with best play the move wins, draws, loses." in (tmp_path / "opening.svg").read_text()
     known = json.loads(command(capsys, "show", file, "5 2", "--json")[1])
     assert known["truth"] == {"winner": "first", "plies": 5} and known["best"] and known["line"]
+
+
+def test_given_games_for_a_run_that_another_program_changed(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The remedy that is named works."""
+    import h5py
+
+    with h5py.File(file, "r+") as changed:
+        changed["statistics/seconds"][:] += 1
+    (tmp_path / "g.txt").write_text("a1 b1 a2 b2 a3 b3 a4\n")
+    words = ("learn-from", tmp_path / "g.txt", "--run", file, "-o", tmp_path / "n.h5", "--quiet")
+    status, out, err = command(capsys, *words)
+    assert (status, out) == (1, "") and "--trust" in err
+    assert command(capsys, *words, "--trust")[0] == 0

@@ -109,7 +109,7 @@ def test_a_certificate_does_not_replace_its_run(
 
 def test_refusals(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("c.txt", ".", "..", ".npz"):
-        with pytest.raises(CertificateError, match=r"it is an \.npz file"):
+        with pytest.raises(CertificateError, match=r"one is an \.npz file"):
             ttt.prove(table, certificate=name)
     (tmp_path / "c-second.npz").touch()
     with pytest.raises(CertificateError, match=r"c-second\.npz"):

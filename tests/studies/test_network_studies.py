@@ -183,7 +183,7 @@ def test_grids_of_both_families_are_refused_where_they_stand() -> None:
 
 
 def test_a_study_of_one_family_is_not_extended_by_the_other(tmp_path: Path, quiet: Path) -> None:
-    with pytest.raises(ttt.UsageError, match="unknown learner 'td'; choose patterns or ntuple-td"):
+    with pytest.raises(ttt.UsageError, match="learner td learns a table, and this study is of networks"):
         study(resume=quiet, learner="td")
     with pytest.raises(ttt.UsageError, match="engine is for tables"):
         study(resume=quiet, engine="flow")
@@ -252,3 +252,28 @@ def test_the_estimate_is_that_of_runs() -> None:
     rarely = make_design({**SMALL, "games": "100M", "prove_every": "100M"}, 4)  # minutes, even without a proof
     began = time.perf_counter()
     assert (estimated(rarely, "none", 1, [4]).seconds or 0) > 60 > time.perf_counter() - began
+
+
+def test_the_best_of_both_learners_is_repeated(tmp_path: Path) -> None:
+    """The default learns networks, too, whichever learner won."""
+    with study(learner=["patterns", "ntuple-td"], games=200, prove_every=100, seeds=2, out=tmp_path / "s.h5") as found:
+        again = found.confirm(1, best="time")
+    assert {setting.config.learner for setting in again.fresh.design.settings} <= {"patterns", "ntuple-td"}
+
+
+def test_a_study_does_not_replace_its_tuples(tmp_path: Path) -> None:
+    tuples, described = tmp_path / "t.txt", tmp_path / "s.toml"
+    tuples.write_text("a1 b1\nb1 b2\n")
+    described.write_text(f'learner = "patterns"\ngames = 100\ntuples = ["lines", "{tuples}"]\n')
+    for given in ({"description": described}, {**SMALL, "tuples": f"lines;{tuples}"}):
+        with pytest.raises(ttt.UsageError, match="is read, too"):
+            study(out=tuples, overwrite=True, **given)
+    assert tuples.read_text() == "a1 b1\nb1 b2\n"
+
+
+def test_what_cannot_rank_says_so(quiet: Path) -> None:
+    from ttt_batch.app.reports.study import study_text
+
+    with load_study(quiet) as found:
+        assert "median loss against random, which none has" in study_text(found.summary(), "loss")
+        assert "which none has" not in study_text(found.summary(), "time")

@@ -54,8 +54,14 @@ def parse_tuples(given: str, board: Board, *, files: bool = True) -> tuple[str, 
     return text, kept
 
 
+class FileText(str):
+    """Tuples written out as a file has them.  path: the file."""
+
+    path: Path
+
+
 def text_of_tuples(given: object) -> str:
-    """What `parse_tuples` takes, with the lines of a file instead of its name, so that the file may go.
+    """What `parse_tuples` takes, with the lines of a file instead of its name, so that the file may go: a `FileText`.
 
     Raises UsageError for a file that cannot be read.
     """
@@ -64,7 +70,9 @@ def text_of_tuples(given: object) -> str:
     if path is None:
         return text
     lines = [line.partition("#")[0].strip() for line in re.split(r"[;\n]", _read(path))]
-    return "; ".join(filter(None, lines)) or str(path)
+    found = FileText("; ".join(filter(None, lines)) or str(path))
+    found.path = path
+    return found
 
 
 def file_of_tuples(given: str | None) -> Path | None:

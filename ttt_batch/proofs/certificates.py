@@ -90,7 +90,7 @@ def certify(
 def check_name(path: Path) -> None:
     """Raise CertificateError for what is no name of a certificate."""
     if path.suffix != ".npz":
-        raise CertificateError(f"cannot write a certificate into {shown(path)}: it is an .npz file; name one")
+        raise CertificateError(f"cannot write a certificate into {shown(path)}: one is an .npz file; name such a file")
 
 
 def check_path(path: Path, *, overwrite: bool = False) -> None:

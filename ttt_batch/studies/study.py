@@ -16,6 +16,7 @@ from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number, counted
 from ttt_batch.cluster.crew import Crew
 from ttt_batch.cluster.place import Place, place_of
+from ttt_batch.patterns.tuples import FileText
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.recorder import Clock
 from ttt_batch.studies import frames
@@ -183,9 +184,10 @@ def _named_file(name: str, given: object) -> Path:
 
 
 def _check_places(out: Path, description: str | Path | None, design: Design) -> None:
-    """Refuse a study that would write over its description or an opponent."""
-    given = [value for grid in design.grids for value in grid.values.get("opponent", ())]
+    """Refuse a study that would write over its description, an opponent or a file of tuples."""
+    given = [value for grid in design.grids for name in ("opponent", "tuples") for value in grid.values.get(name, ())]
     read = [(option("opponent"), Path(run.name)) for run in given if isinstance(run, RunOpponent)]
+    read += [(option("tuples"), text.path) for text in given if isinstance(text, FileText)]
     described = [] if description is None else [("the description", Path(description))]
     check_distinct([(option("out"), out)], [*described, *read])
 

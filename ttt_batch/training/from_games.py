@@ -53,6 +53,7 @@ def learn_from(
     cells_from: Number | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
+    trust: bool = False,
     progress: Callable[[Learnt], None] | None = None,
     warn: Callable[[str], None] | None = None,
     command: str = "",
@@ -69,6 +70,7 @@ def learn_from(
     cells_from: the number of the first cell, 0 (if not given) or 1.
     progress: called before the games are read, and after every piece of about a megabyte.
     out: the run file to write, locked against other writers meanwhile; it may be that of `run`, with `overwrite`.
+    trust: go on from a file that another program has changed.
     warn: called with a line, instead of a Python warning, if the numbers in a file seem to count from 1 although
     `cells_from` is not given, or if another program replaces the run's file, and the run goes into a new one.
     board, epsilon, alpha, gamma, draw_worth, seed, symmetry: see `Config`; over the learner's defaults or the run's.
@@ -86,7 +88,7 @@ def learn_from(
     # Held before the run is read: it may be the file of `out`, and another process may write that until then.
     held = None if out is None else RewrittenRun(Path(out), overwrite=overwrite, hold=True, say=say)
     with held or nullcontext():
-        origin = load_any(run) if isinstance(run, str | Path) else run
+        origin = load_any(run, trust=trust) if isinstance(run, str | Path) else run
         config = given_config(learner, origin, **options)
         clock = Clock()
         source.check()  # before anything is compiled for it

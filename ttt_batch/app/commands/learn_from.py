@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ttt_batch.app.commands.declare import BOARDS, File, Text, argument, option, switch
-from ttt_batch.app.commands.options import BOARD, DrawWorth, Gamma, Json, NewRun, Overwrite, Quiet, found
+from ttt_batch.app.commands.options import BOARD, DrawWorth, Gamma, Json, NewRun, Overwrite, Quiet, Trust, found
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, working
 from ttt_batch.base.choices import LEARNER_NAMES
 from ttt_batch.base.console import tell
@@ -28,6 +28,7 @@ def learn_from(
     cells_from: Annotated[Text, option("0|1", "The number of the first cell in GAMES.", default="0")] = None,
     out: NewRun = None,
     overwrite: Overwrite = False,
+    trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -54,6 +55,7 @@ def learn_from(
                 cells_from=cells_from,
                 out=target,
                 overwrite=overwrite,
+                trust=trust,
                 progress=follow,
                 warn=report.warn,
                 command=command_line(),
@@ -65,8 +67,7 @@ def learn_from(
             )
 
         result, skipped = in_new_file(out, "given-games", work)
-    target = result.file
-    assert target is not None  # it was given one
+    assert (target := result.file) is not None  # it was given one
     _tell_skipped(skipped)
     left_out = f"\nskipped: {counted(skipped.total, 'bad line')}" if skipped else ""
     answer(

@@ -80,7 +80,7 @@ Tuples = Annotated[
     Text,
     option(
         "lines|segments|blocks:3x3,3x4|FILE",
-        "Networks: the tuples of cells that they look at; several with commas.",
+        "Networks: the tuples of cells that they look at; several names with commas, or one file.",
         offers=("lines", "segments"),
         default="lines if they cross the board, else segments and blocks",
     ),

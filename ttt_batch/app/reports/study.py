@@ -42,7 +42,8 @@ def study_text(summary: Summary, best: str | None = None, *, name: str = "", wid
     else:
         labels = _option_columns(summary, order)
         if best is not None:
-            lines += hanging("ranked by", METRICS[best], INDENT, width)
+            lacking = "" if summary.is_any_good(best, order[0]) else ", which none has"
+            lines += hanging("ranked by", f"{METRICS[best]}{lacking}", INDENT, width)
             labels.insert(0, Column("", "", [str(place) for place in range(1, len(order) + 1)]))
         lines += table(labels, columns, width)
     if settings > MOST_ROWS:

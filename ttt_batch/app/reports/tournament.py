@@ -120,7 +120,7 @@ def _shares(meeting: Meeting, tally: Tally, labels: Sequence[str]) -> list[str]:
 def _fit(found: Series) -> str:
     """Whether the sample fits what is expected, in a line or two."""
     if found.expected is None:
-        return "No exact expectation: that takes an enumerated board, which both runs keep alike."
+        return "No exact expectation: that takes two tables of an enumerated board, kept alike."
     inside = [one for meeting in found.meetings for one in meeting.inside]
     text = f"{sum(inside)} of {len(inside)} exact shares lie in the {INTERVAL} of the sample"
     if any(math.isinf(z) for meeting in found.meetings for z in meeting.deviations or ()):

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ttt_batch.base.choices import PATTERN_LEARNERS, choose, choose_seat
+from ttt_batch.base.choices import PATTERN_LEARNERS, choose, choose_seat, find_name
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.quantities import whole
 from ttt_batch.game.board import parse_board
+from ttt_batch.learners import LEARNERS
 from ttt_batch.patterns.network import SHARING
 from ttt_batch.patterns.tuples import MAX_TEXT, text_of_tuples
 from ttt_batch.runs.patterns.config import (
@@ -32,8 +33,14 @@ def _number(name: str, *, whole: bool = False) -> Option:
     return Option(functools.partial(NUMBERS[name], name), ranges=True, whole=whole)
 
 
+def _learner(given: Any) -> str:
+    if (table := find_name(given, LEARNERS)) is not None:
+        raise UsageError(f"learner {table} learns a table, and this study is of networks; make a study of its own")
+    return choose("learner", given, PATTERN_LEARNERS)
+
+
 OPTIONS: Mapping[str, Option] = {
-    "learner": Option(lambda given: choose("learner", given, PATTERN_LEARNERS)),
+    "learner": Option(_learner),
     "board": Option(parse_board),
     "tuples": Option(text_of_tuples, commas=True, longest=MAX_TEXT),
     "sharing": Option(lambda given: choose("sharing", given, SHARING)),

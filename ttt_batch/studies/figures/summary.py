@@ -173,13 +173,17 @@ class Summary(Printable):
         """
         return list(range(self.points.size)) if best is None else order_by(metric_named(best), self.columns)
 
+    def is_any_good(self, best: str, number: int) -> bool:
+        """Whether a setting has a figure of a metric, and no share that is 0.  Raises UsageError."""
+        return is_any_good(metric_named(best), self.columns, number)
+
     def winner(self, best: str) -> tuple[str, int]:
         """The metric that is meant, and the number of the best setting.
 
         Raises UsageError, and TttBatchError if no setting is any good by it.
         """
         metric, number = metric_named(best), self.ranked(best)[0]
-        if not is_any_good(metric, self.columns, number):
+        if not self.is_any_good(metric, number):
             raise TttBatchError(f"no setting is the best by {METRICS[metric]}: none has any; choose another metric")
         return metric, number
 
