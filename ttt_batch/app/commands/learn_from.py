@@ -67,9 +67,8 @@ def learn_from(
             )
 
         result, skipped = in_new_file(out, "given-games", work)
-    assert (target := result.file) is not None  # it was given one
-    _tell_skipped(skipped)
-    left_out = f"\nskipped: {counted(skipped.total, 'bad line')}" if skipped else ""
+    target, left_out = result.file, _tell_skipped(skipped)
+    assert target is not None  # it was given one
     answer(
         json,
         lambda: {**training_summary(result, str(target)), "skipped": skipped.total},
@@ -78,9 +77,10 @@ def learn_from(
     )
 
 
-def _tell_skipped(skipped: "Skipped") -> None:
-    """Name the bad lines that were left out, as many of them as are kept."""
+def _tell_skipped(skipped: "Skipped") -> str:
+    """Name the bad lines that were left out, as many of them as are kept; return a last line with their number."""
     for line in skipped:
         tell(f"skipped {line}")
     if skipped.total > len(skipped):
         tell(f"skipped {counted(skipped.total - len(skipped), 'more line')}")
+    return f"\nskipped: {counted(skipped.total, 'bad line')}" if skipped else ""
