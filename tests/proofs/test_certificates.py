@@ -269,7 +269,7 @@ def test_an_agent_that_loses_gets_no_certificate_and_one_of_another_board_is_ref
     with pytest.raises(CertificateError, match="another seed: 0, not 7"):
         check_match(made(0), board, {"agent": "weigher", "seed": 7})
     check_match(made(0), board, {"agent": "weigher", "digest": "unknown there"})
-    with pytest.raises(CertificateError, match=r"it is an \.npz file"):
+    with pytest.raises(CertificateError, match=r"one is an \.npz file"):
         check_path(tmp_path / "proof.txt")
     write_certificate(made(0), tmp_path / "proof.npz")
     with pytest.raises(CertificateError, match="exists already"):
