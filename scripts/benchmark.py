@@ -43,7 +43,7 @@ from contestants import (
 )
 from contestants import contestants as contestants_here
 from itemise import STAGES
-from page_writer import add_page_options, write_from, write_page
+from page_writer import add_page_options, say, write_from, write_page
 
 from ttt_batch.analysis.bench import surroundings
 from ttt_batch.learners import LEARNERS
@@ -333,11 +333,6 @@ def results(chosen: list[Figure], found: Measurements) -> Iterator[dict[str, Any
             reached = None if math.isnan(value) else COMPARE[sign](value, bound)
             aim = {"target": f"{sign} {show(bound)}", "reached": reached}
         yield {"figure": figure.name, "unit": figure.unit, "value": value, **spread, **aim}
-
-
-def say(message: str) -> None:
-    """A line of progress."""
-    print(message, file=sys.stderr, flush=True)
 
 
 def parser() -> argparse.ArgumentParser:

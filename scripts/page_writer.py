@@ -8,6 +8,7 @@ what an earlier run wrote with `--json` instead of measuring.  So a page is writ
 
 import argparse
 import json
+import sys
 import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -66,6 +67,11 @@ def write_from(options: argparse.Namespace, page: Callable[[Any], str]) -> bool:
         raise SystemExit("--from needs --page: the file to write")
     write_page(options, page(json.loads(options.source.read_text(encoding="utf-8"))))
     return True
+
+
+def say(message: str) -> None:
+    """Print a line of progress, on standard error."""
+    print(message, file=sys.stderr, flush=True)
 
 
 def write_page(options: argparse.Namespace, text: str) -> None:

@@ -12,13 +12,12 @@ import argparse
 import functools
 import os
 import statistics
-import sys
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from page_writer import add_page_options, fill, markdown_table, measured_on, write_from, write_json, write_page
+from page_writer import add_page_options, fill, markdown_table, measured_on, say, write_from, write_json, write_page
 
 from ttt_batch.analysis.bench import surroundings
 from ttt_batch.base.bits import NONE, ONE, n_members, nth_member, single
@@ -298,11 +297,6 @@ def draw_picture(report: Report, path: Path) -> None:
         axes.grid(True, which="major", alpha=0.3)
     figure.legend(*figure.axes[0].get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncols=3)
     figure.savefig(path, dpi=120)
-
-
-def say(text: str) -> None:
-    """Tell what happens on standard error."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def main() -> None:

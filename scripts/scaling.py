@@ -24,7 +24,7 @@ import psutil
 from cluster_contestants import MODULES
 from dask_processes import Processes, kill_all
 from dummy_workers import seem_to_learn, seem_to_walk
-from page_writer import add_page_options, fill, markdown_table, measured_on, write_from, write_json, write_page
+from page_writer import add_page_options, fill, markdown_table, measured_on, say, write_from, write_json, write_page
 
 from ttt_batch.analysis.bench import surroundings
 from ttt_batch.cluster.crew import Crew, Task
@@ -352,11 +352,6 @@ def took(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:,.1f} {name}"
     return f"{seconds:.0f} seconds"
-
-
-def say(message: str) -> None:
-    """A line of progress."""
-    print(message, file=sys.stderr, flush=True)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -3,6 +3,7 @@
 from html import escape
 from typing import Any
 
+from ttt_batch.app.reports.heads import file_head
 from ttt_batch.app.reports.layout import facts_text, hanging
 from ttt_batch.app.reports.training import verdict_facts, verdict_text
 from ttt_batch.base.choices import RESULTS, SEATS
@@ -15,12 +16,7 @@ from ttt_batch.runs.run import Run
 def run_information(run: Run, path: str) -> dict[str, Any]:
     """What `info --json` prints."""
     return {
-        "file": path,
-        "bytes": run.size,
-        "format": f"{run.version[0]}.{run.version[1]}",
-        "games": run.games,
-        "goal": run.goal or run.games,
-        "config": run.config.to_report(),
+        **file_head(run, path),
         "states": int(run.graph.code.size),
         "edges": int(run.graph.child.size),
         "tables": {

@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ttt_batch.app.reports.heads import file_head, training_head, training_title
 from ttt_batch.app.reports.layout import facts_text, hanging, row
 from ttt_batch.app.reports.network_learners import SOURCES
 from ttt_batch.base.choices import SEATS
@@ -54,31 +57,15 @@ def verdict_facts(run: PatternRun) -> dict[str, Any]:
 
 def pattern_training_summary(run: PatternRun, path: str | None) -> dict[str, Any]:
     """What `train --json` prints."""
-    seconds = float(run.provenance["seconds"])
-    in_play = dict(zip(("first_wins", "draws", "second_wins"), run.statistics["outcomes"][-1].tolist(), strict=True))
-    return {
-        "learner": run.config.learner,
-        "board": run.board.name,
-        "games": run.games,
-        "interrupted": run.interrupted,
-        "seconds": seconds,
-        "games_per_second": run.games / seconds,
-        "in_play": in_play,
-        **verdict_facts(run),
-        "config": run.config.to_report(),
-        "run": path,
-    }
+    return {**training_head(run), **verdict_facts(run), "config": run.config.to_report(), "run": path}
 
 
 def pattern_training_text(run: PatternRun, path: Path, *, compiled: bool = False) -> str:
     """What `train` prints at the end.  compiled: kernels were compiled meanwhile, which its seconds include."""
     played = run.statistics["outcomes"][-1] / max(1, run.games)
-    took = f"{float(run.provenance['seconds']):.2f} s{' (compiling included)' if compiled else ''}"
-    config = run.config
-    title = f"{config.learner} on {run.board.name}: {counted(run.games, 'game')} in {took}, seed {config.seed}"
     verdicts = verdict_lines(run)
     lines = [
-        title,
+        training_title(run, compiled=compiled),
         "",
         row("", "win", "draw", "loss"),
         row("games played, as first", *played),
@@ -95,20 +82,15 @@ def pattern_training_text(run: PatternRun, path: Path, *, compiled: bool = False
 
 def pattern_information(run: PatternRun, path: str) -> dict[str, Any]:
     """What `info --json` prints."""
-    data, network = run.data(), run.network
+    network = run.network
     return {
-        "file": path,
-        "bytes": run.size,
-        "format": f"{run.version[0]}.{run.version[1]}",
-        "games": run.games,
-        "goal": run.goal or run.games,
-        "config": run.config.to_report(),
+        **file_head(run, path),
         "tuples": int(network.offset.size),
         "weights": int(network.kind.size),
         "kinds": int(network.kind_start.size - 1),
         "networks": len(run.config.aims),
-        "used": int(data.tables["weight"].size),
-        "lost_games": int(data.tables["lost"].shape[0]),
+        "used": int(np.count_nonzero(run.learnt.coherence[..., 1])),
+        "lost_games": sum(map(len, run.learnt.lost)),
         "recorded_points": int(run.statistics["games"].size),
         **verdict_facts(run),
         "provenance": dict(run.provenance),

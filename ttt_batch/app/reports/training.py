@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from ttt_batch.app.reports.heads import OUTCOMES, training_head, training_title
 from ttt_batch.app.reports.layout import hanging, row
 from ttt_batch.app.reports.patterns import pattern_training_summary, pattern_training_text
 from ttt_batch.base.choices import RESULTS, SEATS
@@ -53,17 +54,7 @@ def training_summary(run: AnyRun, path: str | None) -> dict[str, Any]:
     if isinstance(run, PatternRun):
         return pattern_training_summary(run, path)
     last = {name: column[-1] for name, column in run.statistics.items()}
-    seconds = float(run.provenance["seconds"])
-    outcomes = ("first_wins", "draws", "second_wins")
-    summary: dict[str, Any] = {
-        "learner": run.config.learner,
-        "board": run.config.board.name,
-        "games": run.games,
-        "interrupted": run.interrupted,
-        "seconds": seconds,
-        "games_per_second": run.games / seconds,
-        "in_play": dict(zip(outcomes, last["outcomes"].tolist(), strict=True)),
-    }
+    summary = training_head(run)
     if run.grown is not None:
         summary |= {
             "positions": int(last["positions"]),
@@ -76,7 +67,7 @@ def training_summary(run: AnyRun, path: str | None) -> dict[str, Any]:
                 seat: dict(zip(RESULTS, shares, strict=True))
                 for seat, shares in zip(SEATS, last["versus_random"].tolist(), strict=True)
             },
-            "self_play": dict(zip(outcomes, last["self_play"].tolist(), strict=True)),
+            "self_play": dict(zip(OUTCOMES, last["self_play"].tolist(), strict=True)),
             **{name: dict(zip(SEATS, last[name].tolist(), strict=True)) for name in ("optimal_share", "value_error")},
         }
     return {**summary, "config": run.config.to_report(), "run": path}
@@ -90,16 +81,13 @@ def training_text(run: AnyRun, path: Path, *, compiled: bool = False) -> str:
     if isinstance(run, PatternRun):
         return pattern_training_text(run, path, compiled=compiled)
     last = {name: column[-1] for name, column in run.statistics.items()}
-    seconds = float(run.provenance["seconds"])
     played = last["outcomes"] / max(1, int(last["outcomes"].sum()))
     exact = []
     if run.grown is None:
         exact = [row(f"as {seat}, against random", *last["versus_random"][i]) for i, seat in enumerate(SEATS)]
         exact.append(row("greedy self-play, as first", *last["self_play"]))
-    took = f"{seconds:.2f} s{' (compiling included)' if compiled else ''}"
-    config = run.config
     lines = [
-        f"{config.learner} on {config.board.name}: {counted(run.games, 'game')} in {took}, seed {config.seed}",
+        training_title(run, compiled=compiled),
         "",
         row("", "win", "draw", "loss"),
         *exact,

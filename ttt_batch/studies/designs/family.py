@@ -48,12 +48,14 @@ class Family(ABC):
     """A kind of learners that record the same statistics and have the same options.  A study holds one.
 
     name: `tables` or `networks`.
+    default_learner: the one that learns if none is given.
     options: what shapes learning, in the order of a study's settings: the last ones vary fastest.
     numbers: the last options, of which any value goes with all others, but for those in `checked`.
     checked: options that may be refused beside others.
     """
 
     name: str
+    default_learner: str
     options: Mapping[str, Option]
     numbers: tuple[str, ...]
     checked: tuple[str, ...]

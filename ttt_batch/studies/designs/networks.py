@@ -60,7 +60,7 @@ OPTIONS: Mapping[str, Option] = {
 class Networks(Family):
     """See the module.  Games are those up to the end of the last proof, as `train` has them."""
 
-    name, options = "networks", OPTIONS
+    name, default_learner, options = "networks", PATTERN_LEARNERS[0], OPTIONS
     numbers = ("batch", "prove_every", "epsilon", "alpha", "gamma", "trace", "games")
     checked = ("batch", "prove_every", "games")
 

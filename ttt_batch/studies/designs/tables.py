@@ -12,7 +12,16 @@ from ttt_batch.game.board import parse_board
 from ttt_batch.game.state_space import WORDS
 from ttt_batch.learners import learner_named, modules_of
 from ttt_batch.runs.batches import MAX_GAMES, Batches, parse_batch, recorded_points
-from ttt_batch.runs.config import ENGINES, Config, check_batch, config_from_dict, horizon_of, make_config, parse_worths
+from ttt_batch.runs.config import (
+    DEFAULTS,
+    ENGINES,
+    Config,
+    check_batch,
+    config_from_dict,
+    horizon_of,
+    make_config,
+    parse_worths,
+)
 from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
 from ttt_batch.runs.schedules import parse_schedule
 from ttt_batch.studies.designs.family import Family, Option, Setting
@@ -54,7 +63,7 @@ _known_points = functools.lru_cache(maxsize=1024)(points_of)
 class Tables(Family):
     """See the module."""
 
-    name, options = "tables", OPTIONS
+    name, default_learner, options = "tables", str(DEFAULTS["learner"]), OPTIONS
     numbers = ("batch", "epsilon", "alpha", "gamma", "draw_worth", "games")
     checked = ("batch",)  # it depends on the engine
 

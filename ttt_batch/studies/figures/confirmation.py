@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ttt_batch.base.quantities import whole
 from ttt_batch.studies.designs.design import Design, Request, make_designs
 from ttt_batch.studies.designs.family import Setting
-from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.values import MAX_SEEDS
 from ttt_batch.studies.figures.ranking import DEFAULT_METRIC
 
@@ -46,8 +45,7 @@ def confirm(summary: "Summary", count: Any, best: str | None = None) -> Confirma
     given = {name for grid in study.grids for name in grid.values}
     winner = _options(study.settings[number])
     default = {name: winner[name] for name in winner if name in TASK or name in given - study.axes.keys()}
-    if study.family is NETWORKS:
-        default.setdefault("learner", ["patterns"])  # else `train`'s, which learns a table
+    default.setdefault("learner", [study.family.default_learner])
     first = max(study.seeds) + 1
     requests = [Request(winner), Request(default, place=lambda name: "the default of this study: ")]
     design = make_designs(requests, range(first, first + seeds))
