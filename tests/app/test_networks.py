@@ -111,3 +111,22 @@ def test_given_games_for_a_run_that_another_program_changed(
     status, out, err = command(capsys, *words)
     assert (status, out) == (1, "") and "--trust" in err
     assert command(capsys, *words, "--trust")[0] == 0
+
+
+def test_check_makes_the_recorded_proofs_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A verdict that another program wrote is found out, even if the file is trusted."""
+    import h5py
+
+    run = ttt.train(3000, learner="patterns", board="3x3", seat="first", out=tmp_path / "run.h5")
+    recorded = run.proved_positions(0)
+    assert recorded > 0 and command(capsys, "check", tmp_path / "run.h5")[0] == 0
+    with h5py.File(tmp_path / "run.h5", "r+") as file:
+        file["statistics/proof_positions"][:, 0] += 1
+    status, out, _ = command(capsys, "check", tmp_path / "run.h5", "--trust")
+    assert status == 1 and out.count("\n") == 1, out
+    assert f"first proved with {recorded + 1:,} positions; tables/proved is proved there with {recorded:,}" in out
+    with h5py.File(tmp_path / "run.h5", "r+") as file:
+        file["statistics/proof_positions"][:, 0] -= 1
+        file["tables/proved"][:] = 0
+    status, out, _ = command(capsys, "check", tmp_path / "run.h5", "--trust")
+    assert status == 1 and "tables/proved is refuted there" in out, out

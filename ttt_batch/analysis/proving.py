@@ -14,9 +14,10 @@ from ttt_batch.base.errors import CertificateError, option
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.printable import Printable
 from ttt_batch.base.processors import thread_count
-from ttt_batch.base.quantities import Number, whole
+from ttt_batch.base.quantities import Number, counted, whole
 from ttt_batch.game.board import Board
 from ttt_batch.patterns.agent import NetAgent
+from ttt_batch.patterns.agent import make_agent as make_net_agent
 from ttt_batch.proofs.certificates import (
     Certificate,
     certify,
@@ -129,6 +130,25 @@ def prove(
             write_certificate(listed, files[name], overwrite=overwrite)
             written[name] = files[name], int(listed.move.size)
     return Proofs(aim, ties, found, written, run)
+
+
+def check_proofs(run: PatternRun) -> list[str]:
+    """What is wrong with the last proofs that a run of networks records, a line for each seat: they are made again."""
+    if run.proved is None:
+        return []
+    agent = make_net_agent(run.network, run.proved.T[:, run.network.kind])
+    goal, prover, findings = _goal(run, None), Prover(run.board), []
+    for seat in run.config.seats:
+        recorded = run.proved_positions(seat)
+        if not recorded:
+            continue
+        again = prover.prove(agent, seat, goal, budget=recorded, symmetric=_merges_images(run))
+        if (again.status, again.positions) != ("proved", recorded):
+            findings.append(
+                f"statistics/proof has {SEATS[seat]} proved with {counted(recorded, 'position')}; "
+                f"tables/proved is {again.status} there with {again.positions:,}"
+            )
+    return findings
 
 
 def _seats(run: AnyRun, seat: str | None) -> tuple[str, ...]:

@@ -93,6 +93,11 @@ def option(name: str, value: object = None) -> str:
     return f"{name}={value if isinstance(value, str) and value.isupper() else repr(value)}"
 
 
+def spoken(name: str) -> str:
+    """A parameter in tables and pictures: `prove every`, `lambda`."""
+    return _OTHER_NAMES.get(name, name).replace("_", " ")
+
+
 def command_name(command: str) -> str:
     """A command in a message: `learn-from`, or in Python the function `learn_from`."""
     return command if _COMMAND_LINE.get() else command.replace("-", "_")

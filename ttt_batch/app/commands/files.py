@@ -81,7 +81,8 @@ def check(
     json: Json = False,
 ) -> None:
     """Look for all that is wrong with the file of a run, a study or a certificate: status 0 if nothing is, else 1."""
-    from ttt_batch.runs.loading import check_run
+    from ttt_batch.runs.loading import check_run, load_any
+    from ttt_batch.runs.patterns.run import PatternRun
     from ttt_batch.studies.storage.opening import is_study_file
 
     study, certificate = is_study_file(path), path.suffix == ".npz"
@@ -100,6 +101,10 @@ def check(
             findings, notes = check_certificate(path, None if of is None else load_any_run(of, False)), ()
         else:
             findings, notes = check_run(path, trust=trust)
+            if not findings and isinstance(run := load_any(path, trust=trust), PatternRun):
+                from ttt_batch.analysis.proving import check_proofs
+
+                findings = [f"{run_name(path)}: {finding}" for finding in check_proofs(run)]
     say(path, notes)
     answer(
         json,

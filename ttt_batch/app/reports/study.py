@@ -6,7 +6,7 @@ from typing import Any
 from ttt_batch.app.reports.layout import REPORT_WIDTH, hanging
 from ttt_batch.app.reports.study_columns import Column, columns_of, legend, listing, table
 from ttt_batch.app.reports.tournament import cut
-from ttt_batch.base.errors import option
+from ttt_batch.base.errors import option, spoken
 from ttt_batch.base.quantities import counted
 from ttt_batch.studies.designs.values import listed, seed_runs
 from ttt_batch.studies.figures.ranking import DEFAULT_METRIC, METRICS, metric_named
@@ -86,7 +86,8 @@ def _facts_shared(summary: Summary, width: int) -> list[str]:
     if summary.reasons:
         reasons = [f"{number:,} {reason}" for reason, number in list(summary.reasons.items())[:MOST_REASONS]]
         learners += f" ({'; '.join([*reasons, '...'][: len(summary.reasons)])})"
-    facts = {"learners": learners, "seeds": listed(seed_runs(summary.design.seeds)), "all have": _shared(summary)}
+    shared = ", ".join(f"{spoken(name)} {listed([value])}" for name, value in summary.design.shared.items())
+    facts = {"learners": learners, "seeds": listed(seed_runs(summary.design.seeds)), "all have": shared}
     return [line for name, text in facts.items() for line in hanging(name, text, INDENT, width)]
 
 
@@ -104,7 +105,7 @@ def _option_columns(summary: Summary, numbers: Sequence[int]) -> list[Column]:
     columns = []
     for name, values in summary.design.axes.items():
         texts = _value_texts(values)
-        columns.append(Column("", _spoken(name), [texts[row[name]] for row in rows]))
+        columns.append(Column("", spoken(name), [texts[row[name]] for row in rows]))
     return columns
 
 
@@ -117,17 +118,3 @@ def _value_texts(values: Sequence[Any]) -> dict[Any, str]:
         if len(set(short.values())) == len(texts):
             break
     return {value: cut(text, LONGEST) for value, text in short.items()}
-
-
-def _shared(summary: Summary) -> str:
-    """Every option that has the same value in all settings."""
-    settings = summary.design.settings
-    same = {name: value for name, value in settings[0].written.items() if value != ""}
-    for setting in settings[1:]:
-        own = setting.written
-        same = {name: value for name, value in same.items() if own[name] == value}
-    return ", ".join(f"{_spoken(name)} {listed([value])}" for name, value in same.items())
-
-
-def _spoken(name: str) -> str:
-    return name.replace("_", " ")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ttt_batch.app.reports.layout import facts_text
+from ttt_batch.base.errors import spoken
 from ttt_batch.base.quantities import counted
 from ttt_batch.runs.runfile.declaration import version_text
 from ttt_batch.studies.designs.family import written
@@ -26,6 +27,7 @@ def study_information(study: StudyFile, path: str) -> dict[str, Any]:
         "seeds": seed_runs(design.seeds),
         "learners": {"done": done, "failed": failed, "missing": study.state.size - done - failed},
         "options": {name: [written(value) for value in values] for name, values in design.axes.items()},
+        "shared": {name: written(value) for name, value in design.shared.items()},
         "keep": study.keep,
         "recorded_points": int(study.points.max()),
         "arrays": {
@@ -47,7 +49,8 @@ def study_information_text(information: dict[str, Any]) -> str:
                 f"{information['file']} ({counted(information['bytes'], 'byte')}, format {information['format']})",
             ),
             ("settings", information["settings"]),
-            *((f"  {name}", listed(values)) for name, values in information["options"].items()),
+            *((f"  {spoken(name)}", listed(values)) for name, values in information["options"].items()),
+            *((spoken(name), listed([value])) for name, value in information["shared"].items()),
             ("seeds", listed(information["seeds"], MOST_RUNS)),
             ("learners", f"{learners['done']:,} done{rest}"),
             ("tables", f"{information['keep']} kept"),

@@ -50,10 +50,10 @@ def _step_size(name: str, given: Number) -> float:
 NUMBERS: Mapping[str, Callable[[str, Any], Any]] = {
     "epsilon": lambda name, given: share(name, given, "it is the probability of an exploratory move"),
     "alpha": _step_size,
-    "gamma": lambda name, given: share(name, given, "give one such as 0.98"),
-    "trace": lambda name, given: share("lambda", given, "give a number such as 0.5"),
+    "gamma": lambda name, given: share(name, given, "0.98 is usual"),
+    "trace": lambda name, given: share("lambda", given, "0.5 is usual"),
     "batch": lambda name, given: whole(name, given, 1, MAX_BATCH),
-    "prove_every": lambda name, given: whole("prove every", given, 0, MAX_EVERY),
+    "prove_every": lambda name, given: whole(option(name), given, 0, MAX_EVERY),
 }
 """How each number is read, from its name and what was given."""
 

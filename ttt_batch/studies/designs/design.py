@@ -69,6 +69,14 @@ class Design:
         values = {name: tuple(dict.fromkeys(row[name] for row in rows)) for name in given}
         return {name: several for name, several in values.items() if len(several) > 1}
 
+    @functools.cached_property
+    def shared(self) -> dict[str, Any]:
+        """Options that have the same value in all settings, as `Setting.written` has it."""
+        rows = [setting.written for setting in self.settings]
+        return {
+            name: value for name, value in rows[0].items() if value != "" and all(row[name] == value for row in rows)
+        }
+
     def extended(
         self, *, name: str = "the study", seeds: Any = None, sweep: str | None = None, **options: Any
     ) -> "Design":

@@ -10,7 +10,7 @@ from ttt_batch.app.plots.studies.canvas import LETTER, make_canvas, name_places,
 from ttt_batch.app.plots.studies.choice import Choice, is_number
 from ttt_batch.app.plots.studies.metrics import NUMBER, SHARE, TIME, Metric
 from ttt_batch.app.plots.studies.sensitivity import place_of
-from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.errors import UsageError, option, spoken
 from ttt_batch.base.quantities import short_number
 
 MOST_PANELS, MOST_CELLS = 6, 100
@@ -63,9 +63,9 @@ def heat_figure(choice: Choice, metric: str | None = None) -> Any:
     found = choice.ends(measured).middle
     narrow = ["the cells are too narrow for numbers"] if grid.size < SMALLEST else []
     notes = [_meaning(measured), measured.note, *narrow, *choice.facts()]
-    heading = f"{measured.title} by {across} and {up}: {choice.title()}"
+    heading = f"{measured.title} by {spoken(across)} and {spoken(up)}: {choice.title()}"
     height = grid.high + 0.75 + room_below([*grid.columns.values()], grid.inches)
-    canvas = make_canvas(heading.replace("_", " "), len(panels), [], notes, columns=grid.side, height=height)
+    canvas = make_canvas(heading, len(panels), [], notes, columns=grid.side, height=height)
     scale = _scale(measured, found[choice.settings])
     image = None
     for number, (axes, (key, settings)) in enumerate(zip(canvas.panels, panels.items(), strict=True)):
@@ -77,9 +77,9 @@ def heat_figure(choice: Choice, metric: str | None = None) -> Any:
         name_places(axes.xaxis, [*grid.columns.values()], grid.inches)
         name_places(axes.yaxis, [*grid.rows.values()], grid.high, upright=True)
         axes.set_title(choice.label(others, key))
-        axes.set_xlabel(across.replace("_", " "))
+        axes.set_xlabel(spoken(across))
         if number % grid.side == 0:
-            axes.set_ylabel(up.replace("_", " "))
+            axes.set_ylabel(spoken(up))
     _colour_bar(canvas, image, measured, scale)
     return canvas.figure
 

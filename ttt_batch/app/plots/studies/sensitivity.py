@@ -24,6 +24,7 @@ from ttt_batch.app.plots.studies.canvas import (
 )
 from ttt_batch.app.plots.studies.choice import Choice, is_number, left_out
 from ttt_batch.app.plots.studies.metrics import NUMBER, SHARE, TIME, Metric, Spread
+from ttt_batch.base.errors import spoken
 from ttt_batch.base.quantities import short_number
 
 TOGETHER, MOST_PANELS = 4, 6
@@ -82,7 +83,7 @@ def sensitivity_figure(choice: Choice, metric: str | None = None) -> Any:
         if number % columns == 0:
             axes.set_ylabel(measured.unit)
         if number + columns >= len(panels):
-            axes.set_xlabel(place.option.replace("_", " "))
+            axes.set_xlabel(spoken(place.option))
             axes.xaxis.set_tick_params(labelbottom=True)
     _horizontal(canvas.panels, place, names, inches)
     _vertical(canvas.panels, measured, _numbers([s for key in keys for s in lines[key]], found, ceiling), ceiling)
