@@ -1,18 +1,22 @@
 """What pattern networks take to be proved: games and processor seconds to the first proof, seed by seed.
 
-    python scripts/proofs.py [--seeds 10] [--long 300] [--json FILE] [--picture FILE] [--page FILE] [--from JSON]
+    python scripts/proofs.py [--seeds 10] [--long 300] [--larger 900] [--json FILE] [--picture FILE] [--page FILE]
+    python scripts/proofs.py --from JSON [--larger 900 --json FILE] [--picture FILE] [--page FILE]
 
 A network learns one seat on one thread, and every so many games all games that its greedy moves let happen are
 exhausted.  A seed counts as proved if every seat is, within the seconds of its row, learning and proving together; its
 games are those of the seat that took more.  Kernels are compiled before.  `--long` is the limit of the hardest row.
+`--larger` are the seconds for each of the larger boards, of one seed; with `--from`, only these are measured again.
 `--page` writes `data/proofs.md`, whose text is `scripts/pages/proofs.md`.
 """
 
 import argparse
 import functools
+import json
 import os
 import statistics
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,6 +52,9 @@ LOST_LINES, KEPT_LINES = 300, 1_000
 
 LATER = 30
 """Snapshots after the first proof that are proved, too, or not."""
+
+LARGER = 900.0
+"""Processor seconds for each of the larger boards."""
 
 MATCH = 2_000
 MATCH_STREAM = 1 << 40
@@ -87,6 +94,18 @@ def cases(long: float) -> list[Case]:
         Case("6x5x4", (0,), ALWAYS_WINS, 2_000, 0.0, 20.0, "8 of 10, 20 s at most"),
         Case("5x5x4", (0,), CANNOT_LOSE, 1_000, 0.5, 4.0, "all, 4 s at most"),
         Case("5x5x4", (1,), CANNOT_LOSE, 2_000, 0.5, long, "5 of 10, 300 s at most"),
+    ]
+
+
+def larger_cases(seconds: float) -> list[Case]:
+    """Boards beyond those that are asked for."""
+    return [
+        Case("4x4x4-misere", (0, 1), CANNOT_LOSE, 2_000, 0.5, seconds, ""),
+        Case("6x6x4", (0,), ALWAYS_WINS, 2_000, 0.5, seconds, ""),
+        Case("5x5x4-misere", (0,), CANNOT_LOSE, 2_000, 0.5, seconds, ""),
+        Case("6x5x5", (0,), CANNOT_LOSE, 2_000, 0.5, seconds, ""),
+        Case("6x6x5", (0,), CANNOT_LOSE, 2_000, 0.5, seconds, ""),
+        Case("7x7x5", (1,), CANNOT_LOSE, 2_000, 0.5, seconds, ""),
     ]
 
 
@@ -242,6 +261,15 @@ def measure(seeds: int, long: float) -> Report:
     }
 
 
+def measure_larger(seconds: float) -> Report:
+    """The larger boards, each in a process of its own, as many at once as there are processors."""
+    chosen = larger_cases(seconds)
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        found = list(pool.map(first_proofs, chosen, [FIRST_SEED] * len(chosen)))
+    rows = [{"text": case.text, **one} for case, one in zip(chosen, found, strict=True)]
+    return {**surroundings(), "seconds": seconds, "rows": rows}
+
+
 def summary(row: Report) -> list[object]:
     """A row of the first table."""
     seeds = row["seeds"]
@@ -266,6 +294,15 @@ def more(row: Report) -> list[object]:
     return [row["text"], row["shape"][0], share, f"{row['limit']:g}", row["bar"]]
 
 
+def beyond(row: Report) -> list[object]:
+    """A row of the table of larger boards."""
+    seconds = f"{row['learning'] + row['proving']:,.1f}"
+    if row["proved"]:
+        return [row["text"], "proved", short_number(row["games"]), seconds, f"{row['positions'][-1]:,}", ""]
+    status, positions, lost = row["last"]
+    return [row["text"], status, short_number(row["games"]), seconds, f"{positions:,}", lost]
+
+
 def page(report: Report) -> str:
     """`data/proofs.md` of a report."""
     head = ["what", "weights", "proved", "games, median", "s, median", "positions"]
@@ -276,6 +313,11 @@ def page(report: Report) -> str:
         load=f"{report['load']:.1f}",
         table=markdown_table(head, map(summary, report["rows"])),
         more=markdown_table(["what", "tuples", "of it proving, s", "limit, s", "asked"], map(more, report["rows"])),
+        larger=markdown_table(
+            ["what", "last proof", "games", "s", "its positions", "its lost games"],
+            map(beyond, report["larger"]["rows"]),
+        ),
+        limit=f"{report['larger']['seconds']:g}",
         later=f"{100 * statistics.mean(report['later']):.1f} %",
         first=" / ".join(f"{share:.3f}" for share in won[0]),
         second=" / ".join(f"{share:.3f}" for share in won[1]),
@@ -304,16 +346,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--long", type=float, default=300.0, metavar="SECONDS", help="limit of the hardest row")
+    parser.add_argument("--larger", type=float, metavar="SECONDS", help=f"for each larger board; {LARGER:g} by default")
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="PNG or SVG; needs matplotlib")
     add_page_options(parser)
     options = parser.parse_args()
-    if write_from(options, page):
+    if options.source is not None and options.larger is not None:
+        report = json.loads(options.source.read_text(encoding="utf-8"))
+    elif write_from(options, page):
         return
-    report = measure(options.seeds, options.long)
+    else:
+        report = measure(options.seeds, options.long)
+    report["larger"] = measure_larger(LARGER if options.larger is None else options.larger)
     for row in report["rows"]:
         print(*summary(row), sep=" | ")
     print("later snapshots proved:", report["later"], "against random play:", report["random"])
+    for row in report["larger"]["rows"]:
+        print(*beyond(row), sep=" | ")
     if options.json is not None:
         write_json(options.json, report)
     if options.picture is not None:

@@ -214,7 +214,7 @@ def test_what_commands_say_of_taught_networks(tmp_path: Path, capsys: pytest.Cap
     train(2000, prove_every=500).save(path)
     games.write_text("5 1 9 3 2 8 4 6 7\n")
     status, out, _ = command(capsys, "learn-from", games, "--run", path, "--cells-from", 1, "--out", taught)
-    assert status == 0 and "no proof holds since it learnt from given games" in out and "2,501 games" not in out
+    assert status == 0 and "not proved since it learnt from given games" in out and "2,501 games" not in out
     for words, said in (
         (("info", taught), "the latest of them given or played with people"),
         (("check", taught), "nothing is wrong with it"),

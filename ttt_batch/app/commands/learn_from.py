@@ -72,7 +72,7 @@ def learn_from(
     answer(
         json,
         lambda: {**training_summary(result, str(target)), "skipped": skipped.total},
-        lambda: training_text(result, target) + left_out,
+        lambda: training_text(result, target, compiled=report.compiled) + left_out,
         saved=target,
     )
 

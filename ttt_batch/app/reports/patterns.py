@@ -19,7 +19,7 @@ def verdict_lines(run: PatternRun) -> list[str]:
     """What was proved of a run, a line for each seat, with how many later proofs succeeded."""
     config = run.config
     if config.start:
-        return [f"no proof holds since it learnt from given games; {command_text('prove', 'RUN')} tries again"]
+        return [f"not proved since it learnt from given games; {command_text('prove', 'RUN')} tries again"]
     if not config.prove_every:
         return [f"no proof was tried; {command_text('prove', 'RUN')} tries one"]
     return [_seat_line(run, seat) for seat in config.seats]
