@@ -5,24 +5,41 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 from ttt_batch.app.commands.declare import SCRIPTED, File, Text, argument, option, switch
-from ttt_batch.app.commands.options import Epsilon, Json, Level, Quiet, RunPath, TiesRule, Trust, first_given, found
+from ttt_batch.app.commands.entrants import Load, Rules, called, entrants, is_named
+from ttt_batch.app.commands.options import (
+    AgentBoard,
+    AnyPlayer,
+    Epsilon,
+    Illegal,
+    Json,
+    Level,
+    Quiet,
+    TiesRule,
+    TimeLimit,
+    Trust,
+    first_given,
+)
 from ttt_batch.app.commands.shared import answer, command_line, load_any_run, run_name, working
-from ttt_batch.base.choices import SEATS, check_ties, choose_person
+from ttt_batch.base.choices import SEATS, check_ties, choose_person, find_name
 from ttt_batch.base.console import is_live, tell
 from ttt_batch.base.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
-    from ttt_batch.analysis.meetings import Entrant
+    from ttt_batch.analysis.meetings import Entrant as Participant
+    from ttt_batch.app.commands.entrants import Entrant
     from ttt_batch.app.progress import Reporter
     from ttt_batch.runs.loading import AnyRun
     from ttt_batch.training.learning_run import LearningRun
 
 PlayedRun = Annotated[
-    File,
-    argument("[RUN]", "A run file; if not given, the newest in this folder, or td, trained for a moment.", read=found),
+    Text,
+    argument(
+        "[RUN]",
+        "A run file, or an agent (see evaluate); if not given, the newest in this folder, or td, trained for a moment.",
+    ),
 ]
 Seat = Annotated[
     str,
@@ -35,7 +52,7 @@ Learn = Annotated[
 
 
 def play(
-    path: PlayedRun = None,
+    run: PlayedRun = None,
     seat: Seat = "first",
     level: Level = None,
     epsilon: Epsilon = None,
@@ -47,6 +64,9 @@ def play(
         File, option("FILE", "With --learn: a new run file for that; RUN stays as it is.", "--out", "-o")
     ] = None,
     record: Annotated[File, option("GAMES", "Append finished games to a text file, for learn-from.")] = None,
+    board: AgentBoard = None,
+    illegal: Illegal = None,
+    time_limit: TimeLimit = None,
     trust: Trust = False,
     quiet: Quiet = False,
 ) -> None:
@@ -56,26 +76,43 @@ def play(
     """
     from ttt_batch.base.files import is_there
     from ttt_batch.base.quantities import any_seed
+    from ttt_batch.runs.lookup import find_run
 
     person, rule = choose_person(seat), check_ties(ties)
     if out is not None and not learn:
         raise UsageError("--out is for what a run learns; give it with --learn")
     if out is not None and is_there(out):
         raise RunFileError(f"{run_name(out)} exists, and play replaces no other run; choose another file")
-    keys = not plain and _at_a_terminal()
-    with _told_later() as later, working(quiet=quiet, doing=_reading(path), keys=keys) as report:
+    keys, rules = not plain and _at_a_terminal(), Rules(board, illegal, time_limit)
+    named = run is not None and is_named(run)
+    path = None if run is None or named else find_run(run)
+    if not named:
+        rules.refuse("a run is to play")
+    elif learn:
+        raise UsageError(f"--learn is for a run; {run} keeps what it knows to itself: leave it out")
+    reading = _reading(path) if run is None or path else f"asking {called(run)}"
+    with (
+        _told_later() as later,
+        working(quiet=quiet, doing=reading, keys=keys) as report,
+        entrants(rules, trust, report) as load,
+    ):
         from ttt_batch.app.terminal import playing
 
-        path = _checked(path, report, learn=learn, out=out, record=record)
-        agent = _agent(path, trust, report)
+        agent: Entrant
+        if named and run is not None:
+            agent = load(run)
+            _checked(None, report, learn=False, out=None, record=record)
+        else:
+            path = _checked(path, report, learn=learn, out=out, record=record)
+            agent = _agent(path, trust, report)
         report.clear()
         keeper = pupil = None
         if record is not None:
             from ttt_batch.game.transcript_writer import GameRecord
 
             keeper = GameRecord(record)
-        if learn:
-            pupil = _pupil(agent, path, out, later.append)
+        if learn and not named:
+            pupil = _pupil(cast("AnyRun", agent), path, out, later.append)
         playing.play(
             pupil or agent,
             person=person,
@@ -92,9 +129,12 @@ def play(
 
 
 def watch(
-    path: RunPath,
+    path: AnyPlayer,
     other: Annotated[
-        Text, argument("[RUN2|random|one-ply|two-ply]", "The second player; RUN itself if not given.", offers=SCRIPTED)
+        Text,
+        argument(
+            "[RUN2|random|one-ply|two-ply]", "The second player, also an agent; RUN if not given.", offers=SCRIPTED
+        ),
     ] = None,
     games: Annotated[
         Text, option("N", "Play so many games and count: a table beside what is expected exactly.")
@@ -104,6 +144,9 @@ def watch(
     epsilon: Epsilon = None,
     ties: TiesRule = "any",
     seed: Annotated[Text, option("N", "Seed of the games.", default="0")] = None,
+    board: AgentBoard = None,
+    illegal: Illegal = None,
+    time_limit: TimeLimit = None,
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -116,11 +159,20 @@ def watch(
         given = {"--pace": pace is not None, "--level": level is not None, "--epsilon": epsilon is not None}
         if extra := first_given(given):
             raise UsageError(f"{extra} is for a game to watch; leave it out, or leave --games {games} out")
-    with working(quiet=quiet, doing=_reading(path), keys=games is None and _at_a_terminal()) as report:
-        first = load_any_run(path, trust, report)
-        second, name = (first, run_name(path)) if other is None else _second(other, first, trust, report)
+    rules = Rules(board, illegal, time_limit)
+    if not is_named(path) and (other is None or other in SCRIPTED or not is_named(other)):
+        rules.refuse("none is named")
+    keys = games is None and _at_a_terminal()
+    with (
+        working(quiet=quiet, doing=f"reading {called(path)}", keys=keys) as report,
+        entrants(rules, trust, report) as load,
+    ):
+        if other is not None and is_named(path) and not is_named(other):
+            load(other)  # it says which board is played
+        first = load(path)
+        second, name = (first, called(path)) if other is None else _second(other, first, load)
         report.clear()
-        names = (run_name(path), name)
+        names = (called(path), name)
         if games is None:
             from ttt_batch.app.watching import watch as show
 
@@ -144,15 +196,17 @@ def watch(
     answer(json, counted.to_dict, lambda: series_text(counted))
 
 
-def _second(given: str, first: "AnyRun", trust: bool, report: "Reporter") -> "tuple[Entrant, str]":
+def _second(given: str, first: "Entrant", load: Load) -> "tuple[Participant, str]":
     """The second player and what it is called."""
-    from ttt_batch.analysis.opponents import ScriptedPlayer
+    from ttt_batch.agents.scripted import ScriptedPlayer
     from ttt_batch.runs.lookup import name_or_run
 
+    if is_named(given) and find_name(given, SCRIPTED) is None:
+        return load(given), called(given)
     meant = name_or_run("player", given, SCRIPTED)
     if isinstance(meant, str):
         return ScriptedPlayer(meant, first), meant
-    return load_any_run(meant, trust, report), run_name(meant)
+    return load(meant), run_name(meant)
 
 
 def _at_a_terminal() -> bool:

@@ -1,0 +1,1 @@
+"""Agents of any kind: whatever answers a batch of positions with moves."""
