@@ -32,7 +32,7 @@ def is_agent(given: object) -> bool:
     return isinstance(given, Agent) or (callable(given) and not isinstance(given, AnyRun))
 
 
-def make_agent(given: AgentLike, board: Board, *, time_limit: Number | None = None) -> Agent:
+def make_agent(given: object, board: Board, *, time_limit: Number | None = None) -> Agent:
     """An agent that is no run.
 
     time_limit: seconds for each answer, of a callable for each 10,000 positions begun; above 0.
@@ -53,7 +53,7 @@ def make_agent(given: AgentLike, board: Board, *, time_limit: Number | None = No
 
 
 def at_board(
-    agent: AgentLike,
+    agent: object,
     board: Board | str = "3x3",
     *,
     symmetric: bool = False,

@@ -34,8 +34,8 @@ class Rival(NamedTuple):
     digest: str
 
 
-def rival_of(agent: Outsider, graph: Graph, symmetry: bool) -> Rival:
-    """An agent as a fixed opponent on the rows of a graph of its board.
+def rival_of(agent: Outsider, graph: Graph, symmetry: bool, use: str = "an opponent to train against") -> Rival:
+    """An agent as a fixed opponent on the rows of a graph of its board.  use: what for, in messages.
 
     symmetry: whether a row stands for all images of a position; then it is asked about that image alone.
     Raises AgentError, also for an agent whose moves are not equally likely.
@@ -44,7 +44,7 @@ def rival_of(agent: Outsider, graph: Graph, symmetry: bool) -> Rival:
 
     def answers(own: Words, other: Words, ply: int) -> Chances:
         chances = agent.answers(own, other, ply)
-        _check_equal(agent, own, other, ply, chances)
+        _check_equal(agent, own, other, ply, chances, use)
         return chances
 
     for seat in (0, 1):
@@ -59,15 +59,15 @@ def rival_of(agent: Outsider, graph: Graph, symmetry: bool) -> Rival:
     return Rival(policy_among(graph, allowed), table_digest([allowed]))
 
 
-def _check_equal(agent: Outsider, own: Words, other: Words, ply: int, chances: Chances) -> None:
+def _check_equal(agent: Outsider, own: Words, other: Words, ply: int, chances: Chances, use: str) -> None:
     """Raise AgentError unless all moves that the agent may make in a position are equally likely."""
     lowest = np.where(chances > 0, chances, 1.0).min(1)
     uneven = np.flatnonzero(chances.max(1) - lowest > EVEN)
     if uneven.size:
         batch = batch_of(agent.board, own[uneven[:1]], other[uneven[:1]], ply % 2)
         raise AgentError(
-            f"in position {where(agent.board, batch, 0)} {agent.name} answered unequal probabilities; an opponent to "
-            "train against makes each of its moves equally often: have it return a cell"
+            f"in position {where(agent.board, batch, 0)} {agent.name} answered unequal probabilities; {use} makes "
+            "each of an agent's moves equally often: have it return a cell"
         )
 
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ttt_batch.agents.known import agent_of_run
 from ttt_batch.agents.naming import AgentLike, at_board, is_agent
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.scripted import PLAYERS
@@ -32,7 +33,7 @@ AGAINST = tuple(dict.fromkeys((*PLAYERS, *EXACT_OPPONENTS)))
 
 
 def judge(
-    agent: AgentLike,
+    agent: Player,
     board: Board | str = "3x3",
     against: Player | None = None,
     *,
@@ -50,7 +51,8 @@ def judge(
     of the other, 0 free), int8[n] (0 if the first player moves, 1 if the second) and bool[n, cells] (free cells), and
     returns int[n], a cell for each (from 0), or float[n, cells], probabilities; or `FILE.py:NAME`, such a callable in a
     file, whose code then runs with your rights; or `cmd:PROGRAM ARGUMENTS` (see `ttt_batch.agents.programs`); or
-    `random`, `one-ply`, `two-ply` or `optimal`; or what `ttt_batch.agents.from_openspiel` makes of a policy.
+    `random`, `one-ply`, `two-ply` or `optimal`; or a run or its file; or what `ttt_batch.agents.from_openspiel` makes
+    of a policy.
     It is asked about each position that its own play lets happen once, all with as many marks in one call, and about
     up to 100 of them again, in other company.  With probabilities it is unbeatable if no move above 0 loses.
     against: the opponent of the shares of wins, draws and losses, as for `evaluate`; also another agent.
@@ -60,6 +62,12 @@ def judge(
     games, seed, budget: as for `evaluate`.  ties: how an opponent that is a run plays.
     Raises AgentError for an answer that is none, for an exception and after the time limit; UsageError, BoardError.
     """
+    if isinstance(agent, Outsider):
+        return _judged(agent, against, games=games, seed=seed, budget=budget, ties=check_ties(ties))
+    if not is_agent(agent):
+        run = load_any(agent) if isinstance(agent, str | Path) else agent
+        if isinstance(run, AnyRun):  # of networks, too: what is judged exactly is what it answers
+            agent, board = agent_of_run(run, check_ties(ties)), run.board
     with at_board(agent, board, symmetric=symmetric, illegal=illegal, time_limit=time_limit) as player:
         return _judged(player, against, games=games, seed=seed, budget=budget, ties=check_ties(ties))
 
@@ -93,7 +101,7 @@ def evaluate(
             f"{option(next(iter(given)))} is for boards too large to enumerate; {agent.board.name} is judged exactly, "
             "leave it out"
         )
-    opponent = against if against is not None else "random"
+    opponent: Any = against if against is not None else "random"
     if _is_outside(opponent):
         with _seated(opponent, agent.board) as rival:
             return against_outsider(agent, rival, ties)

@@ -1,5 +1,6 @@
 """Who plays, as it is named on the command line: run files, and agents of any other kind."""
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -88,6 +89,7 @@ def entrants(
     whose = parse_board(rules.board) if rules.board is not None else board
     with ExitStack() as stack:
 
+        @functools.cache
         def load(given: str | Path) -> "Entrant":
             nonlocal whose
             if not is_named(given):
@@ -105,12 +107,6 @@ def entrants(
             )
 
         yield load
-
-
-def load_all(load: Load, given: list[str]) -> "list[Entrant]":
-    """All of them, in order; runs are read first, because they say what is played."""
-    found = {name: load(name) for name in sorted(given, key=is_named)}
-    return [found[name] for name in given]
 
 
 def fixed_opponent(

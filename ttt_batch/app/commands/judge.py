@@ -69,11 +69,11 @@ def evaluate(
 ) -> None:
     """Judge a run, exactly unless its board is too large or it is of networks: results per seat, and how to beat it.
 
-    RUN may be an agent of your own.  FILE.py:NAME is a Python callable agent(boards, to_move, legal) that gets
-    int8[n, rows, cols] (1 the player to move, -1 the other, 0 empty), int8[n] and bool[n, cells], and returns a cell
-    for each (int[n], from 0) or probabilities (float[n, cells]); the file runs with your rights.  cmd:PROGRAM ARGS is a
-    program that reads lines such as "3x3 X XO..X...." (board, mover, cells row by row) and answers each with a line
-    that holds a cell, counted from 0; it has to flush each answer.
+    RUN may also be an agent: random, one-ply, two-ply, optimal, or one of your own.  FILE.py:NAME is a Python callable
+    agent(boards, to_move, legal) that gets int8[n, rows, cols] (1 the player to move, -1 the other, 0 empty), int8[n]
+    and bool[n, cells], and returns a cell for each (int[n], from 0) or probabilities (float[n, cells]); the file runs
+    with your rights.  cmd:PROGRAM ARGS is a program that reads lines such as "3x3 X XO..X...." (board, mover, cells row
+    by row) and answers each with a line that holds a cell, counted from 0; it has to flush each answer.
     """
     from ttt_batch.agents.outsider import Outsider
     from ttt_batch.analysis.matches import GrownEvaluation
@@ -160,7 +160,7 @@ def show(
 
 
 def tournament(
-    paths: Annotated[list[str], argument("RUN...", "Two run files of one board or agents (see evaluate), or more.")],
+    paths: Annotated[list[str], argument("RUN...", "Two run files of one board, or more; also agents.")],
     games: Annotated[
         Text,
         option(

@@ -36,9 +36,7 @@ def first_given(options: dict[str, bool]) -> str:
 BOARD = "ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere or -exact"
 
 RunPath = Annotated[Path, argument("RUN", "A run file.", read=found)]
-AnyPlayer = Annotated[
-    str, argument("RUN", "A run file, or an agent: FILE.py:NAME, cmd:PROGRAM, random, one-ply, two-ply, optimal.")
-]
+AnyPlayer = Annotated[str, argument("RUN", "A run file, or an agent.")]
 AgentBoard = Annotated[
     Text, option("BOARD", f"An agent's board: {BOARD}.", offers=BOARDS, default="3x3, or that of a run named beside it")
 ]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ttt_batch.analysis.meetings import Entrant as Participant
     from ttt_batch.app.commands.entrants import Entrant
     from ttt_batch.app.progress import Reporter
+    from ttt_batch.game.transcript_writer import GameRecord
     from ttt_batch.runs.loading import AnyRun
     from ttt_batch.training.learning_run import LearningRun
 
@@ -76,7 +77,6 @@ def play(
     """
     from ttt_batch.base.files import is_there
     from ttt_batch.base.quantities import any_seed
-    from ttt_batch.runs.lookup import find_run
 
     person, rule = choose_person(seat), check_ties(ties)
     if out is not None and not learn:
@@ -84,13 +84,8 @@ def play(
     if out is not None and is_there(out):
         raise RunFileError(f"{run_name(out)} exists, and play replaces no other run; choose another file")
     keys, rules = not plain and _at_a_terminal(), Rules(board, illegal, time_limit)
-    named = run is not None and is_named(run)
-    path = None if run is None or named else find_run(run)
-    if not named:
-        rules.refuse("a run is to play")
-    elif learn:
-        raise UsageError(f"--learn is for a run; {run} keeps what it knows to itself: leave it out")
-    reading = _reading(path) if run is None or path else f"asking {called(run)}"
+    path, named = _who(run, rules, learn=learn)
+    reading = f"asking {named}" if named else _reading(path)
     with (
         _told_later() as later,
         working(quiet=quiet, doing=reading, keys=keys) as report,
@@ -98,21 +93,11 @@ def play(
     ):
         from ttt_batch.app.terminal import playing
 
-        agent: Entrant
-        if named and run is not None:
-            agent = load(run)
-            _checked(None, report, learn=False, out=None, record=record)
-        else:
-            path = _checked(path, report, learn=learn, out=out, record=record)
-            agent = _agent(path, trust, report)
+        path = _checked(path, report, learn=learn, out=out, record=record)
+        agent = load(named) if named else _agent(path, trust, report)
         report.clear()
-        keeper = pupil = None
-        if record is not None:
-            from ttt_batch.game.transcript_writer import GameRecord
-
-            keeper = GameRecord(record)
-        if learn and not named:
-            pupil = _pupil(cast("AnyRun", agent), path, out, later.append)
+        keeper = None if record is None else _keeper(record)
+        pupil = _pupil(cast("AnyRun", agent), path, out, later.append) if learn else None
         playing.play(
             pupil or agent,
             person=person,
@@ -126,6 +111,25 @@ def play(
             ties=rule,
             plain=plain,
         )
+
+
+def _who(run: str | None, rules: Rules, *, learn: bool) -> tuple[Path | None, str]:
+    """Who is to play: a run's file, None for one still to be found, or the name of an agent.  Raises UsageError."""
+    from ttt_batch.runs.lookup import find_run
+
+    if run is not None and is_named(run):
+        if learn:
+            raise UsageError(f"--learn is for a run, and {called(run)} is none; leave it out")
+        return None, run
+    rules.refuse("a run is to play")
+    return (None if run is None else find_run(run)), ""
+
+
+def _keeper(record: Path) -> "GameRecord":
+    """What writes finished games down."""
+    from ttt_batch.game.transcript_writer import GameRecord
+
+    return GameRecord(record)
 
 
 def watch(
@@ -152,14 +156,12 @@ def watch(
     json: Json = False,
 ) -> None:
     """Watch two agents play a game move by move, or count the results of many."""
-    rule = check_ties(ties)
+    rule, rules = check_ties(ties), Rules(board, illegal, time_limit)
     if json and games is None:
         raise UsageError("--json is for results; give it with --games N")
-    if games is not None:
-        given = {"--pace": pace is not None, "--level": level is not None, "--epsilon": epsilon is not None}
-        if extra := first_given(given):
-            raise UsageError(f"{extra} is for a game to watch; leave it out, or leave --games {games} out")
-    rules = Rules(board, illegal, time_limit)
+    given = {"--pace": pace is not None, "--level": level is not None, "--epsilon": epsilon is not None}
+    if games is not None and (extra := first_given(given)):
+        raise UsageError(f"{extra} is for a game to watch; leave it out, or leave --games {games} out")
     if not is_named(path) and (other is None or other in SCRIPTED or not is_named(other)):
         rules.refuse("none is named")
     keys = games is None and _at_a_terminal()
@@ -167,12 +169,8 @@ def watch(
         working(quiet=quiet, doing=f"reading {called(path)}", keys=keys) as report,
         entrants(rules, trust, report) as load,
     ):
-        if other is not None and is_named(path) and not is_named(other):
-            load(other)  # it says which board is played
-        first = load(path)
-        second, name = (first, called(path)) if other is None else _second(other, first, load)
+        first, second, names = _both(path, other, load)
         report.clear()
-        names = (called(path), name)
         if games is None:
             from ttt_batch.app.watching import watch as show
 
@@ -194,6 +192,15 @@ def watch(
 
         counted = series(first, second, names, games=games, seed=0 if seed is None else seed, ties=rule)
     answer(json, counted.to_dict, lambda: series_text(counted))
+
+
+def _both(path: str, given: str | None, load: Load) -> "tuple[Entrant, Participant, tuple[str, str]]":
+    """Both players, and what they are called."""
+    if given is not None and is_named(path) and not is_named(given):
+        load(given)  # it says which board is played
+    first = load(path)
+    second, name = (first, called(path)) if given is None else _second(given, first, load)
+    return first, second, (called(path), name)
 
 
 def _second(given: str, first: "Entrant", load: Load) -> "tuple[Participant, str]":
