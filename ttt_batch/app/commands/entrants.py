@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ttt_batch.app.commands.declare import SCRIPTED
 from ttt_batch.app.commands.shared import load_any_run, run_name
 from ttt_batch.base.choices import find_name
 from ttt_batch.base.console import one_line
@@ -14,6 +15,7 @@ from ttt_batch.base.errors import UsageError
 if TYPE_CHECKING:
     from ttt_batch.agents.agent import Agent
     from ttt_batch.agents.outsider import Outsider
+    from ttt_batch.analysis.meetings import Entrant as Participant
     from ttt_batch.app.progress import Reporter
     from ttt_batch.game.board import Board
     from ttt_batch.runs.loading import AnyRun
@@ -107,6 +109,28 @@ def entrants(
             )
 
         yield load
+
+
+def both_players(path: str, given: str | None, load: Load) -> "tuple[Entrant, Participant, tuple[str, str]]":
+    """Both players, and what they are called."""
+    if given is not None and is_named(path) and not is_named(given):
+        load(given)  # it says which board is played
+    first = load(path)
+    second, name = (first, called(path)) if given is None else _second(given, first, load)
+    return first, second, (called(path), name)
+
+
+def _second(given: str, first: "Entrant", load: Load) -> "tuple[Participant, str]":
+    """The second player and what it is called."""
+    from ttt_batch.agents.scripted import ScriptedPlayer
+    from ttt_batch.runs.lookup import name_or_run
+
+    if is_named(given) and find_name(given, SCRIPTED) is None:
+        return load(given), called(given)
+    meant = name_or_run("player", given, SCRIPTED)
+    if isinstance(meant, str):
+        return ScriptedPlayer(meant, first), meant
+    return load(meant), run_name(meant)
 
 
 def fixed_opponent(

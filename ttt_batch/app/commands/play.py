@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 from ttt_batch.app.commands.declare import SCRIPTED, File, Text, argument, option, switch
-from ttt_batch.app.commands.entrants import Load, Rules, called, entrants, is_named
+from ttt_batch.app.commands.entrants import Rules, both_players, called, entrants, is_named
 from ttt_batch.app.commands.options import (
     AgentBoard,
     AnyPlayer,
@@ -23,13 +23,11 @@ from ttt_batch.app.commands.options import (
     first_given,
 )
 from ttt_batch.app.commands.shared import answer, command_line, load_any_run, run_name, working
-from ttt_batch.base.choices import SEATS, check_ties, choose_person, find_name
+from ttt_batch.base.choices import SEATS, check_ties, choose_person
 from ttt_batch.base.console import is_live, tell
 from ttt_batch.base.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
-    from ttt_batch.analysis.meetings import Entrant as Participant
-    from ttt_batch.app.commands.entrants import Entrant
     from ttt_batch.app.progress import Reporter
     from ttt_batch.game.transcript_writer import GameRecord
     from ttt_batch.runs.loading import AnyRun
@@ -169,7 +167,7 @@ def watch(
         working(quiet=quiet, doing=f"reading {called(path)}", keys=keys) as report,
         entrants(rules, trust, report) as load,
     ):
-        first, second, names = _both(path, other, load)
+        first, second, names = both_players(path, other, load)
         report.clear()
         if games is None:
             from ttt_batch.app.watching import watch as show
@@ -192,28 +190,6 @@ def watch(
 
         counted = series(first, second, names, games=games, seed=0 if seed is None else seed, ties=rule)
     answer(json, counted.to_dict, lambda: series_text(counted))
-
-
-def _both(path: str, given: str | None, load: Load) -> "tuple[Entrant, Participant, tuple[str, str]]":
-    """Both players, and what they are called."""
-    if given is not None and is_named(path) and not is_named(given):
-        load(given)  # it says which board is played
-    first = load(path)
-    second, name = (first, called(path)) if given is None else _second(given, first, load)
-    return first, second, (called(path), name)
-
-
-def _second(given: str, first: "Entrant", load: Load) -> "tuple[Participant, str]":
-    """The second player and what it is called."""
-    from ttt_batch.agents.scripted import ScriptedPlayer
-    from ttt_batch.runs.lookup import name_or_run
-
-    if is_named(given) and find_name(given, SCRIPTED) is None:
-        return load(given), called(given)
-    meant = name_or_run("player", given, SCRIPTED)
-    if isinstance(meant, str):
-        return ScriptedPlayer(meant, first), meant
-    return load(meant), run_name(meant)
 
 
 def _at_a_terminal() -> bool:
