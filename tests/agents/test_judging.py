@@ -60,7 +60,7 @@ def naive(board: Board, answer: Answer, seat: int) -> tuple[int, tuple[Fraction,
         batch = batch_at(board, position)
         found = np.asarray(answer(*batch))
         if found.ndim == 1:
-            return [Fraction(cell == found[0]) for cell in range(board.cells)]
+            return [Fraction(int(cell == found[0])) for cell in range(board.cells)]
         return [Fraction(one).limit_denominator(1000) for one in found[0].tolist()]
 
     @cache
@@ -68,7 +68,7 @@ def naive(board: Board, answer: Answer, seat: int) -> tuple[int, tuple[Fraction,
         outcome = board.outcome(position)
         if outcome:
             result = {3: 0, 1 + seat: 1}.get(outcome, -1)
-            return result, tuple(Fraction(result == one) for one in (1, 0, -1))
+            return result, tuple(Fraction(int(result == one)) for one in (1, 0, -1))
         mover = (board.cells - position.count(EMPTY)) % 2
         free = [cell for cell, mark in enumerate(position) if mark == EMPTY]
         moves = {cell: Fraction(1, len(free)) for cell in free}
@@ -141,19 +141,17 @@ def test_an_agent_is_asked_layer_by_layer_about_real_positions_once():
 
 
 def test_symmetric_asks_about_one_image_and_says_so():
-    seen = set()
+    counts: list[int] = []
 
     def agent(boards, to_move, legal):
-        for board in boards:
-            seen.add(min(tuple(np.rot90(turned, k).ravel()) for turned in (board, board.T) for k in range(4)))
         counts.append(len(boards))
         return legal.argmax(1)
 
-    counts: list[int] = []
     whole = ttt.judge(agent)
-    n_whole, counts[:], n_seen = sum(counts), [], len(seen)
+    asked = sum(counts)
+    counts.clear()
     folded = ttt.judge(agent, symmetric=True)
-    assert sum(counts) < n_whole and n_seen
+    assert sum(counts) < asked / 2
     assert folded.to_dict()["symmetric"] is True and whole.to_dict()["symmetric"] is False
     assert "up to symmetry" in str(folded) and "up to symmetry" not in str(whole)
     for name in ("optimal", "two-ply"):  # those play alike in all images
@@ -165,7 +163,6 @@ def test_symmetric_asks_about_one_image_and_says_so():
 def test_an_agent_that_errs_in_one_image_alone_is_caught():
     best = as_callable(train(200_000, learner="td", seed=1))
     assert all(ttt.judge(best).unbeatable.values())
-    corner = [1, 0, 0, 0, -1, 0, 0, 0, 0]
 
     def agent(boards, to_move, legal):
         cells = np.asarray(best(boards, to_move, legal)).argmax(1)
@@ -173,7 +170,6 @@ def test_an_agent_that_errs_in_one_image_alone_is_caught():
         cells[(flat == np.negative([0, 0, 1, 0, 0, 0, 0, 0, 0])).all(1)] = 5  # an edge, where the middle holds
         return cells
 
-    assert corner
     judged = ttt.judge(agent)
     assert judged.unbeatable == {"first": True, "second": False}
     assert judged.losing_line["second"][0] == 2
