@@ -1,8 +1,10 @@
 """The tour in scripts/examples: each is run as a person runs it, and says what its docstring promises."""
 
 import re
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,28 @@ def test_a_table_in_another_program(tmp_path):
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1 and "this program reads td on 3x3" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_neural_network_learns_and_is_judged_meanwhile(tmp_path):
+    lines = ran("neural_network.py", "100", cwd=tmp_path, saying="").splitlines()
+    assert re.fullmatch(r" +0 +0 +as first and as second +0\.\d{4} 0\.\d{4}", lines[1])
+    assert re.fullmatch(r" *[\d,]+ +\d+ +never +0\.0000 0\.0000", lines[-1])
+    assert 4 < len(lines) < 200
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_an_agent_in_c(tmp_path):
+    source, program = EXAMPLES / "agent.c", tmp_path / "agent"
+    subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
+    judged = ttt.judge(f"cmd:{program}")
+    assert judged.unbeatable == {"first": False, "second": False}
+    assert judged.first[0] > 0.9 and judged.second[0] > 0.8
+    begun = time.perf_counter()
+    larger = ttt.judge(f"cmd:{program}", "4x4x4")
+    assert time.perf_counter() - begun < 10
+    assert larger.losing_line["first"] is not None
+    assert ttt.judge(f"cmd:{program}", "5x5x4", games=20).verdicts["second"].status == "refuted"
 
 
 @pytest.mark.slow  # its kernels are compiled every time

@@ -21,6 +21,7 @@ FOLDERS = [
     "proofs",
     "patterns",
     "runs",
+    "agents",
     "training",
     "studies",
     "analysis",

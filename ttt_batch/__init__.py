@@ -5,7 +5,8 @@
     print(ttt.evaluate(run, against="random"))
     run.save("td.h5")
 
-Everything public is here, and in `ttt_batch.learners` what a learner of your own needs.  Names are loaded when first
+Everything public is here, in `ttt_batch.learners` what a learner of your own needs, and in `ttt_batch.agents` what
+takes agents from elsewhere.  Names are loaded when first
 used, so that importing the package (and `ttt-batch --help`) stays quick.
 """
 
@@ -17,6 +18,7 @@ from ttt_batch.base.version import VERSION
 __version__ = VERSION
 
 if TYPE_CHECKING:
+    from ttt_batch import agents as agents
     from ttt_batch import learners as learners
     from ttt_batch.app.api import *  # noqa: F403 - the list is there
     from ttt_batch.app.api import __all__ as __all__
@@ -30,8 +32,8 @@ else:
 
         if name.endswith("Error") and hasattr(errors, name):
             return getattr(errors, name)
-        if name == "learners":
-            return importlib.import_module("ttt_batch.learners")
+        if name in ("agents", "learners"):
+            return importlib.import_module(f"ttt_batch.{name}")
         if name == "__all__" or not name.startswith("_"):
             from ttt_batch.app import api
 

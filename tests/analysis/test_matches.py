@@ -18,9 +18,9 @@ from naive_streams import below, drawn
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
+from ttt_batch.agents.scripted import PLAYERS, scripted_edges, scripted_policy
 from ttt_batch.analysis import playing
 from ttt_batch.analysis.matches import evaluate_grown, play, scripted_evaluation
-from ttt_batch.analysis.opponents import PLAYERS, scripted_edges, scripted_policy
 from ttt_batch.analysis.playing import Tally, wilson
 from ttt_batch.base.choices import RESULTS, SEATS
 from ttt_batch.base.errors import BoardError, UsageError

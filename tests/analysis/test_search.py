@@ -9,8 +9,8 @@ import pytest
 from naive_boards import VariantBoard
 
 import ttt_batch as ttt
+from ttt_batch.agents.tables import Agent, make_agent
 from ttt_batch.analysis import search as searching
-from ttt_batch.analysis.agent import Agent, make_agent
 from ttt_batch.analysis.search import Verdict, search
 from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import UsageError

@@ -12,11 +12,11 @@ from naive_streams import below, drawn
 from support import mostly_slow
 
 import ttt_batch as ttt
+from ttt_batch.agents.scripted import PLAYERS, ScriptedPlayer
+from ttt_batch.agents.tables import make_agent
 from ttt_batch.analysis import playing
-from ttt_batch.analysis.agent import make_agent
 from ttt_batch.analysis.matches import scripted_evaluation
 from ttt_batch.analysis.meetings import Meeting, deviation
-from ttt_batch.analysis.opponents import PLAYERS, ScriptedPlayer
 from ttt_batch.analysis.playing import DEVIATIONS, Tally, play_agents, play_walk, walk_games, wilson
 from ttt_batch.analysis.tournament import GAMES, Series, Tournament, series, tournament
 from ttt_batch.app.reports.tournament import cut, series_text, tournament_text

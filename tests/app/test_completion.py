@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ttt_batch.agents.scripted import PLAYERS
 from ttt_batch.analysis.boards import known_boards
-from ttt_batch.analysis.opponents import PLAYERS
 from ttt_batch.app.commands import declare
 from ttt_batch.app.plots import KINDS, STUDY_KINDS
 from ttt_batch.app.plots.studies.metrics import METRICS

@@ -16,7 +16,7 @@ from players import FakeAgent, KnowingAgent, best_play
 from support import command
 
 import ttt_batch as ttt
-from ttt_batch.analysis.agent import agent_cells, make_agent
+from ttt_batch.agents.tables import agent_cells, make_agent
 from ttt_batch.analysis.handicap import Weakened
 from ttt_batch.analysis.matches import evaluate_grown
 from ttt_batch.analysis.position import show

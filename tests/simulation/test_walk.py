@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from naive_streams import below, drawn, drawn_set, plies_of
 
-from ttt_batch.analysis.opponents import PLAYERS
+from ttt_batch.agents.scripted import PLAYERS
 from ttt_batch.base import streams
 from ttt_batch.base.streams import stream_key
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, Board

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.analysis.agent import make_agent
+from ttt_batch.agents.scripted import RANDOM, Scripted
+from ttt_batch.agents.tables import make_agent
 from ttt_batch.analysis.compare import SHOWN
-from ttt_batch.analysis.opponents import RANDOM, Scripted
 from ttt_batch.analysis.playing import list_cells, make_block, play_ply
 from ttt_batch.base.errors import BoardError
 from ttt_batch.base.streams import MEETINGS, stream_key

@@ -9,6 +9,7 @@ import math
 import random
 from collections.abc import Mapping
 
+from ttt_batch.agents.outsider import Outsider
 from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.quantities import Number, share
 from ttt_batch.evaluation.ties import soonest_cells
@@ -68,6 +69,9 @@ class Weakened(StandIn):
         if self.level < 1 and self._rng.random() >= self.level:
             shares = softmax_shares(self.move_values(position), TEMPERATURE * span_of(self._agent, position))
             return self._rng.choices(list(shares), list(shares.values()))
+        if isinstance(self._agent, Outsider):
+            shares = self._agent.shares(position)
+            return self._rng.choices(list(shares), list(shares.values())) if len(shares) > 1 else list(shares)
         cells = self._agent.candidates(position)
         return cells if self._ties == "any" else soonest_cells(self._agent, position, cells)
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ttt_batch.analysis.agent import Agent, make_agent
-from ttt_batch.analysis.opponents import PLAYERS, Scripted, player_number, scripted_policy, seat_number
+from ttt_batch.agents.scripted import PLAYERS, Scripted, player_number, scripted_policy, seat_number
+from ttt_batch.agents.tables import Agent, make_agent
 from ttt_batch.analysis.playing import CONFIDENCE, MAX_MATCH_GAMES, Tally, play_agents
 from ttt_batch.analysis.proving import prove
 from ttt_batch.analysis.search import BUDGET, MAX_BUDGET, Verdict, search
@@ -18,7 +18,7 @@ from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.lines import make_lines
 from ttt_batch.patterns.agent import NetAgent
 from ttt_batch.proofs.prover import ALWAYS_WINS, CANNOT_LOSE, Goal
-from ttt_batch.runs.evaluation import Evaluation
+from ttt_batch.runs.evaluation import Evaluation, JudgedAgent
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 
@@ -59,7 +59,7 @@ class GrownEvaluation(Printable):
 
     verdicts: whether it can be beaten, by seat.  matches: by scripted player, then by seat.
     wins: whether it always wins, in the seats in which it has learnt to.
-    budget, games, seed, ties: the parameters of both.  run: the agent itself.
+    budget, games, seed, ties: the parameters of both.  run: the agent itself, if it is a run; else `agent` says which.
     """
 
     verdicts: dict[str, Verdict]
@@ -70,11 +70,13 @@ class GrownEvaluation(Printable):
     ties: Ties = "any"
     run: AnyRun | None = dataclasses.field(default=None, repr=False, compare=False)
     wins: dict[str, Verdict] = dataclasses.field(default_factory=dict)
+    agent: JudgedAgent | None = dataclasses.field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them; those of exact evaluations mean the same here."""
         keys = {"unbeatable": "unbeatable", "losing_line": "line", "verdict": "status", "positions": "positions"}
         return {
+            **({} if self.agent is None else {"symmetric": self.agent.symmetric}),
             "ties": self.ties,
             **{
                 key: {seat: getattr(verdict, name) for seat, verdict in self.verdicts.items()}

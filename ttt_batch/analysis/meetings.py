@@ -9,8 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ttt_batch.analysis.agent import make_agent
-from ttt_batch.analysis.opponents import Scripted, ScriptedPlayer, policy_over
+from ttt_batch.agents.known import agent_of_run, named_agent
+from ttt_batch.agents.outsider import Outsider
+from ttt_batch.agents.player import Player
+from ttt_batch.agents.reach import Rules, shares
+from ttt_batch.agents.scripted import PLAYERS, Scripted, ScriptedPlayer, policy_over
+from ttt_batch.agents.tables import make_agent
 from ttt_batch.analysis.playing import DEVIATIONS, Tally, play_agents, play_walk
 from ttt_batch.base.choices import RESULTS, Ties, check_ties
 from ttt_batch.base.errors import BoardError, UsageError
@@ -22,8 +26,8 @@ from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
 
-Entrant = AnyRun | ScriptedPlayer
-"""Who takes part: a run of any kind, or in a series a scripted player."""
+Entrant = AnyRun | ScriptedPlayer | Outsider
+"""Who takes part: a run of any kind, an agent that is none, or in a series a scripted player."""
 
 Shares = tuple[float, float, float]
 """Shares of wins, draws and losses of the player who moves first."""
@@ -109,7 +113,12 @@ def deviation(share: float, exact: float, games: int) -> float:
 
 def enumerated(runs: Sequence[Entrant]) -> bool:
     """Whether each has a policy over all positions of its board."""
-    return all(isinstance(run, ScriptedPlayer) or (isinstance(run, Run) and run.grown is None) for run in runs)
+    return all(
+        isinstance(run, ScriptedPlayer)
+        or (isinstance(run, Run) and run.grown is None)
+        or (isinstance(run, Outsider) and run.exact)
+        for run in runs
+    )
 
 
 class Participants:
@@ -128,8 +137,9 @@ class Participants:
                 one, other = runs[0].board.name, run.board.name
                 raise BoardError(f"{names[0]} plays {one}, {name} plays {other}; choose runs of one board")
         tables = [run for run in runs if isinstance(run, Run)]
-        self.exact = enumerated(runs) and len({run.config.symmetry for run in tables}) == 1
-        if self.exact:
+        self._asks = any(isinstance(run, Outsider) for run in runs)
+        self.exact = enumerated(runs) and (self._asks or len({run.config.symmetry for run in tables}) == 1)
+        if self.exact and not self._asks:
             # With occupied cells among the edges an agent that chooses one loses; without, there is no such edge.
             occupied = any(run.learner.occupied for run in tables)
             self._graph = enumerate_graph(runs[0].board, occupied, tables[0].config.symmetry)
@@ -143,17 +153,30 @@ class Participants:
             return run.policy_on(self._graph, ties)
 
         @functools.cache
+        def player(number: int) -> Player:
+            run = runs[number]
+            if isinstance(run, Outsider):
+                return run
+            if isinstance(run, ScriptedPlayer):
+                return Player(named_agent(PLAYERS[run.plies], run.board), run.board)
+            return Player(agent_of_run(run, ties), run.board)
+
+        @functools.cache
         def agent(number: int) -> Any:
             run = runs[number]
+            if isinstance(run, Outsider):
+                return run
             return Scripted(run.plies) if isinstance(run, ScriptedPlayer) else make_agent(run, ties)
 
-        self._policy, self._agent, self._lines = policy, agent, make_lines(runs[0].board)
+        self._policy, self._player, self._agent, self._lines = policy, player, agent, make_lines(runs[0].board)
 
     def meet(self, first: int, second: int, games: int | None, seed: int) -> Meeting:
         """The meeting of two runs; games: how many are played, or None."""
         exact = tally = None
         key = stream_key(seed, MEETINGS + (first << 20) + second)
-        if self.exact:
+        if self._asks:
+            exact, tally = self._asked(first, second, games, key)
+        elif self.exact:
             policies = self._policy(first), self._policy(second)
             exact = match(self._graph, *policies)
             if games is not None:
@@ -161,3 +184,14 @@ class Participants:
         elif games is not None:
             tally = play_agents(self._agent(first), self._agent(second), self._lines, games, key)
         return Meeting(first, second, tally, exact)
+
+    def _asked(self, first: int, second: int, games: int | None, key: Any) -> tuple[Shares | None, Tally | None]:
+        """Exact shares and the tally of a meeting where agents that are no runs take part."""
+        players = self._player(first), self._player(second)
+        exact = shares(Rules(players[0].board), *(player.answers for player in players)) if self.exact else None
+        tally = None
+        if games is not None:
+            tally = play_agents(self._agent(first), self._agent(second), self._lines, games, key)
+        for player in players:
+            player.ask_again()
+        return exact, tally

@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.analysis.agent import cells_of
+from ttt_batch.agents.player import Player
+from ttt_batch.agents.reach import distinct
+from ttt_batch.agents.tables import cells_of
 from ttt_batch.base.bits import NONE, n_members, nth_member, single
 from ttt_batch.base.choices import RESULTS
 from ttt_batch.base.jit import kernel
@@ -113,6 +115,34 @@ def list_cells(player: Any, lines: Lines, ply: int, games: OpenGames) -> None:
             games.cells[game] = cells_of(player, lines, games.marks[mover, game], games.marks[1 - mover, game], ply)
 
 
+def draw_answers(player: Player, ply: int, key: Any, first_game: int, games: OpenGames) -> None:
+    """Draw what a player of somebody's own does at `ply`, in place; it is asked once about each position.
+
+    key, first_game: as for `play_ply`.
+    """
+    going = np.flatnonzero(games.outcome == UNFINISHED)
+    own, other = games.marks[ply & 1, going], games.marks[1 - (ply & 1), going]
+    number, kept = distinct(own, other)
+    chances = player.answers(own[kept], other[kept], ply)
+    draw_cells(chances.cumsum(1), number, going + first_game, ply, key, cells := np.empty(going.size, np.uint64))
+    games.cells[going] = cells
+
+
+@kernel
+def draw_cells(sums: Any, rows: Any, numbers: Any, ply: int, key: Any, cells: Any) -> None:
+    """Draw a cell for each game of these numbers (int64[n]) into `cells` (uint64[n], sets of one), in place.
+
+    sums: float64[positions, cells], probabilities added up from the first cell on.  rows: int64[n], the positions.
+    """
+    for game in range(rows.shape[0]):
+        row, last = rows[game], sums.shape[1] - 1
+        share = np.float64(draw(game_base(key, numbers[game]), ply) >> np.uint64(11)) / 2.0**53 * sums[row, last]
+        cell = 0
+        while cell < last and sums[row, cell] <= share:
+            cell += 1
+        cells[game] = single(cell)
+
+
 @kernel
 def play_ply(lines: Lines, ply: int, key: Any, first_game: int, games: OpenGames) -> Any:
     """Make the move of `ply` in every unfinished game, in place; return how many games go on.
@@ -158,14 +188,19 @@ def make_block(games: int) -> OpenGames:
 def play_agents(first: Any, second: Any, lines: Lines, games: int, key: Any) -> Tally:
     """Play two players of one board, enumerated or not, against each other; return the tally of the first player.
 
-    first, second: of classes with a body for `agent.cells_of`.  key: uint64, of the games' random numbers.
+    first, second: players that are asked, or of classes with a body for `tables.cells_of`.
+    key: uint64, of the games' random numbers.
     """
     counts = np.zeros(4, np.int64)
     for start in range(0, games, AT_ONCE):
         size = min(games - start, AT_ONCE)
         block, ply, left = make_block(size), 0, size
         while left:
-            list_cells(second if ply & 1 else first, lines, ply, block)
+            mover = second if ply & 1 else first
+            if isinstance(mover, Player):
+                draw_answers(mover, ply, key, start, block)
+            else:
+                list_cells(mover, lines, ply, block)
             left = play_ply(lines, ply, key, start, block)
             ply += 1
         counts += np.bincount(block.outcome, minlength=4)

@@ -5,12 +5,14 @@ truth is the result of best play on both sides; on a board too large to enumerat
 games, and what depends on it is None.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.agents.outsider import Outsider
 from ttt_batch.base.choices import SEATS, Ties, check_ties
 from ttt_batch.base.printable import Printable
 from ttt_batch.evaluation.ties import soonest_cells
@@ -18,8 +20,8 @@ from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHE
 from ttt_batch.game.notation import read_position, rows_text
 from ttt_batch.game.solution import Truth
 from ttt_batch.runs.loading import AnyRun
-from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
+from ttt_batch.runs.truth import Solved
 
 
 class Move(NamedTuple):
@@ -129,7 +131,9 @@ class Shown(Printable):
         return self.to_dict()["moves"], "cell"
 
 
-def show(run: AnyRun, position: str | int | Position, *, symmetric: bool = False, ties: Ties = "any") -> Shown:
+def show(
+    run: AnyRun | Outsider, position: str | int | Position, *, symmetric: bool = False, ties: Ties = "any"
+) -> Shown:
     """Gather everything about a position, given as `notation.read_position` reads it.
 
     symmetric: its images, too.  ties: as for `Run.candidates`.
@@ -137,14 +141,14 @@ def show(run: AnyRun, position: str | int | Position, *, symmetric: bool = False
     """
     board, marks, ties = run.board, read_position(position, run.board), check_ties(ties)
     outcome, mover = board.outcome(marks), (board.cells - marks.count(EMPTY)) % 2
-    value, truth = run.value(marks) + 0.0, run.truth(marks)  # 0 instead of -0
+    value, truth = _value(run, marks), run.truth(marks)
     chosen = run.candidates(marks) if outcome == UNFINISHED else []
     if ties == "soonest":
         chosen = soonest_cells(run, marks, chosen)
     moves = _moves(run, marks, mover, chosen, truth) if outcome == UNFINISHED else ()
     return Shown(
         board=board,
-        learner=run.config.learner,
+        learner=run.name if isinstance(run, Outsider) else run.config.learner,
         worth=tuple((run.worth[mover] + 0.0)[[FIRST_WINS + mover, DRAW, SECOND_WINS - mover]].tolist()),
         position=marks,
         player=mover if outcome == UNFINISHED else None,
@@ -160,7 +164,12 @@ def show(run: AnyRun, position: str | int | Position, *, symmetric: bool = False
     )
 
 
-def best_play(run: AnyRun, position: Position) -> tuple[int, ...]:
+def _value(run: AnyRun | Outsider, marks: Position) -> float:
+    """What a run gives a position; nan of an agent that is none, which tells no values."""
+    return math.nan if isinstance(run, Outsider) else run.value(marks) + 0.0  # 0 instead of -0
+
+
+def best_play(run: Solved, position: Position) -> tuple[int, ...]:
     """Cells of best play for both players from a position of an enumerated board on, the lowest of equals each time.
 
     The winner takes the shortest way and the loser the longest.  Raises BoardError.
@@ -172,7 +181,7 @@ def best_play(run: AnyRun, position: Position) -> tuple[int, ...]:
     return tuple(line)
 
 
-def best_moves(run: AnyRun, position: Position) -> list[int]:
+def best_moves(run: Solved, position: Position) -> list[int]:
     """The best replies on an enumerated board: moves that keep the result, of wins the quickest, of losses the longest.
 
     None at the end of a game.  Raises BoardError.
@@ -183,8 +192,15 @@ def best_moves(run: AnyRun, position: Position) -> list[int]:
     return [cell for cell, then in after.items() if then.a_ply_earlier == truth]
 
 
-def _moves(run: AnyRun, marks: Position, mover: int, chosen: list[int], truth: Truth | None) -> tuple[Move, ...]:
+def _moves(
+    run: AnyRun | Outsider, marks: Position, mover: int, chosen: list[int], truth: Truth | None
+) -> tuple[Move, ...]:
     """Every free cell."""
+    if isinstance(run, Outsider):
+        shares = run.shares(marks)
+        values = {cell: math.nan for cell, mark in enumerate(marks) if mark == EMPTY}
+    else:
+        shares, values = {cell: 1 / len(chosen) for cell in chosen}, run.move_values(marks)
     after, visits = run.true_moves(marks) or {}, _visits(run, marks, mover) if isinstance(run, Run) else {}
     truths = {cell: then.a_ply_earlier for cell, then in after.items()}
     return tuple(
@@ -192,13 +208,13 @@ def _moves(run: AnyRun, marks: Position, mover: int, chosen: list[int], truth: T
             cell=cell,
             name=run.board.cell_name(cell),
             value=value + 0.0,
-            probability=(cell in chosen) / len(chosen),
+            probability=shares.get(cell, 0.0),
             visits=visits.get(cell),
             truth=truths.get(cell),
             keeps=None if truth is None else truths[cell].result == truth.result,
             best=None if truth is None else truths[cell] == truth,
         )
-        for cell, value in run.move_values(marks).items()
+        for cell, value in values.items()
     )
 
 
@@ -231,13 +247,13 @@ def _rows(run: Run, lowest: Position) -> NDArray[np.int64]:
     return np.flatnonzero(run.graph.code == run.board.encode(lowest))
 
 
-def _images(run: AnyRun, marks: Position) -> tuple[Image, ...]:
+def _images(run: AnyRun | Outsider, marks: Position) -> tuple[Image, ...]:
     """The distinct images by code."""
     board = run.board
     lowest = board.encode(board.representative(marks)[0])
     positions = {tuple(marks[cell] for cell in image) for image in board.symmetries}
     every = isinstance(run, Run) and not run.config.symmetry
     return tuple(
-        Image(code, image, run.value(image) + 0.0, None if isinstance(run, PatternRun) else every or code == lowest)
+        Image(code, image, _value(run, image), None if not isinstance(run, Run) else every or code == lowest)
         for code, image in sorted((board.encode(position), position) for position in positions)
     )

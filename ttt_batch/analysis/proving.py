@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.analysis.agent import make_agent
+from ttt_batch.agents.tables import make_agent
 from ttt_batch.analysis.search import TableAgent
 from ttt_batch.base.choices import SEATS, Ties, choose, choose_seat
 from ttt_batch.base.errors import CertificateError, option

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.analysis.agent import Agent, agent_cells, make_table_agent
-from ttt_batch.analysis.opponents import seat_number
+from ttt_batch.agents.scripted import seat_number
+from ttt_batch.agents.tables import Agent, agent_cells, make_table_agent
 from ttt_batch.base.choices import Ties
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.memory import free_memory

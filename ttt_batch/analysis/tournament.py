@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ttt_batch.agents.outsider import Outsider
 from ttt_batch.analysis.meetings import Entrant, Meeting, Participants, Shares, enumerated
 from ttt_batch.analysis.playing import CONFIDENCE, DEVIATIONS, MAX_MATCH_GAMES, Tally
 from ttt_batch.base.choices import RESULTS, Ties, check_ties
@@ -81,7 +82,12 @@ class Tournament(Printable):
 
 
 def tournament(
-    runs: Sequence[AnyRun], names: Sequence[str], *, games: Number | None = None, seed: Number = 0, ties: Ties = "any"
+    runs: Sequence[AnyRun | Outsider],
+    names: Sequence[str],
+    *,
+    games: Number | None = None,
+    seed: Number = 0,
+    ties: Ties = "any",
 ) -> Tournament:
     """Let every run meet every run in both seats, itself included.
 
@@ -192,7 +198,13 @@ class Series(Printable):
 
 
 def series(
-    first_run: AnyRun, second_run: Entrant, names: Sequence[str], *, games: Number, seed: Number = 0, ties: Ties = "any"
+    first_run: AnyRun | Outsider,
+    second_run: Entrant,
+    names: Sequence[str],
+    *,
+    games: Number,
+    seed: Number = 0,
+    ties: Ties = "any",
 ) -> Series:
     """Play games between two agents, the first of them moving first in every other game, beginning with the first.
 

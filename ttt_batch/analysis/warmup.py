@@ -17,7 +17,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ttt_batch.agents.known import named_agent
+from ttt_batch.agents.outsider import Outsider
 from ttt_batch.analysis.matches import evaluate_grown
+from ttt_batch.analysis.outsiders import judge_outsider
 from ttt_batch.analysis.playing import play_walk
 from ttt_batch.analysis.proving import prove
 from ttt_batch.analysis.tournament import series
@@ -75,6 +78,7 @@ STUDIED: dict[bool, tuple[dict[str, Any], ...]] = {
 """The same for studies; larger or not."""
 
 OTHERS: dict[str, Callable[[], object]] = {
+    "agents": lambda: _judge_agents(),
     "evaluation": lambda: match(*_random_players()),
     "meetings": lambda: play_walk(*_random_players(), 1, stream_key(0)),
     "random play": lambda: random_games(Board(), GAMES),
@@ -108,6 +112,13 @@ def _learn(learner: str, folder: Path, *, large: bool) -> None:
         learn_from(["1 2 4 3 7"], learner=learner)
         run.evaluation()
         run.judgement()
+
+
+def _judge_agents() -> None:
+    """What takes agents that are no runs."""
+    agent = Outsider(named_agent("two-ply", Board()), Board())
+    judge_outsider(agent)
+    series(agent, agent, ("", ""), games=1)
 
 
 def _learn_networks(folder: Path) -> None:

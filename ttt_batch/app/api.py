@@ -13,17 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.analysis.matches import GrownEvaluation, evaluate_grown, scripted_evaluation
-from ttt_batch.analysis.opponents import PLAYERS
+from ttt_batch.agents.outsider import Outsider
 from ttt_batch.analysis.position import Shown
 from ttt_batch.analysis.position import show as show_position
 from ttt_batch.analysis.proving import prove
 from ttt_batch.analysis.tournament import Tournament
 from ttt_batch.analysis.tournament import tournament as hold_tournament
+from ttt_batch.app.judging import AnyRunOrPath, evaluate, judge
 from ttt_batch.app.tables import export_run, import_run
 from ttt_batch.app.terminal.faces import Score
-from ttt_batch.base.choices import Ties, check_ties, choose_person, either, find_name
+from ttt_batch.base.choices import Ties, choose_person
 from ttt_batch.base.errors import (
+    AgentError,
     BoardError,
     CertificateError,
     ClusterError,
@@ -39,15 +40,13 @@ from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number, any_seed, whole
 from ttt_batch.game.board import Board, Position, parse_board
-from ttt_batch.game.state_space import too_large
 from ttt_batch.game.transcripts import GamesError
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.evaluation import EXACT_OPPONENTS, Evaluation
+from ttt_batch.runs.evaluation import Evaluation
 from ttt_batch.runs.formats.base import FormatError
-from ttt_batch.runs.loading import AnyRun, with_table
-from ttt_batch.runs.loading import load as load_table
+from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.loading import load_any as load
-from ttt_batch.runs.lookup import find_run, name_or_run
+from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation import random_games as bulk
@@ -59,6 +58,7 @@ from ttt_batch.training.train import train
 
 __all__ = [
     "LEARNERS",
+    "AgentError",
     "Board",
     "BoardError",
     "CertificateError",
@@ -78,6 +78,7 @@ __all__ = [
     "evaluate",
     "export_run",
     "import_run",
+    "judge",
     "learn_from",
     "load",
     "load_study",
@@ -95,48 +96,12 @@ __all__ = [
 RunOrPath = Run | str | Path
 """A run, or the name of its file."""
 
-AnyRunOrPath = AnyRun | str | Path
-"""The same, also of pattern networks."""
-
-
-def evaluate(
-    run: AnyRunOrPath,
-    against: AnyRunOrPath | None = None,
-    *,
-    games: int | str | None = None,
-    seed: int | str | None = None,
-    budget: int | str | None = None,
-    ties: Ties = "any",
-) -> Evaluation | GrownEvaluation:
-    """Judge a run, exactly unless its board is too large to enumerate or it is of networks.
-
-    against: `random` (if not given), `one-ply`, `two-ply`, `optimal`, `self` or another run.  On boards too large to
-    enumerate, and with networks, `random`, `one-ply` or `two-ply`; all three if not given.
-    games: games per match, there only.  seed: of these matches.  budget: positions to search in each seat for
-    a way to beat the agent.  ties: as for `Run.candidates`.
-    Raises UsageError, BoardError and RunFileError.
-    """
-    agent, ties = _any_run(run), check_ties(ties)
-    given = {name: value for name, value in (("games", games), ("seed", seed), ("budget", budget)) if value is not None}
-    if isinstance(agent, PatternRun) or agent.grown is not None:
-        return evaluate_grown(agent, PLAYERS if against is None else [_player(against, agent)], ties=ties, **given)
-    if given:
-        raise UsageError(
-            f"{option(next(iter(given)))} is for boards too large to enumerate; {agent.board.name} is judged exactly, "
-            "leave it out"
-        )
-    opponent = against if against is not None else "random"
-    if not isinstance(opponent, AnyRun):
-        opponent = name_or_run("opponent", opponent, tuple(dict.fromkeys((*PLAYERS, *EXACT_OPPONENTS))))
-    if isinstance(opponent, Path | PatternRun):
-        opponent = _run(opponent)
-    if isinstance(opponent, Run) or opponent in EXACT_OPPONENTS:
-        return agent.evaluation(opponent, ties)
-    return scripted_evaluation(agent, opponent, ties)
+Entrant = AnyRunOrPath | Outsider
+"""A run, the name of its file, or an agent at a board (see `ttt_batch.agents.at_board`)."""
 
 
 def tournament(
-    runs: Sequence[AnyRunOrPath],
+    runs: Sequence[Entrant],
     names: Sequence[str] | None = None,
     *,
     games: int | None = None,
@@ -150,22 +115,20 @@ def tournament(
     if isinstance(runs, AnyRunOrPath):
         raise UsageError("a tournament takes two runs or more; evaluate judges one alone")
     called = names if names is not None else [_name(run) for run in runs]
-    return hold_tournament([_any_run(run) for run in runs], called, games=games, seed=seed, ties=ties)
+    return hold_tournament([_entrant(run) for run in runs], called, games=games, seed=seed, ties=ties)
 
 
-def show(
-    run: AnyRunOrPath, position: str | int | Position = 0, *, symmetric: bool = False, ties: Ties = "any"
-) -> Shown:
+def show(run: Entrant, position: str | int | Position = 0, *, symmetric: bool = False, ties: Ties = "any") -> Shown:
     """Gather everything about a position: its value, each move's value and visits, the truth, the best replies.
 
     position: as `Run.position` reads it; the empty board if not given.  symmetric: its images, too.
     Raises BoardError for a position that no game reaches.
     """
-    return show_position(_any_run(run), position, symmetric=symmetric, ties=ties)
+    return show_position(_entrant(run), position, symmetric=symmetric, ties=ties)
 
 
 def play(
-    run: AnyRunOrPath,
+    run: Entrant,
     *,
     seat: str = "first",
     level: float = 1.0,
@@ -183,7 +146,7 @@ def play(
     from ttt_batch.app.terminal import playing
 
     return playing.play(
-        _any_run(run),
+        _entrant(run),
         person=choose_person(seat),
         stdin=sys.stdin,
         stdout=sys.stdout,
@@ -233,7 +196,9 @@ def plot(
     check_distinct([(option("out"), Path(out))], [("study" if study else "run", file) for file in files if file])
     if study:
         return plot_study(study, out, kind, metric=metric, only=only, overwrite=overwrite)
-    return draw([_any_run(run) for run in given], called, out, kind, overwrite=overwrite)
+    return draw(
+        [load(run) if isinstance(run, str | Path) else run for run in given], called, out, kind, overwrite=overwrite
+    )
 
 
 def random_games(
@@ -249,28 +214,15 @@ def random_games(
     return bulk.random_games(parse_board(board), n_games, seed=any_seed(seed), threads=at_once)
 
 
-def _run(run: AnyRunOrPath) -> Run:
-    """A run that has a table.  Raises UsageError for one of networks, and RunFileError for its file."""
-    return load_table(run) if isinstance(run, str | Path) else with_table(run)
-
-
 def _any_run(run: AnyRunOrPath) -> AnyRun:
     return load(run) if isinstance(run, str | Path) else run
 
 
-def _name(run: AnyRunOrPath) -> str:
+def _entrant(run: Entrant) -> AnyRun | Outsider:
+    return run if isinstance(run, Outsider) else _any_run(run)
+
+
+def _name(run: Entrant) -> str:
+    if isinstance(run, Outsider):
+        return run.name
     return str(run) if isinstance(run, str | Path) else run.config.learner
-
-
-def _player(against: AnyRunOrPath, agent: AnyRun) -> str:
-    """The scripted player that is meant.  Raises UsageError and RunFileError for other opponents."""
-    what = "another run"
-    if not isinstance(against, AnyRun):
-        if (known := find_name(against, EXACT_OPPONENTS)) is not None and known not in PLAYERS:
-            what = option("against", known)
-        elif isinstance(found := name_or_run("opponent", against, PLAYERS, others=""), str):
-            return found
-    remedy = f"choose {either(PLAYERS)}"
-    if isinstance(agent, PatternRun):
-        raise BoardError(f"{what} needs a table of all positions, which networks do not have: {remedy}")
-    raise too_large(what, agent.board, remedy)

@@ -4,19 +4,39 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ttt_batch.agents.choices import as_csv, as_json
+from ttt_batch.agents.outsider import Outsider
 from ttt_batch.base.choices import choose
 from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.runs import exchange
-from ttt_batch.runs.formats import FORMATS
+from ttt_batch.runs.formats import EXPORT, FORMATS, check_targets
 from ttt_batch.runs.loading import AnyRun, load_any, with_table
 from ttt_batch.runs.loading import load as load_table
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.run import Run
 
+AGENT_FORMATS = ("html", "json", "csv")
+"""Formats in which an agent that is no run can be written."""
+
+
+def export_agent(agent: Outsider, out: str | Path, to: str, *, overwrite: bool = False) -> list[Path]:
+    """Write an agent's choices to `out`: a page to play on (`html`), or a table as `json` or `csv`; return the file.
+
+    Raises UsageError for another format, BoardError on a board too large to enumerate, AgentError and FormatError.
+    """
+    to, path = choose("format", to, AGENT_FORMATS), Path(out)
+    if to == "html":
+        from ttt_batch.app.web import export_page
+
+        return [export_page(agent, path, overwrite=overwrite)]
+    check_targets([path], overwrite=overwrite)
+    EXPORT.write([path], [as_json(agent) if to == "json" else as_csv(agent)], overwrite=overwrite)
+    return [path]
+
 
 def export_run(
-    run: AnyRun | str | Path,
+    run: AnyRun | Outsider | str | Path,
     out: str | Path | Sequence[str | Path],
     to: str,
     *,
@@ -25,10 +45,16 @@ def export_run(
 ) -> list[Path]:
     """Write a run to `out` as a page to play on (`html`), or its table as the format `to`; return the files written.
 
+    run: also an agent at a board (see `ttt_batch.agents.at_board`), which has the formats of `export_agent`.
+
     out: one file, or for formats with a file for each player one or two.  player: whose values go into one file.
     options: `overwrite`; for a page also `ties`.  Networks have a page alone.
     Raises UsageError, BoardError, FormatError and RunFileError.
     """
+    if isinstance(run, Outsider):
+        if player is not None or not isinstance(out, str | Path):
+            raise UsageError("an agent's choices are one file for both players; give one file and no player")
+        return export_agent(run, out, to, **options)
     files = [Path(out)] if isinstance(out, str | Path) else [Path(one) for one in out]
     to = choose("format", to, ("html", *FORMATS))
     written = [(option("out"), file) for file in files]

@@ -9,8 +9,8 @@ import random
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TextIO
 
+from ttt_batch.agents.scripted import ScriptedPlayer
 from ttt_batch.analysis.handicap import Weakened
-from ttt_batch.analysis.opponents import ScriptedPlayer
 from ttt_batch.analysis.review import oversights, oversights_text, review, review_text
 from ttt_batch.app.keyboard import Keyboard
 from ttt_batch.app.terminal.drawing import NARROW, draw_board, move_name

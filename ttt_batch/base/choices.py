@@ -23,6 +23,12 @@ PATTERN_LEARNERS = ("patterns", "ntuple-td")
 
 ALL_LEARNERS = (*LEARNER_NAMES, *PATTERN_LEARNERS)
 
+AGENT_NAMES = ("random", "one-ply", "two-ply", "optimal")
+"""Agents that need no file: the three scripted players, and one that is uniform among the best moves."""
+
+ILLEGAL = ("error", "loses")
+"""What an agent's move to an occupied cell is."""
+
 SEATS = ("first", "second")
 RESULTS = ("win", "draw", "loss")
 

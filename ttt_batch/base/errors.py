@@ -54,6 +54,10 @@ class CertificateError(TttBatchError):
     """A certificate is damaged, foreign, too new, proves nothing, or cannot be written."""
 
 
+class AgentError(TttBatchError):
+    """An agent gave no answer, or one that is none."""
+
+
 class ClusterError(TttBatchError):
     """A scheduler or its workers are not there, or not there any more."""
 

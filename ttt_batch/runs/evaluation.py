@@ -1,7 +1,7 @@
 """A run against opponents: its policy, exact results, and whether it can be beaten."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ttt_batch.base.printable import Printable
 from ttt_batch.evaluation.exact_results import losing_line, match
 from ttt_batch.evaluation.judgement import Judgement, exact_judge
 from ttt_batch.evaluation.ties import soonest_cells
-from ttt_batch.game.board import EMPTY, MAX_TABLE_CELLS, Position
+from ttt_batch.game.board import EMPTY, MAX_TABLE_CELLS, Board, Position
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph, rows_of_edges
 from ttt_batch.runs.knowledge import Knowledge
@@ -23,6 +23,18 @@ EXACT_OPPONENTS = ("random", "optimal", "self")
 _BY_SEAT = ("unbeatable", "losing_line")
 
 
+class JudgedAgent(NamedTuple):
+    """An agent of somebody's own that was judged.
+
+    name: what it is called.  symmetric: whether it was asked about one image of each position alone, so that the
+    verdict is that of an agent which plays alike in all images.
+    """
+
+    name: str
+    board: Board
+    symmetric: bool
+
+
 @dataclass(frozen=True)
 class Evaluation(Printable):
     """Exact results of an agent against an opponent.
@@ -31,7 +43,7 @@ class Evaluation(Printable):
     unbeatable: whether no opponent and no tie-break beats the agent in a seat, whatever `against` is.
     losing_line: a shortest game that the agent can lose in a seat, as cells; None if it cannot.
     ties: which of the moves that their rules may pick runs play, see `ties`.
-    run: the agent itself.
+    run: the agent itself, if it is a run; else `agent` says which one it is.
     """
 
     against: str
@@ -41,10 +53,12 @@ class Evaluation(Printable):
     losing_line: dict[str, list[int] | None]
     ties: Ties = "any"
     run: "Judged | None" = field(default=None, repr=False, compare=False)
+    agent: JudgedAgent | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values with stable keys, as `--json` prints them."""
-        return {
+        """Plain values with stable keys, as `--json` prints them; `symmetric` is there for agents that are no runs."""
+        folded = {} if self.agent is None else {"symmetric": self.agent.symmetric}
+        return folded | {
             "against": self.against,
             "ties": self.ties,
             "first": dict(zip(RESULTS, self.first, strict=True)),

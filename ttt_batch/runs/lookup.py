@@ -1,15 +1,19 @@
 """Run files by name, as people type names: without the ending, or with a slip."""
 
 import os
+import re
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from ttt_batch.base.choices import OPPONENT_HINTS, find_name, suggested_name, unknown_name
+from ttt_batch.base.choices import AGENT_NAMES, OPPONENT_HINTS, find_name, suggested_name, unknown_name
 from ttt_batch.base.errors import RunFileError, UsageError, quoted
 from ttt_batch.base.files import is_there, shown
 
 SUFFIX = ".h5"
+PROGRAM = "cmd:"
+"""What the name of an agent that is a program begins with."""
+
 MOST_NAMES = 1000
 """Files of a folder among which one with a similar name is looked for."""
 
@@ -30,6 +34,29 @@ def find_run(path: str | Path) -> Path:
             if longer.is_file():
                 return longer
     return path
+
+
+def is_callable_name(text: str) -> bool:
+    """Whether a text is of the form `FILE.py:NAME`."""
+    return re.fullmatch(r".+\.py:[^:/\\]*", text) is not None
+
+
+def is_program(text: str) -> bool:
+    """Whether a text names a program: `cmd:PROGRAM ARGUMENTS`."""
+    return text.startswith(PROGRAM)
+
+
+def agent_or_run(given: str | Path) -> str | Path:
+    """An agent's name, `FILE.py:NAME` or `cmd:PROGRAM`, or the file of a run.
+
+    A name is preferred to a file of the same name, and a file to a name that is spelled otherwise.
+    """
+    if isinstance(given, str):
+        if given in AGENT_NAMES or is_callable_name(given) or is_program(given):
+            return given
+        if (meant := find_name(given, AGENT_NAMES)) is not None and not find_run(given).is_file():
+            return meant
+    return find_run(given)
 
 
 def no_such_file(path: Path) -> RunFileError:

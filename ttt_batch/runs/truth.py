@@ -5,11 +5,12 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.game.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.game.board import EMPTY, FIRST_WINS, MAX_TABLE_CELLS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph, row_of
 from ttt_batch.game.notation import read_position
 from ttt_batch.game.solution import Truth, solve_in_plies, truth_of
-from ttt_batch.game.state_space import check_enumerable
+from ttt_batch.game.state_space import Space, check_enumerable, choose_space
 
 
 class Solved:
@@ -87,3 +88,27 @@ class Solved:
         """The result of best play from a position: 1 first wins, 0 draw, -1 second wins; None if it is not known."""
         truth = self.truth(position)
         return None if truth is None else truth.result
+
+
+class SolvedBoard(Solved):
+    """What knows the truth of a board although it has no rows of its own: networks, and agents of other people."""
+
+    @functools.cached_property
+    def graph(self) -> Graph:
+        """Positions and moves of its board, as tables of that board have them.  Raises BoardError."""
+        self._needs_all("a list of positions")
+        return enumerate_graph(self.board, symmetry=self.images_share)
+
+    @property
+    def enumerated(self) -> bool:
+        """Whether the board is small enough for a list of all positions."""
+        return self.board.cells <= MAX_TABLE_CELLS and not self._space.grown
+
+    @property
+    def images_share(self) -> bool:
+        """Whether a row of the list stands for all images of a position."""
+        return self._space.symmetry
+
+    @functools.cached_property
+    def _space(self) -> Space:
+        return choose_space(self.board, "auto", prefers=False)

@@ -5,6 +5,7 @@ batch goes on from that batch's beginning, and a point recorded only because the
 is that of a run without the interruption.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.agents.agent import Agent
+from ttt_batch.agents.callables import CallableAgent
+from ttt_batch.agents.outsider import Outsider
+from ttt_batch.agents.rival import Rival, rival_of
 from ttt_batch.base.choices import choose_seat
 from ttt_batch.base.errors import RunFileError, UsageError, command_name, command_with, option, with_option
 from ttt_batch.base.files import shown
@@ -29,7 +34,10 @@ from ttt_batch.runs.state import State, table_digest
 from ttt_batch.simulation.policy import UNLISTED, Policy, optimal_policy, random_policy
 
 Source = Run | str | Path | None
-"""A run, or its file; as an opponent also a name."""
+"""A run, or its file."""
+
+Opposing = Source | PatternRun | Agent | Callable[..., Any]
+"""A fixed opponent, or what names it: a run, an agent, or `random` or `optimal`."""
 
 
 class Runs(NamedTuple):
@@ -40,7 +48,7 @@ class Runs(NamedTuple):
 
     resume: Source
     start: Source
-    opponent: Source
+    opponent: Opposing
     trust: bool
     read: Run | None = None
 
@@ -56,7 +64,7 @@ class Plan:
 
     config: Config
     total: int
-    rival: Run | str | None
+    rival: Run | Rival | str | None
     state: State | None
     earlier: dict[str, NDArray[Any]] | None
     provenance: dict[str, str | int | float]
@@ -94,11 +102,11 @@ def make_plan(
     in_place: a run resumed from a file goes on in that file.  Raises UsageError, BoardError and RunFileError.
     """
     resume, start, opponent, trust, read = runs
-    rival, origin = _opponent(opponent, trust=trust), load(start) if isinstance(start, str | Path) else start
+    meant, origin = _opponent(opponent, trust=trust), load(start) if isinstance(start, str | Path) else start
     origin = origin if origin is None else with_table(origin)
     seat = "" if seat is None else choose_seat(seat, "both")
     if resume is None:
-        return _fresh_plan(games, origin, rival, seat, options)
+        return _fresh_plan(games, origin, meant, seat, options)
     run, name = (
         (resume, "the run") if isinstance(resume, Run) else ((read or load(resume, trust=trust)), shown(Path(resume)))
     )
@@ -107,6 +115,7 @@ def make_plan(
     state, past = resumable_state(run, name), dict(run.provenance)
     total = goal_of(run, name, more, until)
     before, given = run.config, options | {"seat": seat} if seat else dict(options)
+    rival = _asked(meant, before)
     if origin is not None:
         given["start"] = table_digest(origin.tables)
     if rival is not None:
@@ -114,7 +123,7 @@ def make_plan(
     elif before.opponent in OPPONENTS:
         rival = before.opponent
     elif before.opponent:
-        raise UsageError(f"{name} was trained against a run; name its file again with {option('opponent')}")
+        raise UsageError(f"{name} was trained against a run or an agent; name it again with {option('opponent')}")
     config, changes = differing_settings(before, given, horizon=total)
     if changes and not fork:
         remedy = f"leave that out, or add {option('fork', True)} and {option('out')} for a new run"
@@ -130,12 +139,13 @@ def make_plan(
 
 
 def _fresh_plan(
-    games: Number | None, origin: Run | None, rival: Run | str | None, seat: str, options: dict[str, Any]
+    games: Number | None, origin: Run | None, meant: Run | Agent | str | None, seat: str, options: dict[str, Any]
 ) -> Plan:
     """A training from the first game on, which takes over the tables of `origin`."""
     learner = learner_named({**DEFAULTS, **options}["learner"])
     total = whole("games", learner.games if games is None else games, 1, MAX_GAMES)
     start, against = "" if origin is None else table_digest(origin.tables), ""
+    rival = None if meant is None else _asked(meant, make_config(**options, horizon=total, start=start))
     if rival is not None:
         against, seat = _rival_name(rival), seat or "both"
     config = make_config(**options, horizon=total, start=start, opponent=against, seat=seat)
@@ -150,15 +160,35 @@ def state_of(origin: Run, games: int) -> State:
     return State(games, origin.tables, origin.visits_or_zeros(), np.zeros(3, np.int64), *origin.positions)
 
 
-def _opponent(opponent: Source, *, trust: bool) -> Run | str | None:
-    """A fixed opponent: its name, or a run, read if only its file is given.  Raises UsageError and RunFileError."""
+def _opponent(opponent: Opposing, *, trust: bool) -> Run | Agent | str | None:
+    """A fixed opponent: its name, an agent, or a run, read if only its file is given.
+
+    What a file names never runs by itself: an agent is always given here.  Raises UsageError and RunFileError.
+    """
     if opponent is None or isinstance(opponent, Run | PatternRun):
         return None if opponent is None else with_table(opponent)
+    if isinstance(opponent, Agent):
+        return opponent
+    if callable(opponent):
+        return CallableAgent(opponent)
     meant = name_or_run("opponent", opponent, OPPONENTS)
     return meant if isinstance(meant, str) else load(meant, trust=trust)
 
 
-def _rival_name(rival: Run | str) -> str:
+def _asked(meant: Run | Agent | str | None, config: Config) -> Run | Rival | str | None:
+    """A fixed opponent with its moves: an agent is asked for those on the board of `config`.
+
+    Raises BoardError if there are too many positions, and AgentError.
+    """
+    if not isinstance(meant, Agent):
+        return meant
+    check_enumerable(config.board, config.grown, "an agent to train against, which is asked about every position,")
+    return rival_of(Outsider(meant, config.board), config.graph, config.symmetry)
+
+
+def _rival_name(rival: Run | Rival | str) -> str:
+    if isinstance(rival, Rival):
+        return rival.digest
     return rival if isinstance(rival, str) else table_digest(rival.tables)
 
 
@@ -177,7 +207,7 @@ def check_origin(origin: Run, config: Config) -> None:
         )
 
 
-def check_rival(rival: Run | str, config: Config) -> None:
+def check_rival(rival: Run | Rival | str, config: Config) -> None:
     """Raise UsageError or BoardError if a fixed opponent cannot play on the board of `config`."""
     if isinstance(rival, Run) and rival.config.board != config.board:
         raise UsageError(
@@ -189,12 +219,14 @@ def check_rival(rival: Run | str, config: Config) -> None:
         raise UsageError(f"the opponent's run has another symmetry; give the {option('symmetry')} of the opponent")
 
 
-def rival_policy(rival: Run | str, config: Config) -> Policy:
+def rival_policy(rival: Run | Rival | str, config: Config) -> Policy:
     """What a fixed opponent plays on the board of `config`; on a growing board, random moves, which are not listed."""
     check_rival(rival, config)
     if config.grown:
         return UNLISTED
     graph = config.graph
+    if isinstance(rival, Rival):
+        return rival.policy
     if isinstance(rival, Run):
         return rival.policy_on(graph)
     return random_policy(graph) if rival == "random" else optimal_policy(graph, solve(graph))

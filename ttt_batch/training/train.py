@@ -35,7 +35,7 @@ from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every, warn_python
 from ttt_batch.training.patterns.session import Followers
 from ttt_batch.training.patterns.train import check_networks, check_tables, is_network, train_patterns
-from ttt_batch.training.plan import Plan, Runs, check_request, make_plan, rival_policy
+from ttt_batch.training.plan import Opposing, Plan, Runs, check_request, make_plan, rival_policy
 from ttt_batch.training.session import Progress, Session
 from ttt_batch.training.shares import Shares
 from ttt_batch.training.trainers import kernels_needed, make_trainer, way_to_learn
@@ -52,7 +52,7 @@ def train(
     games: Number | None = None,
     *,
     start: Run | str | Path | None = None,
-    opponent: Run | str | Path | None = None,
+    opponent: Opposing = None,
     seat: str | None = None,
     resume: Run | PatternRun | str | Path | None = None,
     more: Number | None = None,
@@ -85,8 +85,8 @@ def train(
     one to be proved then, and the number of games is rounded up to the next proof.
     epsilon, alpha: numbers or schedules (see `schedules`).
     start: a run (or its file) of the same board and learner whose tables to begin with.
-    opponent: `random`, `optimal` or a run (or its file) to train against instead of self-play; seat: the learner's
-    seat then, `first`, `second` or `both` (batches in turn; the default).
+    opponent: `random`, `optimal`, a run (or its file) or an agent (see `judge`) to train against instead of self-play,
+    on enumerated boards; seat: the learner's seat then, `first`, `second` or `both` (batches in turn; the default).
     resume: a run (or its file, which is then written to unless `out` is given) to go on with, with its configuration,
     as if it had never ended: up to `until` games, `more` games, or its first goal.  An opponent that was a run has to
     be given again.  fork: allow settings other than its own; needs `out`.
@@ -214,11 +214,11 @@ def check_files(
     record: str | Path | None,
     resume: Run | PatternRun | str | Path | None,
     start: Run | str | Path | None,
-    opponent: Run | str | Path | None,
+    opponent: Opposing,
     tuples: str | None = None,
 ) -> None:
     """Refuse a training that would write over what it reads, or its run over its games."""
-    if opponent is not None and not isinstance(opponent, Run | PatternRun):
+    if isinstance(opponent, str | Path):
         meant = name_or_run("opponent", opponent, OPPONENTS)
         opponent = meant if isinstance(meant, Path) else None
     if isinstance(start, str | Path):

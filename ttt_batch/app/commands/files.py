@@ -6,7 +6,23 @@ from typing import Annotated
 import typer
 
 from ttt_batch.app.commands.declare import BOARDS, FORMATS, File, Text, argument, option, switch
-from ttt_batch.app.commands.options import BOARD, DrawWorth, Json, Overwrite, Player, Quiet, RunPath, Trust, found
+from ttt_batch.app.commands.entrants import Rules, called, entrants, file_stem, is_named
+from ttt_batch.app.commands.options import (
+    BOARD,
+    AgentBoard,
+    AnyPlayer,
+    DrawWorth,
+    Illegal,
+    Json,
+    Overwrite,
+    Player,
+    Quiet,
+    RunPath,
+    TimeLimit,
+    Trust,
+    first_given,
+    found,
+)
 from ttt_batch.app.commands.shared import (
     answer,
     command_line,
@@ -116,7 +132,7 @@ def check(
 
 
 def export_(
-    path: RunPath,
+    run: AnyPlayer,
     to: Annotated[
         str,
         option(
@@ -130,17 +146,31 @@ def export_(
     ties: Annotated[
         Text, option("soonest|any", "How the agent plays on a page, as for play.", offers=TIES, default="soonest")
     ] = None,
+    board: AgentBoard = None,
+    illegal: Illegal = None,
+    time_limit: TimeLimit = None,
     overwrite: Overwrite = False,
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Write a run as a page that plays in any browser, or its table in another program's format."""
+    """Write a run as a page that plays in any browser, or its table in another program's format.
+
+    Of an agent (see evaluate) html, or as json and csv the probability of each cell where it may come.
+    """
     from ttt_batch.base.outputs import check_distinct
     from ttt_batch.runs.exchange import check_export, export_run
     from ttt_batch.runs.loading import with_table
+    from ttt_batch.runs.lookup import find_run
 
-    to = choose("format", to, FORMATS)
+    rules = Rules(board, illegal, time_limit)
+    if is_named(run):
+        _export_agent(
+            run, to, out or [], rules, {"--player": player, "--ties": ties}, overwrite, quiet=quiet, json=json
+        )
+        return
+    rules.refuse(f"{called(run)} is a run")
+    path, to = find_run(run), choose("format", to, FORMATS)
     if to == "html" and (len(out or "1") != 1 or player is not None):
         raise UsageError("a page is one file for both players; give one --out FILE and no --player")
     if to != "html" and ties is not None:
@@ -149,16 +179,50 @@ def export_(
     check_distinct([("--out", file) for file in out or []], [("RUN", path)])
     with working(quiet=quiet):
         load = load_any_run if to == "html" else load_run
-        run = load(path, trust, check=lambda config: check_export(config, to))
+        table = load(path, trust, check=lambda config: check_export(config, to))
 
         def work(paths: list[Path]) -> list[Path]:
             if to != "html":
-                return export_run(with_table(run), to, paths, player=player, overwrite=overwrite)
+                return export_run(with_table(table), to, paths, player=player, overwrite=overwrite)
             from ttt_batch.app.web import export_page
 
-            return [export_page(run, paths[0], ties=rule, overwrite=overwrite)]
+            return [export_page(table, paths[0], ties=rule, overwrite=overwrite)]
 
         files = in_new_files(out or [], _new_names(path, to, player), work)
+    _say_written(files, json=json)
+
+
+def _export_agent(
+    agent: str,
+    to: str,
+    out: list[Path],
+    rules: Rules,
+    refused: dict[str, str | None],
+    overwrite: bool,
+    *,
+    quiet: bool,
+    json: bool,
+) -> None:
+    """Write an agent's choices.  refused: options that are for runs alone, as given."""
+    from ttt_batch.app.tables import AGENT_FORMATS, export_agent
+
+    to = choose("format", to, AGENT_FORMATS)
+    if extra := first_given({name: value is not None for name, value in refused.items()}):
+        raise UsageError(f"{extra} is for runs; leave it out")
+    if len(out) > 1:
+        raise UsageError("an agent's choices are one file for both players; give one --out FILE")
+    with working(quiet=quiet), entrants(rules, False) as load:
+        seated = load(agent)
+
+        def work(paths: list[Path]) -> list[Path]:
+            return export_agent(seated, paths[0], to, overwrite=overwrite)  # type: ignore[arg-type]
+
+        files = in_new_files(out, [f"{file_stem(agent)}.{to}"], work)
+    _say_written(files, json=json)
+
+
+def _say_written(files: list[Path], *, json: bool) -> None:
+    """Name the files written."""
     answer(
         json,
         lambda: {"files": [str(written) for written in files]},

@@ -1,33 +1,47 @@
 """Judging agents: `evaluate`, `compare`, `show` and `tournament`."""
 
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ttt_batch.app.commands.declare import AGAINST, Text, argument, option, switch
-from ttt_batch.app.commands.options import Json, Quiet, RunPath, SeedOfGames, TiesRule, Trust, all_found, found
+from ttt_batch.app.commands.entrants import Rules, called, entrants, is_named
+from ttt_batch.app.commands.options import (
+    AgentBoard,
+    AnyPlayer,
+    Illegal,
+    Json,
+    Quiet,
+    RunPath,
+    SeedOfGames,
+    TiesRule,
+    TimeLimit,
+    Trust,
+    found,
+)
 from ttt_batch.app.commands.shared import answer, load_any_run, load_run, run_name, working
-from ttt_batch.base.choices import check_ties
+from ttt_batch.base.choices import check_ties, find_name
 from ttt_batch.base.console import tell
 from ttt_batch.base.errors import RunFileError, UsageError
 from ttt_batch.base.quantities import counted
 
 if TYPE_CHECKING:
-    from ttt_batch.runs.loading import AnyRun
+    from ttt_batch.app.commands.entrants import Entrant
 
 NAMED = 10
 """Most files left out of a tournament that are named one by one."""
 
 
 def evaluate(
-    path: RunPath,
+    path: AnyPlayer,
     against: Annotated[
         Text,
         option(
             "random|one-ply|two-ply|optimal|self|RUN2",
-            "The opponent; a run file for another agent.  On boards too large to enumerate, and with "
+            "The opponent; a run file or an agent for another one.  On boards too large to enumerate, and with "
             "networks, one of the first three.",
             offers=AGAINST,
             default="random; all three there",
@@ -42,25 +56,47 @@ def evaluate(
         option("N", "Positions to search per seat for a way to beat it, there only.", default="2M; 20M with networks"),
     ] = None,
     ties: TiesRule = "any",
+    board: AgentBoard = None,
+    symmetric: Annotated[
+        bool,
+        switch("--symmetric", "Ask an agent about one image of each position, as if it played alike in all."),
+    ] = False,
+    illegal: Illegal = None,
+    time_limit: TimeLimit = None,
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Judge a run, exactly unless its board is too large or it is of networks: results per seat, and how to beat it."""
+    """Judge a run, exactly unless its board is too large or it is of networks: results per seat, and how to beat it.
+
+    RUN may also be an agent: random, one-ply, two-ply, optimal, or one of your own.  FILE.py:NAME is a Python callable
+    agent(boards, to_move, legal) that gets int8[n, rows, cols] (1 the player to move, -1 the other, 0 empty), int8[n]
+    and bool[n, cells], and returns a cell for each (int[n], from 0) or probabilities (float[n, cells]); the file runs
+    with your rights.  cmd:PROGRAM ARGS is a program that reads lines such as "3x3 X XO..X...." (board, mover, cells row
+    by row) and answers each with a line that holds a cell, counted from 0; it has to flush each answer.
+    """
+    from ttt_batch.agents.outsider import Outsider
     from ttt_batch.analysis.matches import GrownEvaluation
     from ttt_batch.app import api
     from ttt_batch.app.reports.evaluation import evaluation_text, grown_evaluation_text
     from ttt_batch.runs.lookup import name_or_run
     from ttt_batch.runs.run import Run
 
-    rule, run = check_ties(ties), load_any_run(path, trust)
-    opponent: str | Run | None = against
-    if against is not None and isinstance(run, Run) and run.grown is None:
-        found = name_or_run("opponent", against, AGAINST)
-        opponent = load_run(found, trust) if isinstance(found, Path) else found
-    with working(quiet=quiet):
+    rule, rules = check_ties(ties), Rules(board, illegal, time_limit, symmetric)
+    outside = against is not None and is_named(against) and find_name(against, AGAINST) is None
+    if not is_named(path) and not outside:
+        rules.refuse("none is named")
+    with working(quiet=quiet), entrants(rules, trust) as load:
+        run = load(path)
+        opponent: Any = against
+        exact = run.exact if isinstance(run, Outsider) else isinstance(run, Run) and run.grown is None
+        if against is not None and outside:
+            opponent = load(against)
+        elif against is not None and exact:
+            found = name_or_run("opponent", against, AGAINST)
+            opponent = load_run(found, trust) if isinstance(found, Path) else found
         result = api.evaluate(run, opponent, games=games, seed=seed, budget=budget, ties=rule)
-    name = run_name(path)
+    name = called(path)
     if isinstance(result, GrownEvaluation):
         answer(json, result.to_dict, lambda: grown_evaluation_text(result, name))
     else:
@@ -91,7 +127,7 @@ def compare(
 
 
 def show(
-    path: RunPath,
+    path: AnyPlayer,
     position: Annotated[
         list[str] | None,
         argument(
@@ -103,6 +139,9 @@ def show(
         bool, switch("--symmetric", "Its images under the board's rotations and reflections, too.")
     ] = False,
     ties: TiesRule = "any",
+    board: AgentBoard = None,
+    illegal: Illegal = None,
+    time_limit: TimeLimit = None,
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -111,15 +150,17 @@ def show(
     from ttt_batch.analysis.position import show as look_up
     from ttt_batch.app.reports.position import show_text
 
-    rule = check_ties(ties)
-    with working(quiet=quiet):
+    rule, rules = check_ties(ties), Rules(board, illegal, time_limit)
+    if not is_named(path):
+        rules.refuse(f"{called(path)} is a run")
+    with working(quiet=quiet), entrants(rules, trust) as load:
         asked = " ".join(position or []).strip() or 0
-        shown = look_up(load_any_run(path, trust), asked, symmetric=symmetric, ties=rule)
-    answer(json, shown.to_dict, lambda: show_text(shown, run_name(path)))
+        shown = look_up(load(path), asked, symmetric=symmetric, ties=rule)
+    answer(json, shown.to_dict, lambda: show_text(shown, "" if is_named(path) else called(path)))
 
 
 def tournament(
-    paths: Annotated[list[Path], argument("RUN...", "Two run files of one board, or more.", read=all_found)],
+    paths: Annotated[list[str], argument("RUN...", "Two run files of one board, or more; also agents.")],
     games: Annotated[
         Text,
         option(
@@ -130,6 +171,9 @@ def tournament(
     ] = None,
     seed: SeedOfGames = None,
     ties: TiesRule = "any",
+    board: AgentBoard = None,
+    illegal: Illegal = None,
+    time_limit: TimeLimit = None,
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -143,9 +187,11 @@ def tournament(
     from ttt_batch.analysis.tournament import tournament as hold
     from ttt_batch.app.reports.tournament import tournament_text
 
-    rule = check_ties(ties)
-    with working(quiet=quiet):
-        runs, names = _openable(paths, trust)
+    rule, rules = check_ties(ties), Rules(board, illegal, time_limit)
+    if not any(map(is_named, paths)):
+        rules.refuse("none is named")
+    with working(quiet=quiet), ExitStack() as stack:
+        runs, names = _openable(paths, trust, rules, stack)
         if seed is not None and games is None and enumerated(runs):
             raise UsageError(f"--seed {seed} is for games that are played; results here are exact: leave it out")
         result = hold(runs, names, games=games, seed=0 if seed is None else seed, ties=rule)
@@ -154,25 +200,39 @@ def tournament(
         raise typer.Exit(1)
 
 
-def _openable(paths: list[Path], trust: bool) -> tuple[list["AnyRun"], list[str]]:
+def _openable(paths: list[str], trust: bool, rules: Rules, stack: ExitStack) -> tuple[list["Entrant"], list[str]]:
     """The runs of one board that can be opened, and what they are called; others are named on standard error.
+
+    Agents play on that board, or on that of `rules`; what was begun for them ends with `stack`.
 
     That is the board of most of them, of the first if several are as many; all runs if no two are of one board.
     Raises RunFileError if fewer than two of several can be opened.
     """
-    entries: list[tuple[AnyRun, str]] = []
+    from ttt_batch.game.board import parse_board
+    from ttt_batch.runs.lookup import find_run
+
+    entries: list[tuple[Entrant, str]] = []
     left_out: list[str] = []
     try:
-        for path in paths:
+        files = [path for path in paths if not is_named(path)]
+        agents = [path for path in paths if is_named(path)]
+        for path in files:
             try:
-                entries.append((load_any_run(path, trust), run_name(path)))
+                entries.append((load_any_run(find_run(path), trust), called(path)))
             except RunFileError as error:
                 left_out.append(str(error))
-        if len(entries) < min(2, len(paths)):
+        if len(entries) + len(agents) < min(2, len(paths)):
             raise RunFileError(
                 f"{len(entries)} of {len(paths)} files can be opened; a tournament takes two runs or more"
             )
-        board, most = Counter(run.board.name for run, _ in entries).most_common(1)[0]
+        boards = Counter(run.board.name for run, _ in entries).most_common(1)
+        if agents:
+            played = parse_board(rules.board or (boards[0][0] if boards else "3x3"))
+            load = stack.enter_context(entrants(rules, trust, board=played))
+            entries += [(load(path), called(path)) for path in agents]
+            entries.sort(key=lambda entry: list(map(called, paths)).index(entry[1]))
+            boards = [(played.name, len(entries))]
+        board, most = boards[0]
         if most > 1:
             others = [(run, name) for run, name in entries if run.board.name != board]
             left_out += [f"{name} plays {run.board.name}, most runs {board}" for run, name in others]

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ttt_batch.app.commands.declare import File, Text, argument, option, switch
-from ttt_batch.base.choices import SEATS, TIES, choose_seat
+from ttt_batch.app.commands.declare import BOARDS, File, Text, argument, option, switch
+from ttt_batch.base.choices import ILLEGAL, SEATS, TIES, choose_seat
 
 
 def found(path: File) -> File:
@@ -36,6 +36,21 @@ def first_given(options: dict[str, bool]) -> str:
 BOARD = "ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere or -exact"
 
 RunPath = Annotated[Path, argument("RUN", "A run file.", read=found)]
+AnyPlayer = Annotated[str, argument("RUN", "A run file, or an agent.")]
+AgentBoard = Annotated[
+    Text, option("BOARD", f"An agent's board: {BOARD}.", offers=BOARDS, default="3x3, or that of a run named beside it")
+]
+Illegal = Annotated[
+    Text, option("error|loses", "What an agent's move to an occupied cell is.", offers=ILLEGAL, default="error")
+]
+TimeLimit = Annotated[
+    Text,
+    option(
+        "SECONDS",
+        "For each answer of a program, or each 10,000 positions that a Python agent is asked about at once.",
+        default="10",
+    ),
+]
 Json = Annotated[bool, switch("--json", "Print JSON instead of text.")]
 Overwrite = Annotated[bool, switch("--overwrite", "Replace an existing file.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error; warnings and errors only.")]

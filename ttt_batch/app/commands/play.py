@@ -5,24 +5,40 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 from ttt_batch.app.commands.declare import SCRIPTED, File, Text, argument, option, switch
-from ttt_batch.app.commands.options import Epsilon, Json, Level, Quiet, RunPath, TiesRule, Trust, first_given, found
+from ttt_batch.app.commands.entrants import Rules, both_players, called, entrants, is_named
+from ttt_batch.app.commands.options import (
+    AgentBoard,
+    AnyPlayer,
+    Epsilon,
+    Illegal,
+    Json,
+    Level,
+    Quiet,
+    TiesRule,
+    TimeLimit,
+    Trust,
+    first_given,
+)
 from ttt_batch.app.commands.shared import answer, command_line, load_any_run, run_name, working
 from ttt_batch.base.choices import SEATS, check_ties, choose_person
 from ttt_batch.base.console import is_live, tell
 from ttt_batch.base.errors import RunFileError, UsageError
 
 if TYPE_CHECKING:
-    from ttt_batch.analysis.meetings import Entrant
     from ttt_batch.app.progress import Reporter
+    from ttt_batch.game.transcript_writer import GameRecord
     from ttt_batch.runs.loading import AnyRun
     from ttt_batch.training.learning_run import LearningRun
 
 PlayedRun = Annotated[
-    File,
-    argument("[RUN]", "A run file; if not given, the newest in this folder, or td, trained for a moment.", read=found),
+    Text,
+    argument(
+        "[RUN]",
+        "A run file, or an agent (see evaluate); if not given, the newest in this folder, or td, trained for a moment.",
+    ),
 ]
 Seat = Annotated[
     str,
@@ -35,7 +51,7 @@ Learn = Annotated[
 
 
 def play(
-    path: PlayedRun = None,
+    run: PlayedRun = None,
     seat: Seat = "first",
     level: Level = None,
     epsilon: Epsilon = None,
@@ -47,6 +63,9 @@ def play(
         File, option("FILE", "With --learn: a new run file for that; RUN stays as it is.", "--out", "-o")
     ] = None,
     record: Annotated[File, option("GAMES", "Append finished games to a text file, for learn-from.")] = None,
+    board: AgentBoard = None,
+    illegal: Illegal = None,
+    time_limit: TimeLimit = None,
     trust: Trust = False,
     quiet: Quiet = False,
 ) -> None:
@@ -62,20 +81,21 @@ def play(
         raise UsageError("--out is for what a run learns; give it with --learn")
     if out is not None and is_there(out):
         raise RunFileError(f"{run_name(out)} exists, and play replaces no other run; choose another file")
-    keys = not plain and _at_a_terminal()
-    with _told_later() as later, working(quiet=quiet, doing=_reading(path), keys=keys) as report:
+    keys, rules = not plain and _at_a_terminal(), Rules(board, illegal, time_limit)
+    path, named = _who(run, rules, learn=learn)
+    reading = f"asking {named}" if named else _reading(path)
+    with (
+        _told_later() as later,
+        working(quiet=quiet, doing=reading, keys=keys) as report,
+        entrants(rules, trust, report) as load,
+    ):
         from ttt_batch.app.terminal import playing
 
         path = _checked(path, report, learn=learn, out=out, record=record)
-        agent = _agent(path, trust, report)
+        agent = load(named) if named else _agent(path, trust, report)
         report.clear()
-        keeper = pupil = None
-        if record is not None:
-            from ttt_batch.game.transcript_writer import GameRecord
-
-            keeper = GameRecord(record)
-        if learn:
-            pupil = _pupil(agent, path, out, later.append)
+        keeper = None if record is None else _keeper(record)
+        pupil = _pupil(cast("AnyRun", agent), path, out, later.append) if learn else None
         playing.play(
             pupil or agent,
             person=person,
@@ -91,10 +111,32 @@ def play(
         )
 
 
+def _who(run: str | None, rules: Rules, *, learn: bool) -> tuple[Path | None, str]:
+    """Who is to play: a run's file, None for one still to be found, or the name of an agent.  Raises UsageError."""
+    from ttt_batch.runs.lookup import find_run
+
+    if run is not None and is_named(run):
+        if learn:
+            raise UsageError(f"--learn is for a run, and {called(run)} is none; leave it out")
+        return None, run
+    rules.refuse("a run is to play")
+    return (None if run is None else find_run(run)), ""
+
+
+def _keeper(record: Path) -> "GameRecord":
+    """What writes finished games down."""
+    from ttt_batch.game.transcript_writer import GameRecord
+
+    return GameRecord(record)
+
+
 def watch(
-    path: RunPath,
+    path: AnyPlayer,
     other: Annotated[
-        Text, argument("[RUN2|random|one-ply|two-ply]", "The second player; RUN itself if not given.", offers=SCRIPTED)
+        Text,
+        argument(
+            "[RUN2|random|one-ply|two-ply]", "The second player, also an agent; RUN if not given.", offers=SCRIPTED
+        ),
     ] = None,
     games: Annotated[
         Text, option("N", "Play so many games and count: a table beside what is expected exactly.")
@@ -104,23 +146,29 @@ def watch(
     epsilon: Epsilon = None,
     ties: TiesRule = "any",
     seed: Annotated[Text, option("N", "Seed of the games.", default="0")] = None,
+    board: AgentBoard = None,
+    illegal: Illegal = None,
+    time_limit: TimeLimit = None,
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Watch two agents play a game move by move, or count the results of many."""
-    rule = check_ties(ties)
+    rule, rules = check_ties(ties), Rules(board, illegal, time_limit)
     if json and games is None:
         raise UsageError("--json is for results; give it with --games N")
-    if games is not None:
-        given = {"--pace": pace is not None, "--level": level is not None, "--epsilon": epsilon is not None}
-        if extra := first_given(given):
-            raise UsageError(f"{extra} is for a game to watch; leave it out, or leave --games {games} out")
-    with working(quiet=quiet, doing=_reading(path), keys=games is None and _at_a_terminal()) as report:
-        first = load_any_run(path, trust, report)
-        second, name = (first, run_name(path)) if other is None else _second(other, first, trust, report)
+    given = {"--pace": pace is not None, "--level": level is not None, "--epsilon": epsilon is not None}
+    if games is not None and (extra := first_given(given)):
+        raise UsageError(f"{extra} is for a game to watch; leave it out, or leave --games {games} out")
+    if not is_named(path) and (other is None or other in SCRIPTED or not is_named(other)):
+        rules.refuse("none is named")
+    keys = games is None and _at_a_terminal()
+    with (
+        working(quiet=quiet, doing=f"reading {called(path)}", keys=keys) as report,
+        entrants(rules, trust, report) as load,
+    ):
+        first, second, names = both_players(path, other, load)
         report.clear()
-        names = (run_name(path), name)
         if games is None:
             from ttt_batch.app.watching import watch as show
 
@@ -142,17 +190,6 @@ def watch(
 
         counted = series(first, second, names, games=games, seed=0 if seed is None else seed, ties=rule)
     answer(json, counted.to_dict, lambda: series_text(counted))
-
-
-def _second(given: str, first: "AnyRun", trust: bool, report: "Reporter") -> "tuple[Entrant, str]":
-    """The second player and what it is called."""
-    from ttt_batch.analysis.opponents import ScriptedPlayer
-    from ttt_batch.runs.lookup import name_or_run
-
-    meant = name_or_run("player", given, SCRIPTED)
-    if isinstance(meant, str):
-        return ScriptedPlayer(meant, first), meant
-    return load_any_run(meant, trust, report), run_name(meant)
 
 
 def _at_a_terminal() -> bool:

@@ -1,7 +1,7 @@
 """`train`: learning by play."""
 
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,7 @@ from ttt_batch.app.commands.declare import (
     option,
     switch,
 )
+from ttt_batch.app.commands.entrants import fixed_opponent
 from ttt_batch.app.commands.options import (
     BOARD,
     DrawWorth,
@@ -26,6 +27,7 @@ from ttt_batch.app.commands.options import (
     Overwrite,
     Quiet,
     Scheduler,
+    TimeLimit,
     Trust,
     found,
 )
@@ -155,7 +157,12 @@ def train(
     overwrite: Overwrite = False,
     start: Annotated[File, option("RUN|TABLE", "Begin with the tables of a run or of another program.")] = None,
     opponent: Annotated[
-        Text, option("random|optimal|RUN", "Train against a fixed player, not itself.", offers=("random", "optimal"))
+        Text,
+        option(
+            "random|optimal|RUN",
+            "Train against a fixed player, not itself; also an agent, FILE.py:NAME or cmd:PROGRAM (see evaluate).",
+            offers=("random", "optimal"),
+        ),
     ] = None,
     seat: Seat = None,
     record: Annotated[File, option("GAMES", "Write the games played to a text file.")] = None,
@@ -165,6 +172,7 @@ def train(
     trace: Trace = None,
     prove_every: ProveEvery = None,
     keep: Keep = None,
+    time_limit: TimeLimit = None,
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -173,7 +181,7 @@ def train(
     _train(**locals())
 
 
-def _train(*, out: Path | None, quiet: bool, json: bool, **options: Any) -> None:
+def _train(*, out: Path | None, quiet: bool, json: bool, time_limit: str | None, **options: Any) -> None:
     """Train with the options of `train` as they were given, and say what became of it."""
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
@@ -183,7 +191,8 @@ def _train(*, out: Path | None, quiet: bool, json: bool, **options: Any) -> None
     resume = options["resume"]
     learner, board = _named(options["learner"], options["board"])
     nothing = "interrupted; nothing was written" if resume is None else "interrupted; nothing more was written"
-    with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report:
+    with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report, ExitStack() as stack:
+        options["opponent"] = fixed_opponent(options["opponent"], board, resume, time_limit, stack)
         check_files(out, *(options[name] for name in ("record", "resume", "start", "opponent", "tuples")))
         options["start"] = _origin(options["start"], learner, board, options["trust"])
 

@@ -125,7 +125,8 @@ def _as_typed(param: Any, kind: Any, usual: Any, ctx: Any, value: Any) -> Any:
     given = value not in (None, (), [])
     if (param.required and not given) or (kind is None and given):
         return usual(ctx, value)
-    if kind in (Path, list[Path]) and given and "" in ((value,) if kind is Path else value):
+    named = kind in (Path, list[Path]) or (param.metavar or "").strip("[.]") == "RUN"
+    if named and given and "" in (value if isinstance(value, list | tuple) else (value,)):
         name = param.opts[0] if param.param_type_name == "option" else param.metavar
         raise UsageError(f"the name for {name} is empty; name a file{manual(ctx.command.name)}")
     if kind in (list[str], list[Path]):

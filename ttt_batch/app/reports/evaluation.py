@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 from ttt_batch.app.reports.layout import line_of_play, row
 from ttt_batch.base.choices import RESULTS, SEATS, Ties
+from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import option
 from ttt_batch.base.quantities import counted
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.notation import moves_text
-from ttt_batch.runs.evaluation import Evaluation, Judged
+from ttt_batch.runs.evaluation import Evaluation, Judged, JudgedAgent
 
 if TYPE_CHECKING:
     from ttt_batch.analysis.matches import GrownEvaluation
@@ -21,10 +22,10 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
 
     name: what to call the run, such as its file.
     """
-    run = evaluation.run
-    assert run is not None
+    run, agent = evaluation.run, evaluation.agent
+    assert run is not None or agent is not None
     lines = [
-        *_head(run, name, evaluation.ties),
+        *(_head(run, name, evaluation.ties) if run is not None else _agent_head(agent, name)),
         row(f"against {evaluation.against}, exactly", *RESULTS),
         row("as first", *evaluation.first),
         row("as second", *evaluation.second),
@@ -35,15 +36,15 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
         if line is None:
             lines.append(f"unbeatable as {seat}: no opponent and no tie-break beats it")
         else:
-            lines += _beaten(run, seat, line, evaluation.ties)
+            lines += _beaten(agent if run is None else run, seat, line, evaluation.ties)
     return "\n".join(lines)
 
 
 def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
     """What `evaluate` prints on a board too large to enumerate: verdicts of the search, then sampled matches."""
-    run = evaluation.run
-    assert run is not None
-    lines = _head(run, name, evaluation.ties)
+    run, agent = evaluation.run, evaluation.agent
+    assert run is not None or agent is not None
+    lines = _head(run, name, evaluation.ties) if run is not None else _agent_head(agent, name)
     for seat, verdict in evaluation.verdicts.items():
         found = counted(verdict.positions, "position")
         wins = evaluation.wins.get(seat)
@@ -53,7 +54,7 @@ def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
         if wins is not None:
             lines += [f"not proved that it always wins as {seat} ({counted(wins.positions, 'position')} searched)"]
         if verdict.line is not None:
-            lines += _beaten(run, seat, verdict.line, evaluation.ties)
+            lines += _beaten(agent if run is None else run, seat, verdict.line, evaluation.ties)
         elif verdict.unbeatable:
             lines += [f"unbeatable as {seat}: no opponent and no tie-break beats it ({found} searched)", ""]
         else:
@@ -74,8 +75,18 @@ def _head(run: "Judged | PatternRun", name: str, ties: Ties) -> list[str]:
     return [title, f"ties: {meaning(ties)}", ""]
 
 
-def _beaten(run: "Judged | PatternRun", seat: str, line: list[int], ties: Ties) -> list[str]:
+def _agent_head(agent: JudgedAgent | None, name: str) -> list[str]:
+    """Which agent is judged, and whether in one image of each position alone."""
+    assert agent is not None
+    lines = [f"{one_line(name or agent.name)} on {agent.board.name}"]
+    if agent.symmetric:
+        lines.append(f"up to symmetry: as an agent that plays alike in all images ({option('symmetric', True)})")
+    return [*lines, ""]
+
+
+def _beaten(run: "Judged | PatternRun | JudgedAgent | None", seat: str, line: list[int], ties: Ties) -> list[str]:
     """That an agent can be beaten in a seat, how, and where `play`, whose ties are `soonest`, leaves that line."""
+    assert run is not None
     lines = [f"can be beaten as {seat}:", *line_of_play(run.board, line)]
     # With networks ties make no difference.
     followed = run.leaves(line, SEATS.index(seat)) if isinstance(run, Judged) and ties == "any" else None

@@ -14,8 +14,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ttt_batch.agents.outsider import Outsider
 from ttt_batch.app.web.about import about
 from ttt_batch.app.web.about_networks import describe_networks
+from ttt_batch.app.web.agent import about_agent, agent_part
 from ttt_batch.app.web.network import network_part
 from ttt_batch.app.web.packing import Part, pack
 from ttt_batch.app.web.solution import solution_part
@@ -35,7 +37,7 @@ MAX_BYTES = 5_000_000
 """Bytes that an agent takes on a page at most, so that it can be sent around and opens at once."""
 
 
-def export_page(run: AnyRun, path: str | Path, *, ties: Ties = "soonest", overwrite: bool = False) -> Path:
+def export_page(run: AnyRun | Outsider, path: str | Path, *, ties: Ties = "soonest", overwrite: bool = False) -> Path:
     """Write the page of a run to `path`, whole or not at all, and return the path.
 
     ties: which of the moves that its rule may pick the agent plays there, as for `Run.candidates`; networks, which know
@@ -49,14 +51,14 @@ def export_page(run: AnyRun, path: str | Path, *, ties: Ties = "soonest", overwr
     return path
 
 
-def page_text(run: AnyRun, ties: Ties = "soonest") -> str:
+def page_text(run: AnyRun | Outsider, ties: Ties = "soonest") -> str:
     """The page of a run as HTML.  Raises BoardError as `export_page` does, and UsageError for other ties."""
-    ties = check_ties(ties)
+    ties, name = check_ties(ties), run.name if isinstance(run, Outsider) else run.config.learner
     parts = _parts(run, ties)
     names = ["game", "sections", *(part.script for part in parts), "parts", "hints", "about", "page"]
     style, scripts = _source("page.css"), [_source(f"{name}.js") for name in names]
     pieces = {
-        "title": html.escape(f"{run.board.name} tic-tac-toe against {run.config.learner}"),
+        "title": html.escape(f"{run.board.name} tic-tac-toe against {name}"),
         "policy": _policy(style, *scripts),
         "style": style,
         "data": _json(_data(run, parts, ties)),
@@ -66,8 +68,11 @@ def page_text(run: AnyRun, ties: Ties = "soonest") -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda found: pieces[found[1]], _source("page.html"))
 
 
-def _parts(run: AnyRun, ties: Ties) -> list[Part]:
+def _parts(run: AnyRun | Outsider, ties: Ties) -> list[Part]:
     """What the page knows: the truth if the board is enumerated, and a table or networks."""
+    if isinstance(run, Outsider):
+        moves = agent_part(run)
+        return [*_solved(run.board), moves]
     if isinstance(run, PatternRun):
         return [*_solved(run.board), network_part(run)]
     check_export(run.config, "html")
@@ -86,12 +91,14 @@ def _solved(board: Board) -> list[Part]:
     return [solution_part(board, graph, space.symmetry, solve_in_plies(graph))]
 
 
-def _data(run: AnyRun, parts: list[Part], ties: Ties) -> dict[str, Any]:
+def _data(run: AnyRun | Outsider, parts: list[Part], ties: Ties) -> dict[str, Any]:
     """Everything about this run as plain values.  Raises BoardError if its agent takes too much room."""
     board, packed = run.board, pack(parts)
     lines = zip(board.lines, board.line_masks, strict=True)
     _check_size(run, len(_json({part.script: part.values for part in parts} | packed)))
-    if isinstance(run, PatternRun):
+    if isinstance(run, Outsider):
+        told, low = about_agent(run), -1
+    elif isinstance(run, PatternRun):
         told, low = describe_networks(run, solved=len(parts) > 1), -1
     else:
         told, low = about(run, ties), -1 if run.learner.zero_sum else 0
@@ -112,12 +119,14 @@ def _data(run: AnyRun, parts: list[Part], ties: Ties) -> dict[str, Any]:
     }
 
 
-def _check_size(run: AnyRun, size: int) -> None:
+def _check_size(run: AnyRun | Outsider, size: int) -> None:
     """Raise BoardError if an agent takes `size` bytes and the page has no room for them."""
     if size <= MAX_BYTES:
         return
     if isinstance(run, PatternRun):
         remedy = f"train with fewer or shorter {option('tuples')}, or with {option('sharing', 'translation')}"
+    elif isinstance(run, Outsider):
+        remedy = "export it as json"
     elif run.config.symmetry:
         remedy = "export it as npz"
     else:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from ttt_batch.app.web.packing import Part
 from ttt_batch.app.web.solution import open_codes
 from ttt_batch.base.choices import Ties
-from ttt_batch.game.graph import rows_of_edges
+from ttt_batch.game.graph import Graph, rows_of_edges
 from ttt_batch.runs.run import Run
-from ttt_batch.simulation.policy import chosen_edges, legal_edges, row_scores
+from ttt_batch.simulation.policy import Policy, chosen_edges, legal_edges, row_scores
 
 VALUED_CELLS = 12
 """Cells up to which values are packed: 3x4x3 has 391,062 moves, 4x4x4 has 6,460,008 (6 MB and more)."""
@@ -32,14 +32,18 @@ def table_part(run: Run, ties: Ties = "soonest") -> Part:
     """
     by_code = np.argsort(open_codes(run.graph))
     values, step = _values(run, by_code) if run.board.cells <= VALUED_CELLS else (np.zeros(0, "<i2"), 0.0)
-    candidates = _candidates(run, ties)[by_code].astype("<u2")
+    return moves_part(run.graph, run.policy_on(run.graph, ties), values, step)
+
+
+def moves_part(graph: Graph, policy: Policy, values: NDArray[np.int16], step: float) -> Part:
+    """The part of an agent with this policy; values, step: as for `table_part`."""
+    candidates = _candidates(graph, policy)[np.argsort(open_codes(graph))].astype("<u2")
     return Part("table", {"step": step}, {"candidates": candidates, "values": values})
 
 
-def _candidates(run: Run, ties: Ties) -> NDArray[np.int64]:
+def _candidates(graph: Graph, policy: Policy) -> NDArray[np.int64]:
     """int64[U]: a bit for each cell that the agent may pick, occupied ones included."""
-    graph = run.graph
-    chosen = chosen_edges(graph, run.policy_on(graph, ties))
+    chosen = chosen_edges(graph, policy)
     # A sum of different powers of two is their union; 2**16 is far within what a float64 counts exactly.
     bits = 2.0 ** graph.cell[chosen].astype(np.int64)
     return np.bincount(rows_of_edges(graph)[chosen], bits, graph.first_edge.size - 1).astype(np.int64)

@@ -10,11 +10,8 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.choices import SEATS
 from ttt_batch.base.quantities import counted
-from ttt_batch.game.board import EMPTY, FIRST_WINS, MAX_TABLE_CELLS, SECOND_WINS, UNFINISHED, Board, Position
-from ttt_batch.game.enumeration import enumerate_graph
-from ttt_batch.game.graph import Graph
+from ttt_batch.game.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.game.lines import Lines, make_lines
-from ttt_batch.game.state_space import Space, choose_space
 from ttt_batch.patterns.agent import NetAgent, make_agent
 from ttt_batch.patterns.network import Network
 from ttt_batch.patterns.values import Reading, read_position
@@ -23,14 +20,14 @@ from ttt_batch.runs.patterns.config import PatternConfig
 from ttt_batch.runs.patterns.contents import Learnt, table_fields, tables_of
 from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.declaration import FORMAT
-from ttt_batch.runs.truth import Solved
+from ttt_batch.runs.truth import SolvedBoard
 
 PROVED, UNDECIDED, REFUTED = 1, 0, -1
 """What a proof has found, as a recorded point has it; UNDECIDED also if none was tried."""
 
 
 @dataclass(repr=False, eq=False)
-class PatternRun(Solved, Kept):
+class PatternRun(SolvedBoard, Kept):
     """The result of training pattern networks, in memory or read from a file.
 
     Two runs are equal if configuration, games, weights, lost games and recorded points are, down to the bytes.
@@ -78,26 +75,6 @@ class PatternRun(Solved, Kept):
     def board(self) -> Board:  # type: ignore[override]
         """The configuration's board."""
         return self.config.board
-
-    @functools.cached_property
-    def graph(self) -> Graph:
-        """Positions and moves of its board, as tables of that board have them.  Raises BoardError."""
-        self._needs_all("a list of positions")
-        return enumerate_graph(self.board, symmetry=self.images_share)
-
-    @property
-    def enumerated(self) -> bool:
-        """Whether the board is small enough for a list of all positions."""
-        return self.board.cells <= MAX_TABLE_CELLS and not self._space.grown
-
-    @property
-    def images_share(self) -> bool:
-        """Whether a row of the list stands for all images of a position."""
-        return self._space.symmetry
-
-    @functools.cached_property
-    def _space(self) -> Space:
-        return choose_space(self.board, "auto", prefers=False)
 
     @functools.cached_property
     def network(self) -> Network:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.analysis.agent import cells_of
+from ttt_batch.agents.tables import cells_of
 from ttt_batch.base.bits import NONE, ONE, all_cells
 from ttt_batch.base.choices import SEATS, choose, choose_seat
 from ttt_batch.base.jit import kernel

@@ -1,0 +1,107 @@
+"""A neural network of one hidden layer, in NumPy, learns 3x3 by Q-learning and is judged exactly while it learns.
+
+    python scripts/examples/neural_network.py [seconds]
+
+The curve is the point: what the best opponent gets against the network, and whether anybody can beat it at all, proved
+over every game that its own play lets happen (`ttt.judge`), not estimated from games.  It stops once nobody can.
+"""
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ttt_batch as ttt
+
+Array = NDArray[np.float32]
+
+HIDDEN, GAMES, MINIBATCHES, STEP, EPSILON = 128, 256, 12, 1e-3, 0.5
+LINES = np.array([[line.count(c) for c in range(9)] for line in ttt.parse_board("3x3").lines])
+
+
+class Network:
+    """What each cell is worth to the player to move, from -1 to 1, by marks of its own and of its opponent."""
+
+    def __init__(self, seed: int, start: float) -> None:
+        """start: what it says before it has learnt."""
+        draw = np.random.default_rng(seed)
+        shapes = (18, HIDDEN), (HIDDEN,), (HIDDEN, 9), (9,)
+        self.weights = [(draw.standard_normal(s) * (len(s) == 2) / s[0] ** 0.5).astype(np.float32) for s in shapes]
+        self.weights[3] += np.float32(start)
+        self.means = [(np.zeros_like(w), np.zeros_like(w)) for w in self.weights]
+        self.steps = 0
+
+    def values(self, boards: NDArray[np.int8]) -> tuple[Array, Array, Array]:
+        """Inputs, the hidden layer, and the values: float32[n, 18], float32[n, HIDDEN], float32[n, 9]."""
+        flat = boards.reshape(-1, 9)
+        inputs = np.hstack([flat == 1, flat == -1]).astype(np.float32)
+        a, b, c, d = self.weights
+        hidden = np.maximum(inputs @ a + b, 0)
+        return inputs, hidden, hidden @ c + d
+
+    def __call__(self, boards: NDArray[np.int8], to_move: NDArray[np.int8], legal: NDArray[np.bool_]) -> Any:
+        """The agent: the free cell of the highest value in each position."""
+        return np.where(legal, self.values(boards)[2], -np.inf).argmax(1)
+
+    def learn(self, boards: NDArray[np.int8], cells: NDArray[np.int64], targets: Array) -> None:
+        """One step (Adam) towards these values of these cells."""
+        inputs, hidden, values = self.values(boards)
+        error = np.zeros_like(values)
+        rows = np.arange(len(cells))
+        error[rows, cells] = (values[rows, cells] - targets) / len(cells)
+        back = (error @ self.weights[2].T) * (hidden > 0)
+        self.steps += 1
+        for weight, (mean, square), slope in zip(
+            self.weights, self.means, (inputs.T @ back, back.sum(0), hidden.T @ error, error.sum(0)), strict=True
+        ):
+            mean += 0.1 * (slope - mean)
+            square += 0.001 * (slope**2 - square)
+            rate = STEP * (1 - 0.999**self.steps) ** 0.5 / (1 - 0.9**self.steps)
+            weight -= rate * mean / (np.sqrt(square) + 1e-8)
+
+
+def play(network: Network, draw: np.random.Generator) -> tuple[NDArray[np.int8], NDArray[np.int64], Array]:
+    """Positions, moves and their targets from games of the network against itself, half of whose moves are random.
+
+    A move that wins is worth 1, one that fills the board 0, and any other the opposite of the best reply.
+    """
+    boards, found = np.zeros((GAMES, 9), np.int8), []
+    while len(boards):
+        legal = boards == 0
+        scores = np.where(draw.random((len(boards), 1)) < EPSILON, draw.random(boards.shape), network.values(boards)[2])
+        cells = np.where(legal, scores, -np.inf).argmax(1)
+        after = boards.copy()
+        after[np.arange(len(boards)), cells] = 1
+        won, full = ((after == 1) @ LINES.T == 3).any(1), (after != 0).all(1)
+        reply = np.where(after == 0, network.values(-after)[2], -np.inf).max(1, initial=-1.0)
+        targets = np.where(won, 1.0, np.where(full, 0.0, -np.clip(reply, -1, 1))).astype(np.float32)
+        found.append((boards, cells, targets))
+        boards = -after[~(won | full)]
+    parts = [np.concatenate(part) for part in zip(*found, strict=True)]
+    return parts[0], parts[1], parts[2]
+
+
+def main(seconds: float, seed: int = 0) -> bool:
+    """Learn for so long at most; return whether the network cannot be beaten in either seat."""
+    wins, _, losses = ttt.random_games("3x3", 100_000, seed=seed) / 100_000
+    network, draw = Network(seed, wins - losses), np.random.default_rng(seed)
+    begun = time.perf_counter()
+    print("    games    s   loses to the best opponent   lost to random moves, as first and as second")
+    while True:
+        judged, spent = ttt.judge(network), time.perf_counter() - begun
+        assert isinstance(judged, ttt.Evaluation)  # which it is on every board that can be enumerated
+        loses = " and ".join(f"as {seat}" for seat, safe in judged.unbeatable.items() if not safe) or "never"
+        games, lost = network.steps // MINIBATCHES * GAMES, f"{judged.first[2]:.4f} {judged.second[2]:.4f}"
+        print(f"{games:9,} {spent:4.0f}   {loses:<28} {lost}", flush=True)
+        if loses == "never" or spent > seconds:
+            return loses == "never"
+        for _ in range(60):
+            boards, cells, targets = play(network, draw)
+            for some in np.array_split(draw.permutation(len(cells)), MINIBATCHES):
+                network.learn(boards[some], cells[some], targets[some])
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main(float((sys.argv[1:] or ["110"])[0])) else 1)

@@ -1,0 +1,291 @@
+"""Agents judged exactly: against what runs say of themselves, against a naive oracle, and with every way to answer."""
+
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from support import mostly_slow
+
+import ttt_batch as ttt
+from ttt_batch.agents import at_board
+from ttt_batch.agents.positions import batch_at, batch_of, words_of
+from ttt_batch.agents.reach import Reached, Rules
+from ttt_batch.base.errors import AgentError, UsageError
+from ttt_batch.game.board import EMPTY, Board, Position, parse_board
+from ttt_batch.learners import LEARNERS
+from ttt_batch.training.train import train
+
+SEATS = ("first", "second")
+Answer = Callable[[Any, Any, Any], Any]
+
+
+def lowest(boards: Any, to_move: Any, legal: Any) -> Any:
+    """The lowest free cell."""
+    return legal.argmax(1)
+
+
+def anything(boards: Any, to_move: Any, legal: Any) -> Any:
+    """Any free cell."""
+    return legal / legal.sum(1, keepdims=True)
+
+
+def position_of(board: Board, boards: Any, to_move: Any, number: int) -> Position:
+    """One position of a batch, by loops."""
+    marks = {0: EMPTY, 1: 1 + int(to_move[number]), -1: 2 - int(to_move[number])}
+    return tuple(marks[int(boards[number][cell // board.cols][cell % board.cols])] for cell in range(board.cells))
+
+
+def as_callable(run: Any) -> Answer:
+    """A run as a callable with probabilities, asked position by position."""
+
+    def answer(boards: Any, to_move: Any, legal: Any) -> Any:
+        chances = np.zeros(legal.shape)
+        for number in range(len(boards)):
+            cells = run.candidates(position_of(run.board, boards, to_move, number))
+            chances[number, cells] = 1 / len(cells)
+        return chances
+
+    return answer
+
+
+def naive(board: Board, answer: Answer, seat: int) -> tuple[int, tuple[Fraction, ...]]:
+    """The worst result of an agent in a seat, and its exact shares (win, draw, loss) against random moves."""
+
+    @cache
+    def chances(position: Position) -> list[Fraction]:
+        batch = batch_at(board, position)
+        found = np.asarray(answer(*batch))
+        if found.ndim == 1:
+            return [Fraction(int(cell == found[0])) for cell in range(board.cells)]
+        return [Fraction(one).limit_denominator(1000) for one in found[0].tolist()]
+
+    @cache
+    def value(position: Position) -> tuple[int, tuple[Fraction, ...]]:
+        outcome = board.outcome(position)
+        if outcome:
+            result = {3: 0, 1 + seat: 1}.get(outcome, -1)
+            return result, tuple(Fraction(int(result == one)) for one in (1, 0, -1))
+        mover = (board.cells - position.count(EMPTY)) % 2
+        free = [cell for cell, mark in enumerate(position) if mark == EMPTY]
+        moves = {cell: Fraction(1, len(free)) for cell in free}
+        if mover == seat:
+            moves = {cell: chance for cell, chance in enumerate(chances(position)) if chance}
+        after = {cell: value(board.after(position, cell)) for cell in moves}
+        shares = tuple(sum(moves[cell] * after[cell][1][i] for cell in moves) for i in range(3))
+        return min(worst for worst, _ in after.values()), shares
+
+    return value((EMPTY,) * board.cells)
+
+
+@pytest.mark.parametrize("name", mostly_slow(("3x3", "3x3-misere", "2x4x3", "3x4x4"), "3x3", "2x4x3"))
+@pytest.mark.parametrize("agent", [lowest, anything])
+def test_a_naive_oracle_says_the_same(name, agent):
+    board = parse_board(name)
+    judged = ttt.judge(agent, name)
+    for seat, called in enumerate(SEATS):
+        worst, shares = naive(board, agent, seat)
+        assert judged.unbeatable[called] == (worst >= 0)
+        np.testing.assert_allclose(getattr(judged, called), [float(share) for share in shares], atol=1e-12)
+
+
+@pytest.mark.parametrize("learner", mostly_slow(LEARNERS, "td", "minimax-q"))
+@pytest.mark.parametrize("seed", range(3))
+def test_a_run_given_as_a_callable_is_judged_as_the_run(learner, seed):
+    run = train(2000, learner=learner, seed=seed)
+    own = run.evaluation()
+    for agent in (as_callable(run), run):
+        judged = ttt.judge(agent, illegal="loses")
+        assert judged.unbeatable == own.unbeatable
+        for seat in SEATS:
+            np.testing.assert_allclose(getattr(judged, seat), getattr(own, seat), atol=1e-12)
+            one, other = judged.losing_line[seat], own.losing_line[seat]
+            assert (one and len(one)) == (other and len(other))  # a shortest one each
+
+
+def test_a_losing_line_is_a_game_that_the_agent_plays_and_loses():
+    board = parse_board("3x4x3")
+    for agent in (lowest, anything):
+        judged = ttt.judge(agent, "3x4x3")
+        for seat, called in enumerate(SEATS):
+            line, position = judged.losing_line[called], (EMPTY,) * 12
+            for ply, cell in enumerate(line):
+                assert board.outcome(position) == 0 and position[cell] == EMPTY
+                if ply % 2 == seat:
+                    found = np.asarray(agent(*batch_at(board, position)))[0]
+                    assert found == cell if found.ndim == 0 else found[cell] > 0
+                position = board.after(position, cell)
+            assert board.outcome(position) == 2 - seat
+
+
+def test_an_agent_is_asked_layer_by_layer_about_real_positions_once():
+    calls: list[tuple[int, bytes]] = []
+
+    def agent(boards, to_move, legal):
+        assert boards.dtype == to_move.dtype == np.int8 and legal.dtype == np.bool_
+        assert boards.shape[1:] == (3, 3) and legal.shape == (len(boards), 9) and to_move.shape == (len(boards),)
+        assert (legal == (boards.reshape(-1, 9) == 0)).all()
+        marks = (boards == 1).sum((1, 2)), (boards == -1).sum((1, 2))
+        assert (marks[1] - marks[0] == to_move).all()
+        calls.append((len(boards), boards.tobytes() + to_move.tobytes()))
+        return legal.argmax(1)
+
+    ttt.judge(agent)
+    assert len(calls) <= 5 + 4 + 1
+    asked = [position for size, content in calls[:-1] for position in {content[9 * i : 9 * i + 9] for i in range(size)}]
+    assert len(asked) == sum(size for size, _ in calls[:-1])  # no position twice, except in the last call
+    assert calls[-1][0] == min(100, len(asked))
+
+
+def test_symmetric_asks_about_one_image_and_says_so():
+    counts: list[int] = []
+
+    def agent(boards, to_move, legal):
+        counts.append(len(boards))
+        return legal.argmax(1)
+
+    whole = ttt.judge(agent)
+    asked = sum(counts)
+    counts.clear()
+    folded = ttt.judge(agent, symmetric=True)
+    assert sum(counts) < asked / 2
+    assert folded.to_dict()["symmetric"] is True and whole.to_dict()["symmetric"] is False
+    assert "up to symmetry" in str(folded) and "up to symmetry" not in str(whole)
+    for name in ("optimal", "two-ply"):  # those play alike in all images
+        one, other = ttt.judge(name), ttt.judge(name, symmetric=True)
+        assert one.unbeatable == other.unbeatable
+        np.testing.assert_allclose(one.first + one.second, other.first + other.second)
+
+
+def test_an_agent_that_errs_in_one_image_alone_is_caught():
+    best = as_callable(train(200_000, learner="td", seed=1))
+    assert all(ttt.judge(best).unbeatable.values())
+
+    def agent(boards, to_move, legal):
+        cells = np.asarray(best(boards, to_move, legal)).argmax(1)
+        flat = boards.reshape(-1, 9)
+        cells[(flat == np.negative([0, 0, 1, 0, 0, 0, 0, 0, 0])).all(1)] = 5  # an edge, where the middle holds
+        return cells
+
+    judged = ttt.judge(agent)
+    assert judged.unbeatable == {"first": True, "second": False}
+    assert judged.losing_line["second"][0] == 2
+
+
+@pytest.mark.parametrize("name", ["random", "one-ply", "two-ply", "optimal"])
+def test_agents_by_name(name):
+    judged = ttt.judge(name)
+    assert all(judged.unbeatable.values()) == (name == "optimal")
+    run = train(1000, seed=3)
+    mine, theirs = ttt.judge(name, against=run), ttt.evaluate(run, name)
+    np.testing.assert_allclose(mine.first, theirs.second[::-1], atol=1e-12)
+    np.testing.assert_allclose(mine.second, theirs.first[::-1], atol=1e-12)
+
+
+def test_against_oneself_and_each_other():
+    alone = ttt.judge(anything, against="self")
+    assert alone.against == "self"
+    np.testing.assert_allclose(alone.first, (0.58492063, 0.12698413, 0.28809524))  # random play, exactly known
+    np.testing.assert_allclose(alone.first, alone.second[::-1])
+    pair = ttt.judge(lowest, against=anything), ttt.judge(anything, against=lowest)
+    np.testing.assert_allclose(pair[0].first, pair[1].second[::-1])
+    with at_board(lowest) as one, at_board(anything) as other:
+        held = ttt.tournament([one, other])
+    assert held.exact and held.names == ("lowest", "anything")
+    np.testing.assert_allclose(held.meetings[0][1].exact, pair[0].first)
+
+
+@pytest.mark.parametrize("cells", [9, 40, 64])
+def test_positions_there_and_back(cells):
+    board = {9: Board(), 40: Board(5, 8, 5), 64: Board(8, 8, 5)}[cells]
+    draw = np.random.default_rng(0)
+    marks = draw.integers(0, 3, (50, cells))
+    own, other = (
+        np.array([sum(1 << cell for cell in range(cells) if row[cell] == mark) for row in marks], np.uint64)
+        for mark in (1, 2)
+    )
+    batch = batch_of(board, own, other, 0)
+    assert (words_of(batch)[0] == own).all() and (words_of(batch)[1] == other).all()
+    assert [batch.position(i) for i in range(50)] == [tuple(row) for row in marks.tolist()]
+    first, second, number = Rules(board).folded(own, other)
+    for i in range(50):
+        image = board.symmetries[number[i]]
+        turned = tuple(batch.position(i)[cell] for cell in image)
+        codes = [board.encode(tuple(batch.position(i)[cell] for cell in one)) for one in board.symmetries]
+        assert board.encode(turned) == min(codes)
+        assert batch_of(board, first[i : i + 1], second[i : i + 1], 0).position(0) == turned
+
+
+def test_beyond_enumeration_the_search_asks_in_batches():
+    sizes = []
+
+    def agent(boards, to_move, legal):
+        sizes.append(len(boards))
+        return legal.argmax(1)
+
+    judged = ttt.judge(agent, "5x5x4", games=50, budget=20_000)
+    assert judged.verdicts["first"].status == judged.verdicts["second"].status == "refuted"
+    assert max(sizes) > 50 and len(sizes) < 400
+    assert judged.matches["random"]["first"].games == 50
+    assert judged.to_dict()["symmetric"] is False and "can be beaten" in str(judged)
+    again = ttt.judge(agent, "5x5x4", games=50, budget=20_000)
+    assert again == judged  # the same seed
+    with pytest.raises(UsageError, match="too large to enumerate"):
+        ttt.judge(agent, "5x5x4", "optimal")
+    assert ttt.judge(agent, "5x5x5", "random", games=5, budget=50).verdicts["first"].status == "undecided"
+
+
+def test_a_network_is_proved_by_the_search_as_by_its_own_proof():
+    run = train(20_000, learner="patterns", board="3x4x3", seed=0)
+    own, judged = ttt.evaluate(run, games=1), ttt.judge(run)
+    for seat in SEATS:
+        assert own.verdicts[seat].unbeatable == judged.unbeatable[seat]
+
+
+def test_probabilities_are_played_as_they_are():
+    def agent(boards, to_move, legal):
+        weights = legal * np.arange(1, 10.0)
+        return (weights / weights.sum(1, keepdims=True)).astype(np.float32)
+
+    exact = ttt.judge(agent)
+    with at_board(agent) as player, at_board(anything) as other:
+        from ttt_batch.analysis.tournament import series
+
+        played = series(player, other, ("one", "other"), games=20_000)
+    for meeting in played.meetings:
+        assert all(abs(z) < 4 for z in meeting.deviations)
+    np.testing.assert_allclose(played.meetings[0].exact, exact.first)
+
+
+def test_a_judgement_is_quick():
+    ttt.judge(lowest)
+    times = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        ttt.judge(lowest)
+        times.append(time.perf_counter() - begun)
+    assert min(times) < 0.1
+    begun = time.perf_counter()
+    ttt.judge(lowest, "4x4x4")
+    assert time.perf_counter() - begun < 10
+
+
+def test_an_answer_is_asked_again_in_other_company():
+    def by_order(boards, to_move, legal):
+        return np.where(np.arange(len(legal)) % 2, legal.argmax(1), 8 - legal[:, ::-1].argmax(1))
+
+    with pytest.raises(AgentError, match=r"answered cell \d, and in other company cell \d; an agent that draws"):
+        ttt.judge(by_order)
+
+
+def test_reached_says_the_worst_result():
+    rules = Rules(Board())
+    with at_board("optimal") as player:
+        assert [Reached(rules, player.answers, seat).worst for seat in (0, 1)] == [0, 0]
+    with at_board("optimal", "3x4x3") as player:
+        assert Reached(Rules(player.board), player.answers, 0).worst == 1
+    with at_board(lowest) as player:
+        assert Reached(rules, player.answers, 0).worst == -1

@@ -1,0 +1,118 @@
+"""OpenSpiel's policies and bots as agents, and ours as its policies: the same exploitability on both sides."""
+
+import numpy as np
+import pytest
+
+import ttt_batch as ttt
+from ttt_batch.agents import from_openspiel, to_openspiel
+from ttt_batch.base.errors import AgentError, BoardError, UsageError
+from ttt_batch.learners import LEARNERS
+
+pyspiel = pytest.importorskip("pyspiel")
+policies = pytest.importorskip("open_spiel.python.policy")
+
+GAME = pyspiel.load_game("tic_tac_toe")
+
+
+def judged_the_same(one, other):
+    """Whether two judgements are of the same play."""
+    assert one.unbeatable == other.unbeatable
+    np.testing.assert_allclose([*one.first, *one.second], [*other.first, *other.second], atol=1e-12)
+
+
+def best_response(policy, seat: int) -> float:
+    """What the best opponent expects against a pyspiel policy in a seat: a search through OpenSpiel's own states."""
+    known: dict[str, float] = {}
+
+    def value(state) -> float:
+        if state.is_terminal():
+            return state.player_return(1 - seat)
+        seen = state.observation_string(0)
+        if seen not in known:
+            if state.current_player() == seat:
+                moves = policy.action_probabilities(state).items()
+                known[seen] = sum(chance * value(state.child(action)) for action, chance in moves if chance > 0)
+            else:
+                known[seen] = max(value(state.child(action)) for action in state.legal_actions())
+        return known[seen]
+
+    return value(policy.game.new_initial_state())
+
+
+def test_their_policies_are_judged():
+    judged_the_same(ttt.judge(from_openspiel(policies.UniformRandomPolicy(GAME))), ttt.judge("random"))
+    judged_the_same(ttt.judge(from_openspiel(pyspiel.UniformRandomPolicy(GAME))), ttt.judge("random"))
+
+
+def test_their_bots_are_judged():
+    class Highest(pyspiel.Bot):
+        """A bot that takes the highest cell."""
+
+        def __init__(self):
+            pyspiel.Bot.__init__(self)
+
+        def step(self, state):
+            return max(state.legal_actions())
+
+        def restart_at(self, state):
+            pass
+
+        def provides_policy(self):
+            return False
+
+    judged_the_same(
+        ttt.judge(from_openspiel(Highest())),
+        ttt.judge(lambda boards, to_move, legal: 8 - legal[:, ::-1].argmax(1)),
+    )
+
+
+@pytest.mark.parametrize("board", ["3x3", "2x4x3", "3x4x3"])
+def test_there_and_back(board):
+    run = ttt.train(500, board=board, seed=1)
+    policy = to_openspiel(run)
+    judged_the_same(ttt.judge(from_openspiel(policy, policy.game), board), ttt.evaluate(run))
+
+
+@pytest.mark.parametrize("learner", [name for name in LEARNERS if name != "minimax-q"])
+@pytest.mark.parametrize("games", [100, 10_000])
+def test_the_best_response_is_ours(learner, games):
+    for seed in range(3):
+        run = ttt.train(games, learner=learner, seed=seed)
+        policy = to_openspiel(run)
+        theirs = [best_response(policy, seat) for seat in (0, 1)]
+        np.testing.assert_allclose(run.judgement().best_response, theirs, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_exploitability_is_ours():
+    """OpenSpiel's own figure, which walks through all histories: half a minute a policy."""
+    known = {}
+    for learner, games in (("td", 100_000), ("sutton-barto", 200)):
+        run = ttt.train(games, learner=learner, seed=0)
+        found = pyspiel.nash_conv(GAME, as_table(to_openspiel(run)))
+        assert found == pytest.approx(run.judgement().best_response.sum(), abs=1e-9)
+        known[learner] = found
+    assert known["td"] == 0.0 and known["sutton-barto"] > 0
+
+
+def as_table(policy):
+    """The same as a table in C++, by information states."""
+    table = {}
+
+    def visit(state):
+        if not state.is_terminal():
+            table[state.information_state_string()] = list(policy.action_probabilities(state).items())
+            for action in state.legal_actions():
+                visit(state.child(action))
+
+    visit(policy.game.new_initial_state())
+    return pyspiel.TabularPolicy(table)
+
+
+def test_what_does_not_fit():
+    with pytest.raises(UsageError, match="neither a policy nor a bot"):
+        from_openspiel(5)
+    with pytest.raises(BoardError, match="no game for board 3x3-misere"):
+        to_openspiel("random", ttt.parse_board("3x3-misere"))
+    with pytest.raises(AgentError, match="give the game of this board"):
+        ttt.judge(from_openspiel(policies.UniformRandomPolicy(GAME)), "3x4x3")

@@ -1,0 +1,271 @@
+"""Agents that are files or programs, as the command line names them."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import command
+
+import ttt_batch as ttt
+from ttt_batch.agents.naming import make_agent
+from ttt_batch.agents.positions import batch_of
+from ttt_batch.base.errors import AgentError, UsageError
+from ttt_batch.game.board import Board
+
+LOWEST = """
+import sys
+for line in sys.stdin:
+    board, mover, cells = line.split()
+    assert mover == "XO"[cells.count("X") - cells.count("O")]
+    print(cells.index("."), flush=True)
+"""
+
+FILE = """
+import numpy as np
+from beside import choose
+
+def lowest(boards, to_move, legal):
+    return choose(legal)
+
+class Lowest:
+    def __call__(self, boards, to_move, legal):
+        return choose(legal)
+
+def wrong(boards, to_move, legal):
+    return np.zeros(len(boards), int)
+
+NUMBER = 5
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("program.py").write_text(LOWEST)
+    Path("mine.py").write_text(FILE)
+    Path("beside.py").write_text("def choose(legal):\n    return legal.argmax(1)\n")
+    return tmp_path
+
+
+def python(code: str) -> str:
+    """A command that runs Python code."""
+    Path("other.py").write_text(code)
+    return f"cmd:{sys.executable} other.py"
+
+
+def lowest(boards, to_move, legal):
+    return legal.argmax(1)
+
+
+def test_a_file_and_a_program_are_judged_as_the_callable_they_are(folder):
+    expected = ttt.judge(lowest).to_dict()
+    for agent in ("mine.py:lowest", "mine.py:Lowest", f"cmd:{sys.executable} program.py"):
+        assert ttt.judge(agent).to_dict() == expected
+    assert ttt.judge(f"cmd:{sys.executable} program.py", "3x4x3").to_dict() == ttt.judge(lowest, "3x4x3").to_dict()
+
+
+FAULTS = {
+    "no file": ("no.py:agent", "there is no file no.py"),
+    "no name": ("mine.py:nobody", "mine.py has no nobody; it has choose, lowest, Lowest, wrong"),
+    "no function": ("mine.py:NUMBER", "cannot be called"),
+    "form": ("mine.py:a b", "not of the form FILE.py:NAME"),
+    "syntax": ("bad.py:agent", "bad.py failed: SyntaxError"),
+    "no program": ("cmd:", "names no program"),
+    "quotes": ("cmd:a 'b", "cannot be split into words"),
+    "not there": ("cmd:./nothing-here", "cannot be started: No such file"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_an_agent_that_cannot_be_loaded(fault, folder, capsys):
+    Path("bad.py").write_text("def agent(:\n")
+    name, said = FAULTS[fault]
+    with pytest.raises((AgentError, UsageError), match=r"(?s).*"):
+        ttt.judge(name)
+    status, out, err = command(capsys, "evaluate", name)
+    assert status in (1, 2) and out == "" and said in err and err.count("\n") == 1
+
+
+ENDS = {
+    "ends": ("import sys; print('boom', file=sys.stderr); sys.exit(4)", "ended with status 4; it said: boom"),
+    "killed": ("import os; os.kill(os.getpid(), 9)", "was ended by SIGKILL"),
+    "no number": ("print('five', flush=True); input(); input()", "answered 'five', which is no cell"),
+    "two lines": ("print('4\\n5', flush=True)\nwhile input(): pass", "answered more than a line"),
+    "no line": ("print('4' * 200, end='', flush=True)\nwhile input(): pass", "without an end of the line"),
+    "closes": ("import os, time; os.close(1); time.sleep(60)", "closed its output"),
+    "hangs": ("import time; time.sleep(60)", "did not answer within 0.5 s; does it write out each answer at once"),
+    "complains": (
+        "import sys, time; print('thinking\\nhard', file=sys.stderr, flush=True); time.sleep(60)",
+        "did not answer within 0.5 s; it said: thinking\\nhard",
+    ),
+    "buffers": (
+        "import sys, time\nsys.stdout = open(1, 'w', 4096, closefd=False)\ninput(); print(4); time.sleep(60)",
+        "did not answer within 0.5 s",
+    ),
+    "huge": ("print(10**30, flush=True)\nwhile input(): pass", "which is no cell"),
+    "outside": ("while True: input(); print(9, flush=True)", "cell 9, outside 0 .. 8"),
+    "occupied": ("while True: input(); print(4, flush=True)", "cell 4, which is occupied"),
+}
+
+
+@pytest.mark.parametrize("fault", ENDS)
+def test_a_program_that_fails_is_one_line(fault, folder, capsys):
+    code, said = ENDS[fault]
+    begun = time.monotonic()
+    status, out, err = command(capsys, "evaluate", python(code), "--time-limit", "0.5" if "0.5" in said else "20")
+    assert (status, out) == (1, "") and err.count("\n") == 1 and said in err and "in position '" in err
+    assert time.monotonic() - begun < 10
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that only waits to be collected does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+PARENT = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+open("child", "w").write(str(child.pid))
+for line in sys.stdin:
+    {}
+    print(line.split()[2].index("."), flush=True)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+@pytest.mark.parametrize("end", ["well", "time-out", "Ctrl-C"])
+def test_its_process_group_ends_with_the_command(end, folder):
+    agent = python(PARENT.format("pass" if end == "well" else "import time; time.sleep(600)"))
+    limit = "1" if end == "time-out" else "100"
+    words = [sys.executable, "-m", "ttt_batch", "evaluate", agent, "--time-limit", limit]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        until = time.monotonic() + 60
+        while not (Path("child").exists() and Path("child").read_text()) and time.monotonic() < until:
+            time.sleep(0.05)
+        if end == "Ctrl-C":
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == {"well": 0, "time-out": 1, "Ctrl-C": 130}[end], err
+    assert not alive(int(Path("child").read_text()))
+
+
+def test_no_shell_reads_the_command(folder, capsys):
+    status, _, err = command(capsys, "evaluate", "cmd:echo 4; touch made > made")
+    assert status == 1 and "4; touch made > made" in err and not Path("made").exists()
+
+
+def test_a_program_that_answers_at_once_answers_20_000_positions_a_second(folder):
+    code = "import sys\nfor line in sys.stdin: print(line.split()[2].index('.'), flush=True)"
+    agent = make_agent(python(code), Board())
+    nothing = np.zeros(50_000, np.uint64)
+    batch = batch_of(Board(), nothing, nothing, 0)
+    try:
+        agent.ask(batch.picked(np.arange(10)))
+        begun = time.perf_counter()
+        answers = agent.ask(batch)
+        spent = time.perf_counter() - begun
+    finally:
+        agent.close()
+    assert answers.tolist() == [0] * 50_000
+    assert 50_000 / spent > 20_000
+    with pytest.raises(AgentError, match="has ended"):
+        agent.ask(batch)
+
+
+def test_every_command_takes_agents(folder, capsys):
+    ttt.train(1000, out="run.h5")
+    for words in (
+        ("evaluate", "run", "--against", "mine.py:lowest", "--json"),
+        ("evaluate", "mine.py:lowest", "--against", "run.h5", "--json"),
+        ("evaluate", "optimal", "--board", "3x4x3", "--symmetric", "--json"),
+        ("watch", "mine.py:lowest", "run.h5", "--games", "10", "--json"),
+        ("watch", "run.h5", f"cmd:{sys.executable} program.py", "--games", "10", "--json"),
+        ("tournament", "run", "mine.py:lowest", "two-ply", "--json"),
+        ("tournament", "mine.py:lowest", "two-ply", "--board", "3x4x3", "--games", "10", "--json"),
+        ("show", "mine.py:lowest", "5 1", "--json"),
+        ("train", "--opponent", "mine.py:lowest", "--games", "1000", "-o", "against.h5", "--json"),
+        ("export", "mine.py:lowest", "--to", "csv", "--json"),
+        ("export", "mine.py:lowest", "--to", "html", "--json"),
+        ("export", "two-ply", "--to", "json", "--json"),
+    ):
+        status, out, err = command(capsys, *words, "--quiet")
+        assert (status, err) == (0, ""), words
+        assert json.loads(out)
+    status, out, _ = command(capsys, "watch", "mine.py:lowest", "two-ply", "--quiet")
+    assert status == 0 and "O wins (two-ply)." in out
+    table = json.loads(Path("two-ply.json").read_text())
+    assert table["board"] == "3x3" and sum(table["positions"][0]["chances"]) == pytest.approx(1)
+    lines = Path("mine.csv").read_text().splitlines()
+    assert lines[:2] == ["code,position,0,1,2,3,4,5,6,7,8", "0,.../.../...,1,0,0,0,0,0,0,0,0"]
+    assert "agent was asked for its move" in Path("mine.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("evaluate", "run.h5", "--board", "3x3"), "--board is for agents"),
+        (("evaluate", "run.h5", "--symmetric"), "--symmetric is for agents"),
+        (("show", "run.h5", "--illegal", "loses"), "--illegal is for agents"),
+        (("tournament", "run.h5", "run.h5", "--time-limit", "3"), "--time-limit is for agents"),
+        (("train", "--time-limit", "3"), "--time-limit is for agents"),
+        (("play", "mine.py:lowest", "--learn"), "--learn is for a run"),
+        (("export", "mine.py:lowest", "--to", "npz"), "npz"),
+        (("export", "mine.py:lowest", "--to", "csv", "--board", "5x5x4"), "too large to enumerate"),
+        (("evaluate", "optimal", "--board", "5x5x4"), "too large to enumerate"),
+        (("train", "--opponent", "mine.py:lowest", "--board", "5x5x5"), "too large to enumerate"),
+        (("evaluate", "mine.py:lowest", "--against", "run.h5", "--board", "3x4x3"), "plays 3x3, not 3x4x3"),
+        (("evaluate", "mine.py:lowest", "--games", "5"), "--games is for boards too large"),
+    ],
+)
+def test_misuse_is_one_line(words, said, folder, capsys):
+    ttt.train(1000, out="run.h5")
+    status, out, err = command(capsys, *words, "--quiet")
+    assert (status, out) == (2, "") and said in err and err.count("\n") == 1
+
+
+def test_a_training_against_an_agent_is_resumed_against_the_same_one_alone(folder, capsys):
+    once = ttt.train(4000, opponent=lowest, seat="first", seed=1, batch=500)
+    ttt.train(2000, opponent=lowest, seat="first", seed=1, batch=500, out="half.h5")
+    before = Path("half.h5").read_bytes()
+    for words, said in (
+        ((), "name it again with --opponent"),
+        (("--opponent", "two-ply"), "was trained with opponent"),
+        (("--opponent", "mine.py:wrong"), "which is occupied"),
+    ):
+        status, _, err = command(capsys, "train", "--resume", "half.h5", "--more", "2000", *words, "--quiet")
+        assert status in (1, 2) and said in err
+        assert Path("half.h5").read_bytes() == before
+    words = ("train", "--resume", "half.h5", "--more", "2000", "--opponent", "mine.py:Lowest", "--quiet")
+    assert command(capsys, *words)[0] == 0
+    assert ttt.load("half.h5") == once
+
+
+def test_nothing_named_inside_a_file_runs(folder, capsys):
+    Path("evil.py").write_text(
+        "import os\nos.mkdir('ran')\ndef agent(boards, to_move, legal):\n    return legal.argmax(1)\n"
+    )
+    assert command(capsys, "train", "--opponent", "evil.py:agent", "--games", "500", "-o", "run.h5", "--quiet")[0] == 0
+    Path("ran").rmdir()
+    for words in ("train --more 500 --resume", "info", "evaluate", "check", "show", "export --overwrite --to html"):
+        command(capsys, *words.split(), "run.h5")
+        assert not Path("ran").exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="reads /proc")
+def test_no_agent_is_left_behind(folder):
+    def held() -> int:
+        return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+    before = held()
+    for _ in range(3):
+        ttt.judge(f"cmd:{sys.executable} program.py")
+    assert held() <= before

@@ -1,0 +1,118 @@
+"""What agents answer, checked and brought into one form: the probability of each cell.
+
+An answer that is none is named in one line, with its position.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.agents.positions import Batch
+from ttt_batch.base.errors import AgentError, option, quoted
+from ttt_batch.game.board import MARKS, Board
+
+SUM_TOLERANCE = 1e-6
+"""How far the sum of a position's probabilities may be from 1: float32 has seven digits."""
+
+Chances = NDArray[np.float64]
+"""float64[n, cells]: the probability of each cell in each of n positions; rows sum to 1."""
+
+
+def chances_of(board: Board, name: str, batch: Batch, answer: Any, *, loses: bool = False) -> Chances:
+    """The probabilities that an answer means.
+
+    answer: int[n], a cell for each position, or float[n, cells], probabilities.
+    loses: an occupied cell is an answer, which loses the game.
+    Raises AgentError for what is neither.
+    """
+    try:
+        given = np.asarray(answer)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise AgentError(f"{name} answered no array: {error}; return int[n] or float[n, cells]") from None
+    n, cells = batch.size, board.cells
+    if given.shape == (n,) and given.dtype.kind in "iu":
+        return _of_cells(board, name, batch, given, loses)
+    if given.shape == (n, cells) and given.dtype.kind == "f":
+        return _of_probabilities(board, name, batch, given.astype(np.float64), loses)
+    raise AgentError(
+        f"{name} answered {given.dtype}{list(given.shape)} to {n} positions{_first(board, batch)}; "
+        f"return int[{n}], a cell for each, or float[{n}, {cells}], probabilities"
+    )
+
+
+def where(board: Board, batch: Batch, number: int) -> str:
+    """A position in a message: its rows, and who moves."""
+    return f"{board.format_position(batch.position(number))!r} ({MARKS[1 + int(batch.to_move[number])]} to move)"
+
+
+def _first(board: Board, batch: Batch) -> str:
+    return f", the first {where(board, batch, 0)}" if batch.size else ""
+
+
+def _of_cells(board: Board, name: str, batch: Batch, given: NDArray[Any], loses: bool) -> Chances:
+    """Of a cell for each position."""
+    outside = np.flatnonzero((given < 0) | (given >= board.cells))
+    if outside.size:
+        number = int(outside[0])
+        raise AgentError(
+            f"in position {where(board, batch, number)} {name} answered cell {int(given[number])}, outside 0 .. "
+            f"{board.cells - 1}; cells count from 0"
+        )
+    rows = np.arange(batch.size)
+    occupied = np.flatnonzero(~batch.legal[rows, given])
+    if occupied.size and not loses:
+        number = int(occupied[0])
+        raise AgentError(
+            f"in position {where(board, batch, number)} {name} answered cell {int(given[number])}, which is occupied; "
+            f"{option('illegal', 'loses')} lets it lose the game"
+        )
+    chances = np.zeros((batch.size, board.cells))
+    chances[rows, given] = 1.0
+    return chances
+
+
+def _of_probabilities(board: Board, name: str, batch: Batch, given: Chances, loses: bool) -> Chances:
+    """Of probabilities of each cell."""
+    with np.errstate(invalid="ignore"):
+        total = given.sum(1)
+        wrong = ~np.isfinite(given).all(1) | (given < 0).any(1) | (np.abs(total - 1) > SUM_TOLERANCE)
+        occupied = ((given > 0) & ~batch.legal & (not loses)).any(1)
+    if (wrong | occupied).any():
+        number = int(np.flatnonzero(wrong | occupied)[0])
+        row = given[number]
+        cell = int(np.flatnonzero(~np.isfinite(row) | (row < 0) | ((row > 0) & ~batch.legal[number]))[0:1].sum())
+        if not np.isfinite(row).all() or (row < 0).any():
+            fault = f"answered probability {row[cell]:g} for cell {cell}; give numbers from 0 to 1"
+        elif wrong[number]:
+            fault = f"answered probabilities that sum to {total[number]:.9g}; let them sum to 1"
+        else:
+            fault = (
+                f"answered probability {row[cell]:g} for cell {cell}, which is occupied; set it to 0, or "
+                f"{option('illegal', 'loses')} lets it lose the game"
+            )
+        raise AgentError(f"in position {where(board, batch, number)} {name} {fault}")
+    chances: Chances = given / total[:, None]
+    return chances
+
+
+def disagreement(board: Board, name: str, batch: Batch, before: Chances, after: Chances) -> None:
+    """Raise AgentError if an agent answers otherwise than `before` when it is asked about `batch` again."""
+    differ = np.flatnonzero((np.abs(before - after) > AGAIN_TOLERANCE).any(1))
+    if differ.size:
+        number = int(differ[0])
+        raise AgentError(
+            f"in position {where(board, batch, number)} {name} answered {_told(before[number])}, and in other company "
+            f"{_told(after[number])}; an agent that draws by chance has to return probabilities"
+        )
+
+
+AGAIN_TOLERANCE = 1e-4
+"""How far probabilities may differ in another batch, where sums of float32 round otherwise."""
+
+
+def _told(row: Chances) -> str:
+    """An answer in words."""
+    if row.max() == 1.0:
+        return f"cell {int(row.argmax())}"
+    return f"probabilities {quoted([round(one, 4) for one in row.tolist()])}"

@@ -1,0 +1,135 @@
+"""Python callables as agents: given in Python, or named `FILE.py:NAME` on the command line.
+
+The code of such a file runs with the rights of the person who named it, as `python FILE.py` would.  No other file, not
+even a run's record of its opponent, makes the package run any.
+"""
+
+import ctypes
+import importlib.util
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ttt_batch.agents.agent import Agent
+from ttt_batch.agents.positions import Batch
+from ttt_batch.base.console import one_line
+from ttt_batch.base.errors import AgentError, UsageError, quoted
+from ttt_batch.base.files import shown
+from ttt_batch.base.quantities import counted
+from ttt_batch.game.board import Board
+from ttt_batch.runs.lookup import is_callable_name
+
+TIME_LIMIT = 10.0
+"""Seconds that an answer may take by default."""
+
+POSITIONS_AN_ANSWER = 10_000
+"""Positions that count as one answer of a callable: so many more may take so much longer."""
+
+LONGEST_REASON = 200
+"""Characters of an exception's text that a message repeats."""
+
+
+class CallableAgent(Agent):
+    """A callable `agent(boards, to_move, legal)`, with arrays as in `Batch`, which it may change.
+
+    Returns int[n], a cell for each position, or float[n, cells], probabilities.
+    """
+
+    def __init__(self, function: Callable[..., Any], name: str = "", *, limit: float = TIME_LIMIT) -> None:
+        """limit: seconds for each 10,000 positions begun."""
+        if not callable(function):
+            raise UsageError(f"agent {quoted(function)} cannot be called; give agent(boards, to_move, legal)")
+        self._function, self._limit = function, limit
+        self.name = name or getattr(function, "__name__", type(function).__name__)
+
+    def ask(self, batch: Batch) -> Any:
+        """What the callable returns.  Raises AgentError for an exception, or after the time limit."""
+        answer: list[Any] = []
+        failure: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                answer.append(self._function(*(array.copy() for array in batch)))
+            except BaseException as error:  # of the agent's own: even an exit is a failure to answer
+                failure.append(error)
+
+        limit = self._limit * -(-batch.size // POSITIONS_AN_ANSWER)
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        try:
+            thread.join(limit)
+        finally:
+            if thread.is_alive():
+                _stop(thread)
+        if failure:
+            reason = one_line(f"{type(failure[0]).__name__}: {failure[0]}")[:LONGEST_REASON]
+            raise AgentError(f"{self.name} failed when asked about {self._asked(batch)}: {reason}") from failure[0]
+        if not answer:
+            raise AgentError(f"{self.name} did not answer within {limit:g} s when asked about {self._asked(batch)}")
+        return answer[0]
+
+    def _asked(self, batch: Batch) -> str:
+        rows, cols = batch.boards.shape[1:]
+        first = Board(rows, cols, 1).format_position(batch.position(0))
+        return f"{counted(batch.size, 'position')}, the first {first!r}"
+
+
+def _stop(thread: threading.Thread) -> None:
+    """Have a thread that takes too long end at its next line of Python; compiled code goes on to its end."""
+    if thread.ident is not None and sys.implementation.name == "cpython":
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+
+
+def load_callable(text: str, *, limit: float = TIME_LIMIT) -> CallableAgent:
+    """The agent `NAME` of a Python file, whose code runs now.  Raises UsageError and AgentError.
+
+    A class whose objects can be called is called without arguments first.
+    """
+    file, _, name = text.rpartition(":")
+    if not is_callable_name(text) or not name.isidentifier():
+        raise UsageError(f"agent {quoted(text)} is not of the form FILE.py:NAME; name a function of that file")
+    path = Path(file)
+    if not path.is_file():
+        raise AgentError(f"there is no file {shown(path)}; check the name")
+    module = _module(path)
+    if not hasattr(module, name):
+        there = [one for one, value in vars(module).items() if callable(value) and not one.startswith("_")]
+        raise UsageError(f"{shown(path)} has no {name}; it has {', '.join(there[:10]) or 'nothing that can be called'}")
+    function = getattr(module, name)
+    if isinstance(function, type) and any("__call__" in vars(base) for base in function.__mro__):
+        function = _called(function, path, name)
+    return CallableAgent(function, f"{path.name}:{name}", limit=limit)
+
+
+def _module(path: Path) -> Any:
+    """The module of a file, executed; what lies beside it can be imported."""
+    name = f"_agent_{path.stem}_{abs(hash(path.resolve()))}"
+    specification = importlib.util.spec_from_file_location(name, path)
+    if specification is None or specification.loader is None:
+        raise AgentError(f"{shown(path)} is no Python file")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module
+    folder = str(path.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        specification.loader.exec_module(module)
+    except Exception as error:
+        raise AgentError(f"{shown(path)} failed: {_reason(error)}") from error
+    except SystemExit as error:
+        raise AgentError(f"{shown(path)} ended the program: {_reason(error)}") from error
+    finally:
+        sys.path.remove(folder)
+    return module
+
+
+def _called(function: Any, path: Path, name: str) -> Any:
+    try:
+        return function()
+    except Exception as error:
+        raise AgentError(f"{shown(path)}: {name}() failed: {_reason(error)}") from error
+
+
+def _reason(error: BaseException) -> str:
+    return one_line(f"{type(error).__name__}: {error}")[:LONGEST_REASON]

@@ -1,0 +1,38 @@
+"""The exact judgement of an agent on a board that is enumerated: the `Evaluation` that a run gives.
+
+Nothing is sampled and nothing is taken for granted: the agent is asked about each real position that its own play lets
+happen, all of a layer in one call, and what follows is exact.
+"""
+
+from ttt_batch.agents.outsider import Outsider
+from ttt_batch.agents.player import Player
+from ttt_batch.agents.reach import Reached, Rules, shares
+from ttt_batch.base.choices import SEATS
+from ttt_batch.game.state_space import check_enumerable
+from ttt_batch.runs.evaluation import Evaluation, JudgedAgent
+
+
+def judge_exactly(player: Outsider, against: Player, *, called: str = "") -> Evaluation:
+    """Exact results of an agent against an opponent, whether it can be beaten, and how.
+
+    against: the opponent; the same player for the agent itself.  called: what the opponent is called if not by its
+    name.  Raises AgentError, and BoardError for a board that is too large to enumerate.
+    """
+    board = player.board
+    check_enumerable(board, not player.exact, "an exact evaluation")
+    reached = [Reached(Rules(board, player.symmetric), player.answers, seat) for seat in (0, 1)]
+    player.ask_again()
+    rules = Rules(board)
+    first = shares(rules, player.answers, against.answers)
+    second = shares(rules, against.answers, player.answers)
+    for one in {id(one): one for one in (player, against)}.values():
+        one.ask_again()
+    lines = {seat: one.losing_line() for seat, one in zip(SEATS, reached, strict=True)}
+    return Evaluation(
+        against=called or against.name,
+        first=first,
+        second=second[::-1],
+        unbeatable={seat: line is None for seat, line in lines.items()},
+        losing_line=lines,
+        agent=JudgedAgent(player.name, board, player.symmetric),
+    )

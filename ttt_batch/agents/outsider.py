@@ -1,0 +1,54 @@
+"""An agent that is no run, at a board: it is judged, played, watched and shown as runs are."""
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.agents.agent import Agent
+from ttt_batch.agents.player import Player
+from ttt_batch.agents.positions import batch_at, words_of
+from ttt_batch.base.errors import BoardError
+from ttt_batch.game.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.runs.truth import SolvedBoard
+
+
+class Outsider(SolvedBoard, Player):
+    """An agent at a board, with the truth of that board if it is known."""
+
+    own_ties = True
+    """It says itself which of its moves it makes."""
+
+    def __init__(self, agent: Agent, board: Board, *, symmetric: bool = False, loses: bool = False) -> None:
+        """symmetric, loses: as for `Player`."""
+        Player.__init__(self, agent, board, symmetric=symmetric, loses=loses)
+
+    @property
+    def exact(self) -> bool:
+        """Whether its results are exact: its board is enumerated."""
+        return self.enumerated
+
+    @functools.cached_property
+    def worth(self) -> NDArray[np.float64]:
+        """float64[P, 4]: what each outcome is worth to each player: a win 1, a loss -1."""
+        worth = np.zeros((2, 4))
+        worth[:, [FIRST_WINS, SECOND_WINS]] = [[1.0, -1.0], [-1.0, 1.0]]
+        return worth
+
+    def shares(self, position: str | int | Position) -> dict[int, float]:
+        """The probability of each cell that it may choose in an unfinished position.  Raises BoardError, AgentError."""
+        marks = self.position(position)
+        if self.board.outcome(marks) != UNFINISHED:
+            raise BoardError(f"position {self.board.format_position(marks)!r} is final: there is nothing to choose")
+        own, other = words_of(batch_at(self.board, marks))
+        chances = self.answers(own, other, self.board.cells - marks.count(EMPTY))[0]
+        return {cell: float(chances[cell]) for cell in np.flatnonzero(chances).tolist()}
+
+    def candidates(self, position: str | int | Position) -> list[int]:
+        """Cells that it may choose; see `shares` for how likely each is."""
+        return list(self.shares(position))
+
+    def move_values(self, position: str | int | Position) -> dict[int, float]:
+        """The probability of each free cell: what there is to show of an agent that tells no values."""
+        marks, found = self.position(position), self.shares(position)
+        return {cell: found.get(cell, 0.0) for cell, mark in enumerate(marks) if mark == EMPTY}

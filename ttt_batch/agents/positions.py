@@ -1,0 +1,87 @@
+"""Batches of real positions as agents get them: each board as the player to move sees it.
+
+Between layers of play a position is two words, the marks of both players; agents see arrays.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.game.board import EMPTY, FIRST, SECOND, Board, Position
+
+Words = NDArray[np.uint64]
+"""uint64[n]: a set of cells for each of n positions."""
+
+
+class Batch(NamedTuple):
+    """Unfinished positions that an agent is asked about.
+
+    boards: int8[n, rows, cols], 1 marks of the player to move, -1 of the other, 0 free cells.
+    to_move: int8[n], 0 if the first player moves, 1 if the second.
+    legal: bool[n, cells], the free cells, row by row.
+    """
+
+    boards: NDArray[np.int8]
+    to_move: NDArray[np.int8]
+    legal: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        """How many positions there are."""
+        return len(self.boards)
+
+    def picked(self, numbers: NDArray[np.int64]) -> "Batch":
+        """The positions of these numbers, in this order."""
+        return Batch(self.boards[numbers], self.to_move[numbers], self.legal[numbers])
+
+    def position(self, number: int) -> Position:
+        """The marks of one position."""
+        marks = FIRST, SECOND
+        mover = int(self.to_move[number])
+        named = {1: marks[mover], -1: marks[1 - mover], 0: EMPTY}
+        return tuple(named[mark] for mark in self.boards[number].ravel().tolist())
+
+
+def as_cells(words: Words, cells: int) -> NDArray[np.bool_]:
+    """bool[n, cells]: which cells each set has."""
+    chosen: NDArray[np.bool_] = (words[:, None] >> np.arange(cells, dtype=np.uint64)) & np.uint64(1) != 0
+    return chosen
+
+
+def as_words(chosen: NDArray[np.bool_]) -> Words:
+    """uint64[n]: the sets of the cells that are True in each row (bool[n, cells])."""
+    powers = np.uint64(1) << np.arange(chosen.shape[1], dtype=np.uint64)
+    words: Words = np.bitwise_or.reduce(np.where(chosen, powers, np.uint64(0)), axis=1)
+    return words
+
+
+def codes_of(first: Words, second: Words, cells: int) -> NDArray[np.int64]:
+    """int64[n]: the codes of positions with these marks of both players, on boards of at most 39 cells."""
+    powers = 3 ** np.arange(cells, dtype=np.int64)
+    codes: NDArray[np.int64] = as_cells(first, cells) @ powers + 2 * (as_cells(second, cells) @ powers)
+    return codes
+
+
+def batch_of(board: Board, own: Words, other: Words, mover: int | NDArray[np.integer]) -> Batch:
+    """The batch of positions with these marks of the player to move and of its opponent.
+
+    mover: who moves, 0 or 1, in all or in each.
+    """
+    mine, theirs = as_cells(own, board.cells), as_cells(other, board.cells)
+    boards = (mine.astype(np.int8) - theirs.astype(np.int8)).reshape(-1, board.rows, board.cols)
+    return Batch(boards, np.broadcast_to(np.int8(mover), own.shape).astype(np.int8), ~(mine | theirs))
+
+
+def words_of(batch: Batch) -> tuple[Words, Words]:
+    """uint64[n] twice: the marks of the player to move and of its opponent."""
+    flat = batch.boards.reshape(batch.size, -1)
+    return as_words(flat == 1), as_words(flat == -1)
+
+
+def batch_at(board: Board, position: Position) -> Batch:
+    """The batch of one unfinished position."""
+    marks = np.array([position])
+    mover = int((marks != EMPTY).sum()) % 2
+    own, other = as_words(marks == FIRST + mover), as_words(marks == SECOND - mover)
+    return batch_of(board, own, other, mover)
