@@ -24,6 +24,7 @@ FOLDERS = [
     "training",
     "studies",
     "analysis",
+    "environments",
     "app",
 ]
 """From the ground up."""

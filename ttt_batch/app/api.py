@@ -38,6 +38,7 @@ from ttt_batch.base.files import free_names
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number, any_seed, whole
+from ttt_batch.environments.batch import Batch
 from ttt_batch.game.board import Board, Position, parse_board
 from ttt_batch.game.state_space import too_large
 from ttt_batch.game.transcripts import GamesError
@@ -59,6 +60,7 @@ from ttt_batch.training.train import train
 
 __all__ = [
     "LEARNERS",
+    "Batch",
     "Board",
     "BoardError",
     "CertificateError",
