@@ -17,6 +17,7 @@ from ttt_batch.evaluation.ties import soonest_cells
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.game.notation import read_position, rows_text
 from ttt_batch.game.solution import Truth
+from ttt_batch.game.state_space import check_gravity
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
@@ -135,6 +136,7 @@ def show(run: AnyRun, position: str | int | Position, *, symmetric: bool = False
     symmetric: its images, too.  ties: as for `Run.candidates`.
     Raises BoardError for a position that no game reaches, and UsageError for other ties.  The run does not change.
     """
+    check_gravity(run.board, "show")
     board, marks, ties = run.board, read_position(position, run.board), check_ties(ties)
     outcome, mover = board.outcome(marks), (board.cells - marks.count(EMPTY)) % 2
     value, truth = run.value(marks) + 0.0, run.truth(marks)  # 0 instead of -0
