@@ -115,5 +115,5 @@ def test_what_does_not_take_gravity_says_so_in_one_line(refused: Callable[[], ob
 def test_moves_must_fall():
     board = ttt.parse_board("3x3-gravity")
     for position in ("1", "7 1", "X../.../..."):
-        with pytest.raises(ttt.BoardError, match="cell below it is free|marks fall"):
+        with pytest.raises(ttt.BoardError, match=r"cell below it is free|marks fall"):
             ttt.train(100, board=board).position(position)
