@@ -25,6 +25,7 @@ FOLDERS = [
     "training",
     "studies",
     "analysis",
+    "environments",
     "app",
 ]
 """From the ground up."""

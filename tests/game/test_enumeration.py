@@ -137,7 +137,12 @@ def test_too_little_space_for_a_ply_is_reported() -> None:
     parents, cells, targets = np.zeros(1, np.int64), np.zeros(9, np.int8), np.zeros(9, np.int32)
     for space, found in ((8, -1), (9, 9)):
         code, outcome, slots = np.zeros(space, np.int64), np.zeros(space, np.int8), np.full(32, EMPTY_SLOT, np.int32)
-        assert next_ply(places, parents, 0, slots, code, outcome, cells, targets, images) == found
+        assert (
+            next_ply(
+                places, parents, 0, slots, code, outcome, cells, targets, np.zeros(parents.size, np.uint32), images
+            )
+            == found
+        )
     assert sorted(code.tolist()) == [3**cell for cell in range(9)]
 
 

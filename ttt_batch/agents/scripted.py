@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.agents.tables import cells_of
-from ttt_batch.base.bits import NONE, ONE, all_cells
+from ttt_batch.base.bits import NONE, ONE
 from ttt_batch.base.choices import SEATS, choose, choose_seat
 from ttt_batch.base.jit import kernel
 from ttt_batch.game.bitboards import marks_of
 from ttt_batch.game.board import EMPTY, FIRST, SECOND, Board, Position
 from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
-from ttt_batch.game.lines import Lines, make_lines, view_of
+from ttt_batch.game.lines import Lines, make_lines, open_cells, view_of
 from ttt_batch.game.state_space import check_enumerable
 from ttt_batch.runs.knowledge import Playing, StandIn
 from ttt_batch.runs.run import Run
@@ -40,15 +40,15 @@ def scripted_cells(lines: Lines, own: Any, other: Any, plies: Any) -> Any:
 
     own, other: uint64, its marks and its opponent's.  plies: RANDOM, ONE_PLY or TWO_PLY.
     """
-    free = all_cells(lines.cells) & ~(own | other)
+    free = open_cells(lines, own | other)
     if plies == RANDOM:
         return free
     view = view_of(lines, own, other)
     if lines.misere != 0:
         return free & ~view.own if free & ~view.own != NONE else free
-    if view.own != NONE:
-        return view.own
-    return view.other if plies == TWO_PLY and view.other != NONE else free
+    if free & view.own != NONE:
+        return free & view.own
+    return free & view.other if plies == TWO_PLY and free & view.other != NONE else free
 
 
 @cells_of.register(Scripted)

@@ -14,6 +14,7 @@ from ttt_batch.game.graph import Graph, edges_of
 from ttt_batch.game.growing_graph import N_SHARED, SHARED_CODES, SHARED_OUTCOMES, Growth
 from ttt_batch.game.lines import Lines, view_of
 from ttt_batch.game.solution import ends_alone
+from ttt_batch.game.state_space import check_gravity
 from ttt_batch.learners.growing_rows import row_at
 from ttt_batch.patterns.agent import NetAgent
 from ttt_batch.proofs.playing import mark, picks, reset
@@ -104,6 +105,7 @@ def make_agent(run: AnyRun, ties: Ties = "any") -> Agent | NetAgent:
 def make_table_agent(run: Run, ties: Ties = "any") -> Agent:
     """As `make_agent`, of a run that has a table of positions."""
     ties = check_ties(ties)
+    check_gravity(run.board, "an agent that searches or plays matches")
     grown = run.grown if run.grown is not None else _as_grown(run)
     chosen, solution = np.zeros(run.board.cells, np.bool_), np.zeros(0, np.int8)
     if ties == "soonest":

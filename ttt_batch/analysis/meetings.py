@@ -22,6 +22,7 @@ from ttt_batch.base.streams import MEETINGS, stream_key
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.lines import make_lines
+from ttt_batch.game.state_space import check_gravity
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
@@ -130,6 +131,8 @@ class Participants:
     def __init__(self, runs: Sequence[Entrant], names: Sequence[str], ties: Ties = "any") -> None:
         """names: what to call the runs.  ties: as for `Run.candidates`.  Raises UsageError and BoardError."""
         ties = check_ties(ties)
+        for run in runs:
+            check_gravity(run.board, "a meeting of two agents")
         if len(runs) != len(names):
             raise UsageError(f"{len(runs)} runs, but {len(names)} names; give one for each")
         for run, name in zip(runs, names, strict=True):

@@ -19,6 +19,7 @@ from ttt_batch.evaluation.ties import soonest_cells
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.game.notation import read_position, rows_text
 from ttt_batch.game.solution import Truth
+from ttt_batch.game.state_space import check_gravity
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.truth import Solved
@@ -139,6 +140,7 @@ def show(
     symmetric: its images, too.  ties: as for `Run.candidates`.
     Raises BoardError for a position that no game reaches, and UsageError for other ties.  The run does not change.
     """
+    check_gravity(run.board, "show")
     board, marks, ties = run.board, read_position(position, run.board), check_ties(ties)
     outcome, mover = board.outcome(marks), (board.cells - marks.count(EMPTY)) % 2
     value, truth = _value(run, marks), run.truth(marks)

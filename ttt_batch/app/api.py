@@ -39,6 +39,7 @@ from ttt_batch.base.files import free_names
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number, any_seed, whole
+from ttt_batch.environments.batch import Batch
 from ttt_batch.game.board import Board, Position, parse_board
 from ttt_batch.game.transcripts import GamesError
 from ttt_batch.learners import LEARNERS
@@ -59,6 +60,7 @@ from ttt_batch.training.train import train
 __all__ = [
     "LEARNERS",
     "AgentError",
+    "Batch",
     "Board",
     "BoardError",
     "CertificateError",

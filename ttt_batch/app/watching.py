@@ -22,6 +22,7 @@ from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.quantities import Number, any_seed, real
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import DRAW, FIRST, FIRST_WINS, MARKS, UNFINISHED, Game
+from ttt_batch.game.state_space import check_gravity
 from ttt_batch.runs.knowledge import Playing
 
 PACE = 1.0
@@ -73,6 +74,7 @@ def watch(
     pace = real("pace", (PACE if live else 0.0) if pace is None else pace, "seconds a move, e.g. 0.5")
     if not 0 <= pace <= 3600:
         raise UsageError(f"pace {pace:g} is outside 0 to 3600 seconds a move; 0 does not wait")
+    check_gravity(first.board, "watch")
     if first.board != second.board:
         raise BoardError(
             f"one run plays {first.board.name}, the other {second.board.name}; choose two runs of one board"

@@ -21,6 +21,9 @@ rows."""
 PATTERNS = range(4, 7)
 """Purposes of games of pattern networks: safe as first, safe as second, and for both players."""
 
+OPPONENT, SAMPLED = 8, 9
+"""Purposes of environments' numbers: moves of the opponent, and actions that are drawn for the caller."""
+
 MATCHES = range(16, 64)
 """Purposes of matches against scripted players: one for each player and seat."""
 

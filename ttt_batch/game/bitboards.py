@@ -21,12 +21,14 @@ class Places(NamedTuple):
     lines, fences: int64[cells, most], the lines through each cell as bits (0 where there are fewer), and which cells
     must not be the same player's (`Board.line_masks`).
     misere: 1 if the player who completes a line loses, else 0.
+    below: how much greater the number of the cell below is; 0 without gravity.
     """
 
     power: Any
     lines: Any
     fences: Any
     misere: int
+    below: int
 
 
 def make_places(board: Board, symmetry: bool) -> Places:
@@ -48,7 +50,15 @@ def make_places(board: Board, symmetry: bool) -> Places:
     for cell, pairs in enumerate(through):
         for number, (line, fence) in enumerate(pairs):
             lines[cell, number], fences[cell, number] = line, fence
-    return Places(power, lines, fences, int(board.misere))
+    return Places(power, lines, fences, int(board.misere), board.cols if board.gravity else 0)
+
+
+@inlined
+def is_open(places: Places, cell: Any, taken: Any) -> Any:
+    """Whether a cell may be marked if `taken` (int64, bits) are: it is free and, with gravity, the one below is not."""
+    lower = cell + places.below
+    floats = places.below != 0 and lower < places.power.shape[0] and (taken >> lower) & 1 == 0
+    return (taken >> cell) & 1 == 0 and not floats
 
 
 @inlined

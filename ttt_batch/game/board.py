@@ -35,7 +35,8 @@ Position = tuple[int, ...]
 class Board:
     """A rows x columns board on which `k` marks in a line win.
 
-    misere: the player who completes a line loses.  exact: longer lines do not count.
+    misere: the player who completes a line loses.  exact: longer lines do not count.  gravity: a mark falls to the
+    lowest free cell of its column, so a move is a column; rows are counted from the top.
     Raises BoardError for a side or a `k` outside its range; `parse_board` reads text.
     """
 
@@ -44,6 +45,7 @@ class Board:
     k: int = 3
     misere: bool = False
     exact: bool = False
+    gravity: bool = False
 
     def __post_init__(self) -> None:
         given = self.rows, self.cols, self.k
@@ -64,7 +66,8 @@ class Board:
         """The board as it is usually written: `3x4x3`, `5x5x4-exact`, and `3x3` for the classic."""
         full = f"{self.rows}x{self.cols}x{self.k}"
         shape = "3x3" if full == "3x3x3" else full
-        return shape + ("-misere" if self.misere else "") + ("-exact" if self.exact else "")
+        variants = {"-misere": self.misere, "-exact": self.exact, "-gravity": self.gravity}
+        return shape + "".join(name for name, chosen in variants.items() if chosen)
 
     @functools.cached_property
     def lines(self) -> tuple[tuple[int, ...], ...]:
@@ -115,6 +118,8 @@ class Board:
         for _ in range(4):
             images += [grid, [line[::-1] for line in grid]]
             grid = [list(line) for line in zip(*grid[::-1], strict=True)]  # turned
+        if self.gravity:
+            images = images[:2]
         return tuple(dict.fromkeys(tuple(chain(*image)) for image in images if len(image) == self.rows))
 
     def images(self, symmetry: bool) -> tuple[tuple[int, ...], ...]:
@@ -140,6 +145,14 @@ class Board:
         """The position after the player to move marks a free cell; legality is not checked."""
         mark = FIRST + (self.cells - position.count(EMPTY)) % 2
         return (*position[:cell], mark, *position[cell + 1 :])
+
+    def open_cells(self, position: Position) -> list[int]:
+        """Cells that may be marked next: all free ones, with gravity the lowest free one of each column."""
+        return [cell for cell, mark in enumerate(position) if mark == EMPTY and not self.floats(position, cell)]
+
+    def floats(self, position: Position, cell: int) -> bool:
+        """Whether the board has gravity and the cell below is free."""
+        return self.gravity and cell + self.cols < self.cells and position[cell + self.cols] == EMPTY
 
     def outcome(self, position: Position) -> int:
         """UNFINISHED, FIRST_WINS, SECOND_WINS or DRAW."""
@@ -212,6 +225,8 @@ class Game:
             raise BoardError(f"no move to cell {cell}: the game is over")
         if not 0 <= cell < self.board.cells:
             raise BoardError(f"cell {cell} is outside 0 .. {self.board.cells - 1}")
+        if self.board.floats(self.position, cell):
+            raise BoardError(f"cell {cell} has a free cell below it; with gravity a mark falls")
         return replace(self, moves=(*self.moves, cell))
 
     def before_move_of(self, player: int) -> "Game | None":
@@ -221,26 +236,26 @@ class Game:
 
 
 def parse_board(text: str | Board) -> Board:
-    """Read `RxC` or `RxCxK` (k defaults to the shorter side), with `-misere`, `-exact` or both appended.
+    """Read `RxC` or `RxCxK` (k defaults to the shorter side), with `-misere`, `-exact` and `-gravity` appended or not.
 
     A board is returned as it is.  Raises BoardError.
     """
     if isinstance(text, Board):
         return text
     match = re.fullmatch(
-        r"\s*(\d{1,3})\s*[x×]\s*(\d{1,3})(?:\s*[x×]\s*(\d{1,3}))?(?:[-_\s]+(misere))?(?:[-_\s]+(exact))?\s*",
+        r"\s*(\d{1,3})\s*[x×]\s*(\d{1,3})(?:\s*[x×]\s*(\d{1,3}))?(?:[-_\s]+(misere))?(?:[-_\s]+(exact))?(?:[-_\s]+(gravity))?\s*",
         text if isinstance(text, str) else "",
         re.IGNORECASE | re.ASCII,
     )
     if match is None:
         raise BoardError(
             f"board {quoted(text)} is not of the form ROWSxCOLUMNS or ROWSxCOLUMNSxK, e.g. 3x3 or 4x4x3, "
-            "with -misere or -exact appended for a variant"
+            "with -misere, -exact or -gravity appended for a variant"
         )
     rows, cols = int(match[1]), int(match[2])
     k = int(match[3]) if match[3] else max(1, min(rows, cols))
     _check_sides(" ".join(text.split()), rows, cols, k)
-    return Board(rows, cols, k, misere=match[4] is not None, exact=match[5] is not None)
+    return Board(rows, cols, k, *(match[variant] is not None for variant in (4, 5, 6)))
 
 
 def _check_sides(name: str, rows: int, cols: int, k: int) -> None:

@@ -19,6 +19,7 @@ from ttt_batch.game.bitboards import (
     EMPTY_SLOT,
     Places,
     image_codes,
+    is_open,
     lowest_child,
     make_places,
     marks_of,
@@ -38,12 +39,22 @@ SMALL = 9
 
 @kernel
 def next_ply(
-    places: Places, parents: Any, ply: int, slots: Any, code: Any, outcome: Any, cells: Any, target: Any, images: Any
+    places: Places,
+    parents: Any,
+    ply: int,
+    slots: Any,
+    code: Any,
+    outcome: Any,
+    cells: Any,
+    target: Any,
+    width: Any,
+    images: Any,
 ) -> Any:
     """Find the children of the unfinished positions `parents` (int64, codes) of `ply`.
 
     Returns how many there are, written to `code` (int64) and `outcome` (int8) in the order found, or -1 if they do not
     fit.  cells (int8), target (int32): the moves, grouped by parent, and the child that each leads to.
+    width: uint32, how many moves each parent has.
     slots: int32, a power of two of EMPTY_SLOT; a hash table of the children.  images: int64[images], scratch.
     """
     n_cells = places.power.shape[0]
@@ -55,8 +66,9 @@ def next_ply(
         first, second = marks_of(parents[i], n_cells)
         taken, own = first | second, second if mover else first
         for cell in range(n_cells):
-            if (taken >> cell) & 1:
+            if not is_open(places, cell, taken):
                 continue
+            width[i] += 1
             child = lowest_child(places, images, cell, 1 + mover)
             slot = slot_of(child, mask)
             while slots[slot] != EMPTY_SLOT and code[slots[slot]] != child:
@@ -76,13 +88,14 @@ def next_ply(
 class _Ply(NamedTuple):
     """All positions of one ply, by code, and the moves out of the unfinished ones, grouped by position.
 
-    target: the child that each move leads to, as an index into the next ply.
+    target: the child that each move leads to, as an index into the next ply.  width: moves of each unfinished one.
     """
 
     code: NDArray[np.int64]
     outcome: NDArray[np.int8]
     cell: NDArray[np.int8]
     target: NDArray[np.int32]
+    width: NDArray[np.uint32]
 
 
 def _plies(board: Board, symmetry: bool, counts: tuple[int, ...] | None) -> Iterator[_Ply]:
@@ -97,14 +110,15 @@ def _plies(board: Board, symmetry: bool, counts: tuple[int, ...] | None) -> Iter
         n_edges = parents.size * (board.cells - ply)
         cell, target = np.empty(n_edges, np.int8), np.empty(n_edges, np.int32)
         if n_edges == 0:
-            yield _Ply(code, outcome, cell, target)
+            yield _Ply(code, outcome, cell, target, np.zeros(0, np.uint32))
             return
         positions = positions_of_ply(board, ply + 1)
         most = min(n_edges, positions, positions if counts is None else counts[ply + 1])
         for space in (min(most, 64 + 2 * positions // images.size), most):  # most: many are their own images
             children, outcomes = np.empty(space, np.int64), np.empty(space, np.int8)
+            width = np.zeros(parents.size, np.uint32)
             slots = np.full(1 << (2 * space).bit_length(), EMPTY_SLOT, np.int32)
-            found = next_ply(places, parents, ply, slots, children, outcomes, cell, target, images)
+            found = next_ply(places, parents, ply, slots, children, outcomes, cell, target, width, images)
             if found >= 0:
                 break
         else:
@@ -112,7 +126,8 @@ def _plies(board: Board, symmetry: bool, counts: tuple[int, ...] | None) -> Iter
         order = np.argsort(children[:found])
         rank = np.empty(found, np.int32)
         rank[order] = np.arange(found, dtype=np.int32)
-        yield _Ply(code, outcome, cell, rank[target])
+        moves = int(width.sum())
+        yield _Ply(code, outcome, cell[:moves], rank[target[:moves]], width)
         code, outcome = children[order], outcomes[order]
 
 
@@ -126,12 +141,16 @@ def _plies_of_small(board: Board) -> Iterator[_Ply]:
             for line, fence in board.line_masks:
                 outcome[masks[:, player] & (line | fence) == line] = FIRST_WINS + (player ^ board.misere)
         free = ((masks[:, :1] | masks[:, 1:]) >> np.arange(board.cells)) & 1 == 0
-        source, cell = np.nonzero(free & (outcome == UNFINISHED)[:, None])
+        if board.gravity:
+            free[:, : -board.cols] &= ~free[:, board.cols :]
+        free &= (outcome == UNFINISHED)[:, None]
+        source, cell = np.nonzero(free)
+        width = np.count_nonzero(free[outcome == UNFINISHED], axis=1).astype(np.uint32)
         mover = ply % 2
         children, first_seen, target = np.unique(
             code[source] + (1 + mover) * powers[cell], return_index=True, return_inverse=True
         )
-        yield _Ply(code, outcome, cell.astype(np.int8), target.ravel().astype(np.int32))
+        yield _Ply(code, outcome, cell.astype(np.int8), target.ravel().astype(np.int32), width)
         if children.size == 0:
             return
         masks = masks[source[first_seen]]
@@ -197,7 +216,7 @@ def _enumerated(board: Board, occupied: bool, symmetry: bool, counts: tuple[int,
     code, outcome, ply, children = _rows(plies)
     n_rows, n_open = code.size, int(np.count_nonzero(outcome == UNFINISHED))
     cells = np.concatenate([p.cell for p in plies])
-    legal = (board.cells - ply[:n_open]).astype(np.uint32)
+    legal = np.concatenate([p.width for p in plies])
     width = legal
     if occupied:
         forfeits = n_rows + ply[:n_open].astype(np.uint32) % 2

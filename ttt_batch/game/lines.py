@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.bits import NONE, n_members
+from ttt_batch.base.bits import NONE, all_cells, n_members
 from ttt_batch.base.jit import inlined
 from ttt_batch.game.board import Board
 
@@ -18,6 +18,7 @@ class Lines(NamedTuple):
 
     mask, fence: uint64[lines], the cells of each line, and those that must not be the same player's, too
     (`Board.line_masks`).  cells, k: as in `Board`.  misere: 1 if the player who completes a line loses, else 0.
+    below: how much greater the number of the cell below is; 0 without gravity.
     """
 
     mask: Any
@@ -25,6 +26,7 @@ class Lines(NamedTuple):
     cells: int
     k: int
     misere: int
+    below: int
 
 
 class View(NamedTuple):
@@ -43,7 +45,17 @@ class View(NamedTuple):
 def make_lines(board: Board) -> Lines:
     """The lines of `board`."""
     masks = np.array(board.line_masks, np.uint64).reshape(-1, 2)
-    return Lines(masks[:, 0].copy(), masks[:, 1].copy(), board.cells, board.k, int(board.misere))
+    below = board.cols if board.gravity else 0
+    return Lines(masks[:, 0].copy(), masks[:, 1].copy(), board.cells, board.k, int(board.misere), below)
+
+
+@inlined
+def open_cells(lines: Lines, taken: Any) -> Any:
+    """The cells that may be marked if `taken` are (uint64 both): with gravity the lowest free one of each column."""
+    free = all_cells(lines.cells) & ~taken
+    if lines.below == 0:
+        return free
+    return free & ~(free >> np.uint64(lines.below))
 
 
 @inlined

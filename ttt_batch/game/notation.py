@@ -122,6 +122,8 @@ def position_after(cells: Iterable[int], board: Board) -> Position:
             raise BoardError(f"move {number} comes after the end of the game")
         if marks[cell] != EMPTY:
             raise BoardError(f"move {number} goes to cell {board.cell_name(cell)}, taken by {MARKS[marks[cell]]}")
+        if board.floats(marks, cell):
+            raise BoardError(f"move {number} goes to cell {board.cell_name(cell)}, and the cell below it is free")
         marks = board.after(marks, cell)
     return marks
 
@@ -134,6 +136,8 @@ def check_possible(position: Position, board: Board) -> Position:
     first, second = position.count(FIRST), position.count(SECOND)
     if first - second not in (0, 1):
         raise BoardError(f"{first} X and {second} O: X moves first, so X has as many marks as O or one more")
+    if board.gravity and any(mark != EMPTY and board.floats(position, cell) for cell, mark in enumerate(position)):
+        raise BoardError("a mark stands above a free cell, and on this board marks fall")
     lines = board.completed_lines(position)
     if lines:
         last = FIRST if first > second else SECOND

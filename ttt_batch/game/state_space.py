@@ -79,4 +79,20 @@ def too_large(what: str, board: Board, remedy: str) -> BoardError:
 
 def positions_of_ply(board: Board, ply: int) -> int:
     """Positions with `ply` marks, whether or not a game reaches them."""
-    return math.comb(board.cells, ply) * math.comb(ply, ply // 2)
+    return _places_of(board, ply) * math.comb(ply, ply // 2)
+
+
+def _places_of(board: Board, ply: int) -> int:
+    """How many sets of `ply` cells there are; with gravity only those that have no free cell below a marked one."""
+    if not board.gravity:
+        return math.comb(board.cells, ply)
+    ways = [1] + ply * [0]
+    for _ in range(board.cols):
+        ways = [sum(ways[max(0, marks - board.rows) : marks + 1]) for marks in range(ply + 1)]
+    return ways[ply]
+
+
+def check_gravity(board: Board, what: str) -> None:
+    """Raise BoardError, in one line, if the board has gravity, which `what` does not take."""
+    if board.gravity:
+        raise BoardError(f"{what} does not take gravity yet, and the board is {board.name}; choose another board")

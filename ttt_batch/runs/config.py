@@ -12,7 +12,7 @@ from ttt_batch.base.signatures import given_options, with_options
 from ttt_batch.game.board import Board, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph
-from ttt_batch.game.state_space import check_enumerable, choose_space, space_of
+from ttt_batch.game.state_space import check_enumerable, check_gravity, choose_space, space_of
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Settings
 from ttt_batch.runs.batches import AUTO, MAX_GAMES, Batches, make_batches, parse_batch
@@ -167,6 +167,12 @@ def make_config(
     engine = given["engine"] if given["engine"] == GIVEN else choose("engine", given["engine"], ENGINES)
     board = parse_board(given["board"])
     space = choose_space(board, given["symmetry"], prefers=learner.prefers_symmetry)
+    if space.grown:
+        check_gravity(board, "a table that grows")
+    if learner.occupied:
+        check_gravity(board, f"learner {learner.name}")
+    if given["engine"] == GIVEN:
+        check_gravity(board, "learning from given games")
     seat = choose_seat(seat, "both") if seat else ""
     epsilon = parse_schedule("epsilon", given["epsilon"], positive=False)
     alpha = parse_schedule("alpha", given["alpha"], positive=True)

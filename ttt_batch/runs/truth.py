@@ -81,8 +81,8 @@ class Solved:
             return None
         if self.board.outcome(marks) != UNFINISHED:
             return {}
-        free = [cell for cell, here in enumerate(marks) if here == EMPTY]
-        return {cell: truth for cell in free if (truth := self.truth(self.board.after(marks, cell))) is not None}
+        truths = ((cell, self.truth(self.board.after(marks, cell))) for cell in self.board.open_cells(marks))
+        return {cell: truth for cell, truth in truths if truth is not None}
 
     def true_value(self, position: str | int | Position) -> int | None:
         """The result of best play from a position: 1 first wins, 0 draw, -1 second wins; None if it is not known."""

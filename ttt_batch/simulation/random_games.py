@@ -10,7 +10,7 @@ from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.processors import startable_threads
 from ttt_batch.base.streams import RANDOM_PLAY, stream_key
 from ttt_batch.game.board import Board
-from ttt_batch.game.state_space import check_table_cells
+from ttt_batch.game.state_space import check_gravity, check_table_cells
 from ttt_batch.simulation.random_ranks import AT_ONCE, make_block, make_rules, play_random
 
 MAX_RANDOM_GAMES = 10**15
@@ -32,6 +32,7 @@ def random_games(
     and if longer lines do not count: whether a line counts then depends on the marks around it.
     """
     check_table_cells(board, "random games")
+    check_gravity(board, "playing random games in bulk")
     if board.exact:
         raise BoardError(f"random games on {board.name} cannot be played in bulk; choose a board without -exact")
     if not 0 <= games <= MAX_RANDOM_GAMES:

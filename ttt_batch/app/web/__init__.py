@@ -27,7 +27,7 @@ from ttt_batch.base.errors import BoardError, option
 from ttt_batch.game.board import MAX_TABLE_CELLS, Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.solution import solve_in_plies
-from ttt_batch.game.state_space import choose_space
+from ttt_batch.game.state_space import check_gravity, choose_space
 from ttt_batch.runs.exchange import check_export
 from ttt_batch.runs.formats import EXPORT, check_targets
 from ttt_batch.runs.loading import AnyRun
@@ -45,6 +45,7 @@ def export_page(run: AnyRun | Outsider, path: str | Path, *, ties: Ties = "soone
     Raises BoardError for a table whose board is not enumerated, for an agent of more than `MAX_BYTES`, and
     FormatError if the file cannot be written or exists already (unless `overwrite`).
     """
+    check_gravity(run.board, "a page")
     path = Path(path)
     check_targets([path], overwrite=overwrite)
     EXPORT.write([path], [page_text(run, ties).encode()], overwrite=overwrite)

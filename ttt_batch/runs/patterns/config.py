@@ -11,6 +11,7 @@ from ttt_batch.base.memory import free_memory
 from ttt_batch.base.quantities import Number, any_seed, real, share, size_text, whole
 from ttt_batch.game.board import Board, parse_board
 from ttt_batch.game.known_values import WON, known_value
+from ttt_batch.game.state_space import check_gravity
 from ttt_batch.patterns.games import BEST, BOTH, NOTHING, PLAYED, Aim
 from ttt_batch.patterns.network import SHARING, Network, make_network, weights_of
 from ttt_batch.patterns.tuples import Tuples, parse_tuples
@@ -168,6 +169,7 @@ def make_pattern_config(*, files: bool = True, start: str = "", **options: Unpac
     learner = choose("learner", given.get("learner", "patterns"), PATTERN_LEARNERS)
     baseline = learner == "ntuple-td"
     board = parse_board(given.get("board", "3x3"))
+    check_gravity(board, f"learner {learner}")
     won = known_value(board) == WON
     objective = choose("objective", given.get("objective", _objective(baseline, won)), OBJECTIVES)
     if objective == "win" and board.misere:

@@ -1,0 +1,331 @@
+"""`Batch` against games in dictionaries, and what it promises: seeds, splits, arrays, errors, memory."""
+
+import random
+
+import numpy as np
+import pytest
+from naive_batch import NaiveGame
+
+import ttt_batch as ttt
+
+KINDS = [
+    "3x3",
+    "3x3x3-misere",
+    "4x4x4",
+    "4x4x3-exact",
+    "4x4x4-gravity",
+    "6x7x4-gravity",
+    "6x7x4-misere-exact-gravity",
+    "5x5x4-misere-exact",
+    "5x5x5",
+    "5x6x4-exact",
+    "4x8x3",
+    "8x4x4-gravity",
+    "3x11x5",
+    "7x9x5",
+    "8x8x5-exact",
+    "8x8x4-gravity",
+    "8x8x8",
+    "1x64x20",
+    "64x1x9-exact",
+    "1x1",
+    "2x2x1",
+    "3x3x1-exact",
+    "1x9x4-gravity",
+    "9x1x3-gravity",
+    "2x31x2",
+    "31x1x31",
+    "1x32x31-exact",
+]
+MODES = ("same-step", "next-step", "disabled")
+
+
+def compare(board: str, autoreset: str, steps: int, n: int = 37, forfeits: bool = False, seed: int = 5) -> int:
+    """Step both `steps` times in all with random actions; return how many games ended."""
+    chance, ended = random.Random(f"{board} {autoreset} {seed}"), 0
+    illegal = "lose" if forfeits else "raise"
+    batch = ttt.Batch(n, board, seed, autoreset=autoreset, illegal=illegal, record=True, keep_last=True)
+    naive = [NaiveGame(board, autoreset, forfeits) for _ in range(n)]
+    for _ in range(-(-steps // n)):
+        actions = []
+        for game in naive:
+            legal = [action for action, allowed in enumerate(game.mask()) if allowed]
+            anything = forfeits and chance.random() < 0.1
+            actions.append(chance.choice(legal) if legal and not anything else chance.randrange(batch.n_actions))
+        seen = batch.step(np.array(actions))
+        results = [game.step(action) for game, action in zip(naive, actions, strict=True)]
+        assert seen.rewards.tolist() == [list(rewards) for rewards, _ in results]
+        assert not (np.signbit(seen.rewards) & (seen.rewards == 0)).any()
+        assert seen.terminated.tolist() == [over for _, over in results]
+        assert seen.planes.tolist() == [game.planes() for game in naive]
+        assert seen.mask.tolist() == [game.mask() for game in naive]
+        lines = [" ".join(map(str, game.finished)) for game in naive if game.finished is not None]
+        assert batch.games() == lines
+        boards = [
+            [
+                sum(1 << (row * game.cols + col) for (row, col), mark in game.marks.items() if mark == player)
+                for player in (0, 1)
+            ]
+            for game in naive
+        ]
+        assert batch.bitboards.tolist() == boards
+        if batch.board.cells <= 39:
+            assert batch.codes.tolist() == [game.code() for game in naive]
+        ended += int(seen.terminated.sum())
+        if autoreset == "disabled" and seen.terminated.any():
+            batch.reset(seen.terminated.copy())
+            for game in naive:
+                if game.over:
+                    game.reset()
+            assert seen.planes.tolist() == [game.planes() for game in naive]
+            assert not seen.terminated.any()
+            assert not seen.rewards.any()
+    return ended
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("board", KINDS)
+def test_every_board_is_that_of_a_dictionary(board: str):
+    for autoreset in MODES:
+        assert compare(board, autoreset, 37 * (ttt.parse_board(board).cells + 20)) > 0
+        assert compare(board, autoreset, 37 * (ttt.parse_board(board).cells + 20), forfeits=True) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("board", KINDS)
+def test_a_million_steps_in_all(board: str):
+    for autoreset in MODES:
+        compare(board, autoreset, 1_000_000 // len(KINDS) // 3 + 1, n=1100, seed=1)
+
+
+def play(batch: ttt.Batch, steps: int, start: int = 0) -> list[bytes]:
+    """The bytes of everything that environments from `start` on see in `steps` random steps."""
+    seen = [batch.planes[start:].tobytes()]
+    for _ in range(steps):
+        step = batch.step(batch.sample())
+        seen += [array[start:].tobytes() for array in step] + [batch.bitboards[start:].tobytes()]
+    return seen
+
+
+@pytest.mark.parametrize("opponent", [None, "random", "optimal"])
+@pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
+def test_games_are_the_same_however_environments_are_split(opponent: str | None, autoreset: str):
+    whole = play(ttt.Batch(1500, "3x3", 7, opponent, autoreset), 30, start=1400)
+    part = play(ttt.Batch(100, "3x3", 7, opponent, autoreset, first_env=1400), 30)
+    assert whole == part
+    assert part != play(ttt.Batch(100, "3x3", 8, opponent, autoreset, first_env=1400), 30)
+    assert part != play(ttt.Batch(100, "3x3", 7, opponent, autoreset), 30)
+
+
+def test_a_reset_with_a_seed_begins_from_the_start():
+    batch = ttt.Batch(50, "4x4x4", 3, "random")
+    first = play(batch, 20)
+    batch.reset(seed=3)
+    assert play(batch, 20) == first
+    assert batch.game_numbers.max() > 0
+    before = batch.game_numbers
+    batch.reset()
+    assert (batch.game_numbers == before + 1).all()
+    which = np.arange(50) % 2 == 0
+    batch.reset(which)
+    assert (batch.game_numbers == before + 1 + which).all()
+    batch.reset(which, seed=4)
+    assert (batch.game_numbers == np.where(which, 0, before + 1)).all()
+
+
+OPPONENT_BOARDS = ["3x3", "3x4x3-misere", "6x7x4-gravity"]
+
+
+@pytest.mark.parametrize("board", OPPONENT_BOARDS)
+@pytest.mark.parametrize("seat", ["first", "second", "alternate"])
+def test_an_opponent_replies_in_the_same_step(board: str, seat: str):
+    """Every turn adds the agent's action and a legal reply, and the rewards are those of the game."""
+    batch = ttt.Batch(300, board, 1, "random", "same-step", seat=seat, record=True, keep_last=True)
+    rules, replies, ends = batch.board, set(), 0
+    for _ in range(60):
+        game_numbers, seats = batch.game_numbers, batch.seats.copy()
+        expected = {"first": 0, "second": 1}.get(seat, (game_numbers + np.arange(300)) % 2)
+        assert (seats == expected).all()
+        boards, actions = batch.bitboards, batch.sample()
+        shown = boards[np.arange(300), seats]
+        assert (batch.planes.reshape(300, 2, -1)[:, 0] @ (1 << np.arange(rules.cells)) == shown.astype(np.int64)).all()
+        seen = batch.step(actions)
+        after, finished = batch.bitboards, iter(batch.games())
+        for env in range(300):
+            if seen.terminated[env]:
+                line = [int(cell) for cell in next(finished).split()]
+                game = NaiveGame(board, "disabled")
+                for cell in line:
+                    assert not game.over
+                    reward = game.play(cell % game.cols if game.gravity else cell)
+                assert game.over
+                assert seen.rewards[env].tolist() == list(reward)
+                mine = [cell for ply, cell in enumerate(line) if ply % 2 == seats[env]]
+                assert np.flatnonzero(batch.last[env, 0]).tolist() == sorted(mine)
+                ends += 1
+            else:
+                assert not seen.rewards[env].any()
+                added = after[env] ^ boards[env]
+                assert [int(bits).bit_count() for bits in added] == [1, 1]
+                replies.add(int(added[1 - seats[env]]))
+    assert ends > 300
+    assert len(replies) == rules.cells
+
+
+def test_best_play_never_loses_and_a_run_plays_as_it_does():
+    for board in ("3x3", "4x4x3"):
+        batch = ttt.Batch(2000, board, 1, "optimal", "same-step")
+        results = np.zeros(3, int)
+        for _ in range(12):
+            seen = batch.step(batch.sample())
+            # In a game that has ended the seat is that of the next one: in turn, so it was the other.
+            agent = seen.rewards[np.arange(2000), 1 - batch.seats][seen.terminated]
+            results += [(agent == value).sum() for value in (1, 0, -1)]
+        assert results[2] > results[1]
+        if board == "3x3":
+            assert results[0] == 0
+
+
+@pytest.mark.parametrize("learner", ["td", "sutton-barto", "minimax-q"])
+def test_a_run_as_opponent_has_its_exact_results(learner: str):
+    run = ttt.train(2000, learner=learner, seed=1)
+    expected = run.evaluation("random").first
+    batch = ttt.Batch(20_000, "3x3", 5, run, "same-step", seat="second")
+    count = np.zeros(3)
+    for _ in range(25):
+        seen = batch.step(batch.sample())
+        count += [(seen.rewards[seen.terminated, 0] == value).sum() for value in (1, 0, -1)]
+    # Games that take long are a little too few among those that have ended.
+    assert np.abs(count / count.sum() - expected).max() < 0.02
+
+
+@pytest.mark.parametrize("board", ["5x5x4", "3x3"])
+def test_networks_and_grown_tables_are_opponents_too(board: str):
+    run = ttt.train(500, board=board, learner="patterns" if board == "3x3" else "greedy-td")
+    batch = ttt.Batch(50, board, 5, run, "next-step")
+    for _ in range(30):
+        batch.step(batch.sample())
+    assert batch.game_numbers.min() > 0
+
+
+def test_what_is_wrong_is_refused_before_anything_changes():
+    batch = ttt.Batch(4, "3x3", autoreset="disabled")
+    batch.step(np.array([0, 1, 2, 3]))
+    before = batch.bitboards
+    for actions, message in [
+        (np.array([1, 2, 3, 3]), "action 3 of environment 3 is illegal: the cell is not free"),
+        (np.array([1, 2, 3, 9]), "action 9 of environment 3 is outside 0 .. 8"),
+        (np.array([-1, 2, 3, 4]), "action -1 of environment 0 is outside"),
+        (np.array([1, 2, 3]), r"array of int64 with the shape \(3,\); give an array of integers with the shape \(4,\)"),
+        (np.array([1.0, 2, 3, 4]), "array of float64"),
+        ([1, 2, 3, 4], "actions are 'list'"),
+        (np.array([0, 0, 0, 0]), "action 0 of environment 0 is illegal"),
+    ]:
+        with pytest.raises(ttt.UsageError, match=message):
+            batch.step(actions)
+        assert (batch.bitboards == before).all()
+    for kind in (np.int8, np.int16, np.int32, np.uint8, np.uint64):
+        batch.reset()
+        batch.step(np.array([8, 7, 6, 5], kind))
+        batch.step(np.array([8, 7, 6, 5, 4, 3, 2, 1], kind)[4:])
+    batch = ttt.Batch(1, "3x3", autoreset="disabled")
+    for action in (0, 3, 1, 4, 2):
+        batch.step(np.array([action]))
+    with pytest.raises(ttt.UsageError, match="its game is over; reset it first"):
+        batch.step(np.array([8]))
+    gravity = ttt.Batch(1, "1x4x3-gravity")
+    gravity.step(np.array([2]))
+    with pytest.raises(ttt.UsageError, match="column is full"):
+        gravity.step(np.array([2]))
+
+
+GOOD = {"planes": ((5, 2, 3, 3), np.uint8), "mask": ((5, 9), np.bool_), "rewards": ((5, 2), np.float32)}
+
+
+def test_arrays_of_the_caller_are_used_and_checked():
+    arrays = {name: np.ones(*how) for name, how in GOOD.items()}
+    batch = ttt.Batch(5, arrays=arrays)
+    assert batch.planes is arrays["planes"]
+    assert not arrays["planes"].any()
+    assert play(ttt.Batch(5), 20) == play(batch, 20)
+    buffer = np.zeros(200, np.uint8)
+    read_only = np.zeros((5, 9), np.bool_)
+    read_only.flags.writeable = False
+    for wrong, message in [
+        ({"planes": np.zeros((5, 2, 3, 3), np.int8)}, "planes has the dtype int8: give a contiguous"),
+        ({"mask": np.zeros((5, 3, 3), np.bool_)}, r"mask has the shape \(5, 3, 3\)"),
+        ({"rewards": np.zeros((2, 5), np.float32).T}, "rewards is not contiguous"),
+        ({"mask": read_only}, "mask is read-only"),
+        ({"mask": [True]}, "mask is 'list', not an array"),
+        ({"masks": read_only}, r"unknown array 'masks' \(did you mean mask\?\)"),
+        (
+            {"planes": buffer[:90].reshape(5, 2, 3, 3), "mask": buffer[45:90].view(np.bool_).reshape(5, 9)},
+            "planes and mask overlap",
+        ),
+    ]:
+        with pytest.raises(ttt.UsageError, match=message):
+            ttt.Batch(5, arrays=wrong)
+    planes = ttt.Batch(5, dtype=bool).planes
+    assert planes.dtype == np.bool_
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n": 0}, "n 0 is outside 1"),
+        ({"board": "9x9x5"}, "81 cells; at most 64"),
+        ({"board": "5x5x5", "opponent": "optimal"}, "too large to enumerate"),
+        ({"opponent": "rnadom"}, r"unknown opponent 'rnadom' \(did you mean random\?\)"),
+        ({"opponent": "random", "board": "3x3x1"}, "is over after one move"),
+        ({"autoreset": "never"}, "unknown autoreset 'never'"),
+        ({"illegal": "wins"}, "unknown illegal"),
+        ({"dtype": np.float32}, "float32 are not supported"),
+        ({"first_env": -1}, "first_env -1 is outside"),
+        ({"seed": "x"}, "seed 'x'"),
+    ],
+)
+def test_wrong_options_are_named(options: dict[str, object], message: str):
+    with pytest.raises(ttt.UsageError, match=message):
+        ttt.Batch(**{"n": 3} | options)
+
+
+def test_codes_end_at_39_cells():
+    assert ttt.Batch(2, "3x13x3").codes.tolist() == [0, 0]
+    with pytest.raises(ttt.BoardError, match="use bitboards"):
+        _ = ttt.Batch(2, "5x8x4").codes
+
+
+def test_a_run_of_another_board_is_no_opponent():
+    with pytest.raises(ttt.UsageError, match="the opponent plays 3x3, and the boards are 4x4x4"):
+        ttt.Batch(2, "4x4x4", opponent=ttt.train(100))
+
+
+def test_games_are_learnt_from():
+    """What the batch recorded gives the table that `learn_from` makes of the same games written down otherwise."""
+    batch, games = ttt.Batch(64, "4x4x3", autoreset="same-step", record=True), []
+    while len(games) < 500:
+        batch.step(batch.sample())
+        games += batch.games()
+    run, bad = ttt.learn_from(games, learner="td", board="4x4x3")
+    assert run.games == len(games)
+    assert not bad
+    with pytest.raises(ttt.UsageError, match="record=True"):
+        ttt.Batch(2).games()
+
+
+def test_a_step_keeps_no_memory():
+    """Neither Python's nor NumPy's: what is traced does not grow over steps."""
+    import tracemalloc
+
+    batch = ttt.Batch(4096, "4x4x4", autoreset="same-step", opponent="random")
+    actions = batch.sample()
+    batch.step(actions)
+    tracemalloc.start()
+    held = []
+    for _ in range(3):
+        for _ in range(200):
+            batch.sample(actions)
+            batch.step(actions)
+        held.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert held[2] - held[1] < 2000

@@ -1,0 +1,43 @@
+"""PettingZoo's own tests of the environment."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pettingzoo")
+
+from pettingzoo.test import api_test, render_test, seed_test
+
+from ttt_batch.environments.pettingzoo_env import env
+
+BOARDS = ["3x3", "6x7x4-gravity", "4x4x3-misere"]
+
+
+# It finds an empty board, all zeros, and observations that are dictionaries worth a word.
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("board", BOARDS)
+def test_it_passes_pettingzoos_tests(board: str, capsys: pytest.CaptureFixture[str]):
+    api_test(env(board), num_cycles=200)
+    seed_test(lambda: env(board), num_cycles=50)
+    render_test(lambda render_mode: env(board, render_mode=render_mode))
+    assert "to move" in capsys.readouterr().out
+
+
+def test_a_game_is_told_to_both():
+    game = env("3x3")
+    game.reset(seed=1)
+    for cell in (0, 3, 1, 4, 2):
+        seen = game.observe(game.agent_selection)
+        assert seen["action_mask"].sum() == 9 - seen["observation"].sum()
+        assert not game.observe(next(a for a in game.agents if a != game.agent_selection))["action_mask"].any()
+        game.step(cell)
+    assert game.rewards == {"player_0": 1.0, "player_1": -1.0}
+    assert all(game.terminations.values())
+    assert np.flatnonzero(game.observe("player_1")["observation"][0]).tolist() == [3, 4]
+
+
+def test_an_illegal_action_loses():
+    game = env("3x3")
+    game.reset()
+    game.step(4)
+    game.step(4)
+    assert game.rewards == {"player_0": 1.0, "player_1": -1.0}

@@ -1,0 +1,119 @@
+"""Boards on which marks fall: their positions, values and games, against what is written down or counted naively."""
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import ttt_batch as ttt
+from ttt_batch.game.board import EMPTY, UNFINISHED, Board
+from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.solution import solve
+
+
+def positions(board: Board) -> dict[tuple[int, ...], list[int]]:
+    """Every position that games reach, with the cells that may be marked: walked from the rules alone."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    left = [(EMPTY,) * board.cells]
+    while left:
+        marks = left.pop()
+        if marks in found:
+            continue
+        columns = [[row * board.cols + col for row in range(board.rows)] for col in range(board.cols)]
+        lowest = [[cell for cell in column if marks[cell] == EMPTY][-1:] for column in columns]
+        over = board.outcome(marks) != UNFINISHED
+        found[marks] = [] if over else sorted(cell for cells in lowest for cell in cells)
+        left += [board.after(marks, cell) for cell in found[marks]]
+    return found
+
+
+@pytest.mark.parametrize("name", ["3x3-gravity", "2x3x2-gravity", "3x4x3-misere-gravity", "4x3x3-exact-gravity"])
+@pytest.mark.parametrize("symmetry", [False, True])
+def test_the_graph_has_the_positions_and_moves_of_the_rules(name: str, symmetry: bool):
+    board = ttt.parse_board(name)
+    assert board.name == name
+    graph, naive = enumerate_graph(board, symmetry=symmetry), positions(board)
+    kept = {marks for marks in naive if not symmetry or board.representative(marks)[0] == marks}
+    assert {board.decode(int(code)) for code in graph.code} == kept
+    for row in range(graph.first_edge.size - 1):
+        edges = slice(graph.first_edge[row], graph.first_edge[row + 1])
+        marks = board.decode(int(graph.code[row]))
+        assert graph.cell[edges].tolist() == naive[marks] == board.open_cells(marks)
+        assert graph.legal[row] == len(naive[marks])
+        for cell, child in zip(graph.cell[edges], graph.child[edges], strict=True):
+            after = board.after(marks, int(cell))
+            after = board.representative(after)[0] if symmetry else after
+            assert graph.code[child] == board.encode(after)
+    assert (np.diff(graph.first_edge) == graph.legal).all()
+
+
+@functools.cache
+def value(board: Board, marks: tuple[int, ...]) -> int:
+    """The result of best play by plain minimax."""
+    outcome = board.outcome(marks)
+    if outcome != UNFINISHED:
+        return {1: 1, 2: -1, 3: 0}[outcome]
+    best = max if marks.count(1) == marks.count(2) else min
+    return best(value(board, board.after(marks, cell)) for cell in board.open_cells(marks))
+
+
+@pytest.mark.parametrize("name", ["3x3-gravity", "3x4x3-gravity"])
+def test_best_play_is_that_of_minimax(name: str):
+    board = ttt.parse_board(name)
+    graph = enumerate_graph(board)
+    for code, result in zip(graph.code, solve(graph), strict=True):
+        assert value(board, board.decode(int(code))) == result
+
+
+def test_four_in_a_row_on_four_rows_is_a_draw_of_161029_positions():
+    """The published number of positions (OEIS A212693 counts boards by size), and the value by John Tromp's table."""
+    board = ttt.parse_board("4x4x4-gravity")
+    graph = enumerate_graph(board)
+    assert graph.code.size == 161_029
+    assert solve(graph)[0] == 0
+    assert len(board.symmetries) == 2
+    assert len(ttt.parse_board("6x7x4-gravity").symmetries) == 2
+
+
+@pytest.mark.parametrize("engine", ["walk", "flow"])
+def test_it_is_learnt_and_judged_exactly(engine: str):
+    """What the exact evaluation says is what the boards of `Batch` see, step by step."""
+    run = ttt.train(500_000, board="4x4x4-gravity", engine=engine, epsilon=0.5, seed=1)
+    assert run.truth(0).result == 0
+    assert set(run.move_values(0)) == {12, 13, 14, 15}
+    assert {truth.result for truth in run.true_moves(0).values()} <= {-1, 0, 1}
+    expected = run.evaluation("random").first
+    batch, count = ttt.Batch(5000, "4x4x4-gravity", 3, run, "same-step", seat="second"), np.zeros(3)
+    for _ in range(80):
+        seen = batch.step(batch.sample())
+        count += [(seen.rewards[seen.terminated, 0] == value).sum() for value in (1, 0, -1)]
+    assert np.abs(count / count.sum() - expected).max() < 0.02
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda: ttt.train(100, board="6x7x4-gravity"),
+        lambda: ttt.train(100, board="5x5x4-gravity", learner="greedy-td"),
+        lambda: ttt.train(100, board="3x3-gravity", learner="minimax-q"),
+        lambda: ttt.train(100, board="3x3-gravity", learner="patterns"),
+        lambda: ttt.random_games("3x3-gravity", 10),
+        lambda: ttt.learn_from(["0 1"], board="3x3-gravity", learner="td"),
+        lambda: ttt.prove(ttt.train(100, board="3x3-gravity")),
+        lambda: ttt.show(ttt.train(100, board="3x3-gravity")),
+        lambda: ttt.export_run(ttt.train(100, board="3x3-gravity"), "x.html", "html"),
+        lambda: ttt.tournament([ttt.train(100, board="3x3-gravity")] * 2, ["a", "b"]),
+    ],
+)
+def test_what_does_not_take_gravity_says_so_in_one_line(refused: Callable[[], object]):
+    with pytest.raises(ttt.UsageError, match=r"gravity") as error:
+        refused()
+    assert "\n" not in str(error.value)
+
+
+def test_moves_must_fall():
+    board = ttt.parse_board("3x3-gravity")
+    for position in ("1", "7 1", "X../.../..."):
+        with pytest.raises(ttt.BoardError, match=r"cell below it is free|marks fall"):
+            ttt.train(100, board=board).position(position)

@@ -1,0 +1,64 @@
+"""The arrays that a batch writes to: its own, made once, or the caller's, for example in shared memory."""
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ttt_batch.base.choices import choose
+from ttt_batch.base.errors import UsageError, quoted
+from ttt_batch.base.memory import check_room
+
+NAMES = ("planes", "mask", "rewards", "terminated")
+
+Shapes = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
+
+
+def output_arrays(shapes: Shapes, given: Mapping[str, NDArray[Any]] | None) -> dict[str, NDArray[Any]]:
+    """An array for each name of `shapes` (shape and dtype): the given one, or a new one of zeros.
+
+    Raises UsageError for a name that is none, and for an array of another shape or dtype, that is not contiguous, is
+    read-only, or shares memory with another one; and if there is no memory for new ones.  Nothing is written before.
+    """
+    given = {} if given is None else dict(given)
+    for name in given:
+        choose("array", name, list(shapes))
+    for name, array in given.items():
+        check_array(name, array, *shapes[name])
+    for (one, first), (other, second) in combinations(given.items(), 2):
+        if np.may_share_memory(first, second):
+            raise UsageError(f"{one} and {other} overlap; give arrays that share no memory")
+    missing = [size(shape, dtype) for name, (shape, dtype) in shapes.items() if name not in given]
+    check_room(sum(missing), "the boards")
+    return {name: given[name] if name in given else np.zeros(*wanted) for name, wanted in shapes.items()}
+
+
+def size(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    """Bytes of an array."""
+    count = 1
+    for length in shape:
+        count *= length
+    return count * dtype.itemsize
+
+
+def check_array(name: str, array: object, shape: tuple[int, ...], dtype: DTypeLike) -> None:
+    """Raise UsageError unless `array` is one that kernels can write to."""
+    wanted = f"give a contiguous, writable array of {np.dtype(dtype)} with the shape {shape}"
+    if not isinstance(array, np.ndarray):
+        raise UsageError(f"{name} is {quoted(type(array).__name__)}, not an array: {wanted}")
+    if array.dtype != dtype:
+        raise UsageError(f"{name} has the dtype {array.dtype}: {wanted}")
+    if array.shape != shape:
+        raise UsageError(f"{name} has the shape {array.shape}: {wanted}")
+    if not array.flags.c_contiguous:
+        raise UsageError(f"{name} is not contiguous: {wanted}")
+    if not array.flags.writeable:
+        raise UsageError(f"{name} is read-only: {wanted}")
+
+
+def flat(array: NDArray[Any]) -> NDArray[Any]:
+    """The same memory in one dimension, bool as uint8."""
+    line = array.reshape(-1)
+    return line.view(np.uint8) if line.dtype == np.bool_ else line

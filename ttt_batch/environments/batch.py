@@ -1,0 +1,260 @@
+"""`Batch`: thousands of games at once, stepped by one call."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ttt_batch.base.choices import Ties, check_ties, choose, choose_person
+from ttt_batch.base.errors import BoardError, UsageError, quoted
+from ttt_batch.base.quantities import Number, any_seed, whole
+from ttt_batch.base.streams import OPPONENT, SAMPLED, stream_key
+from ttt_batch.environments.arrays import Shapes, check_array, flat, output_arrays
+from ttt_batch.environments.kernels import FINE, IN_TURN, Seen, Settings, draw_actions, start, step, wrong_action
+from ttt_batch.environments.opponents import NOBODY, make_opponent
+from ttt_batch.environments.rules import make_rules, n_actions, word_type
+from ttt_batch.environments.steps import make_scratch, make_state
+from ttt_batch.environments.views import write_boards, write_codes
+from ttt_batch.game.board import MAX_CODED_CELLS, Board, parse_board
+from ttt_batch.game.lines import make_lines
+from ttt_batch.runs.loading import AnyRun
+
+MAX_BOARDS = 2**31 - 1
+AUTORESET = ("same-step", "next-step", "disabled")
+ILLEGAL = ("raise", "lose")
+
+
+class Step(NamedTuple):
+    """What a step gives: the batch's own arrays, which the next step overwrites; see `Batch`."""
+
+    planes: NDArray[Any]
+    mask: NDArray[np.bool_]
+    rewards: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+
+
+class Batch:
+    """`n` games of a board at once; `reset` begins them all, `step(actions)` makes a move in each.
+
+    planes: uint8 or bool[n, 2, rows, cols], the marks of the player to move, and of its opponent; with an opponent,
+    always of the agent and of the opponent.
+    mask: bool[n, actions], which actions are legal; none if the game is over.  An action is a cell, row by row from 0
+    at the top left, or on a `-gravity` board a column.
+    rewards: float32[n, 2], of the first and the second player, for the games that this step has ended: 1 for a win,
+    -1 for a loss, 0 otherwise.  terminated: bool[n], whether this step has ended the game.
+    seats: uint8[n], with an opponent the agent's seat in each current game, 0 or 1; else None.
+    last: as planes, if `keep_last`: the final positions, of the games that the last step has ended.
+
+    Game k (from 0) of environment i draws from (seed, i, k) alone, whatever other environments there are.
+    """
+
+    def __init__(
+        self,
+        n: Number,
+        board: Board | str = "3x3",
+        seed: Number = 0,
+        opponent: AnyRun | str | Path | None = None,
+        autoreset: str = "next-step",
+        *,
+        seat: str = "alternate",
+        illegal: str = "raise",
+        first_env: Number = 0,
+        dtype: DTypeLike = np.uint8,
+        arrays: Mapping[str, NDArray[Any]] | None = None,
+        keep_last: bool = False,
+        record: bool = False,
+        ties: Ties = "any",
+    ) -> None:
+        """Make the arrays and begin the games.
+
+        n: how many boards, 1 to 2**31 - 1.  board: up to 64 cells.
+        opponent: `random`, `one-ply`, `two-ply`, `optimal`, or a run or its file, which replies in every step; None:
+        the caller moves for both.  seat: the agent's against it, `first`, `second` or `alternate`: in turn, so that
+        in each environment and across them both seats are as frequent.  ties: of a run as opponent.
+        autoreset: the next game begins in the step that ends one (`same-step`), in the one after it, which ignores its
+        action (`next-step`), or when the caller resets (`disabled`).
+        illegal: `raise` before anything changes, or `lose` the game.
+        first_env: the number of the first environment.
+        dtype: of planes, uint8 or bool.  arrays: by name (`planes`, `mask`, `rewards`, `terminated`) those to write to
+        instead of new ones; they may lie in shared memory, and must be contiguous and not overlap.
+        keep_last: keep final positions in `last`.  record: keep moves, for `games`.
+        Raises UsageError and BoardError, and RunFileError for an opponent's file.
+        """
+        self.n, self.board = whole("n", n, 1, MAX_BOARDS), parse_board(board)
+        self.seed, self.first_env = any_seed(seed), whole("first_env", first_env, 0, 2**62)
+        self.autoreset, self.illegal = choose("autoreset", autoreset, AUTORESET), choose("illegal", illegal, ILLEGAL)
+        person, ties = choose_person(seat), check_ties(ties)
+        if np.dtype(dtype) not in (np.dtype(np.uint8), np.dtype(np.bool_)):
+            raise UsageError(f"planes of the dtype {np.dtype(dtype)} are not supported; choose uint8 or bool")
+        self._player: Any = NOBODY
+        if opponent is not None:
+            self._check_opponent()
+            self._player = make_opponent(opponent, self.board, ties)
+        self.n_actions = n_actions(self.board)
+        self._make_arrays(np.dtype(dtype), arrays, opponent is not None, keep_last, record)
+        self._settings = Settings(
+            AUTORESET.index(self.autoreset),
+            self.illegal == "lose",
+            IN_TURN if person is None else person,
+            self.first_env,
+        )
+        self._rules, self._lines, word = make_rules(self.board), make_lines(self.board), word_type(self.board)
+        self._state, self._scratch = make_state(self.n, word), make_scratch(word)
+        self._step = Step(self.planes, self.mask, self.rewards, self.terminated)
+        self._all = np.ones(self.n, np.uint8)
+        self.reset(seed=self.seed)
+
+    def _check_opponent(self) -> None:
+        """Raise BoardError if the opponent's first move would end the game."""
+        if self.board.k == 1 or self.board.cells == 1:
+            raise BoardError(f"a game on {self.board.name} is over after one move; choose a larger k for an opponent")
+
+    def _make_arrays(
+        self, dtype: Any, given: Mapping[str, NDArray[Any]] | None, against: bool, keep_last: bool, record: bool
+    ) -> None:
+        """Make what `step` writes to."""
+        n, cells = self.n, self.board.cells
+        look = (n, 2, self.board.rows, self.board.cols), dtype
+        shapes: Shapes = {
+            "planes": look,
+            "mask": ((n, self.n_actions), np.dtype(np.bool_)),
+            "rewards": ((n, 2), np.dtype(np.float32)),
+            "terminated": ((n,), np.dtype(np.bool_)),
+        }
+        made = output_arrays(shapes, given)
+        self.planes, self.mask, self.rewards, self.terminated = (made[name] for name in shapes)
+        self.seats = np.zeros(n, np.uint8) if against else None
+        self.last = np.zeros(*look) if keep_last else None
+        none = np.zeros(0, np.uint8)
+        moves, played = np.full((2, n * cells if record else 0), -1, np.int8)
+        self._played = played.reshape(-1, cells)
+        self._seen = Seen(
+            flat(self.planes),
+            flat(self.mask),
+            flat(self.rewards),
+            flat(self.terminated),
+            none if self.seats is None else self.seats,
+            none if self.last is None else flat(self.last),
+            moves,
+            played,
+        )
+
+    def reset(self, which: NDArray[np.bool_] | None = None, *, seed: Number | None = None) -> Step:
+        """Begin the next game everywhere, or where `which` (bool[n]) is True; with a seed, game 0 of that seed.
+
+        Rewards and `terminated` are zeros there.  Raises UsageError.
+        """
+        chosen = self._all
+        if which is not None:
+            check_flags("which", which, self.n)
+            chosen = np.ascontiguousarray(which).view(np.uint8)
+        if seed is not None:
+            self.seed = any_seed(seed)
+            self._keys = stream_key(self.seed, OPPONENT), stream_key(self.seed, SAMPLED)
+            self._state.games[chosen != 0] = -1
+        self._call(start, chosen)
+        return self._step
+
+    def step(self, actions: NDArray[Any]) -> Step:
+        """Make the move of an action in every game; with an opponent, its reply, too.
+
+        actions: integers[n] of any integer dtype.  Nothing is allocated: the result holds the batch's own arrays.
+        Raises UsageError before anything changes: for an action that is illegal (unless illegal actions lose), that is
+        outside 0 .. n_actions - 1, or for a game that is over and not reset.
+        """
+        if not isinstance(actions, np.ndarray) or actions.dtype.kind not in "iu" or actions.shape != (self.n,):
+            raise self._wrong_actions(actions)
+        wrong = wrong_action(self._rules, self._state, self._settings, actions)
+        if wrong != FINE:
+            raise self._wrong_action(int(wrong), int(actions[wrong]))
+        self._call(step, actions)
+        return self._step
+
+    def _call(self, kernel: Any, given: NDArray[Any]) -> None:
+        kernel(
+            self._rules,
+            self._lines,
+            self._state,
+            self._settings,
+            self._seen,
+            self._scratch,
+            self._player,
+            self._keys[0],
+            given,
+        )
+
+    def _wrong_actions(self, actions: object) -> UsageError:
+        """The error for what is no array of actions."""
+        what = quoted(type(actions).__name__)
+        if isinstance(actions, np.ndarray):
+            what = f"an array of {actions.dtype} with the shape {actions.shape}"
+        return UsageError(f"actions are {what}; give an array of integers with the shape ({self.n},)")
+
+    def _wrong_action(self, game: int, action: int) -> UsageError:
+        """The error for a wrong action."""
+        where = f"action {action} of environment {self.first_env + game}"
+        if self._state.over[game] and self.autoreset == "disabled":
+            return UsageError(f"{where}: its game is over; reset it first, or choose another autoreset")
+        if not 0 <= action < self.n_actions:
+            return UsageError(f"{where} is outside 0 .. {self.n_actions - 1}")
+        what = "column is full" if self.board.gravity else "cell is not free"
+        return UsageError(f"{where} is illegal: the {what}; choose among those that mask allows")
+
+    def sample(self, actions: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """Random legal actions (int64[n]), 0 for games that are over; written to `actions` if it is given.
+
+        They are a function of the seed, the environment, its game and the ply.  Raises UsageError.
+        """
+        if actions is None:
+            actions = np.zeros(self.n, np.int64)
+        check_array("actions", actions, (self.n,), np.int64)
+        draw_actions(self._rules, self._state, self._settings, self._keys[1], actions)
+        return actions
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """int64[n]: the code of each position, as everywhere in the package.
+
+        Raises BoardError for a board of more than 39 cells, for which 64 bits are too few; see `bitboards`.
+        """
+        if self.board.cells > MAX_CODED_CELLS:
+            raise BoardError(
+                f"board {self.board.name} has {self.board.cells} cells; codes take 63 bits up to {MAX_CODED_CELLS}: "
+                "use bitboards"
+            )
+        codes = np.zeros(self.n, np.int64)
+        write_codes(self._rules, self._state, 3 ** np.arange(self.board.cells, dtype=np.int64), codes)
+        return codes
+
+    @property
+    def bitboards(self) -> NDArray[np.uint64]:
+        """uint64[n, 2]: the cells of the first and of the second player, cell i as bit i."""
+        boards = np.zeros((self.n, 2), np.uint64)
+        write_boards(self._state, boards)
+        return boards
+
+    @property
+    def game_numbers(self) -> NDArray[np.int64]:
+        """int64[n]: the number of each environment's current game, from 0."""
+        return np.array(self._state.games)
+
+    def games(self) -> list[str]:
+        """The games that the last step has ended, in order of environments, as lines that `learn_from` reads.
+
+        A game that ended with an illegal action is left out.  Raises UsageError unless moves are recorded.
+        """
+        if self._played.size == 0:
+            raise UsageError("moves are not kept; make the batch with record=True")
+        ended = self._played[self._played[:, 0] >= 0]
+        return [" ".join(map(str, cells[cells >= 0])) for cells in ended]
+
+    def __repr__(self) -> str:
+        return f"Batch({self.n}, {self.board.name!r}, seed={self.seed}, autoreset={self.autoreset!r})"
+
+
+def check_flags(name: str, flags: object, n: int) -> None:
+    """Raise UsageError unless `flags` is bool[n]."""
+    if not isinstance(flags, np.ndarray) or flags.dtype != np.bool_ or flags.shape != (n,):
+        raise UsageError(f"{name} must be an array of bool with the shape ({n},)")

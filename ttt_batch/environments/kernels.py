@@ -1,0 +1,261 @@
+"""What the batch calls: all boards at once, block by block.
+
+A call with an opponent is a full turn: the agent's move, the opponent's, the start of new games, and the opponent's
+first move in those in which it begins.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ttt_batch.agents.tables import cells_of
+from ttt_batch.base.bits import lowest, n_members, nth_member, odd, raised
+from ttt_batch.base.jit import inlined, kernel
+from ttt_batch.base.streams import below
+from ttt_batch.environments.draws import draw_of
+from ttt_batch.environments.rules import Rules
+from ttt_batch.environments.steps import BLOCK, FORFEIT, Scratch, State, landing, move, place, report, restart
+from ttt_batch.environments.views import show, write_exactly
+from ttt_batch.game.board import UNFINISHED
+from ttt_batch.game.lines import Lines
+
+SAME_STEP, NEXT_STEP, DISABLED = range(3)
+"""When the next game begins: in the step that ends one, in the step after it, or when the caller says so."""
+
+IN_TURN = 2
+"""The agent's seat: 0 or 1 always, or first and second in turn, beginning with environment 0 as first."""
+
+FINE = -1
+"""No action is wrong."""
+
+
+class Settings(NamedTuple):
+    """How the boards are used.
+
+    autoreset: SAME_STEP, NEXT_STEP or DISABLED.  forfeits: whether an illegal action loses; else it is wrong.
+    seat: 0, 1 or IN_TURN, the agent's if there is an opponent.  first_env: the number of the first environment.
+    """
+
+    autoreset: int
+    forfeits: bool
+    seat: int
+    first_env: int
+
+
+class Seen(NamedTuple):
+    """What the caller sees; every array in one dimension, and bool as uint8.
+
+    planes, mask: see `views.show`.  rewards: float32[n * 2].  terminated: uint8[n].
+    seat: uint8[n], the agent's seat; uint8[0] without an opponent.
+    last: uint8[n * 2 * cells], planes of the position in which a game ended, or uint8[0].
+    moves, played: int8[n * cells], the cells of the current game, and of one that ended in this step, or int8[0].
+    """
+
+    planes: Any
+    mask: Any
+    rewards: Any
+    terminated: Any
+    seat: Any
+    last: Any
+    moves: Any
+    played: Any
+
+
+@inlined
+def is_wrong(rules: Rules, taken: Any, over: Any, waits: Any, stays: Any, strict: Any, action: Any) -> Any:
+    """Whether an action is wrong in a position (uint8)."""
+    number = np.uint64(action)
+    word = rules.full.dtype.type
+    cell = word(landing(rules, taken) & raised(rules.column[0], number & np.uint64(63)))
+    outside = np.uint8(number >= np.uint64(rules.actions))
+    illegal = np.uint8(np.uint8(np.uint8(cell == word(0)) & strict) | outside)
+    return np.uint8(np.uint8(illegal & np.uint8(np.uint8(waits & over) ^ np.uint8(1))) | np.uint8(stays & over))
+
+
+@kernel
+def wrong_action(rules: Rules, state: State, settings: Settings, actions: Any) -> Any:
+    """The first game whose action is no number of an action, illegal, or for a game that is over; or FINE.
+
+    The last if games are not begun again by themselves; in games that wait for their next step every number is ignored.
+    """
+    word = state.own.dtype.type
+    waits = np.uint8(settings.autoreset == NEXT_STEP)
+    stays = np.uint8(settings.autoreset == DISABLED)
+    strict = np.uint8(not settings.forfeits)
+    wrong = np.uint8(0)
+    for g in range(actions.shape[0]):
+        taken, over = word(state.own[g] | state.other[g]), state.over[g]
+        wrong = np.uint8(wrong | is_wrong(rules, taken, over, waits, stays, strict, actions[g]))
+    if wrong == 0:
+        return FINE
+    for g in range(actions.shape[0]):
+        taken, over = word(state.own[g] | state.other[g]), state.over[g]
+        if is_wrong(rules, taken, over, waits, stays, strict, actions[g]) != 0:
+            return g
+    return FINE
+
+
+@inlined
+def answer(
+    rules: Rules, lines: Lines, state: State, settings: Settings, scratch: Scratch, player: Any, key: Any, first: int
+) -> None:
+    """Mark the opponent's cell in the games of the block, whose first is `first`, that are not idle.
+
+    key: uint64.  An occupied cell, which only `minimax-q` chooses, is left as it is, and forfeits.
+    """
+    word = state.own.dtype.type
+    for g in range(min(BLOCK, state.own.shape[0] - first)):
+        own, other = state.own[first + g], state.other[first + g]
+        scratch.marked[g] = own
+        if scratch.idle[g] != 0:
+            continue
+        ply = n_members(np.uint64(own | other))
+        cells = cells_of(player, lines, np.uint64(own), np.uint64(other), ply)
+        bits = draw_of(key, settings.first_env + first + g, state.games[first + g], ply)
+        cell = nth_member(cells, below(bits, n_members(cells)))
+        scratch.marked[g] = word(own | word(landing(rules, word(own | other)) & raised(word(1), cell)))
+
+
+@inlined
+def note(rules: Rules, own: Any, other: Any, scratch: Scratch, moves: Any) -> None:
+    """Write the cells that are marked in this move to `moves` (int8[block * cells], or int8[0])."""
+    if moves.shape[0] == 0:
+        return
+    for g in range(own.shape[0]):
+        cell = np.uint64(scratch.marked[g] ^ own[g])
+        if cell != 0:
+            moves[rules.cells * g + n_members(np.uint64(own[g] | other[g]))] = lowest(cell)
+
+
+@inlined
+def keep_ended(rules: Rules, state: State, seen: Seen, ended: Any, first: int) -> None:
+    """Keep the last positions, as planes, and the moves of games that have ended, if the caller wants them."""
+    cells = rules.cells
+    for g in range(first, min(first + BLOCK, state.own.shape[0])):
+        if seen.played.shape[0] != 0:
+            seen.played[cells * g] = -1
+        if ended[g - first] == UNFINISHED:
+            continue
+        own, other = np.uint64(state.own[g]), np.uint64(state.other[g])
+        if seen.last.shape[0] != 0:
+            if seen.seat.shape[0] != 0 and odd(own | other) != seen.seat[g]:
+                own, other = other, own
+            write_exactly(seen.last, 2 * cells * g, own, cells)
+            write_exactly(seen.last, 2 * cells * g + cells, other, cells)
+        if seen.played.shape[0] != 0 and ended[g - first] < FORFEIT:
+            plies = n_members(own | other)
+            for ply in range(cells):
+                seen.played[cells * g + ply] = seen.moves[cells * g + ply] if ply < plies else -1
+
+
+@inlined
+def open_games(
+    rules: Rules,
+    lines: Lines,
+    state: State,
+    settings: Settings,
+    seen: Seen,
+    scratch: Scratch,
+    player: Any,
+    key: Any,
+    first: int,
+) -> None:
+    """Let the opponent make its first move in the block's new games (`scratch.idle` is 1) in which it begins."""
+    last = min(first + BLOCK, state.own.shape[0])
+    for g in range(first, last):
+        fresh = scratch.idle[g - first] != 0
+        if fresh:
+            turn = (settings.first_env + g + state.games[g]) & 1
+            seen.seat[g] = turn if settings.seat == IN_TURN else settings.seat
+        scratch.idle[g - first] = np.uint8(not (fresh and seen.seat[g] == 1))
+    own, other = state.own[first:last], state.other[first:last]
+    answer(rules, lines, state, settings, scratch, player, key, first)
+    note(rules, own, other, scratch, seen.moves[rules.cells * first :])
+    move(rules, own, other, scratch)
+
+
+@kernel
+def step(
+    rules: Rules,
+    lines: Lines,
+    state: State,
+    settings: Settings,
+    seen: Seen,
+    scratch: Scratch,
+    player: Any,
+    key: Any,
+    actions: Any,
+) -> None:
+    """Make a move in every game, or a full turn if there is an opponent; the actions are not wrong.
+
+    state, seen, scratch: modified in place.  actions: integers[n].  player: `NOBODY` or the opponent.  key: uint64.
+    """
+    against = seen.seat.shape[0] != 0
+    for first in range(0, state.own.shape[0], BLOCK):
+        last = min(first + BLOCK, state.own.shape[0])
+        own, other, over = state.own[first:last], state.other[first:last], state.over[first:last]
+        idle, ended = scratch.idle[: last - first], scratch.ended[: last - first]
+        for g in range(over.shape[0]):
+            idle[g] = over[g]
+        for g in range(over.shape[0]):
+            ended[g] = np.uint8(UNFINISHED)
+        place(rules, own, other, actions[first:last], scratch)
+        note(rules, own, other, scratch, seen.moves[rules.cells * first :])
+        move(rules, own, other, scratch)
+        if against:
+            for g in range(over.shape[0]):
+                idle[g] = np.uint8(over[g] | np.uint8(ended[g] != UNFINISHED))
+            answer(rules, lines, state, settings, scratch, player, key, first)
+            note(rules, own, other, scratch, seen.moves[rules.cells * first :])
+            move(rules, own, other, scratch)
+        if seen.last.shape[0] != 0 or seen.played.shape[0] != 0:
+            keep_ended(rules, state, seen, ended, first)
+        for g in range(over.shape[0]):
+            idle[g] = over[g]  # those that waited begin
+        report(ended, seen.rewards[2 * first : 2 * last], seen.terminated[first:last], over)
+        if settings.autoreset == SAME_STEP:
+            for g in range(over.shape[0]):
+                idle[g] = over[g]
+            for g in range(over.shape[0]):
+                over[g] = np.uint8(0)
+        restart(own, other, state.games[first:last], idle)
+        if against:
+            open_games(rules, lines, state, settings, seen, scratch, player, key, first)
+        show(rules, state, seen.seat, seen.planes, seen.mask, scratch.words, first, last)
+
+
+@kernel
+def start(
+    rules: Rules,
+    lines: Lines,
+    state: State,
+    settings: Settings,
+    seen: Seen,
+    scratch: Scratch,
+    player: Any,
+    key: Any,
+    which: Any,
+) -> None:
+    """Begin the next games where `which` (uint8[n]) is 1.  Otherwise as `step`."""
+    for first in range(0, state.own.shape[0], BLOCK):
+        last = min(first + BLOCK, state.own.shape[0])
+        for g in range(first, last):
+            scratch.idle[g - first] = which[g]
+            if which[g] != 0:
+                state.over[g], seen.terminated[g] = np.uint8(0), np.uint8(0)
+                seen.rewards[2 * g], seen.rewards[2 * g + 1] = np.float32(0), np.float32(0)
+        restart(state.own[first:last], state.other[first:last], state.games[first:last], scratch.idle)
+        if seen.seat.shape[0] != 0:
+            open_games(rules, lines, state, settings, seen, scratch, player, key, first)
+        show(rules, state, seen.seat, seen.planes, seen.mask, scratch.words, first, last)
+
+
+@kernel
+def draw_actions(rules: Rules, state: State, settings: Settings, key: Any, actions: Any) -> None:
+    """Write a random legal action for every game to `actions` (int64[n]), 0 for games that are over.  key: uint64."""
+    for g in range(actions.shape[0]):
+        taken = np.uint64(state.own[g] | state.other[g])
+        free = ~taken & np.uint64(rules.top[0])
+        ply = n_members(taken)
+        bits = draw_of(key, settings.first_env + g, state.games[g], ply)
+        actions[g] = 0 if state.over[g] != 0 else nth_member(free, below(bits, n_members(free)))

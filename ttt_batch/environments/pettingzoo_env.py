@@ -1,0 +1,105 @@
+"""PettingZoo's interface: two agents that take turns (AEC), with the legal actions in their observations.
+
+    from ttt_batch.environments.pettingzoo_env import env
+    boards = env(board="6x7x4-gravity")
+
+An illegal action loses the game.
+"""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from numpy.typing import NDArray
+from pettingzoo import AECEnv
+
+from ttt_batch.environments.batch import Batch
+from ttt_batch.environments.gymnasium_envs import check_render_mode, position_of, spaces_of
+from ttt_batch.environments.pictures import RENDER_MODES, rendered
+from ttt_batch.game.board import Board
+
+AGENTS = ("player_0", "player_1")
+
+
+class MNKAEC(AECEnv):
+    """A game of two agents, `player_0`, which begins, and `player_1`.
+
+    Observations: `observation`, uint8[2, rows, cols], the agent's marks and the other's; `action_mask`, int8[actions],
+    all 0 unless the agent is to move.  Rewards: 1 for a win, -1 for a loss.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's form
+        "render_modes": list(RENDER_MODES),
+        "name": "ttt_batch_mnk_v0",
+        "is_parallelizable": False,
+        "render_fps": 4,
+    }
+
+    def __init__(self, board: Board | str = "3x3", *, render_mode: str | None = None) -> None:
+        super().__init__()
+        self.batch = Batch(1, board, autoreset="disabled", illegal="lose")
+        self.render_mode = check_render_mode(render_mode)
+        self.possible_agents, self.agents = list(AGENTS), list(AGENTS)
+        planes, actions = spaces_of(self.batch)
+        mask = Box(0, 1, (self.batch.n_actions,), np.int8)
+        self.observation_spaces = {
+            agent: gymnasium.spaces.Dict({"observation": planes, "action_mask": mask}) for agent in AGENTS
+        }
+        self.action_spaces = {agent: Discrete(int(actions.n)) for agent in AGENTS}
+        self.agent_selection = AGENTS[0]
+
+    def observation_space(self, agent: str) -> Any:
+        """The observations of an agent."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Any:
+        """The actions of an agent."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin a game.  Nothing in it is left to chance, so a seed makes no difference."""
+        self.batch.reset(seed=seed)
+        self.agents, self.agent_selection = list(AGENTS), AGENTS[0]
+        self.rewards = dict.fromkeys(AGENTS, 0.0)
+        self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
+        self.terminations = dict.fromkeys(AGENTS, False)
+        self.truncations = dict.fromkeys(AGENTS, False)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in AGENTS}
+
+    def observe(self, agent: str) -> dict[str, NDArray[Any]]:
+        """What an agent sees."""
+        number = AGENTS.index(agent)
+        boards = self.batch.bitboards[0][[number, 1 - number]]
+        cells = np.arange(self.batch.board.cells, dtype=np.uint64)
+        planes = (boards[:, None] >> cells & np.uint64(1)).astype(np.uint8)
+        to_move = agent == self.agent_selection
+        mask = self.batch.mask[0].astype(np.int8) * np.int8(to_move)
+        return {"observation": planes.reshape(self.batch.planes.shape[1:]), "action_mask": mask}
+
+    def step(self, action: int | None) -> None:
+        """Make the move of the agent whose turn it is; None after the end."""
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        seen = self.batch.step(np.array([action], np.int64))
+        self._cumulative_rewards[agent] = 0.0
+        self.rewards = {one: float(seen.rewards[0, number]) for number, one in enumerate(AGENTS)}
+        self.terminations = dict.fromkeys(AGENTS, bool(seen.terminated[0]))
+        self.agent_selection = AGENTS[1 - AGENTS.index(agent)]
+        self._accumulate_rewards()
+        if self.render_mode == "human":
+            self.render()
+
+    def render(self) -> Any:
+        """The position, as the render mode says."""
+        return rendered(self.batch.board, position_of(self.batch, 0), self.render_mode)
+
+    def close(self) -> None:
+        """Nothing is left open."""
+
+
+def env(board: Board | str = "3x3", *, render_mode: str | None = None) -> MNKAEC:
+    """The environment of a board of up to 64 cells.  Raises BoardError and UsageError."""
+    return MNKAEC(board, render_mode=render_mode)
