@@ -258,6 +258,9 @@ def test_probabilities_are_played_as_they_are():
         from ttt_batch.analysis.tournament import series
 
         played = series(player, other, ("one", "other"), games=20_000)
+        shown = ttt.show(player, "5 1")
+    assert [round(39 * move.probability, 4) for move in shown.moves] == [2.0, 3.0, 4.0, 6.0, 7.0, 8.0, 9.0]
+    assert "as often as stands below" in str(shown) and "tells none" in str(shown)
     for meeting in played.meetings:
         assert all(abs(z) < 4 for z in meeting.deviations)
     np.testing.assert_allclose(played.meetings[0].exact, exact.first)
