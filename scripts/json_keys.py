@@ -56,6 +56,7 @@ COMMANDS = (
     Command("learn-from", "learn-from games.txt --learner td -o given.h5", "train"),
     Command("import", "import table.csv --learner td -o imported.h5", "train"),
     Command("evaluate", "evaluate other.h5"),
+    Command("evaluate, of an agent", "evaluate two-ply", "evaluate"),
     Command("watch --games N", "watch run.h5 other.h5 --games 10"),
     Command("tournament", "tournament run.h5 other.h5"),
     Command("tournament --games N", "tournament run.h5 other.h5 --games 10", quick=False),

@@ -141,17 +141,20 @@ def test_an_agent_is_asked_layer_by_layer_about_real_positions_once():
 
 
 def test_symmetric_asks_about_one_image_and_says_so():
-    counts: list[int] = []
+    asked: list[list[tuple[int, ...]]] = []
 
     def agent(boards, to_move, legal):
-        counts.append(len(boards))
+        both = [[*(board, board.T)] for board in boards]
+        asked.append([min(tuple(np.rot90(one, k).ravel()) for one in two for k in range(4)) for two in both])
         return legal.argmax(1)
 
     whole = ttt.judge(agent)
-    asked = sum(counts)
-    counts.clear()
+    seen = [position for layer in asked[:-1] for position in layer]
+    assert len(set(seen)) < len(seen)
+    asked.clear()
     folded = ttt.judge(agent, symmetric=True)
-    assert sum(counts) < asked / 2
+    seen = [position for layer in asked[:-1] for position in layer]
+    assert len(set(seen)) == len(seen)  # no two are images of each other
     assert folded.to_dict()["symmetric"] is True and whole.to_dict()["symmetric"] is False
     assert "up to symmetry" in str(folded) and "up to symmetry" not in str(whole)
     for name in ("optimal", "two-ply"):  # those play alike in all images
@@ -255,6 +258,9 @@ def test_probabilities_are_played_as_they_are():
         from ttt_batch.analysis.tournament import series
 
         played = series(player, other, ("one", "other"), games=20_000)
+        shown = ttt.show(player, "5 1")
+    assert [round(39 * move.probability, 4) for move in shown.moves] == [2.0, 3.0, 4.0, 6.0, 7.0, 8.0, 9.0]
+    assert "as often as stands below" in str(shown) and "tells none" in str(shown)
     for meeting in played.meetings:
         assert all(abs(z) < 4 for z in meeting.deviations)
     np.testing.assert_allclose(played.meetings[0].exact, exact.first)

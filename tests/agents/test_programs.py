@@ -209,6 +209,16 @@ def test_every_command_takes_agents(folder, capsys):
     assert "agent was asked for its move" in Path("mine.html").read_text()
 
 
+def test_networks_play_agents_exactly_where_the_board_is_enumerated(folder, capsys):
+    ttt.train(2000, learner="patterns", board="3x3", out="net.h5")
+    found = []
+    for words in (("net.h5", "--against", "mine.py:lowest"), ("mine.py:lowest", "--against", "net.h5")):
+        status, out, err = command(capsys, "evaluate", *words, "--json", "--quiet")
+        assert (status, err) == (0, "")
+        found.append(json.loads(out))
+    assert found[0]["first"]["win"] == pytest.approx(found[1]["second"]["loss"])
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

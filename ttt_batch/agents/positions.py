@@ -45,15 +45,15 @@ class Batch(NamedTuple):
 
 def as_cells(words: Words, cells: int) -> NDArray[np.bool_]:
     """bool[n, cells]: which cells each set has."""
-    chosen: NDArray[np.bool_] = (words[:, None] >> np.arange(cells, dtype=np.uint64)) & np.uint64(1) != 0
-    return chosen
+    octets = words.astype("<u8").view(np.uint8).reshape(-1, 8)
+    return np.unpackbits(octets, axis=1, count=cells, bitorder="little").view(np.bool_)
 
 
 def as_words(chosen: NDArray[np.bool_]) -> Words:
     """uint64[n]: the sets of the cells that are True in each row (bool[n, cells])."""
-    powers = np.uint64(1) << np.arange(chosen.shape[1], dtype=np.uint64)
-    words: Words = np.bitwise_or.reduce(np.where(chosen, powers, np.uint64(0)), axis=1)
-    return words
+    octets = np.zeros((len(chosen), 8), np.uint8)
+    octets[:, : -(-chosen.shape[1] // 8)] = np.packbits(chosen, axis=1, bitorder="little")
+    return octets.view("<u8").ravel().astype(np.uint64)
 
 
 def codes_of(first: Words, second: Words, cells: int) -> NDArray[np.int64]:

@@ -60,6 +60,8 @@ class ProgramAgent(Agent):
             words = shlex.split(command)
         except ValueError as error:
             raise UsageError(f"agent {quoted(PROGRAM + command)} cannot be split into words: {error}") from None
+        if not hasattr(os, "killpg"):
+            raise AgentError("programs as agents need process groups, which this system lacks; use FILE.py:NAME")
         if not words:
             raise UsageError("agent 'cmd:' names no program; write cmd:PROGRAM ARGUMENTS")
         self.name, self._board, self._limit = PROGRAM + command, board, limit

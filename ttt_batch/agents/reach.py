@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.answers import Chances
 from ttt_batch.agents.positions import Words, as_cells, as_words
+from ttt_batch.base.bits import NONE, ONE, lowest, single
 from ttt_batch.base.jit import kernel
 from ttt_batch.game.bitboards import hash_of
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
+from ttt_batch.game.state_space import positions_of_ply
 
 Answers = Callable[[Words, Words, int], Chances]
 """float64[n, cells]: the probability of each cell, given the marks of the player to move, those of its opponent, and
@@ -36,13 +38,45 @@ class Layer(NamedTuple):
 class Moves(NamedTuple):
     """Moves out of the unfinished positions of a layer, in the order of positions and cells.
 
-    source, cell: int64[E], the position, and the cell that is marked.
-    child: int64[E], the position of the next layer, or -1 if the cell is occupied, which loses.
+    source, cell: int32[E] and int8[E], the position, and the cell that is marked.
+    child: int32[E], the position of the next layer, or -1 if the cell is occupied, which loses.
     """
 
-    source: NDArray[np.int64]
-    cell: NDArray[np.int64]
-    child: NDArray[np.int64]
+    source: NDArray[np.int32]
+    cell: NDArray[np.int8]
+    child: NDArray[np.int32]
+
+
+@kernel
+def spread(layer: Any, allowed: Any, mover: Any, slots: Any, moves: Any, after: Any) -> Any:
+    """Find the positions after the allowed moves; return how many there are.
+
+    layer, after: the marks of both players, uint64[n] each; `after` is filled in the order found.
+    allowed: uint64[n], sets of cells.  mover: 0 or 1.  slots: int32, a power of two of -1, at least twice `after`.
+    moves: `cell` and `child` of `Moves`, filled in place.
+    """
+    mask, found, edge = np.uint64(slots.shape[0] - 1), np.int32(0), 0
+    for i in range(allowed.shape[0]):
+        first, second, cells = layer[0][i], layer[1][i], allowed[i]
+        while cells != NONE:
+            cell = lowest(cells)
+            mark = single(cell)
+            cells &= cells - ONE
+            moves[0][edge] = cell
+            edge += 1
+            if (first | second) & mark != NONE:
+                moves[1][edge - 1] = -1
+                continue
+            one, two = (first, second | mark) if mover else (first | mark, second)
+            slot = hash_of(one ^ hash_of(two)) & mask
+            while slots[slot] >= 0 and (after[0][slots[slot]] != one or after[1][slots[slot]] != two):
+                slot = (slot + ONE) & mask
+            if slots[slot] < 0:
+                slots[slot] = found
+                after[0][found], after[1][found] = one, two
+                found += 1
+            moves[1][edge - 1] = slots[slot]
+    return found
 
 
 @kernel
@@ -82,7 +116,6 @@ class Rules:
     def __init__(self, board: Board, symmetric: bool = False) -> None:
         self.board, self.symmetric = board, symmetric
         self._masks = np.array(board.line_masks, np.uint64).reshape(-1, 2)
-        self._powers = np.uint64(1) << np.arange(board.cells, dtype=np.uint64)
         # int64[halves, cells, images]: what a mark adds to the codes of the first and of the last cells of each image.
         place, half = np.argsort(np.array(board.symmetries), axis=1).T, board.cells // 2
         self._image_powers = (
@@ -101,22 +134,23 @@ class Rules:
 
         allowed: bool[unfinished, cells].
         """
-        unfinished = np.flatnonzero(layer.outcome == UNFINISHED)
-        row, cell = np.nonzero(allowed)
-        source, mark = unfinished[row], self._powers[cell]
-        first, second = layer.first[source], layer.second[source]
-        free = (first | second) & mark == 0
-        if ply % 2:
-            second = second | mark
-        else:
-            first = first | mark
-        child = np.full(source.size, -1)
-        first, second = first[free], second[free]
+        unfinished = np.flatnonzero(layer.outcome == UNFINISHED).astype(np.int32)
+        cells = as_words(allowed)
+        many = np.bitwise_count(cells)
+        edges, most = int(many.sum(dtype=np.int64)), positions_of_ply(self.board, ply + 1)
+        space = min(edges, most)
+        found = np.empty(space, np.uint64), np.empty(space, np.uint64)
+        moves = Moves(unfinished.repeat(many), np.empty(edges, np.int8), np.empty(edges, np.int32))
+        slots = np.full(1 << (2 * max(space, 1)).bit_length(), -1, np.int32)
+        before = layer.first[unfinished], layer.second[unfinished]
+        n = spread(before, cells, ply % 2, slots, (moves.cell, moves.child), found)
+        first, second = (marks[:n].copy() for marks in found)
         if self.symmetric:
             first, second, _ = self.folded(first, second)
-        child[free], kept = distinct(first, second)
-        first, second = first[kept], second[kept]
-        return Moves(source, cell, child), Layer(first, second, self._outcome(first, second, ply))
+            number, kept = distinct(first, second)
+            first, second, made = first[kept], second[kept], moves.child >= 0
+            moves.child[made] = number[moves.child[made]]
+        return moves, Layer(first, second, self._outcome(first, second, ply))
 
     def _outcome(self, first: Words, second: Words, ply: int) -> NDArray[np.int8]:
         """How positions are after the move of `ply`."""
@@ -238,8 +272,8 @@ def shares(rules: Rules, first: Answers, second: Answers) -> tuple[float, float,
         arrives = chance[moves.source] * answers[answers > 0]
         made = moves.child >= 0
         results[FIRST_WINS + 1 - ply % 2] += arrives[~made].sum()
-        layer, chance = after, np.zeros(after.first.size)
-        np.add.at(chance, moves.child[made], arrives[made])
+        layer = after
+        chance = np.bincount(moves.child[made], arrives[made], minlength=after.first.size).astype(np.float64)
     else:
         results += np.bincount(layer.outcome, chance, minlength=4)
     return float(results[FIRST_WINS]), float(results[DRAW]), float(results[SECOND_WINS])

@@ -40,7 +40,7 @@ def rival_of(agent: Outsider, graph: Graph, symmetry: bool, use: str = "an oppon
     symmetry: whether a row stands for all images of a position; then it is asked about that image alone.
     Raises AgentError, also for an agent whose moves are not equally likely.
     """
-    rules, code, cell = Rules(agent.board, symmetry), list[NDArray[np.int64]](), list[NDArray[np.int64]]()
+    rules, code, cell = Rules(agent.board, symmetry), list[NDArray[np.int64]](), list[NDArray[np.int8]]()
 
     def answers(own: Words, other: Words, ply: int) -> Chances:
         chances = agent.answers(own, other, ply)
@@ -71,7 +71,7 @@ def _check_equal(agent: Outsider, own: Words, other: Words, ply: int, chances: C
         )
 
 
-def _edges(graph: Graph, code: NDArray[np.int64], cell: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _edges(graph: Graph, code: NDArray[np.int64], cell: NDArray[np.int8]) -> NDArray[np.bool_]:
     """bool[E]: the moves given as codes of positions and cells, and all moves of rows without any of them."""
     n_open = graph.first_edge.size - 1
     row = rows_of_edges(graph)

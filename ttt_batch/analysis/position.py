@@ -78,6 +78,7 @@ class Shown(Printable):
     keeps: probability that the agent's choice keeps the result of best play; None at the end of a game.
     line: cells of best play for both from here on, the lowest of equals each time.
     images: the distinct ones by code, if wanted.  ties: as for `Run.candidates`.
+    outside: it is an agent that is no run, which tells no values.
     """
 
     board: Board
@@ -94,6 +95,7 @@ class Shown(Printable):
     line: tuple[int, ...] | None
     images: tuple[Image, ...] | None
     ties: Ties = "any"
+    outside: bool = False
 
     @property
     def code(self) -> int:
@@ -163,6 +165,7 @@ def show(
         line=None if truth is None else best_play(run, marks),
         images=_images(run, marks) if symmetric else None,
         ties=ties,
+        outside=isinstance(run, Outsider),
     )
 
 

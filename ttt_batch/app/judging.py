@@ -94,6 +94,8 @@ def evaluate(
         return _judged(run, against, games=games, seed=seed, budget=budget, ties=ties)
     agent = load_any(run) if isinstance(run, str | Path) else run
     given = {name: value for name, value in (("games", games), ("seed", seed), ("budget", budget)) if value is not None}
+    if isinstance(agent, PatternRun) and agent.enumerated and _is_outside(against):
+        return judge(agent, against=against, ties=ties, games=games, seed=seed, budget=budget)
     if isinstance(agent, PatternRun) or agent.grown is not None:
         return evaluate_grown(agent, PLAYERS if against is None else [_scripted(against, agent)], ties=ties, **given)
     if given:
@@ -146,7 +148,7 @@ def _seated(opponent: Any, board: Board) -> Iterator[Outsider]:
 
 def _scripted(against: Player, agent: AnyRun) -> str:
     """The scripted player that is meant.  Raises UsageError and RunFileError for other opponents."""
-    what = "another run"
+    what = "an agent" if _is_outside(against) else "another run"
     if isinstance(against, str | Path) and not _is_outside(against):
         if (known := find_name(against, EXACT_OPPONENTS)) is not None and known not in PLAYERS:
             what = option("against", known)

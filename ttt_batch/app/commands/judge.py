@@ -94,7 +94,8 @@ def evaluate(
             opponent = load(against)
         elif against is not None and exact:
             found = name_or_run("opponent", against, AGAINST)
-            opponent = load_run(found, trust) if isinstance(found, Path) else found
+            read = load_any_run if isinstance(run, Outsider) else load_run
+            opponent = read(found, trust) if isinstance(found, Path) else found
         result = api.evaluate(run, opponent, games=games, seed=seed, budget=budget, ties=rule)
     name = called(path)
     if isinstance(result, GrownEvaluation):

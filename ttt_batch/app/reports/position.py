@@ -52,7 +52,8 @@ def _boards(shown: Shown) -> list[list[str]]:
     names = {cell: move.name if small else MARKS[EMPTY] for cell, move in free.items()}
     found = [drawn("position", names)]
     if free:
-        found.append(drawn("agent's values", {cell: value_text(move.value) for cell, move in free.items()}))
+        if not shown.outside:
+            found.append(drawn("agent's values", {cell: value_text(move.value) for cell, move in free.items()}))
         player = shown.player or 0
         truths = {cell: move.truth.seen_by(player).short for cell, move in free.items() if move.truth is not None}
         if truths:
@@ -71,7 +72,8 @@ def _summary(shown: Shown) -> list[str]:
     whose = MARKS[1 + plies % 2] + ("" if shown.player is not None else ", who would move next")
     win, drawn, loss = (f"{worth:g}" for worth in shown.worth)
     scale = f"for {whose} (a win {win}, a draw {drawn}, a loss {loss})"
-    value = "never seen" if math.isnan(shown.value) else f"{shown.value:z.4f} {scale}"
+    unknown = "an agent that is no run tells none" if shown.outside else "never seen"
+    value = unknown if math.isnan(shown.value) else f"{shown.value:z.4f} {scale}"
     rows = [("value", value)]
     if shown.truth is None:
         rows.append(("truth", "not known: the board is too large to enumerate"))
@@ -97,7 +99,8 @@ def _choice(shown: Shown) -> str:
     occupied = [shown.board.cell_name(cell) for cell in shown.forfeits]
     n = len(cells) + len(occupied)
     text = f"plays {' '.join(cells)}" if cells else "plays no free cell"
-    text += f" (1 in {n} each)" if n > 1 else ""
+    even = len({round(move.probability, 9) for move in shown.moves if move.probability > 0}) < 2
+    text += f" (1 in {n} each)" if n > 1 and even else " (as often as stands below)" if n > 1 else ""
     if occupied:
         text += f", and forfeits by choosing {' '.join(occupied)}, taken already"
     lost = {"win": "the win", "draw": "the draw"}.get(_result(shown), "")
@@ -112,18 +115,18 @@ def _table(shown: Shown) -> list[str]:
     """A line for each move; `*` marks what the agent may play."""
     if not shown.moves:
         return []
-    known = shown.truth is not None
+    known, unseen = shown.truth is not None, "-" if shown.outside else "never"
     head = f"  {'cell':<6}{'value':>9}{'chance':>10}" + f"{'visits':>14}" * shown.counted + "   truth" * known
     lines = ["", head]
     for move in shown.moves:
         lines.append(
             f"{'*' if move.probability else ' '} {move.name:<6}"
-            f"{'never' if math.isnan(move.value) else format(move.value, 'z.4f'):>9}"
+            f"{unseen if math.isnan(move.value) else format(move.value, 'z.4f'):>9}"
             f"{f'{100 * move.probability:.1f} %' if move.probability else '-':>10}"
             + (f"{'-' if move.visits is None else format(move.visits, ','):>14}" if shown.counted else "")
             + (f"   {_truth(move)}" if known else "")
         )
-    if not shown.counted and shown.learner not in PATTERN_LEARNERS:
+    if not shown.counted and not shown.outside and shown.learner not in PATTERN_LEARNERS:
         lines += ["", f"visits are counted only if the step size depends on them ({option('alpha', '1/n')})"]
     return lines
 
