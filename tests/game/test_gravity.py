@@ -117,3 +117,18 @@ def test_moves_must_fall():
     for position in ("1", "7 1", "X../.../..."):
         with pytest.raises(ttt.BoardError, match=r"cell below it is free|marks fall"):
             ttt.train(100, board=board).position(position)
+
+
+def test_a_person_plays_against_random_moves_by_columns(capsys: pytest.CaptureFixture[str]):
+    """Typed cells stand for their columns; a full one is refused, and what was overlooked is possible."""
+    from io import StringIO
+
+    from ttt_batch.analysis.opponents import RandomPlayer
+    from ttt_batch.app.terminal.playing import play
+
+    board, out = ttt.parse_board("2x4x3-gravity"), StringIO()
+    play(
+        RandomPlayer(board), person=0, stdin=StringIO("a1\na\na\na\nb\nc\nd\nb\nc\nd\n"), stdout=out, seed=4, plain=True
+    )
+    assert "column a is full" in out.getvalue()
+    assert "The agent plays" in out.getvalue()

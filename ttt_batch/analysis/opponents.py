@@ -91,6 +91,27 @@ def policy_over(graph: Graph, board: Board, plies: int) -> Policy:
     return policy_among(graph, allowed)
 
 
+class RandomPlayer:
+    """Random play on any board, for a person to play against: it knows nothing, of moves or of results."""
+
+    own_ties = True
+
+    def __init__(self, board: Board) -> None:
+        self.board, self.worth = board, np.array([[0.0, 1.0, -1.0, 0.0], [0.0, -1.0, 1.0, 0.0]])
+
+    def candidates(self, position: Position) -> list[int]:
+        """All cells that may be marked."""
+        return self.board.open_cells(position)
+
+    def move_values(self, position: Position) -> dict[int, float]:
+        """NaN for each of them."""
+        return dict.fromkeys(self.board.open_cells(position), float("nan"))
+
+    def true_moves(self, position: Position) -> None:
+        """None: the truth is unknown."""
+        return None
+
+
 class ScriptedPlayer(StandIn):
     """A scripted player to be watched: it moves by its rule; what moves are worth is what its opponent knows of them.
 

@@ -58,7 +58,8 @@ def make_state(n: int, word: Any) -> State:
 
 def make_scratch(n: int, word: Any) -> Scratch:
     """Scratch for `n` games."""
-    return Scratch(*np.zeros((4, BLOCK), word), np.zeros(n, word), np.zeros((2, BLOCK), np.uint64))
+    marked, won, idle, ended = np.zeros((4, BLOCK), word)
+    return Scratch(marked, won, idle, ended, np.zeros(n, word), np.zeros((2, BLOCK), np.uint64))
 
 
 @inlined

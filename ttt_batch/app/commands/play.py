@@ -5,10 +5,21 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
-from ttt_batch.app.commands.declare import SCRIPTED, File, Text, argument, option, switch
-from ttt_batch.app.commands.options import Epsilon, Json, Level, Quiet, RunPath, TiesRule, Trust, first_given, found
+from ttt_batch.app.commands.declare import BOARDS, SCRIPTED, File, Text, argument, option, switch
+from ttt_batch.app.commands.options import (
+    BOARD,
+    Epsilon,
+    Json,
+    Level,
+    Quiet,
+    RunPath,
+    TiesRule,
+    Trust,
+    first_given,
+    found,
+)
 from ttt_batch.app.commands.shared import answer, command_line, load_any_run, run_name, working
 from ttt_batch.base.choices import SEATS, check_ties, choose_person
 from ttt_batch.base.console import is_live, tell
@@ -17,12 +28,20 @@ from ttt_batch.base.errors import RunFileError, UsageError
 if TYPE_CHECKING:
     from ttt_batch.analysis.meetings import Entrant
     from ttt_batch.app.progress import Reporter
+    from ttt_batch.runs.knowledge import Playing
     from ttt_batch.runs.loading import AnyRun
     from ttt_batch.training.learning_run import LearningRun
 
+RANDOM = "random"
+"""What to play against instead of a run."""
+
 PlayedRun = Annotated[
     File,
-    argument("[RUN]", "A run file; if not given, the newest in this folder, or td, trained for a moment.", read=found),
+    argument(
+        "[RUN|random]",
+        "A run file, or random play; if not given, the newest run in this folder, or td, trained for a moment.",
+        read=found,
+    ),
 ]
 Seat = Annotated[
     str,
@@ -37,6 +56,7 @@ Learn = Annotated[
 def play(
     path: PlayedRun = None,
     seat: Seat = "first",
+    board: Annotated[Text, option(BOARD, "With random: the board.", default="3x3", offers=BOARDS)] = None,
     level: Level = None,
     epsilon: Epsilon = None,
     ties: TiesRule = "soonest",
@@ -56,6 +76,7 @@ def play(
     """
     from ttt_batch.base.files import is_there
     from ttt_batch.base.quantities import any_seed
+    from ttt_batch.game.state_space import check_gravity
 
     person, rule = choose_person(seat), check_ties(ties)
     if out is not None and not learn:
@@ -66,8 +87,19 @@ def play(
     with _told_later() as later, working(quiet=quiet, doing=_reading(path), keys=keys) as report:
         from ttt_batch.app.terminal import playing
 
-        path = _checked(path, report, learn=learn, out=out, record=record)
-        agent = _agent(path, trust, report)
+        at_random = path is not None and str(path) == RANDOM and not path.exists()
+        if board is not None and not at_random:
+            raise UsageError(f"--board is for {RANDOM} play; a run has its own board, leave it out")
+        if at_random and learn:
+            raise UsageError(f"{RANDOM} play does not learn; name a run, or leave --learn out")
+        agent: Playing
+        if at_random:
+            _checked(None, report, learn=False, out=out, record=record)
+            agent = _random_player(board, report)
+        else:
+            path = _checked(path, report, learn=learn, out=out, record=record)
+            agent = _agent(path, trust, report)
+            check_gravity(agent.board, "playing against a run")
         report.clear()
         keeper = pupil = None
         if record is not None:
@@ -75,7 +107,7 @@ def play(
 
             keeper = GameRecord(record)
         if learn:
-            pupil = _pupil(agent, path, out, later.append)
+            pupil = _pupil(cast("AnyRun", agent), path, out, later.append)
         playing.play(
             pupil or agent,
             person=person,
@@ -89,6 +121,15 @@ def play(
             ties=rule,
             plain=plain,
         )
+
+
+def _random_player(board: str | None, report: "Reporter") -> "Playing":
+    """Random play on a board.  Raises BoardError."""
+    from ttt_batch.analysis.opponents import RandomPlayer
+    from ttt_batch.game.board import parse_board
+
+    report.clear()
+    return RandomPlayer(parse_board(board or "3x3"))
 
 
 def watch(
