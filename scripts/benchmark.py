@@ -42,6 +42,7 @@ from contestants import (
     run_peer,
 )
 from contestants import contestants as contestants_here
+from environment_contestants import BOARDS, LONG_STEPS, SIZES, SLOWEST, N, environment_contestants
 from itemise import STAGES
 from page_writer import add_page_options, say, write_from, write_page
 
@@ -161,6 +162,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
     yield Figure(f"{name} / one thread, on two free cores", "threads 4x4x4", "two/one, free", "x", target=(">=", 1.7))
     yield Figure(f"{name}: same bytes (1 = yes)", "threads 4x4x4", "same", "", target=(">=", 1), summary=min)
     yield from cluster_figures(plan)
+    yield from environment_figures()
     long = f"td, batch {BATCH:,}"
     yield Figure(f"{long}, after 10^7 games", "long run", "early", "games/s")
     yield Figure(f"{long}, after 10^9 games", "long run", "late", "games/s")
@@ -220,9 +222,28 @@ def cluster_figures(plan: Plan) -> Iterator[Figure]:
     yield Figure(f"{short}, scheduler's memory grown", "cluster scheduler", "grown", "MB", target=("<=", 2))
 
 
+def environment_figures() -> Iterator[Figure]:
+    """What is reported of environments."""
+    for board in dict.fromkeys((*BOARDS, *SIZES)):
+        name = f"environments: {N:,} boards of {board}"
+        yield Figure(name, f"steps {board}", "games/s", "steps/s")
+        if board in BOARDS:
+            over = f"numpy steps {board}"
+            yield Figure(f"{name} / NumPy", f"steps {board}", "games/s", "x", over, (">=", BOARDS[board]))
+        if board != "3x3":
+            yield Figure(f"{name} / 3x3", f"steps {board}", "games/s", "x", "steps 3x3", (">=", 1 / SLOWEST))
+    for opponent in ("random", "optimal"):
+        yield Figure(f"environments: 3x3, full turns against {opponent}", f"turns {opponent}", "games/s", "steps/s")
+    for peer, label, least in (("pgx-steps", "Pgx", 20), ("gymnasium-steps", "SyncVectorEnv", 1000)):
+        yield Figure(f"environments: {label}, 3x3", peer, "games/s", "steps/s")
+        yield Figure(f"environments: 3x3 / {label}", "steps 3x3", "games/s", "x", peer, (">=", least))
+    memory = f"environments: memory grown over 10^{math.log10(LONG_STEPS):.0f} steps"
+    yield Figure(memory, "steps memory", "megabytes", "MB", None, ("<=", 1))
+
+
 def contestants() -> dict[str, Contestant]:
     """Everything that can be measured, by name."""
-    return contestants_here() | cluster_contestants()
+    return contestants_here() | cluster_contestants() | environment_contestants()
 
 
 def choose(wanted: list[str], plan: Plan) -> list[Figure]:

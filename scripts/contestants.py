@@ -51,7 +51,15 @@ STUDIES = (("walk", BATCH, 1000, 0.85), ("flow", BATCH, 1000, 0.85), ("walk", 10
 """Engines, batches and seeds of studies, with the share of the kernel's speed that is asked."""
 
 EARLY, LATE = 10**7 // BATCH * BATCH, 10**9 // BATCH * BATCH
-PEERS = ("openspiel-learning", "openspiel-playouts", "openspiel-bots", "pgx-random", "pgx-tuned")
+PEERS = (
+    "openspiel-learning",
+    "openspiel-playouts",
+    "openspiel-bots",
+    "pgx-random",
+    "pgx-tuned",
+    "pgx-steps",
+    "gymnasium-steps",
+)
 """The names that `peers.py` knows and that are reported."""
 
 # Runs a command and prints its seconds and peak memory.  In a process of its own: a child's peak starts from that

@@ -14,6 +14,8 @@ Exit status 3: the peer is not installed (`NAME 0` finds out at the least cost).
 | openspiel-bots | random play by OpenSpiel's own uniform bots, the loop over the game in C++: the fastest way found |
 | pgx-random | random play by Pgx's own `act_randomly`, 1,000 games at a time inside one compiled function |
 | pgx-tuned | the same with a cheaper way to choose the move: the fastest way found |
+| pgx-steps | steps of 16,384 boards that Pgx resets by itself, counted as games are, with the cheaper choice of moves |
+| gymnasium-steps | steps of Gymnasium's `SyncVectorEnv` over 16 games in Python, counted as games are |
 """
 
 import argparse
@@ -162,18 +164,93 @@ def pgx_random() -> Play:
     return pgx_play(act_randomly)
 
 
-def pgx_tuned() -> Play:
-    """With one random number a game and ply: the k-th legal move."""
+def tuned_choice(boards: int) -> Callable[[Any, Any], Any]:
+    """One random number a board and ply: the k-th legal move."""
     import jax
     import jax.numpy as jnp
 
     def choose(key: Any, legal: Any) -> Any:
         count = legal.sum(1)
-        k = (jax.random.uniform(key, (BATCH,)) * count).astype(jnp.int32)
+        k = (jax.random.uniform(key, (boards,)) * count).astype(jnp.int32)
         k = jnp.minimum(k, count - 1)  # single precision may round up to `count`
         return jnp.argmax(jnp.cumsum(legal, 1) > k[:, None], axis=1)
 
-    return pgx_play(choose)
+    return choose
+
+
+def pgx_tuned() -> Play:
+    """With `tuned_choice`."""
+    return pgx_play(tuned_choice(BATCH))
+
+
+def pgx_steps() -> Play:
+    """All boards step together, and those whose game is over begin the next one in the same step."""
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import jax
+    import jax.numpy as jnp
+    import pgx
+    from pgx.experimental import auto_reset
+
+    env, boards = pgx.make("tic_tac_toe"), 16_384
+    step, choose = jax.vmap(auto_reset(env.step, env.init)), tuned_choice(boards)
+
+    def one(carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], Any]:
+        states, key = carry
+        key, now, starts = jax.random.split(key, 3)
+        states = step(states, choose(now, states.legal_action_mask), jax.random.split(starts, boards))
+        return (states, key), states.terminated.sum()
+
+    many = jax.jit(lambda carry, numbers: jax.lax.scan(one, carry, numbers))
+    key = jax.random.key(SEED)
+    held = {"carry": (jax.vmap(env.init)(jax.random.split(key, boards)), key)}
+
+    def play(steps: int) -> Outcomes:
+        held["carry"], ended = many(held["carry"], jnp.arange(steps // boards))
+        ended.block_until_ready()
+        return [steps // boards * boards, 0, 0]
+
+    return play
+
+
+def gymnasium_steps() -> Play:
+    """A game as people write it in Python, on arrays, under Gymnasium's vector environment."""
+    import gymnasium
+    import numpy as np
+
+    lines = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
+
+    class TicTacToe(gymnasium.Env):  # type: ignore[misc]
+        observation_space = gymnasium.spaces.Box(0, 1, (2, 3, 3), np.uint8)
+        action_space = gymnasium.spaces.Discrete(9)
+
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            super().reset(seed=seed)
+            self.marks, self.mover = [None] * 9, 0
+            return self.seen(), {"action_mask": np.ones(9, np.int8)}
+
+        def seen(self) -> Any:
+            players = [[mark == player for mark in self.marks] for player in (self.mover, 1 - self.mover)]
+            return np.array(players, np.uint8).reshape(2, 3, 3)
+
+        def step(self, action: Any) -> Any:
+            self.marks[action] = mover = self.mover
+            won = any(self.marks[a] == self.marks[b] == self.marks[c] == mover for a, b, c in lines)
+            self.mover = 1 - mover
+            over, mask = won or None not in self.marks, np.array([mark is None for mark in self.marks], np.int8)
+            return self.seen(), float(won), over, False, {"action_mask": mask}
+
+    mode = gymnasium.vector.AutoresetMode.SAME_STEP
+    boards = gymnasium.vector.SyncVectorEnv([TicTacToe] * 16, autoreset_mode=mode)
+    chance = np.random.default_rng(SEED)
+    held = {"mask": boards.reset()[1]["action_mask"]}
+
+    def play(steps: int) -> Outcomes:
+        for _ in range(steps // 16):
+            actions = np.argmax(chance.random((16, 9)) * held["mask"], axis=1)
+            held["mask"] = boards.step(actions)[4]["action_mask"]
+        return [steps // 16 * 16, 0, 0]
+
+    return play
 
 
 PEERS = {
@@ -182,6 +259,8 @@ PEERS = {
     "openspiel-bots": Peer(openspiel_bots, 5_000, ("open_spiel",)),
     "pgx-random": Peer(pgx_random, 20 * BATCH, ("pgx", "jax", "jaxlib")),
     "pgx-tuned": Peer(pgx_tuned, 50 * BATCH, ("pgx", "jax", "jaxlib")),
+    "pgx-steps": Peer(pgx_steps, 16_384 * 20, ("pgx", "jax", "jaxlib")),
+    "gymnasium-steps": Peer(gymnasium_steps, 1_600, ("gymnasium", "numpy")),
 }
 
 

@@ -2,11 +2,14 @@
 
 import functools
 from collections.abc import Callable
+from io import StringIO
 
 import numpy as np
 import pytest
 
 import ttt_batch as ttt
+from ttt_batch.agents.naming import at_board
+from ttt_batch.app.terminal.playing import play
 from ttt_batch.game.board import EMPTY, UNFINISHED, Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.solution import solve
@@ -117,3 +120,28 @@ def test_moves_must_fall():
     for position in ("1", "7 1", "X../.../..."):
         with pytest.raises(ttt.BoardError, match=r"cell below it is free|marks fall"):
             ttt.train(100, board=board).position(position)
+
+
+def test_a_person_plays_against_random_moves_by_columns():
+    """Typed cells stand for their columns; a full one is refused, and what was overlooked is possible."""
+    out = StringIO()
+    with at_board("random", "2x4x3-gravity") as agent:
+        typed = StringIO("a1\na\na\na\nb\nc\nd\nb\nc\nd\n")
+        play(agent, person=0, stdin=typed, stdout=out, seed=4, plain=True)
+    assert "column a is full" in out.getvalue()
+    assert "The agent plays" in out.getvalue()
+
+
+def test_agents_are_judged_as_runs_are_where_marks_fall():
+    """They are told which cells are open; one that picks any of them is judged as random play."""
+
+    def highest(boards, to_move, legal):
+        free = boards.reshape(legal.shape) == 0
+        below = np.ones_like(free).reshape(boards.shape)
+        below[:, :-1] = boards[:, 1:] != 0
+        assert (legal == free & below.reshape(legal.shape)).all()
+        return legal / legal.sum(1, keepdims=True)
+
+    mine, known = ttt.judge(highest, board="3x4x3-gravity"), ttt.judge("random", board="3x4x3-gravity")
+    mine, known = mine.to_dict(), known.to_dict()
+    assert mine["seats"] and {**mine, "agent": ""} == {**known, "agent": ""}

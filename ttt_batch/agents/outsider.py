@@ -49,6 +49,6 @@ class Outsider(SolvedBoard, Player):
         return list(self.shares(position))
 
     def move_values(self, position: str | int | Position) -> dict[int, float]:
-        """The probability of each free cell: what there is to show of an agent that tells no values."""
+        """The probability of each move: what there is to show of an agent that tells no values."""
         marks, found = self.position(position), self.shares(position)
-        return {cell: found.get(cell, 0.0) for cell, mark in enumerate(marks) if mark == EMPTY}
+        return {cell: found.get(cell, 0.0) for cell in self.board.open_cells(marks)}

@@ -19,7 +19,7 @@ class Batch(NamedTuple):
 
     boards: int8[n, rows, cols], 1 marks of the player to move, -1 of the other, 0 free cells.
     to_move: int8[n], 0 if the first player moves, 1 if the second.
-    legal: bool[n, cells], the free cells, row by row.
+    legal: bool[n, cells], the cells that may be marked, row by row.
     """
 
     boards: NDArray[np.int8]
@@ -63,6 +63,15 @@ def codes_of(first: Words, second: Words, cells: int) -> NDArray[np.int64]:
     return codes
 
 
+def legal_cells(board: Board, taken: Words) -> NDArray[np.bool_]:
+    """bool[n, cells]: the cells that may be marked if those of `taken` are."""
+    legal = ~as_cells(taken, board.cells)
+    if board.gravity:
+        # A mark falls onto the lowest free cell of its column.
+        legal[:, : -board.cols] &= ~legal[:, board.cols :]
+    return legal
+
+
 def batch_of(board: Board, own: Words, other: Words, mover: int | NDArray[np.integer]) -> Batch:
     """The batch of positions with these marks of the player to move and of its opponent.
 
@@ -70,7 +79,8 @@ def batch_of(board: Board, own: Words, other: Words, mover: int | NDArray[np.int
     """
     mine, theirs = as_cells(own, board.cells), as_cells(other, board.cells)
     boards = (mine.astype(np.int8) - theirs.astype(np.int8)).reshape(-1, board.rows, board.cols)
-    return Batch(boards, np.broadcast_to(np.int8(mover), own.shape).astype(np.int8), ~(mine | theirs))
+    to_move = np.broadcast_to(np.int8(mover), own.shape).astype(np.int8)
+    return Batch(boards, to_move, legal_cells(board, own | other))
 
 
 def words_of(batch: Batch) -> tuple[Words, Words]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.answers import Chances
-from ttt_batch.agents.positions import Words, as_cells, as_words
+from ttt_batch.agents.positions import Words, as_cells, as_words, legal_cells
 from ttt_batch.base.bits import NONE, ONE, lowest, single
 from ttt_batch.base.jit import kernel
 from ttt_batch.game.bitboards import hash_of
@@ -211,7 +211,7 @@ class Reached:
         going = layer.outcome == UNFINISHED
         first, second = layer.first[going], layer.second[going]
         if ply % 2 != self.seat:
-            return ~as_cells(first | second, self._rules.board.cells)
+            return legal_cells(self._rules.board, first | second)
         own, other = (second, first) if ply % 2 else (first, second)
         allowed: NDArray[np.bool_] = answers(own, other, ply) > 0
         return allowed

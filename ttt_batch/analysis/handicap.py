@@ -63,7 +63,7 @@ class Weakened(StandIn):
 
     def candidates(self, position: Position) -> list[int]:
         """The cells to pick among for this one move: those of its rule, or the one drawn instead by this call."""
-        free = [cell for cell, mark in enumerate(position) if mark == EMPTY]
+        free = self.board.open_cells(position)
         if self.epsilon > 0 and self._rng.random() < self.epsilon:
             return [self._rng.choice(free)]
         if self.level < 1 and self._rng.random() >= self.level:

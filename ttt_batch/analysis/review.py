@@ -89,7 +89,7 @@ def oversights(game: Game) -> list[Oversight]:
         text, better = "passed up a win", lines
         if board.misere:
             text = "made a line without need"
-            better = ~(own | other | lines) & (1 << board.cells) - 1 if lines >> cell & 1 else 0
+            better = _open(board, own | other) & ~lines if lines >> cell & 1 else 0
         elif not lines:
             text, better = "left a win", threats if threats.bit_count() == 1 else 0
         if better and not better >> cell & 1:
@@ -100,13 +100,19 @@ def oversights(game: Game) -> list[Oversight]:
 
 
 def _closing(board: Board, own: int, other: int) -> int:
-    """The free cells, as bits, with which the player of `own` completes a line."""
+    """The cells that may be marked, as bits, with which the player of `own` completes a line."""
     cells = 0
     for line, fence in board.line_masks:
         missing = line & ~own
         if missing.bit_count() == 1 and not line & other and not fence & own:
             cells |= missing
-    return cells
+    return cells & _open(board, own | other)
+
+
+def _open(board: Board, taken: int) -> int:
+    """The cells that may be marked if `taken` are, as bits."""
+    free = ~taken & (1 << board.cells) - 1
+    return free & ~(free >> board.cols) if board.gravity else free
 
 
 def oversights_text(

@@ -91,6 +91,11 @@ def _lowered(bits: Any, by: Any) -> Any:
     return type(bits)(bits >> type(bits)(by))
 
 
+def _both(bits: Any, others: Any) -> Any:
+    """The members of both words, of one width."""
+    return bits & others
+
+
 def _odd(bits: Any) -> Any:
     """Whether a word of any width has an odd number of members: uint8, 0 or 1."""
     return np.uint8(int(bits).bit_count() & 1)
@@ -123,7 +128,13 @@ def _typed_odd(_context: Any, bits: Any) -> tuple[Any, Lowering]:
     return types.uint8(bits), lower
 
 
+def _typed_both(_context: Any, bits: Any, others: Any) -> tuple[Any, Lowering]:
+    """As `_typed_n_members`."""
+    return bits(bits, others), lambda _context, builder, _signature, arguments: builder.and_(*arguments)
+
+
 # Numba widens the results of its own operators to 64 bits: half as many boards would fit into a vector.
 raised = _raised if JIT_DISABLED else intrinsic(_typed_shift("shl"))
 lowered = _lowered if JIT_DISABLED else intrinsic(_typed_shift("lshr"))
+both = _both if JIT_DISABLED else intrinsic(_typed_both)
 odd = _odd if JIT_DISABLED else intrinsic(_typed_odd)

@@ -12,7 +12,7 @@ from ttt_batch.base.errors import BoardError, UsageError, quoted
 from ttt_batch.base.quantities import Number, any_seed, whole
 from ttt_batch.base.streams import OPPONENT, SAMPLED, stream_key
 from ttt_batch.environments.arrays import Shapes, check_array, flat, output_arrays
-from ttt_batch.environments.kernels import FINE, IN_TURN, Seen, Settings, draw_actions, start, step, wrong_action
+from ttt_batch.environments.kernels import FINE, IN_TURN, Seen, Settings, draw_actions, start, step, wanted_moves
 from ttt_batch.environments.opponents import NOBODY, make_opponent
 from ttt_batch.environments.rules import make_rules, n_actions, word_type
 from ttt_batch.environments.steps import make_scratch, make_state
@@ -101,7 +101,7 @@ class Batch:
             self.first_env,
         )
         self._rules, self._lines, word = make_rules(self.board), make_lines(self.board), word_type(self.board)
-        self._state, self._scratch = make_state(self.n, word), make_scratch(word)
+        self._state, self._scratch = make_state(self.n, word), make_scratch(self.n, word)
         self._step = Step(self.planes, self.mask, self.rewards, self.terminated)
         self._all = np.ones(self.n, np.uint8)
         self.reset(seed=self.seed)
@@ -166,10 +166,11 @@ class Batch:
         """
         if not isinstance(actions, np.ndarray) or actions.dtype.kind not in "iu" or actions.shape != (self.n,):
             raise self._wrong_actions(actions)
-        wrong = wrong_action(self._rules, self._state, self._settings, actions)
+        wanted = self._scratch.wanted
+        wrong = wanted_moves(self._rules, self._state, self._settings, actions, wanted)
         if wrong != FINE:
             raise self._wrong_action(int(wrong), int(actions[wrong]))
-        self._call(step, actions)
+        self._call(step, wanted)
         return self._step
 
     def _call(self, kernel: Any, given: NDArray[Any]) -> None:

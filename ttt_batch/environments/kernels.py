@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ttt_batch.agents.tables import cells_of
-from ttt_batch.base.bits import lowest, n_members, nth_member, odd, raised
+from ttt_batch.base.bits import NONE, ONE, both, lowered, lowest, n_members, nth_member, odd, raised
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.streams import below
 from ttt_batch.environments.draws import draw_of
 from ttt_batch.environments.rules import Rules
-from ttt_batch.environments.steps import BLOCK, FORFEIT, Scratch, State, landing, move, place, report, restart
+from ttt_batch.environments.steps import BLOCK, FORFEIT, Scratch, State, judge, landing, move, renew, report, restart
 from ttt_batch.environments.views import show, write_exactly
 from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.lines import Lines
@@ -61,36 +61,52 @@ class Seen(NamedTuple):
     played: Any
 
 
-@inlined
-def is_wrong(rules: Rules, taken: Any, over: Any, waits: Any, stays: Any, strict: Any, action: Any) -> Any:
-    """Whether an action is wrong in a position (uint8)."""
-    number = np.uint64(action)
-    word = rules.full.dtype.type
-    cell = word(landing(rules, taken) & raised(rules.column[0], number & np.uint64(63)))
-    outside = np.uint8(number >= np.uint64(rules.actions))
-    illegal = np.uint8(np.uint8(np.uint8(cell == word(0)) & strict) | outside)
-    return np.uint8(np.uint8(illegal & np.uint8(np.uint8(waits & over) ^ np.uint8(1))) | np.uint8(stays & over))
-
-
 @kernel
-def wrong_action(rules: Rules, state: State, settings: Settings, actions: Any) -> Any:
-    """The first game whose action is no number of an action, illegal, or for a game that is over; or FINE.
+def wanted_moves(rules: Rules, state: State, settings: Settings, actions: Any, wanted: Any) -> Any:
+    """Write the mover's cells after its action to `wanted` (W[n]), as they are if it may not move there or waits.
 
-    The last if games are not begun again by themselves; in games that wait for their next step every number is ignored.
+    Returns the first game whose action is no number of an action, illegal, or for a game that is over; or FINE.  In
+    games that begin in their next step every number is ignored; illegal actions are not wrong if they lose.
     """
     word = state.own.dtype.type
-    waits = np.uint8(settings.autoreset == NEXT_STEP)
-    stays = np.uint8(settings.autoreset == DISABLED)
-    strict = np.uint8(not settings.forfeits)
-    wrong = np.uint8(0)
+    full, column, below, bottom = rules.full[0], rules.column[0], rules.below, rules.bottom[0]
+    last, least = np.uint64(63), np.uint64(rules.actions)
+    wrong = word(0)
+    if settings.autoreset == SAME_STEP:
+        for g in range(actions.shape[0]):
+            own, number = state.own[g], np.uint64(actions[g])
+            taken = word(own | state.other[g])
+            free = word(word(full & ~taken) & word(lowered(taken, below) | bottom))
+            cell = both(free, raised(column, number & last))
+            bad = (number >= least) | ((cell == word(0)) & (not settings.forfeits))
+            wrong = word(wrong | word(bad))
+            wanted[g] = word(own | cell)
+    else:
+        waits = settings.autoreset == NEXT_STEP
+        for g in range(actions.shape[0]):
+            own, number, over = state.own[g], np.uint64(actions[g]), state.over[g] != 0
+            taken = word(own | state.other[g])
+            free = word(word(full & ~taken) & word(lowered(taken, below) | bottom))
+            cell = word(0) if over else both(free, raised(column, number & last))
+            bad = (number >= least) | ((cell == word(0)) & (not settings.forfeits))
+            wrong = word(wrong | word(not waits if over else bad))
+            wanted[g] = word(own | cell)
+    return FINE if wrong == word(0) else first_wrong(rules, state, settings, actions)
+
+
+@inlined
+def first_wrong(rules: Rules, state: State, settings: Settings, actions: Any) -> Any:
+    """The first game with a wrong action; there is one."""
     for g in range(actions.shape[0]):
-        taken, over = word(state.own[g] | state.other[g]), state.over[g]
-        wrong = np.uint8(wrong | is_wrong(rules, taken, over, waits, stays, strict, actions[g]))
-    if wrong == 0:
-        return FINE
-    for g in range(actions.shape[0]):
-        taken, over = word(state.own[g] | state.other[g]), state.over[g]
-        if is_wrong(rules, taken, over, waits, stays, strict, actions[g]) != 0:
+        number = np.int64(actions[g])
+        free = np.uint64(rules.top[0]) & ~(np.uint64(state.own[g]) | np.uint64(state.other[g]))
+        if state.over[g] != 0:
+            if settings.autoreset == DISABLED:
+                return g
+            continue
+        if number < 0 or number >= rules.actions:
+            return g
+        if not settings.forfeits and (free >> np.uint64(number)) & ONE == NONE:
             return g
     return FINE
 
@@ -161,13 +177,14 @@ def open_games(
     first: int,
 ) -> None:
     """Let the opponent make its first move in the block's new games (`scratch.idle` is 1) in which it begins."""
+    word = state.own.dtype.type
     last = min(first + BLOCK, state.own.shape[0])
     for g in range(first, last):
         fresh = scratch.idle[g - first] != 0
         if fresh:
             turn = (settings.first_env + g + state.games[g]) & 1
             seen.seat[g] = turn if settings.seat == IN_TURN else settings.seat
-        scratch.idle[g - first] = np.uint8(not (fresh and seen.seat[g] == 1))
+        scratch.idle[g - first] = word(not (fresh and seen.seat[g] == 1))
     own, other = state.own[first:last], state.other[first:last]
     answer(rules, lines, state, settings, scratch, player, key, first)
     note(rules, own, other, scratch, seen.moves[rules.cells * first :])
@@ -184,42 +201,55 @@ def step(
     scratch: Scratch,
     player: Any,
     key: Any,
-    actions: Any,
+    wanted: Any,
 ) -> None:
-    """Make a move in every game, or a full turn if there is an opponent; the actions are not wrong.
+    """Make a move in every game, or a full turn if there is an opponent.
 
-    state, seen, scratch: modified in place.  actions: integers[n].  player: `NOBODY` or the opponent.  key: uint64.
+    state, seen, scratch: modified in place.  wanted: W[n], see `wanted_moves`.  player: `NOBODY` or the opponent.
+    key: uint64.
     """
-    against = seen.seat.shape[0] != 0
+    word = state.own.dtype.type
+    against, keeps = seen.seat.shape[0] != 0, seen.last.shape[0] != 0 or seen.played.shape[0] != 0
+    plain = settings.autoreset == SAME_STEP and not against and not keeps
     for first in range(0, state.own.shape[0], BLOCK):
         last = min(first + BLOCK, state.own.shape[0])
         own, other, over = state.own[first:last], state.other[first:last], state.over[first:last]
         idle, ended = scratch.idle[: last - first], scratch.ended[: last - first]
         for g in range(over.shape[0]):
-            idle[g] = over[g]
+            idle[g] = word(over[g])
         for g in range(over.shape[0]):
-            ended[g] = np.uint8(UNFINISHED)
-        place(rules, own, other, actions[first:last], scratch)
+            ended[g] = word(UNFINISHED)
+        for g in range(over.shape[0]):
+            scratch.marked[g] = wanted[first + g]
+        if plain:
+            judge(rules, own, other, scratch)
+            report(ended, seen.rewards[2 * first : 2 * last], seen.terminated[first:last])
+            renew(own, other, state.games[first:last], scratch)
+            show(rules, state, seen.seat, seen.planes, seen.mask, scratch.words, first, last)
+            continue
         note(rules, own, other, scratch, seen.moves[rules.cells * first :])
         move(rules, own, other, scratch)
         if against:
             for g in range(over.shape[0]):
-                idle[g] = np.uint8(over[g] | np.uint8(ended[g] != UNFINISHED))
+                idle[g] = word(word(over[g]) | ended[g])
             answer(rules, lines, state, settings, scratch, player, key, first)
             note(rules, own, other, scratch, seen.moves[rules.cells * first :])
             move(rules, own, other, scratch)
-        if seen.last.shape[0] != 0 or seen.played.shape[0] != 0:
+        if keeps:
             keep_ended(rules, state, seen, ended, first)
-        for g in range(over.shape[0]):
-            idle[g] = over[g]  # those that waited begin
-        report(ended, seen.rewards[2 * first : 2 * last], seen.terminated[first:last], over)
+        report(ended, seen.rewards[2 * first : 2 * last], seen.terminated[first:last])
         if settings.autoreset == SAME_STEP:
+            restart(own, other, state.games[first:last], ended)
+        else:
             for g in range(over.shape[0]):
-                idle[g] = over[g]
+                idle[g] = word(over[g])  # those that waited begin
             for g in range(over.shape[0]):
-                over[g] = np.uint8(0)
-        restart(own, other, state.games[first:last], idle)
+                over[g] = np.uint8(ended[g] != UNFINISHED)
+            restart(own, other, state.games[first:last], idle)
         if against:
+            if settings.autoreset == SAME_STEP:
+                for g in range(over.shape[0]):
+                    idle[g] = ended[g]
             open_games(rules, lines, state, settings, seen, scratch, player, key, first)
         show(rules, state, seen.seat, seen.planes, seen.mask, scratch.words, first, last)
 
@@ -237,10 +267,11 @@ def start(
     which: Any,
 ) -> None:
     """Begin the next games where `which` (uint8[n]) is 1.  Otherwise as `step`."""
+    word = state.own.dtype.type
     for first in range(0, state.own.shape[0], BLOCK):
         last = min(first + BLOCK, state.own.shape[0])
         for g in range(first, last):
-            scratch.idle[g - first] = which[g]
+            scratch.idle[g - first] = word(which[g])
             if which[g] != 0:
                 state.over[g], seen.terminated[g] = np.uint8(0), np.uint8(0)
                 seen.rewards[2 * g], seen.rewards[2 * g + 1] = np.float32(0), np.float32(0)

@@ -1,8 +1,11 @@
 """A position for people to look at: as text, or as a small picture."""
 
+import sys
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.base.console import put
 from ttt_batch.game.board import EMPTY, FIRST, MARKS, Board, Position
 from ttt_batch.game.notation import rows_text
 
@@ -42,5 +45,5 @@ def rendered(board: Board, position: Position, mode: str | None) -> str | NDArra
     if mode == "ansi":
         return position_text(board, position)
     if mode == "human":
-        print(position_text(board, position))
+        put(position_text(board, position), sys.stdout)
     return None

@@ -27,10 +27,10 @@ class Rules(NamedTuple):
     top: W[1], a bit for each action, which is legal if that cell is free.
     below: how many bits higher the cell below is; 0 without gravity.  bottom: W[1], cells that have none below.
     plain: whether no line has a fence and FEW_STAGES shifts find it.
-    shifts: W[directions, STAGES], by which a player's cells are moved onto themselves in turn.
-    starts: W[directions], first cells of lines.
-    before, after: W[directions], with `-exact` the starts that have a cell before the line, and after it.
-    back, ahead: W[directions], how far these are from the start.
+    shifts: W[4, STAGES], for each direction by which a player's cells are moved onto themselves in turn.
+    starts: W[4], first cells of lines.
+    before, after: W[4], with `-exact` the starts that have a cell before the line, and after it.
+    back, ahead: W[4], how far these are from the start.
     """
 
     cells: int
@@ -81,14 +81,13 @@ def make_rules(board: Board) -> Rules:
             for col in range(board.cols)
             if row + (board.k - 1) * down < board.rows and 0 <= col + (board.k - 1) * right < board.cols
         ]
-        if starts:
-            fences = [0, 0]
-            for start in starts if board.exact and board.k > 1 else []:
-                for side, far in enumerate((-1, board.k)):
-                    row, col = start // board.cols + far * down, start % board.cols + far * right
-                    fences[side] |= (0 <= row < board.rows and 0 <= col < board.cols) << start
-            back, ahead = (step if fences[0] else 0), (board.k * step if fences[1] else 0)
-            directions.append((stages(board.k, step), bits(starts), *fences, back, ahead))
+        fences = [0, 0]
+        for start in starts if board.exact and board.k > 1 else []:
+            for side, far in enumerate((-1, board.k)):
+                row, col = start // board.cols + far * down, start % board.cols + far * right
+                fences[side] |= (0 <= row < board.rows and 0 <= col < board.cols) << start
+        back, ahead = (step if fences[0] else 0), (board.k * step if fences[1] else 0)
+        directions.append((stages(board.k, step) if starts else [], bits(starts), *fences, back, ahead))
     shifts = [(found[0] + STAGES * [0])[:STAGES] for found in directions]
     lists = [np.array([found[place] for found in directions], word) for place in range(1, 6)]
     most = max(len(found[0]) for found in directions)

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.bits import lowered, odd, raised
+from ttt_batch.base.bits import both, lowered, odd, raised
 from ttt_batch.base.jit import inlined
-from ttt_batch.environments.rules import Rules
+from ttt_batch.environments.rules import STAGES, Rules
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 
 BLOCK = 1024
@@ -37,8 +37,9 @@ class Scratch(NamedTuple):
     """What a block needs on its way.
 
     marked: W[BLOCK], the mover's cells after its move; equal to those before if it may not move there.
-    won: W[BLOCK], first cells of lines among these.  idle: uint8[BLOCK], 1 for games that do not move.
-    ended: uint8[BLOCK], the outcomes of games that end in this step, else UNFINISHED; with FORFEIT, by forfeit.
+    won: W[BLOCK], first cells of lines among these.  idle: W[BLOCK], not 0 for games that do not move.
+    ended: W[BLOCK], the outcomes of games that end in this step, else UNFINISHED; with FORFEIT, by forfeit.
+    wanted: W[n], `marked` of all games for the actions given, see `kernels.wanted_moves`.
     words: uint64[2, BLOCK], for what is seen.
     """
 
@@ -46,6 +47,7 @@ class Scratch(NamedTuple):
     won: Any
     idle: Any
     ended: Any
+    wanted: Any
     words: Any
 
 
@@ -54,10 +56,10 @@ def make_state(n: int, word: Any) -> State:
     return State(np.zeros(n, word), np.zeros(n, word), np.zeros(n, np.uint8), np.zeros(n, np.int64))
 
 
-def make_scratch(word: Any) -> Scratch:
-    """Scratch for a block."""
-    (marked, won), (idle, ended) = np.zeros((2, BLOCK), word), np.zeros((2, BLOCK), np.uint8)
-    return Scratch(marked, won, idle, ended, np.zeros((2, BLOCK), np.uint64))
+def make_scratch(n: int, word: Any) -> Scratch:
+    """Scratch for `n` games."""
+    marked, won, idle, ended = np.zeros((4, BLOCK), word)
+    return Scratch(marked, won, idle, ended, np.zeros(n, word), np.zeros((2, BLOCK), np.uint64))
 
 
 @inlined
@@ -68,70 +70,75 @@ def landing(rules: Rules, taken: Any) -> Any:
 
 
 @inlined
-def place(rules: Rules, own: Any, other: Any, actions: Any, scratch: Scratch) -> None:
-    """Mark the cells of the actions, for all games of the block that are not idle.  All arrays are the block's."""
+def judge(rules: Rules, own: Any, other: Any, scratch: Scratch) -> None:
+    """Write how the games that move end to `scratch.ended`; that of idle ones stays.
+
+    Who completes a line wins or, in misère games, loses; who may not move where it wants to loses.
+    """
+    if rules.plain:
+        judge_plain(rules, own, other, scratch)
+        return
     word = own.dtype.type
-    full, column, below, bottom = rules.full[0], rules.column[0], rules.below, rules.bottom[0]
-    marked, idle = scratch.marked, scratch.idle
+    marked, won = scratch.marked, scratch.won
     for g in range(own.shape[0]):
-        taken = word(own[g] | other[g])
-        free = word(word(full & ~taken) & word(lowered(taken, below) | bottom))
-        cell = word(free & raised(column, np.uint64(actions[g]) & np.uint64(63)))
-        marked[g] = word(own[g] | (word(0) if idle[g] != 0 else cell))
-
-
-@inlined
-def find_lines(rules: Rules, marked: Any, won: Any) -> None:
-    """Write the first cells of all lines that the cells in `marked` hold to `won` (W[block] both)."""
-    word = marked.dtype.type
+        won[g] = word(0)
     for direction in range(rules.starts.shape[0]):
-        one, two, three = rules.shifts[direction, 0], rules.shifts[direction, 1], rules.shifts[direction, 2]
-        starts = rules.starts[direction]
-        keep = word(0) if direction == 0 else ~word(0)
-        if rules.plain:
-            for g in range(marked.shape[0]):
-                run = marked[g]
-                run = word(run & lowered(run, one))
-                run = word(run & lowered(run, two))
-                run = word(run & lowered(run, three))
-                won[g] = word(word(won[g] & keep) | word(run & starts))
-            continue
-        four, five, six = rules.shifts[direction, 3], rules.shifts[direction, 4], rules.shifts[direction, 5]
+        starts, shifts = rules.starts[direction], rules.shifts[direction]
         back, before, ahead, after = (
             rules.back[direction],
             rules.before[direction],
             rules.ahead[direction],
             rules.after[direction],
         )
-        for g in range(marked.shape[0]):
+        for g in range(own.shape[0]):
             run = marked[g]
             longer = word(word(raised(run, back) & before) | word(lowered(run, ahead) & after))
-            run = word(run & lowered(run, one))
-            run = word(run & lowered(run, two))
-            run = word(run & lowered(run, three))
-            run = word(run & lowered(run, four))
-            run = word(run & lowered(run, five))
-            run = word(run & lowered(run, six))
-            won[g] = word(word(won[g] & keep) | word(word(run & starts) & word(~longer)))
+            for stage in range(STAGES):
+                run = word(run & lowered(run, shifts[stage]))
+            won[g] = word(won[g] | word(word(run & starts) & word(~longer)))
+    for g in range(own.shape[0]):
+        scratch.ended[g] = result_of(rules, own[g], other[g], marked[g], won[g], scratch.idle[g], scratch.ended[g])
 
 
 @inlined
-def judge(rules: Rules, own: Any, other: Any, scratch: Scratch) -> None:
-    """Write how the games that move end to `scratch.ended`; that of idle ones stays.
+def run_of(cells: Any, one: Any, two: Any, three: Any) -> Any:
+    """The first cells of lines in one direction, which FEW_STAGES shifts find."""
+    cells = both(cells, lowered(cells, one))
+    cells = both(cells, lowered(cells, two))
+    return both(cells, lowered(cells, three))
 
-    Who completes a line wins or, in misère games, loses; who may not move where it wants to loses.
-    """
+
+@inlined
+def judge_plain(rules: Rules, own: Any, other: Any, scratch: Scratch) -> None:
+    """`judge` of boards without fences whose lines FEW_STAGES shifts find: all four directions in one loop."""
     word = own.dtype.type
-    full, flip = rules.full[0], np.uint8(rules.misere)
-    marked, won, idle, ended = scratch.marked, scratch.won, scratch.idle, scratch.ended
+    marked, idle, ended = scratch.marked, scratch.idle, scratch.ended
+    shifts, starts = rules.shifts, rules.starts
+    a, b, c = shifts[0, 0], shifts[0, 1], shifts[0, 2]
+    d, e, f = shifts[1, 0], shifts[1, 1], shifts[1, 2]
+    h, i, j = shifts[2, 0], shifts[2, 1], shifts[2, 2]
+    k, m, n = shifts[3, 0], shifts[3, 1], shifts[3, 2]
+    first, second, third, fourth = starts[0], starts[1], starts[2], starts[3]
     for g in range(own.shape[0]):
-        mover = odd(word(own[g] | other[g]))
-        by_line, by_forfeit = won[g] != word(0), marked[g] == own[g]
-        winner = np.uint8(np.uint8(mover ^ (flip & np.uint8(not by_forfeit))) ^ np.uint8(by_forfeit))
-        result = np.uint8(DRAW) if word(marked[g] | other[g]) == full else np.uint8(UNFINISHED)
-        result = np.uint8(np.uint8(FIRST_WINS) + winner) if by_line | by_forfeit else result
-        result = np.uint8(result | np.uint8(FORFEIT)) if by_forfeit else result
-        ended[g] = ended[g] if idle[g] != 0 else result
+        cells = marked[g]
+        won = word(word(run_of(cells, a, b, c) & first) | word(run_of(cells, d, e, f) & second))
+        won = word(won | word(run_of(cells, h, i, j) & third))
+        won = word(won | word(run_of(cells, k, m, n) & fourth))
+        ended[g] = result_of(rules, own[g], other[g], cells, won, idle[g], ended[g])
+
+
+@inlined
+def result_of(rules: Rules, own: Any, other: Any, marked: Any, won: Any, idle: Any, before: Any) -> Any:
+    """How a game stands after a move; `before` if it is idle.  All are words, so that vectors have one width."""
+    word = rules.full.dtype.type
+    one, mover = word(1), word(odd(word(own | other)))
+    flip = word(rules.misere)
+    by_line = word(FIRST_WINS) + word(mover ^ flip)
+    by_forfeit = word(FIRST_WINS + FORFEIT) + word(mover ^ one)
+    result = word(DRAW) if word(marked | other) == rules.full[0] else word(UNFINISHED)
+    result = word(by_line) if won != word(0) else result
+    result = word(by_forfeit) if marked == own else result
+    return before if idle != word(0) else result
 
 
 @inlined
@@ -150,31 +157,45 @@ def turn(own: Any, other: Any, scratch: Scratch) -> None:
 @inlined
 def move(rules: Rules, own: Any, other: Any, scratch: Scratch) -> None:
     """Finish a move: lines, ends, and the turn."""
-    find_lines(rules, scratch.marked[: own.shape[0]], scratch.won[: own.shape[0]])
     judge(rules, own, other, scratch)
     turn(own, other, scratch)
 
 
 @inlined
-def report(ended: Any, rewards: Any, terminated: Any, over: Any) -> None:
-    """Write rewards (float32[2 * block], first and second player), `terminated` and `over` (uint8[block] both)."""
+def report(ended: Any, rewards: Any, terminated: Any) -> None:
+    """Write rewards (float32[2 * block], first and second player) and `terminated` (uint8[block])."""
     for g in range(terminated.shape[0]):
-        outcome = np.uint8(ended[g] & np.uint8(OUTCOME))
+        outcome = np.int32(ended[g] & OUTCOME)
         value = np.int32(outcome == FIRST_WINS) - np.int32(outcome == SECOND_WINS)
         rewards[2 * g] = np.float32(value)
         rewards[2 * g + 1] = np.float32(-value)
     for g in range(terminated.shape[0]):
         terminated[g] = np.uint8(ended[g] != UNFINISHED)
-    for g in range(terminated.shape[0]):
-        over[g] = np.uint8(ended[g] != UNFINISHED)
+
+
+@inlined
+def renew(own: Any, other: Any, games: Any, scratch: Scratch) -> None:
+    """`turn`, and `restart` of the games that have ended, of which nothing is kept: in half as many loops.
+
+    A forfeit ends its game, so that who has not moved makes no difference.
+    """
+    word = own.dtype.type
+    marked, ended = scratch.marked, scratch.ended
+    for g in range(own.shape[0]):
+        own[g] = word(0) if ended[g] != word(0) else other[g]
+    for g in range(own.shape[0]):
+        other[g] = word(0) if ended[g] != word(0) else marked[g]
+    for g in range(own.shape[0]):
+        games[g] += np.int64(ended[g] != word(0))
 
 
 @inlined
 def restart(own: Any, other: Any, games: Any, fresh: Any) -> None:
-    """Begin the next games where `fresh` (uint8[block]) is 1."""
+    """Begin the next games where `fresh` (W[block]) is not 0."""
     word = own.dtype.type
     for g in range(own.shape[0]):
-        own[g] = word(0) if fresh[g] != 0 else own[g]
-        other[g] = word(0) if fresh[g] != 0 else other[g]
+        own[g] = word(0) if fresh[g] != word(0) else own[g]
     for g in range(own.shape[0]):
-        games[g] += np.int64(fresh[g])
+        other[g] = word(0) if fresh[g] != word(0) else other[g]
+    for g in range(own.shape[0]):
+        games[g] += np.int64(fresh[g] != word(0))

@@ -33,7 +33,7 @@ def first_given(options: dict[str, bool]) -> str:
     return next((name for name, there in options.items() if there), "")
 
 
-BOARD = "ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere or -exact"
+BOARD = "ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere, -exact, -gravity"
 
 RunPath = Annotated[Path, argument("RUN", "A run file.", read=found)]
 AnyPlayer = Annotated[str, argument("RUN", "A run file, or an agent.")]

@@ -18,12 +18,14 @@ def read_entry(text: str, board: Board) -> int | Command:
     """Read what a person typed: the cell it names, free or not, or a command.
 
     Cells: column letter and row number (`b3`), row and column number (`3 2`), both from the top left; the digits drawn
-    on boards of up to MAX_DIGIT_CELLS cells.  Raises UsageError, with a message of at most 40 columns, for anything
-    else and for a cell outside.
+    on boards of up to MAX_DIGIT_CELLS cells; with gravity a column's letter, too, unless it is a key.
+    Raises UsageError, with a message of at most 40 columns, for anything else and for a cell outside.
     """
     entry = _entry(text)
     if command := _command(entry, Place.GAME):
         return command
+    if board.gravity and entry in columns_of(board):
+        return columns_of(board).index(entry)
     if board.cells <= MAX_DIGIT_CELLS and re.fullmatch(r"\d{1,3}", entry, re.ASCII):
         if len(entry) == 1 and 1 <= int(entry) <= board.cells:
             return int(entry) - 1
@@ -34,7 +36,7 @@ def read_entry(text: str, board: Board) -> int | Command:
             return (row - 1) * board.cols + col - 1
         raise BoardError(f"row {row}, column {col} is outside {board.rows}x{board.cols}")
     if pair := re.fullmatch(r"([ab]?[a-z]) ?(\d{1,3})", entry, re.ASCII):
-        columns = [column_name(col) for col in range(board.cols)]
+        columns = columns_of(board)
         # A number has one way to be written: a01 is a slip.
         if pair[1] in columns and pair[2] in map(str, range(1, board.rows + 1)):
             return (int(pair[2]) - 1) * board.cols + columns.index(pair[1])
@@ -42,6 +44,11 @@ def read_entry(text: str, board: Board) -> int | Command:
     if not entry:
         raise UsageError("type a cell, or ? for the keys")
     raise UsageError(f"{quote(entry)} is no cell; ? shows the keys")
+
+
+def columns_of(board: Board) -> list[str]:
+    """The letters of the columns."""
+    return [column_name(col) for col in range(board.cols)]
 
 
 def read_again(text: str, place: Place) -> Command:

@@ -18,7 +18,7 @@ from ttt_batch.app.terminal.hints import hints_of
 from ttt_batch.app.terminal.keys import draw_again_help, draw_help, read_again, read_entry
 from ttt_batch.base.errors import BoardError, TttBatchError
 from ttt_batch.base.quantities import counted
-from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED, Game
+from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, UNFINISHED, Game, column_name
 from ttt_batch.runs.knowledge import Playing
 
 
@@ -143,12 +143,22 @@ def _move_question(game: Game) -> Question:
 
     def read(text: str) -> Answer:
         entry = read_entry(text, game.board)
+        if isinstance(entry, int) and game.board.gravity:
+            return _fallen(game, entry % game.board.cols)
         if isinstance(entry, int) and game.position[entry] != EMPTY:
             raise BoardError(f"cell {game.board.cell_name(entry)} is taken by {MARKS[game.position[entry]]}")
         return entry
 
     keys = [(command.keys[0], command.label) for command in commands_in(Place.GAME)]
     return Question(f"Your move ({MARKS[game.mover]}): ", read, Command.LEAVE, keys, game)
+
+
+def _fallen(game: Game, column: int) -> int:
+    """The cell that a mark falls to in a column.  Raises BoardError if it is full."""
+    for cell in game.board.open_cells(game.position):
+        if cell % game.board.cols == column:
+            return cell
+    raise BoardError(f"column {column_name(column)} is full")
 
 
 def _ask_again(face: Face, game: Game, usual: int, pupil: Pupil | None) -> Generator[Question, Answer, Command]:

@@ -15,7 +15,6 @@ from ttt_batch.base.choices import Ties
 from ttt_batch.base.console import wants_colour
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.quantities import Number
-from ttt_batch.game.state_space import check_gravity
 from ttt_batch.runs.knowledge import Playing
 
 
@@ -44,7 +43,6 @@ def play(
     """
     if person not in (0, 1, None):
         raise UsageError(f"person {person!r} is no seat; 0 moves first, 1 second, None alternates")
-    check_gravity(agent.board, "playing against a run")
     rng = random.Random(seed)
     player = Weakened(agent, level, epsilon, rng, ties)
     weaker = player.level < 1 or player.epsilon > 0
