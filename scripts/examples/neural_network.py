@@ -1,9 +1,10 @@
-"""A neural network of one hidden layer, in NumPy, learns 3x3 by Q-learning and is judged exactly while it learns.
+"""A neural network of one hidden layer, in NumPy, learns 3x3 by Q-learning from `ttt.Batch`.
 
     python scripts/examples/neural_network.py [seconds]
 
-The curve is the point: what the best opponent gets against the network, and whether anybody can beat it at all, proved
-over every game that its own play lets happen (`ttt.judge`), not estimated from games.  It stops once nobody can.
+It plays against itself and against a run, by turns.  The curve is the point: what the best opponent gets against the
+network, and whether anybody can beat it at all, proved over every game that its own play lets happen (`ttt.judge`), not
+estimated from games.  It stops once nobody can.
 """
 
 import sys
@@ -16,9 +17,10 @@ from numpy.typing import NDArray
 import ttt_batch as ttt
 
 Array = NDArray[np.float32]
+Lesson = tuple[NDArray[np.int8], NDArray[np.int64], Array]
+"""Positions, moves and their targets."""
 
-HIDDEN, GAMES, MINIBATCHES, STEP, EPSILON = 128, 256, 12, 1e-3, 0.5
-LINES = np.array([[line.count(c) for c in range(9)] for line in ttt.parse_board("3x3").lines])
+HIDDEN, BOARDS, MINIBATCHES, STEP, EPSILON = 128, 128, 6, 1e-3, 0.5
 
 
 class Network:
@@ -62,45 +64,52 @@ class Network:
             weight -= rate * mean / (np.sqrt(square) + 1e-8)
 
 
-def play(network: Network, draw: np.random.Generator) -> tuple[NDArray[np.int8], NDArray[np.int64], Array]:
-    """Positions, moves and their targets from games of the network against itself, half of whose moves are random.
+def play(network: Network, boards: ttt.Batch, draw: np.random.Generator) -> Lesson:
+    """Positions, moves and their targets from nine steps of all boards, in which half of the moves are random.
 
-    A move that wins is worth 1, one that fills the board 0, and any other the opposite of the best reply.
+    A move that ends the game is worth the mover's reward, and any other as much as the best move that follows: against
+    an opponent, who has replied by then, the network's own; against itself the other player's, with the sign changed.
     """
-    boards, found = np.zeros((GAMES, 9), np.int8), []
-    while len(boards):
-        legal = boards == 0
-        scores = np.where(draw.random((len(boards), 1)) < EPSILON, draw.random(boards.shape), network.values(boards)[2])
-        cells = np.where(legal, scores, -np.inf).argmax(1)
-        after = boards.copy()
-        after[np.arange(len(boards)), cells] = 1
-        won, full = ((after == 1) @ LINES.T == 3).any(1), (after != 0).all(1)
-        reply = np.where(after == 0, network.values(-after)[2], -np.inf).max(1, initial=-1.0)
-        targets = np.where(won, 1.0, np.where(full, 0.0, -np.clip(reply, -1, 1))).astype(np.float32)
-        found.append((boards, cells, targets))
-        boards = -after[~(won | full)]
-    parts = [np.concatenate(part) for part in zip(*found, strict=True)]
-    return parts[0], parts[1], parts[2]
+    found: list[Lesson] = []
+    rows, against = np.arange(boards.n), boards.seats is not None
+    for _ in range(9):
+        now = positions(boards)
+        mover = (now != 0).sum(1) % 2
+        scores = np.where(draw.random((boards.n, 1)) < EPSILON, draw.random(now.shape), network.values(now)[2])
+        cells = np.where(boards.mask, scores, -np.inf).argmax(1)
+        _, mask, rewards, over = boards.step(cells)
+        follows = np.where(mask, network.values(positions(boards))[2], -np.inf).max(1).clip(-1, 1)
+        found.append((now, cells, np.where(over, rewards[rows, mover], follows if against else -follows)))
+    now, cells, targets = (np.concatenate(part) for part in zip(*found, strict=True))
+    return now, cells, targets
+
+
+def positions(boards: ttt.Batch) -> NDArray[np.int8]:
+    """int8[n, 9]: 1 marks of the player to move, -1 of the other."""
+    planes = boards.planes.reshape(boards.n, 2, 9).astype(np.int8)
+    return planes[:, 0] - planes[:, 1]
 
 
 def main(seconds: float, seed: int = 0) -> bool:
     """Learn for so long at most; return whether the network cannot be beaten in either seat."""
     wins, _, losses = ttt.random_games("3x3", 100_000, seed=seed) / 100_000
     network, draw = Network(seed, wins - losses), np.random.default_rng(seed)
+    run = ttt.train(20_000, seed=seed)
+    both = [ttt.Batch(BOARDS, seed=seed, opponent=player, autoreset="same-step") for player in (None, run)]
     begun = time.perf_counter()
-    print("    games    s   loses to the best opponent   lost to random moves, as first and as second")
+    print("positions    s   loses to the best opponent   lost to random moves, as first and as second")
     while True:
         judged, spent = ttt.judge(network), time.perf_counter() - begun
         assert isinstance(judged, ttt.Evaluation)  # which it is on every board that can be enumerated
         loses = " and ".join(f"as {seat}" for seat, safe in judged.unbeatable.items() if not safe) or "never"
-        games, lost = network.steps // MINIBATCHES * GAMES, f"{judged.first[2]:.4f} {judged.second[2]:.4f}"
-        print(f"{games:9,} {spent:4.0f}   {loses:<28} {lost}", flush=True)
+        seen, lost = network.steps // MINIBATCHES * BOARDS * 9, f"{judged.first[2]:.4f} {judged.second[2]:.4f}"
+        print(f"{seen:9,} {spent:4.0f}   {loses:<28} {lost}", flush=True)
         if loses == "never" or spent > seconds:
             return loses == "never"
-        for _ in range(60):
-            boards, cells, targets = play(network, draw)
+        for number in range(120):
+            now, cells, targets = play(network, both[number % 2], draw)
             for some in np.array_split(draw.permutation(len(cells)), MINIBATCHES):
-                network.learn(boards[some], cells[some], targets[some])
+                network.learn(now[some], cells[some], targets[some])
 
 
 if __name__ == "__main__":
