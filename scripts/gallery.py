@@ -1,4 +1,4 @@
-"""Make the README's pictures from real runs: how agents learnt, a study, the terminal, the page.
+"""Make the README's pictures from real runs: how agents learnt, a study, the terminal, the page, boards.
 
     python scripts/gallery.py [--out FOLDER] [--only NAME ...]
 
@@ -122,6 +122,35 @@ def smaller(picture: bytes) -> bytes:
     return out.getvalue()
 
 
+SHOWN = {"6x7x4-gravity": 21, "5x5x5": 12, "8x8x5": 32}
+"""Boards of environments, and how many marks are on each."""
+
+
+def draw_boards(path: Path) -> None:
+    """Games of two scripted players on larger boards, as environments render them, side by side."""
+    import numpy as np
+    from PIL import Image
+
+    from ttt_batch.agents.naming import at_board
+    from ttt_batch.environments.pictures import position_picture
+
+    pictures = []
+    for name, marks in SHOWN.items():
+        board, draw = ttt.parse_board(name), random.Random(3)
+        position = (0,) * board.cells
+        with at_board("two-ply", board) as player:
+            while sum(mark != 0 for mark in position) < marks and board.outcome(position) == 0:
+                position = board.after(position, draw.choice(player.candidates(position)))
+        pictures.append(position_picture(board, position))
+    gap, tall = 24, max(len(picture) for picture in pictures)
+    wide = sum(picture.shape[1] for picture in pictures) + gap * (len(pictures) - 1)
+    whole, left = np.full((tall, wide, 3), 255, np.uint8), 0
+    for picture in pictures:
+        whole[tall - len(picture) :, left : left + picture.shape[1]] = picture
+        left += picture.shape[1] + gap
+    Image.fromarray(whole).save(path)
+
+
 PICTURES: dict[str, Callable[[Path], None]] = {
     "curves.png": draw_plot("curves", LEARNERS),
     "opening.png": draw_plot("opening", ("td", "sutton-barto")),
@@ -129,6 +158,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "study.png": draw_study,
     "terminal.svg": draw_terminal,
     "page.png": draw_page,
+    "environments.png": draw_boards,
 }
 """Every picture by its file."""
 

@@ -144,6 +144,7 @@ def test_the_readme_keeps_its_length_and_order():
     assert re.findall("^## (.*)$", README, re.MULTILINE) == [
         *("Two commands", "A tour", "Learners", "From Python", "Agents of your own", "Play", "Commands", "Boards"),
         "Boards that no table can hold",
+        "Environments",
         *("Engines, and what a batch means", "Studies", "The run file", "Reliability", "Speed", "Development"),
     ]
 
