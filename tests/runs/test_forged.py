@@ -150,6 +150,16 @@ def test_a_small_file_about_a_large_board(path: Path, board: str, symmetry: bool
     assert set(GRAPHS) == known
 
 
+def test_a_small_file_about_a_board_that_is_known(path: Path) -> None:
+    """The learner's own tables were made for the whole board only to say that the file has others."""
+    forged = sealed(changed(changed(STORED.read_bytes(), rows(1)), configured(board="3x4x3", symmetry=False, batch=1)))
+    ttt.train(10, board="3x4x3", symmetry=False, batch=1)
+    path.write_bytes(forged)
+    for allowed in (30, 0.5):  # what is compiled the first time is not what the file takes
+        with within(allowed), pytest.raises(RunFileError, match="its states/code is not that of board 3x4x3"):
+            ttt.load(path)
+
+
 @pytest.mark.parametrize("symmetry", [False, True])
 def test_a_file_with_other_positions_from_some_ply_on(path: Path, symmetry: bool) -> None:
     """Counts that are right up to there keep enumeration from ending at once; it goes as far as they go."""
