@@ -73,10 +73,11 @@ def misfits(data: RunData, parts: Parts) -> Iterator[str]:
     yield from course_misfits(data)
     learner = learner_named(config.learner)
     wanted = {"code": graph.code, "outcome": graph.outcome, "cell": graph.cell, "first_edge": graph.first_edge}
-    others = [name for name, found in data.states.items() if not np.array_equal(found, wanted[name])]
-    yield from (f"its states/{name} is not that of board {config.board.name}; {_FOREIGN}" for name in others)
-    if others:  # tables of other positions say nothing more, and the board's own may be far larger than the file
-        return
+    for name, found in data.states.items():
+        if not np.array_equal(found, wanted[name]):
+            yield f"its states/{name} is not that of board {config.board.name}; {_FOREIGN}"
+    if any(found.shape != wanted[name].shape for name, found in data.states.items()):
+        return  # the learner's own tables below may be far larger than the file, and its tables cannot fit them
     seed = np.random.default_rng(config.seed % 2**64)
     start = learner.start(graph, learner.worth(config.settings), seed) if grown is None else grown.fresh()
     yield from _table_misfits("", data.tables, data, config, start)
