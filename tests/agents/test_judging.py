@@ -12,8 +12,9 @@ from support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.agents import at_board
+from ttt_batch.agents.layers import Rules
 from ttt_batch.agents.positions import batch_at, batch_of, words_of
-from ttt_batch.agents.reach import Reached, Rules
+from ttt_batch.agents.reach import Reached
 from ttt_batch.base.errors import AgentError, UsageError
 from ttt_batch.game.board import EMPTY, Board, Position, parse_board
 from ttt_batch.learners import LEARNERS
@@ -199,6 +200,12 @@ def test_against_oneself_and_each_other():
         held = ttt.tournament([one, other])
     assert held.exact and held.names == ("lowest", "anything")
     np.testing.assert_allclose(held.meetings[0][1].exact, pair[0].first)
+
+
+def test_what_is_certain_is_exactly_certain():
+    highest = ttt.judge(lambda boards, to_move, legal: 8 - legal[:, ::-1].argmax(1), against=lowest)
+    # X marks 8, 7, 6 and wins; as second it loses by the same, though both go on where they could have gone elsewhere.
+    assert (highest.first, highest.second) == ((1, 0, 0), (0, 0, 1))
 
 
 @pytest.mark.parametrize("cells", [9, 40, 64])

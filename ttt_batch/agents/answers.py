@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.positions import Batch
 from ttt_batch.base.errors import AgentError, option, quoted
+from ttt_batch.base.jit import kernel
 from ttt_batch.game.board import MARKS, Board
 
 SUM_TOLERANCE = 1e-6
@@ -34,7 +35,7 @@ def chances_of(board: Board, name: str, batch: Batch, answer: Any, *, loses: boo
     if given.shape == (n,) and given.dtype.kind in "iu":
         return _of_cells(board, name, batch, given, loses)
     if given.shape == (n, cells) and given.dtype.kind == "f":
-        return _of_probabilities(board, name, batch, given.astype(np.float64), loses)
+        return _of_probabilities(board, name, batch, np.ascontiguousarray(given, np.float64), loses)
     raise AgentError(
         f"{name} answered {given.dtype}{list(given.shape)} to {n} positions{_first(board, batch)}; "
         f"return int[{n}], a cell for each, or float[{n}, {cells}], probabilities"
@@ -72,27 +73,42 @@ def _of_cells(board: Board, name: str, batch: Batch, given: NDArray[Any], loses:
     return chances
 
 
+@kernel
+def evened(given: Any, legal: Any, loses: Any, chances: Any) -> Any:
+    """Write probabilities divided by their sums (float64[n, cells]); return the first row that is at fault, or -1.
+
+    given: float64[n, cells].  legal: bool[n, cells].  loses: whether occupied cells may have a probability.
+    """
+    for i in range(given.shape[0]):
+        total, fault = 0.0, False
+        for cell in range(given.shape[1]):
+            total += given[i, cell]
+            fault |= not given[i, cell] >= 0 or (given[i, cell] > 0 and not legal[i, cell] and not loses)
+        if fault or not abs(total - 1) <= SUM_TOLERANCE:
+            return i
+        for cell in range(given.shape[1]):
+            chances[i, cell] = given[i, cell] / total
+    return -1
+
+
 def _of_probabilities(board: Board, name: str, batch: Batch, given: Chances, loses: bool) -> Chances:
     """Of probabilities of each cell."""
-    with np.errstate(invalid="ignore"):
-        total = given.sum(1)
-        wrong = ~np.isfinite(given).all(1) | (given < 0).any(1) | (np.abs(total - 1) > SUM_TOLERANCE)
-        occupied = ((given > 0) & ~batch.legal & (not loses)).any(1)
-    if (wrong | occupied).any():
-        number = int(np.flatnonzero(wrong | occupied)[0])
+    chances: Chances = np.empty_like(given)
+    number = int(evened(given, batch.legal, loses, chances))
+    if number >= 0:
         row = given[number]
+        total = row.sum()
         cell = int(np.flatnonzero(~np.isfinite(row) | (row < 0) | ((row > 0) & ~batch.legal[number]))[0:1].sum())
         if not np.isfinite(row).all() or (row < 0).any():
             fault = f"answered probability {row[cell]:g} for cell {cell}; give numbers from 0 to 1"
-        elif wrong[number]:
-            fault = f"answered probabilities that sum to {total[number]:.9g}; let them sum to 1"
+        elif abs(total - 1) > SUM_TOLERANCE:
+            fault = f"answered probabilities that sum to {total:.9g}; let them sum to 1"
         else:
             fault = (
                 f"answered probability {row[cell]:g} for cell {cell}, which is occupied; set it to 0, or "
                 f"{option('illegal', 'loses')} lets it lose the game"
             )
         raise AgentError(f"in position {where(board, batch, number)} {name} {fault}")
-    chances: Chances = given / total[:, None]
     return chances
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.answers import Chances
+from ttt_batch.agents.layers import Rules
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.positions import Words, codes_of
-from ttt_batch.agents.reach import Reached, Rules
+from ttt_batch.agents.reach import Reached
 from ttt_batch.game.notation import rows_text
 from ttt_batch.game.state_space import check_enumerable
 

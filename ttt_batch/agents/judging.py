@@ -4,9 +4,10 @@ Nothing is sampled and nothing is taken for granted: the agent is asked about ea
 happen, all of a layer in one call, and what follows is exact.
 """
 
+from ttt_batch.agents.layers import Rules
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.player import Player
-from ttt_batch.agents.reach import Reached, Rules, shares
+from ttt_batch.agents.reach import Reached, shares
 from ttt_batch.base.choices import SEATS
 from ttt_batch.game.state_space import check_enumerable
 from ttt_batch.runs.evaluation import Evaluation, JudgedAgent
@@ -20,11 +21,12 @@ def judge_exactly(player: Outsider, against: Player, *, called: str = "") -> Eva
     """
     board = player.board
     check_enumerable(board, not player.exact, "an exact evaluation")
-    reached = [Reached(Rules(board, player.symmetric), player.answers, seat) for seat in (0, 1)]
-    player.ask_again()
-    rules = Rules(board)
-    first = shares(rules, player.answers, against.answers)
-    second = shares(rules, against.answers, player.answers)
+    rules, alone = Rules(board), player is against
+    reached = [Reached(rules, player.answers, seat, against=None if alone else against.answers) for seat in (0, 1)]
+    if alone:
+        first = second = shares(rules, player.answers, player.answers)
+    else:
+        first, second = (one.games.shares for one in reached)
     for one in {id(one): one for one in (player, against)}.values():
         one.ask_again()
     lines = {seat: one.losing_line() for seat, one in zip(SEATS, reached, strict=True)}

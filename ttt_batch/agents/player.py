@@ -1,4 +1,4 @@
-"""An agent at a board: each position is asked about once, each answer is checked, and some are asked again."""
+"""An agent at a board: each answer is checked, remembered while there are few, and some are asked for again."""
 
 from types import TracebackType
 from typing import Self
@@ -7,8 +7,8 @@ import numpy as np
 
 from ttt_batch.agents.agent import Agent
 from ttt_batch.agents.answers import Chances, chances_of, disagreement
+from ttt_batch.agents.layers import Rules
 from ttt_batch.agents.positions import Batch, Words, batch_of
-from ttt_batch.agents.reach import Rules
 from ttt_batch.game.board import Board
 
 ASKED_AGAIN = 100
@@ -16,6 +16,9 @@ ASKED_AGAIN = 100
 
 MOST_AT_ONCE = 1 << 20
 """Positions that an agent is asked about in one call at most: 64 MB of arrays on 4x4x4."""
+
+MOST_REMEMBERED = 1 << 18
+"""Positions whose answers are kept in case they are asked about once more: 35 MB on 4x4x4."""
 
 MOST_REMEMBERED_CELLS = 32
 """Cells up to which the marks of both players fit into one word, by which answers are found again."""
@@ -68,7 +71,7 @@ class Player:
         return placed
 
     def _recalled(self, own: Words, other: Words, ply: int) -> Chances:
-        """As `answers`, of the positions as they are; what was asked before is not asked again."""
+        """As `answers`, of the positions as they are; what is remembered is not asked again."""
         if not self._remembers:
             return self._asked(own, other, ply)
         keys = own | (other << np.uint64(32))
@@ -77,25 +80,31 @@ class Player:
         new = np.ones(keys.size, np.bool_)
         inside = place < known.size
         new[inside] = known[place[inside]] != keys[inside]
-        if new.any():
-            known = np.append(known, keys[new])
-            chances = np.concatenate([chances, self._asked(own[new], other[new], ply)])
+        if not new.any():
+            return chances[place]
+        fresh = self._asked(own[new], other[new], ply)
+        if new.all():
+            answers = fresh
+        else:
+            answers = np.empty((keys.size, self.board.cells))
+            answers[new], answers[~new] = fresh, chances[place[~new]]
+        if sum(keys.size for keys, _ in self._known.values()) + len(fresh) <= MOST_REMEMBERED:
+            known, chances = np.append(known, keys[new]), np.concatenate([chances, fresh])
             order = np.argsort(known)
-            known, chances = self._known[ply] = known[order], chances[order]
-            place = np.searchsorted(known, keys)
-        return chances[place]
+            self._known[ply] = known[order], chances[order]
+        return answers
 
     def _asked(self, own: Words, other: Words, ply: int) -> Chances:
         """What the agent answers now."""
-        found = []
+        found = np.empty((own.size, self.board.cells))
         for start in range(0, own.size, MOST_AT_ONCE):
             part = slice(start, start + MOST_AT_ONCE)
             batch = batch_of(self.board, own[part], other[part], ply % 2)
             chances = chances_of(self.board, self.name, batch, self.agent.ask(batch), loses=self._loses)
             some = np.unique(np.linspace(0, batch.size - 1, ASKED_AGAIN).astype(np.int64))
             self._kept.append((batch.picked(some), chances[some]))
-            found.append(chances)
-        return np.concatenate(found)
+            found[part] = chances
+        return found
 
     def ask_again(self) -> None:
         """Ask about up to 100 positions once more, in another order and company, and forget which they were.

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.answers import Chances, where
+from ttt_batch.agents.layers import Rules
 from ttt_batch.agents.outsider import Outsider
-from ttt_batch.agents.positions import Words, batch_of, codes_of
-from ttt_batch.agents.reach import Reached, Rules
+from ttt_batch.agents.positions import Words, as_cells, batch_of, codes_of
+from ttt_batch.agents.reach import Reached
 from ttt_batch.base.errors import AgentError
-from ttt_batch.game.board import MAX_TABLE_CELLS
+from ttt_batch.game.board import MAX_TABLE_CELLS, UNFINISHED
 from ttt_batch.game.graph import Graph, rows_of_edges
 from ttt_batch.runs.state import table_digest
 from ttt_batch.simulation.policy import Policy, legal_edges, policy_among
@@ -49,11 +50,13 @@ def rival_of(agent: Outsider, graph: Graph, symmetry: bool, use: str = "an oppon
 
     for seat in (0, 1):
         reached = Reached(rules, answers, seat)
-        for ply, moves in enumerate(reached.moves):
+        for ply, moves in enumerate(reached.allowed):
             if ply % 2 == seat:
                 layer = reached.layers[ply]
-                code.append(codes_of(layer.first, layer.second, agent.board.cells)[moves.source])
-                cell.append(moves.cell)
+                source, cells = np.nonzero(as_cells(moves, agent.board.cells))
+                codes = codes_of(layer.first, layer.second, agent.board.cells)
+                code.append(codes[layer.outcome == UNFINISHED][source])
+                cell.append(cells.astype(np.int8))
     agent.ask_again()
     allowed = _edges(graph, np.concatenate(code), np.concatenate(cell))
     return Rival(policy_among(graph, allowed), table_digest([allowed]))

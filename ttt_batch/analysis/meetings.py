@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ttt_batch.agents.known import agent_of_run, named_agent
+from ttt_batch.agents.layers import Rules
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.player import Player
-from ttt_batch.agents.reach import Rules, shares
+from ttt_batch.agents.reach import shares
 from ttt_batch.agents.scripted import PLAYERS, Scripted, ScriptedPlayer, policy_over
 from ttt_batch.agents.tables import make_agent
 from ttt_batch.analysis.playing import DEVIATIONS, Tally, play_agents, play_walk

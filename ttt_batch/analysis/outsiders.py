@@ -10,9 +10,10 @@ from typing import Any
 
 from ttt_batch.agents.judging import judge_exactly
 from ttt_batch.agents.known import agent_of_run, named_agent
+from ttt_batch.agents.layers import Rules
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.player import Player
-from ttt_batch.agents.reach import Reached, Rules, shares
+from ttt_batch.agents.reach import Reached, shares
 from ttt_batch.agents.scripted import PLAYERS, Scripted, player_number
 from ttt_batch.analysis.matches import GAMES, GrownEvaluation
 from ttt_batch.analysis.playing import MAX_MATCH_GAMES, Tally, play_agents

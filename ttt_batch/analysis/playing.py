@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.agents.layers import distinct
 from ttt_batch.agents.player import Player
-from ttt_batch.agents.reach import distinct
 from ttt_batch.agents.tables import cells_of
 from ttt_batch.base.bits import NONE, n_members, nth_member, single
 from ttt_batch.base.choices import RESULTS
