@@ -121,6 +121,29 @@ def test_tasks_are_released(tmp_path: Path, dask: Processes, told: list[str], mo
     assert 0 < max(seen) <= 2 * (crew.AHEAD * 2 + 2), "those on their way, and as many that are being forgotten"
 
 
+def test_what_the_scheduler_keeps_of_ended_tasks_does_not_grow(
+    tmp_path: Path, dask: Processes, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed import Client
+
+    def kept(dask_scheduler: Any) -> tuple[int, int]:
+        """Entries of a record, and names."""
+        from dask.utils import key_split
+
+        records = [span.metadata["collections"] for span in dask_scheduler.extensions["spans"].spans.values()]
+        return max(map(len, records), default=0), key_split.cache_info().currsize
+
+    monkeypatch.setattr(by_workers.Workers, "chunk_seconds", 0.0)
+    monkeypatch.setattr(crew, "OFTEN", 20)
+    seen: list[tuple[int, int]] = []
+    with Client(dask.address, set_as_default=False) as client:
+        asked: dict[str, Any] = {**VARIED, "games": 100, "seeds": 100, "scheduler": dask.address, "warn": told.append}
+        asked["progress"] = lambda _: seen.append(client.run_on_scheduler(kept))
+        ttt.study(out=tmp_path / "s.h5", **asked).close()
+    halfway, end = seen[len(seen) // 2], seen[-1]
+    assert len(seen) > 100 and 0 < max(*halfway, *end) < 60, "of 400 tasks"
+
+
 @pytest.mark.slow
 def test_workers_join_and_leave(tmp_path: Path, dask: Processes, told: list[str], by_threads: Any) -> None:
     """One joins, and another is killed: its chunk is learnt by others."""

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 from ttt_batch.base.errors import ClusterError
+from ttt_batch.cluster.forgetting import OFTEN, forget
 from ttt_batch.cluster.identity import Refusal, identity, perform
-from ttt_batch.cluster.place import CONNECT_SECONDS, Place, connect, quiet, start_workers
+from ttt_batch.cluster.place import CALL_SECONDS, CONNECT_SECONDS, Place, connect, quiet, start_workers
 from ttt_batch.cluster.roster import PATIENCE, Roster
 
 AHEAD = 4
@@ -72,6 +73,7 @@ class Crew:
         self._to_send: list[_Begun] = []
         self._lost_at: float | None = None
         self._start_at = 0.0
+        self._n_ended = 0
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -117,7 +119,9 @@ class Crew:
         with ready.thread_condition:
             if not ready.has_ready():
                 ready.thread_condition.wait(seconds)
-        return [found for future, result in ready.next_batch(block=False) for found in self._taken(future, result)]
+        found = [ended for future, result in ready.next_batch(block=False) for ended in self._taken(future, result)]
+        self._forget(len(found))
+        return found
 
     def give_up(self) -> None:
         """Let no task be done that is not done yet."""
@@ -163,6 +167,15 @@ class Crew:
         group = key.partition("-")[0]
         if group not in self._kept or self._kept[group].status not in ("pending", "finished"):
             self._kept[group] = self._client.submit(bool, key=f"{group}-{uuid.uuid4().hex}")
+
+    def _forget(self, n: int) -> None:
+        """Note that `n` tasks more have ended; let the scheduler forget such tasks now and then."""
+        before, self._n_ended = self._n_ended, self._n_ended + n
+        if before // OFTEN == self._n_ended // OFTEN:
+            return
+        client = self._client
+        with suppress(OSError, TimeoutError):  # `run_on_scheduler` would wait for a stopped scheduler
+            client.sync(client._run_on_scheduler, forget, [*self._kept], callback_timeout=CALL_SECONDS)
 
     def _start_again(self) -> None:
         """Let workers of this machine be started that are missing.
