@@ -16,10 +16,14 @@ import ttt_batch as ttt
 
 @pytest.fixture(scope="module")
 def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
-    """A scheduler with two workers.  Whoever ends some starts others."""
+    """A scheduler with two workers, which have joined.  Whoever ends some starts others."""
+    from distributed import Client
+
     with Processes(tmp_path_factory.mktemp("dask")) as processes:
         for _ in range(2):
             processes.start_worker("--no-nanny")
+        with Client(processes.address, timeout=60, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=60)
         yield processes
 
 
