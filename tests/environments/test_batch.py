@@ -1,6 +1,7 @@
 """`Batch` against games in dictionaries, and what it promises: seeds, splits, arrays, errors, memory."""
 
 import copy
+import itertools
 import pickle
 import random
 
@@ -100,11 +101,19 @@ def test_every_board_is_that_of_a_dictionary(board: str):
         assert compare(board, autoreset, steps, forfeits=True) > 0
 
 
+def kind_of(board: str) -> str:
+    """The rules of a board beside its size: `misere`, `exact-gravity`, ..., or `plain`."""
+    return board.partition("-")[2] or "plain"
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("board", KINDS)
-def test_a_million_steps_in_all(board: str):
-    for number, autoreset in enumerate(MODES):
-        compare(board, autoreset, 1_000_000 // len(KINDS) // 3 + 1, n=1100, plain=number % 2 == 0)
+@pytest.mark.parametrize("kind", sorted({kind_of(board) for board in KINDS}))
+def test_a_million_steps_of_every_kind(kind: str):
+    """On the boards of a kind in turn, with each autoreset, with and without what is kept of games."""
+    boards = [board for board in KINDS if kind_of(board) == kind]
+    each = 1_000_000 // (len(boards) * len(MODES)) + 1
+    for number, (board, autoreset) in enumerate(itertools.product(boards, MODES)):
+        assert compare(board, autoreset, each, n=1100, plain=number % 2 == 0) > 0
 
 
 def play(batch: ttt.Batch, steps: int, start: int = 0) -> list[bytes]:
