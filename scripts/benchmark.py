@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmark_report import page, show, table
+from benchmark_report import added, page, show, table
 from cluster_contestants import can_run_clusters, cluster_contestants
 from contestants import (
     BATCH,
@@ -42,7 +42,7 @@ from contestants import (
     run_peer,
 )
 from contestants import contestants as contestants_here
-from environment_contestants import BOARDS, LONG_STEPS, SIZES, SLOWEST, N, environment_contestants
+from environment_contestants import BOARDS, IN_NUMPY, LONG_STEPS, SIZES, SLOWEST, N, environment_contestants
 from itemise import STAGES
 from page_writer import add_page_options, say, write_from, write_page
 
@@ -227,9 +227,10 @@ def environment_figures() -> Iterator[Figure]:
     for board in dict.fromkeys((*BOARDS, *SIZES)):
         name = f"environments: {N:,} boards of {board}"
         yield Figure(name, f"steps {board}", "games/s", "steps/s")
-        if board in BOARDS:
-            over = f"numpy steps {board}"
-            yield Figure(f"{name} / NumPy", f"steps {board}", "games/s", "x", over, (">=", BOARDS[board]))
+        for kind in IN_NUMPY if board in BOARDS else ():
+            over, least = f"{kind} NumPy steps {board}", (">=", BOARDS[board]) if kind == "plain" else None
+            yield Figure(f"{name}, {kind} NumPy", over, "games/s", "steps/s")
+            yield Figure(f"{name} / {kind} NumPy", f"steps {board}", "games/s", "x", over, least)
         if board != "3x3":
             yield Figure(f"{name} / 3x3", f"steps {board}", "games/s", "x", "steps 3x3", (">=", 1 / SLOWEST))
     for opponent in ("random", "optimal"):
@@ -363,6 +364,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="figures whose name contains NAME")
     parser.add_argument("--peers", default=sys.executable, metavar="PYTHON", help="an interpreter that has the peers")
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON; - for standard output")
+    parser.add_argument("--into", metavar="JSON", help="keep the figures of this report that are not measured now")
     add_page_options(parser)
     return parser
 
@@ -383,6 +385,8 @@ def main() -> None:
     report |= {"quick": options.quick, "figures": list(results(chosen, found)), "measurements": found.values}
     # JSON has no infinity: a seed that never settles becomes null.
     report = json.loads(json.dumps(report), parse_constant=lambda _: None)
+    if options.into is not None:
+        report = added(json.loads(Path(options.into).read_text(encoding="utf-8")), report)
     text = json.dumps(report, indent=1)
     print(text if options.json == "-" else table(report))
     if options.json not in (None, "-"):

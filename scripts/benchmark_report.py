@@ -23,7 +23,7 @@ def table(report: dict[str, Any]) -> str:
     rows = [HEAD, *figure_rows(report)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join([measured_on(report), "", *lines])
+    return "\n".join([measured_when(report), "", *lines])
 
 
 def figure_rows(report: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -40,12 +40,36 @@ def figure_rows(report: dict[str, Any]) -> list[tuple[str, ...]]:
     ]
 
 
+def added(earlier: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+    """An earlier report with the figures of a later one, which remembers where and when these were measured."""
+    names = [entry["figure"] for entry in report["figures"]]
+    kept = [entry for entry in earlier["figures"] if entry["figure"] not in names]
+    parts = [
+        part | {"names": [name for name in part["names"] if name not in names]} for part in earlier.get("parts", [])
+    ]
+    own = {key: report[key] for key in ("machine", "versions", "date", "quick")} | {"names": names}
+    return earlier | {
+        "figures": kept + report["figures"],
+        "parts": [part for part in parts if part["names"]] + [own],
+        "measurements": earlier["measurements"] | report["measurements"],
+    }
+
+
+def measured_when(report: dict[str, Any]) -> str:
+    """Where and when the figures were measured; those that were added later, too."""
+    lines = [measured_on(report)]
+    for part in report.get("parts", []):
+        first, *_, last = part["names"] * 2
+        lines += ["", f"Rows from *{first}* to *{last}*:", *measured_on(part).splitlines()]
+    return "\n".join(lines)
+
+
 def page(report: dict[str, Any]) -> str:
     """Return the page of a report."""
     missed = [entry["figure"] for entry in report["figures"] if entry["reached"] is False]
     return fill(
         "benchmark.md",
-        machine=measured_on(report),
+        machine=measured_when(report),
         verdict=f"Not reached: {'; '.join(missed)}." if missed else "Every target is reached.",
         figures=markdown_table(HEAD, figure_rows(report)),
     )

@@ -1,4 +1,4 @@
-"""Draw the speeds of `data/benchmark.json` for the README: bars of games/s on a logarithmic axis.
+"""Draw the speeds of `data/benchmark.json` for the README: bars of games/s, or of steps/s, on a logarithmic axis.
 
     python scripts/picture.py [REPORT] [PICTURE]
 
@@ -36,6 +36,7 @@ class Section(NamedTuple):
 GREY, ORANGE, SKY, BLUE, GREEN = "#999999", "#E69F00", "#56B4E9", "#0072B2", "#009E73"
 TEXTBOOK: Row = ("textbook", "textbook C, backward-q")
 PGX: Row = ("Pgx", "Pgx, random play")
+STEPS: Row = ("Pgx", "environments: Pgx, 3x3")
 PRESETS = ("backward-q", "greedy-td", "minimax-q", "value-feed", "td", "sutton-barto")
 
 SECTIONS = (
@@ -82,6 +83,22 @@ SECTIONS = (
         ),
     ),
     Section("ttt-batch: random play without learning", BLUE, PGX, (("random play", "random play"),)),
+    Section(
+        "Other environments: steps of 3x3 a second",
+        GREY,
+        STEPS,
+        (
+            ("Gymnasium, SyncVectorEnv", "environments: SyncVectorEnv, 3x3"),
+            ("Pgx", STEPS[1]),
+            ("NumPy, plain", "environments: 16,384 boards of 3x3, plain NumPy"),
+        ),
+    ),
+    Section(
+        "ttt-batch: steps of 3x3 a second",
+        BLUE,
+        STEPS,
+        (("ttt.Batch", "environments: 16,384 boards of 3x3"),),
+    ),
 )
 
 WIDTH, LINE, GAP, FONT = 8.0, 0.2, 0.4, 9.0
@@ -177,16 +194,18 @@ def draw(report: dict[str, Any], path: Path) -> None:
             write(left - 0.006, place, line.label, ha="right")
             write(0.876, place, rate(line.value), ha="right")
             write(0.99, place, line.ratio, ha="right")
-    write(0.876, places[0], "games/s", ha="right", weight="bold")
+    write(0.876, places[0], "a second", ha="right", weight="bold")
     axes.set_yticks([])
     axes.xaxis.set_major_formatter(FuncFormatter(lambda number, _: rate(number)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.tick_params(axis="x", labelsize=FONT)
-    axes.set_xlabel("games/s, logarithmic; black line: slowest to fastest round", size=FONT)
+    axes.set_xlabel("games/s or steps/s, logarithmic; black line: slowest to fastest round", size=FONT)
     axes.grid(axis="x", color="#DDDDDD", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    figure.text(0.01, 1 - 0.28 / height, "Tic-tac-toe games per second on one core", weight="bold", size=FONT + 4)
+    figure.text(
+        0.01, 1 - 0.28 / height, "Tic-tac-toe on one core: games or steps per second", weight="bold", size=FONT + 4
+    )
     figure.text(0.01, 0.08 / height, small_print(report), size=FONT - 2, color="#555555")
     save(figure, path)
 
@@ -204,10 +223,11 @@ def save(figure: Any, path: Path) -> None:
 
 
 def small_print(report: dict[str, Any]) -> str:
-    """The machine, the versions and the day, in lines as wide as the picture."""
+    """The machine, the versions and the days, in lines as wide as the picture."""
     machine = report["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
-    return textwrap.fill(f"{machine['processor']}, {machine['cores']} cores; {versions}; {report['date'][:10]}", 115)
+    days = ", ".join(dict.fromkeys(part["date"][:10] for part in (report, *report.get("parts", []))))
+    return textwrap.fill(f"{machine['processor']}, {machine['cores']} cores; {versions}; {days}", 115)
 
 
 def main() -> None:

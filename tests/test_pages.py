@@ -41,6 +41,53 @@ def test_a_page_is_what_its_script_writes(name, script, tmp_path, monkeypatch):
     )
 
 
+def test_figures_that_are_measured_later_join_the_others(script):
+    """They replace those of their names; the page says which were measured when."""
+    report_of = script("benchmark_report")
+
+    def report(date, *names):
+        figures = [
+            {"figure": name, "unit": date, "value": 1.0, "min": 1.0, "max": 1.0, "target": None, "reached": None}
+            for name in names
+        ]
+        machine = {"processor": "Z", "cores": 2}
+        kept = {"machine": machine, "versions": {"python": "3"}, "date": date, "quick": False}
+        return kept | {"figures": figures, "measurements": {name: [] for name in names}}
+
+    both = report_of.added(report("first", "a", "b", "c"), report("second", "b", "d"))
+    assert [(entry["figure"], entry["unit"]) for entry in both["figures"]] == [
+        ("a", "first"),
+        ("c", "first"),
+        ("b", "second"),
+        ("d", "second"),
+    ]
+    assert list(both["measurements"]) == ["a", "b", "c", "d"]
+    all_three = report_of.added(both, report("third", "d"))
+    assert [part["names"] for part in all_three["parts"]] == [["b"], ["d"]]
+    page = report_of.page(all_three)
+    assert "Rows from *b* to *b*:\nMeasured on Z, 2 cores; python 3; second." in page
+    assert "Rows from *d* to *d*:\nMeasured on Z, 2 cores; python 3; third." in page
+
+
+@pytest.mark.parametrize("board", ["3x3", "4x4x4", "6x7x4-gravity"])
+@pytest.mark.parametrize("kind", ["PlainBoards", "TunedBoards"])
+def test_what_environments_are_compared_with_plays_the_same_games(board, kind, script):
+    batch = ttt.Batch(70, board, 1, autoreset="same-step")
+    boards = getattr(script("numpy_boards"), kind)(70, batch.board)
+    for _ in range(60):
+        actions = batch.sample()
+        for mine, its in zip(batch.step(actions), boards.step(actions), strict=True):
+            assert np.array_equal(mine.reshape(its.shape), its)
+    while batch.mask[0].all():
+        actions = batch.sample()
+        batch.step(actions)
+        boards.step(actions)
+    actions = batch.sample()
+    actions[0] = np.flatnonzero(~batch.mask[0])[0]
+    with pytest.raises(ValueError, match="illegal"):
+        boards.step(actions)
+
+
 def test_json_has_the_keys_of_the_page(script, tmp_path):
     """Commands that take long are run by test_scripts.py, with the whole script."""
     keys, text = script("json_keys"), (DATA / "json-keys.md").read_text(encoding="utf-8")

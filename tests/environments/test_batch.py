@@ -1,5 +1,8 @@
 """`Batch` against games in dictionaries, and what it promises: seeds, splits, arrays, errors, memory."""
 
+import copy
+import itertools
+import pickle
 import random
 
 import numpy as np
@@ -98,11 +101,19 @@ def test_every_board_is_that_of_a_dictionary(board: str):
         assert compare(board, autoreset, steps, forfeits=True) > 0
 
 
+def kind_of(board: str) -> str:
+    """The rules of a board beside its size: `misere`, `exact-gravity`, ..., or `plain`."""
+    return board.partition("-")[2] or "plain"
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("board", KINDS)
-def test_a_million_steps_in_all(board: str):
-    for number, autoreset in enumerate(MODES):
-        compare(board, autoreset, 1_000_000 // len(KINDS) // 3 + 1, n=1100, plain=number % 2 == 0)
+@pytest.mark.parametrize("kind", sorted({kind_of(board) for board in KINDS}))
+def test_a_million_steps_of_every_kind(kind: str):
+    """On the boards of a kind in turn, with each autoreset, with and without what is kept of games."""
+    boards = [board for board in KINDS if kind_of(board) == kind]
+    each = 1_000_000 // (len(boards) * len(MODES)) + 1
+    for number, (board, autoreset) in enumerate(itertools.product(boards, MODES)):
+        assert compare(board, autoreset, each, n=1100, plain=number % 2 == 0) > 0
 
 
 def play(batch: ttt.Batch, steps: int, start: int = 0) -> list[bytes]:
@@ -226,6 +237,7 @@ def test_what_is_wrong_is_refused_before_anything_changes():
         (np.array([1, 2, 3]), r"array of int64 with the shape \(3,\); give an array of integers with the shape \(4,\)"),
         (np.array([1.0, 2, 3, 4]), "array of float64"),
         ([1, 2, 3, 4], "actions are 'list'"),
+        (np.array([1, 2, 3, 4], np.dtype(np.int64).newbyteorder()), "give integers in this machine's byte order"),
         (np.array([0, 0, 0, 0]), "action 0 of environment 0 is illegal"),
     ]:
         with pytest.raises(ttt.UsageError, match=message):
@@ -287,6 +299,8 @@ def test_arrays_of_the_caller_are_used_and_checked():
         ({"autoreset": "never"}, "unknown autoreset 'never'"),
         ({"illegal": "wins"}, "unknown illegal"),
         ({"dtype": np.float32}, "float32 are not supported"),
+        ({"dtype": "uint9"}, "dtype 'uint9' are not supported"),
+        ({"arrays": [1]}, "arrays is 'list'; give a dictionary of arrays by name"),
         ({"first_env": -1}, "first_env -1 is outside"),
         ({"seed": "x"}, "seed 'x'"),
     ],
@@ -318,6 +332,41 @@ def test_games_are_learnt_from():
     assert not bad
     with pytest.raises(ttt.UsageError, match="record=True"):
         ttt.Batch(2).games()
+
+
+@pytest.mark.parametrize("layout", ["strided", "unaligned", "read-only", "reversed"])
+def test_actions_may_lie_in_any_way(layout: str):
+    actions = np.array([3, 1, 4, 1, 5])
+    bytes_ = np.zeros(41, np.uint8)
+    given = bytes_[1:].view(np.int64) if layout == "unaligned" else actions.repeat(2)[::2]
+    given = actions[::-1].copy()[::-1] if layout == "reversed" else given
+    given[:] = actions
+    given.flags.writeable = layout != "read-only"
+    one, other = ttt.Batch(5), ttt.Batch(5)
+    one.step(actions)
+    other.step(given)
+    assert (one.bitboards == other.bitboards).all()
+
+
+COPIES = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda one: pickle.loads(pickle.dumps(one))}
+
+
+@pytest.mark.parametrize("how", COPIES)
+@pytest.mark.parametrize(("board", "opponent"), [("3x3", "optimal"), ("6x7x4-gravity", None)])
+def test_a_copy_goes_on_alone(how: str, board: str, opponent: str | None):
+    """From the same position to the same games, without touching the first one or the caller's arrays."""
+    arrays = {"rewards": np.zeros((40, 2), np.float32)}
+    first = ttt.Batch(40, board, 3, opponent, "same-step", arrays=arrays, keep_last=True, record=True)
+    play(first, 7)
+    bytes_ = [first.bitboards.tobytes(), first.planes.tobytes(), arrays["rewards"].tobytes(), first.games()]
+    second = COPIES[how](first)
+    assert second.games() == first.games()
+    ahead = play(second, 25)
+    assert bytes_ == [first.bitboards.tobytes(), first.planes.tobytes(), arrays["rewards"].tobytes(), first.games()]
+    assert play(first, 25) == ahead
+    assert second.games() == first.games()
+    assert (second.last == first.last).all()
+    assert not any(np.shares_memory(one, other) for one, other in zip(second._step, first._step, strict=True))
 
 
 def test_a_step_keeps_no_memory():

@@ -1,6 +1,8 @@
 """Gymnasium's own checks, and both of its interfaces against `Batch` and against each other."""
 
 import importlib.metadata
+import pickle
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -109,3 +111,59 @@ def test_observations_are_copies_unless_the_caller_wants_none():
     for copy in (True, False):
         envs = MNKVectorEnv(2, copy=copy)
         assert np.shares_memory(envs.reset(seed=1)[0], envs.batch.planes) is not copy
+
+
+WRONG_ACTIONS = {
+    3.5: "action 3.5 is no whole number; give one from 0 to 8",
+    float("nan"): "action nan is no whole number",
+    None: "action None is no whole number",
+    "3": "action '3' is no whole number",
+    True: "action True is no whole number",
+    9: "action 9 is none of this board; give one from 0 to 8",
+    -1: "action -1 is none",
+    2**70: "action 1180591620717411303424 is none",
+}
+
+
+@pytest.mark.parametrize("action", WRONG_ACTIONS)
+def test_what_is_no_action_is_refused_before_anything_changes(action: object):
+    single = MNKEnv(opponent=None)
+    single.reset(seed=1)
+    with pytest.raises(ttt.UsageError, match=WRONG_ACTIONS[action]):
+        single.step(action)
+    assert not single.batch.bitboards.any()
+    for right in (3, np.int64(4), np.array(5), np.uint8(6)):
+        single.step(right)
+    assert int(single.batch.bitboards.sum()) == 0b1111000
+
+
+def test_options_are_a_dictionary():
+    with pytest.raises(ttt.UsageError, match="options are 'int'; give a dictionary"):
+        MNKVectorEnv(2).reset(options=3)
+
+
+@pytest.mark.parametrize("how", ["deepcopy", "pickle"])
+def test_environments_are_copied_whole(how: str):
+    for one in (MNKEnv("4x4x3"), MNKVectorEnv(5, "4x4x3")):
+        one.reset(seed=3)
+        one.step(np.arange(5) if isinstance(one, MNKVectorEnv) else 7)
+        other = deepcopy(one) if how == "deepcopy" else pickle.loads(pickle.dumps(one))
+        actions = one.batch.sample() if isinstance(one, MNKVectorEnv) else int(one.batch.sample()[0])
+        assert data_equivalence(other.step(actions), one.step(actions))
+        one.close()
+        one.close()
+
+
+def test_environments_in_processes_of_their_own_play_the_same_games():
+    from gymnasium.vector import AsyncVectorEnv
+
+    ours = MNKVectorEnv(3, "4x4x3")
+    theirs = AsyncVectorEnv([sub_environment(i, "4x4x3", "random") for i in range(3)], context="spawn")
+    try:
+        assert data_equivalence(ours.reset(seed=3)[0], theirs.reset(seed=[3] * 3)[0])
+        for _ in range(15):
+            actions = ours.batch.sample()
+            for mine, its in zip(ours.step(actions)[:4], theirs.step(actions)[:4], strict=True):
+                assert mine.tolist() == its.tolist()
+    finally:
+        theirs.close()

@@ -7,6 +7,7 @@ pytest.importorskip("pettingzoo")
 
 from pettingzoo.test import api_test, render_test, seed_test
 
+import ttt_batch as ttt
 from ttt_batch.environments.pettingzoo_env import env
 
 BOARDS = ["3x3", "6x7x4-gravity", "4x4x3-misere"]
@@ -41,3 +42,15 @@ def test_an_illegal_action_loses():
     game.step(4)
     game.step(4)
     assert game.rewards == {"player_0": 1.0, "player_1": -1.0}
+
+
+def test_what_is_wrong_is_named():
+    game = env("3x3")
+    with pytest.raises(ttt.UsageError, match=r"action 1\.5 is no whole number"):
+        game.step(1.5)
+    with pytest.raises(ttt.UsageError, match=r"unknown agent 'player_2'"):
+        game.observe("player_2")
+    with pytest.raises(ttt.UsageError, match="unknown agent"):
+        game.action_space("me")
+    game.step(4)  # a game has begun without a reset, too
+    assert game.observe("player_0")["observation"].sum() == 1

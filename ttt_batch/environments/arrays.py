@@ -16,12 +16,15 @@ NAMES = ("planes", "mask", "rewards", "terminated")
 Shapes = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 
-def output_arrays(shapes: Shapes, given: Mapping[str, NDArray[Any]] | None) -> dict[str, NDArray[Any]]:
+def output_arrays(shapes: Shapes, given: Mapping[str, NDArray[Any]] | None, more: int) -> dict[str, NDArray[Any]]:
     """An array for each name of `shapes` (shape and dtype): the given one, or a new one of zeros.
 
+    more: bytes that are needed besides.
     Raises UsageError for a name that is none, and for an array of another shape or dtype, that is not contiguous, is
     read-only, or shares memory with another one; and if there is no memory for new ones.  Nothing is written before.
     """
+    if not isinstance(given, Mapping | None):
+        raise UsageError(f"arrays is {quoted(type(given).__name__)}; give a dictionary of arrays by name")
     given = {} if given is None else dict(given)
     for name in given:
         choose("array", name, list(shapes))
@@ -31,8 +34,31 @@ def output_arrays(shapes: Shapes, given: Mapping[str, NDArray[Any]] | None) -> d
         if np.may_share_memory(first, second):
             raise UsageError(f"{one} and {other} overlap; give arrays that share no memory")
     missing = [size(shape, dtype) for name, (shape, dtype) in shapes.items() if name not in given]
-    check_room(sum(missing), "the boards")
+    check_room(sum(missing) + more, "the batch")
     return {name: given[name] if name in given else np.zeros(*wanted) for name, wanted in shapes.items()}
+
+
+def check_look(dtype: DTypeLike) -> np.dtype[Any]:
+    """The dtype of planes.  Raises UsageError unless it is uint8 or bool."""
+    try:
+        look = np.dtype(dtype)
+    except TypeError:
+        look = None
+    if look not in (np.dtype(np.uint8), np.dtype(np.bool_)):
+        what = quoted(str(dtype)) if look is None else look
+        raise UsageError(f"planes of the dtype {what} are not supported; choose uint8 or bool")
+    return look
+
+
+def check_flags(name: str, flags: object, n: int) -> None:
+    """Raise UsageError unless `flags` is bool[n]."""
+    if not isinstance(flags, np.ndarray) or flags.dtype != np.bool_ or flags.shape != (n,):
+        raise UsageError(f"{name} must be an array of bool with the shape ({n},)")
+
+
+def is_plain(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:
+    """Whether kernels that are compiled for `dtype` may read an array."""
+    return array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned
 
 
 def size(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:

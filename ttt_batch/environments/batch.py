@@ -1,6 +1,7 @@
 """`Batch`: thousands of games at once, stepped by one call."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,9 +10,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from ttt_batch.base.choices import Ties, check_ties, choose, choose_person
 from ttt_batch.base.errors import BoardError, UsageError, quoted
+from ttt_batch.base.jit import entry_point
 from ttt_batch.base.quantities import Number, any_seed, whole
 from ttt_batch.base.streams import OPPONENT, SAMPLED, stream_key
-from ttt_batch.environments.arrays import Shapes, check_array, flat, output_arrays
+from ttt_batch.environments.arrays import Shapes, check_array, check_flags, check_look, flat, is_plain, output_arrays
 from ttt_batch.environments.kernels import FINE, IN_TURN, Seen, Settings, draw_actions, start, step, wanted_moves
 from ttt_batch.environments.opponents import NOBODY, make_opponent
 from ttt_batch.environments.rules import make_rules, n_actions, word_type
@@ -24,6 +26,10 @@ from ttt_batch.runs.loading import AnyRun
 MAX_BOARDS = 2**31 - 1
 AUTORESET = ("same-step", "next-step", "disabled")
 ILLEGAL = ("raise", "lose")
+INT64 = np.dtype(np.int64)
+SETTINGS = ("n", "board", "seed", "first_env", "autoreset", "illegal", "n_actions", "_player", "_settings", "_keys")
+ARRAYS = ("planes", "mask", "rewards", "terminated", "seats", "last", "_moves", "_played")
+"""What a copy of a batch is made of, beside its state."""
 
 
 class Step(NamedTuple):
@@ -86,25 +92,30 @@ class Batch:
         self.seed, self.first_env = any_seed(seed), whole("first_env", first_env, 0, 2**62)
         self.autoreset, self.illegal = choose("autoreset", autoreset, AUTORESET), choose("illegal", illegal, ILLEGAL)
         person, ties = choose_person(seat), check_ties(ties)
-        if np.dtype(dtype) not in (np.dtype(np.uint8), np.dtype(np.bool_)):
-            raise UsageError(f"planes of the dtype {np.dtype(dtype)} are not supported; choose uint8 or bool")
+        look = check_look(dtype)
         self._player: Any = NOBODY
         if opponent is not None:
             self._check_opponent()
             self._player = make_opponent(opponent, self.board, ties)
         self.n_actions = n_actions(self.board)
-        self._make_arrays(np.dtype(dtype), arrays, opponent is not None, keep_last, record)
+        self._make_arrays(look, arrays, opponent is not None, keep_last, record)
         self._settings = Settings(
             AUTORESET.index(self.autoreset),
             self.illegal == "lose",
             IN_TURN if person is None else person,
             self.first_env,
         )
+        self._prepare()
+        self.reset(seed=self.seed)
+
+    def _prepare(self) -> None:
+        """Make everything that settings and arrays determine."""
         self._rules, self._lines, word = make_rules(self.board), make_lines(self.board), word_type(self.board)
         self._state, self._scratch = make_state(self.n, word), make_scratch(self.n, word)
         self._step = Step(self.planes, self.mask, self.rewards, self.terminated)
+        self._held = self._rules, self._lines, self._state, self._settings, self._seen, self._scratch, self._player
+        self._compiled: dict[Any, Any] = {}
         self._all = np.ones(self.n, np.uint8)
-        self.reset(seed=self.seed)
 
     def _check_opponent(self) -> None:
         """Raise BoardError if the opponent's first move would end the game."""
@@ -123,13 +134,15 @@ class Batch:
             "rewards": ((n, 2), np.dtype(np.float32)),
             "terminated": ((n,), np.dtype(np.bool_)),
         }
-        made = output_arrays(shapes, given)
+        word = np.dtype(word_type(self.board)).itemsize
+        more = n * (3 * word + 10 + against + 2 * cells * (keep_last + record))
+        made = output_arrays(shapes, given, more)
         self.planes, self.mask, self.rewards, self.terminated = (made[name] for name in shapes)
         self.seats = np.zeros(n, np.uint8) if against else None
         self.last = np.zeros(*look) if keep_last else None
         none = np.zeros(0, np.uint8)
         moves, played = np.full((2, n * cells if record else 0), -1, np.int8)
-        self._played = played.reshape(-1, cells)
+        self._moves, self._played = moves, played.reshape(-1, cells)
         self._seen = Seen(
             flat(self.planes),
             flat(self.mask),
@@ -154,7 +167,7 @@ class Batch:
             self.seed = any_seed(seed)
             self._keys = stream_key(self.seed, OPPONENT), stream_key(self.seed, SAMPLED)
             self._state.games[chosen != 0] = -1
-        self._call(start, chosen)
+        self._run(start, *self._held, self._keys[0], chosen)
         return self._step
 
     def step(self, actions: NDArray[Any]) -> Step:
@@ -166,25 +179,24 @@ class Batch:
         """
         if not isinstance(actions, np.ndarray) or actions.dtype.kind not in "iu" or actions.shape != (self.n,):
             raise self._wrong_actions(actions)
-        wanted = self._scratch.wanted
-        wrong = wanted_moves(self._rules, self._state, self._settings, actions, wanted)
+        if not actions.dtype.isnative:
+            raise UsageError(f"actions are an array of {actions.dtype}; give integers in this machine's byte order")
+        held, wanted = (self._rules, self._state, self._settings), self._scratch.wanted
+        if is_plain(actions, INT64):
+            wrong = self._run(wanted_moves, *held, actions, wanted)
+        else:
+            wrong = wanted_moves(*held, actions, wanted)
         if wrong != FINE:
             raise self._wrong_action(int(wrong), int(actions[wrong]))
-        self._call(step, wanted)
+        self._run(step, *self._held, self._keys[0], wanted)
         return self._step
 
-    def _call(self, kernel: Any, given: NDArray[Any]) -> None:
-        kernel(
-            self._rules,
-            self._lines,
-            self._state,
-            self._settings,
-            self._seen,
-            self._scratch,
-            self._player,
-            self._keys[0],
-            given,
-        )
+    def _run(self, kernel: Any, *arguments: Any) -> Any:
+        """Call a kernel that gets arguments of the same types every time."""
+        code = self._compiled.get(kernel)
+        if code is None:
+            code = self._compiled[kernel] = entry_point(kernel, *arguments)
+        return code(*arguments)
 
     def _wrong_actions(self, actions: object) -> UsageError:
         """The error for what is no array of actions."""
@@ -251,11 +263,26 @@ class Batch:
         ended = self._played[self._played[:, 0] >= 0]
         return [" ".join(map(str, cells[cells >= 0])) for cells in ended]
 
+    def __getstate__(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What a copy needs, by `copy`, `deepcopy` or `pickle`: it goes on alone, from here, in arrays of its own."""
+        settings = {name: self.__dict__[name] for name in SETTINGS}
+        arrays = {name: self.__dict__[name] for name in ARRAYS}
+        return settings, arrays | {"_state": self._state}
+
+    def __setstate__(self, kept: tuple[dict[str, Any], dict[str, Any]]) -> None:
+        settings, arrays = kept
+        self.__dict__.update(settings)
+        against, keep_last, record = arrays["seats"] is not None, arrays["last"] is not None, arrays["_played"].size > 0
+        self._make_arrays(arrays["planes"].dtype, None, against, keep_last, record)
+        self._prepare()
+        for name in ARRAYS:
+            if arrays[name] is not None:
+                self.__dict__[name][...] = arrays[name]
+        for mine, its in zip(self._state, arrays["_state"], strict=True):
+            mine[...] = its
+
+    def __copy__(self) -> "Batch":
+        return deepcopy(self)
+
     def __repr__(self) -> str:
         return f"Batch({self.n}, {self.board.name!r}, seed={self.seed}, autoreset={self.autoreset!r})"
-
-
-def check_flags(name: str, flags: object, n: int) -> None:
-    """Raise UsageError unless `flags` is bool[n]."""
-    if not isinstance(flags, np.ndarray) or flags.dtype != np.bool_ or flags.shape != (n,):
-        raise UsageError(f"{name} must be an array of bool with the shape ({n},)")

@@ -48,6 +48,24 @@ def position_of(batch: Batch, env: int) -> Position:
     return tuple((int(first) >> cell & 1) + 2 * (int(second) >> cell & 1) for cell in range(batch.board.cells))
 
 
+def one_action(batch: Batch, action: object) -> NDArray[np.int64]:
+    """int64[1]: the action of the only environment.  Raises UsageError for what is no number of an action."""
+    number = action[()] if isinstance(action, np.ndarray) and action.shape == () else action
+    least = f"from 0 to {batch.n_actions - 1}"
+    if not isinstance(number, int | np.integer) or isinstance(number, bool):
+        raise UsageError(f"action {quoted(action)} is no whole number; give one {least}")
+    if not 0 <= number < batch.n_actions:
+        raise UsageError(f"action {quoted(int(number))} is none of this board; give one {least}")
+    return np.array([number], np.int64)
+
+
+def reset_mask(options: object) -> NDArray[np.bool_] | None:
+    """Which environments `options` of a reset name; None: all of them.  Raises UsageError."""
+    if not isinstance(options, dict | None):
+        raise UsageError(f"options are {quoted(type(options).__name__)}; give a dictionary, or none")
+    return (options or {}).get("reset_mask")
+
+
 def check_render_mode(mode: str | None) -> str | None:
     """The render mode.  Raises UsageError."""
     return None if mode is None else choose("render mode", mode, RENDER_MODES)
@@ -88,7 +106,7 @@ class MNKEnv(gymnasium.Env):
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, Info]:
         """Make a move, and the opponent's reply.  Raises UsageError for an action that is none."""
         mover = movers(self.batch)[0]
-        seen = self.batch.step(np.array([action], np.int64))
+        seen = self.batch.step(one_action(self.batch, action))
         self._untouched = False
         if self.render_mode == "human":
             self.render()
@@ -161,8 +179,8 @@ class MNKVectorEnv(VectorEnv):
         """
         if seed is not None and not isinstance(seed, int | np.integer):
             raise UsageError(f"seed {quoted(seed)} is no whole number; give one for all environments")
+        which = reset_mask(options)
         super().reset(seed=None if seed is None else int(seed))
-        which = (options or {}).get("reset_mask")
         if seed is not None or which is not None or not self._untouched:
             self.batch.reset(which, seed=seed)
         self._untouched = False

@@ -216,17 +216,17 @@ def step(
         own, other, over = state.own[first:last], state.other[first:last], state.over[first:last]
         idle, ended = scratch.idle[: last - first], scratch.ended[: last - first]
         for g in range(over.shape[0]):
-            idle[g] = word(over[g])
-        for g in range(over.shape[0]):
-            ended[g] = word(UNFINISHED)
-        for g in range(over.shape[0]):
             scratch.marked[g] = wanted[first + g]
         if plain:
-            judge(rules, own, other, scratch)
+            judge(rules, own, other, scratch, True)
             report(ended, seen.rewards[2 * first : 2 * last], seen.terminated[first:last])
             renew(own, other, state.games[first:last], scratch)
             show(rules, state, seen.seat, seen.planes, seen.mask, scratch.words, first, last)
             continue
+        for g in range(over.shape[0]):
+            idle[g] = word(over[g])
+        for g in range(over.shape[0]):
+            ended[g] = word(UNFINISHED)
         note(rules, own, other, scratch, seen.moves[rules.cells * first :])
         move(rules, own, other, scratch)
         if against:

@@ -14,8 +14,9 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
+from ttt_batch.base.choices import choose
 from ttt_batch.environments.batch import Batch
-from ttt_batch.environments.gymnasium_envs import check_render_mode, position_of, spaces_of
+from ttt_batch.environments.gymnasium_envs import check_render_mode, one_action, position_of, spaces_of
 from ttt_batch.environments.pictures import RENDER_MODES, rendered
 from ttt_batch.game.board import Board
 
@@ -40,26 +41,30 @@ class MNKAEC(AECEnv):
         super().__init__()
         self.batch = Batch(1, board, autoreset="disabled", illegal="lose")
         self.render_mode = check_render_mode(render_mode)
-        self.possible_agents, self.agents = list(AGENTS), list(AGENTS)
+        self.possible_agents = list(AGENTS)
         planes, actions = spaces_of(self.batch)
         mask = Box(0, 1, (self.batch.n_actions,), np.int8)
         self.observation_spaces = {
             agent: gymnasium.spaces.Dict({"observation": planes, "action_mask": mask}) for agent in AGENTS
         }
         self.action_spaces = {agent: Discrete(int(actions.n)) for agent in AGENTS}
-        self.agent_selection = AGENTS[0]
+        self._begin()
 
     def observation_space(self, agent: str) -> Any:
-        """The observations of an agent."""
-        return self.observation_spaces[agent]
+        """The observations of an agent.  Raises UsageError for what is none."""
+        return self.observation_spaces[choose("agent", agent, AGENTS)]
 
     def action_space(self, agent: str) -> Any:
-        """The actions of an agent."""
-        return self.action_spaces[agent]
+        """The actions of an agent.  Raises UsageError for what is none."""
+        return self.action_spaces[choose("agent", agent, AGENTS)]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin a game.  Nothing in it is left to chance, so a seed makes no difference."""
         self.batch.reset(seed=seed)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Set what is known of the agents to that of a game without moves."""
         self.agents, self.agent_selection = list(AGENTS), AGENTS[0]
         self.rewards = dict.fromkeys(AGENTS, 0.0)
         self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
@@ -68,8 +73,8 @@ class MNKAEC(AECEnv):
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in AGENTS}
 
     def observe(self, agent: str) -> dict[str, NDArray[Any]]:
-        """What an agent sees."""
-        number = AGENTS.index(agent)
+        """What an agent sees.  Raises UsageError for what is none."""
+        number = AGENTS.index(choose("agent", agent, AGENTS))
         boards = self.batch.bitboards[0][[number, 1 - number]]
         cells = np.arange(self.batch.board.cells, dtype=np.uint64)
         planes = (boards[:, None] >> cells & np.uint64(1)).astype(np.uint8)
@@ -83,7 +88,7 @@ class MNKAEC(AECEnv):
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        seen = self.batch.step(np.array([action], np.int64))
+        seen = self.batch.step(one_action(self.batch, action))
         self._cumulative_rewards[agent] = 0.0
         self.rewards = {one: float(seen.rewards[0, number]) for number, one in enumerate(AGENTS)}
         self.terminations = dict.fromkeys(AGENTS, bool(seen.terminated[0]))

@@ -40,7 +40,7 @@ class Scratch(NamedTuple):
     won: W[BLOCK], first cells of lines among these.  idle: W[BLOCK], not 0 for games that do not move.
     ended: W[BLOCK], the outcomes of games that end in this step, else UNFINISHED; with FORFEIT, by forfeit.
     wanted: W[n], `marked` of all games for the actions given, see `kernels.wanted_moves`.
-    words: uint64[2, BLOCK], for what is seen.
+    words: uint64[3, 2 * BLOCK], for what is seen.
     """
 
     marked: Any
@@ -59,7 +59,7 @@ def make_state(n: int, word: Any) -> State:
 def make_scratch(n: int, word: Any) -> Scratch:
     """Scratch for `n` games."""
     marked, won, idle, ended = np.zeros((4, BLOCK), word)
-    return Scratch(marked, won, idle, ended, np.zeros(n, word), np.zeros((2, BLOCK), np.uint64))
+    return Scratch(marked, won, idle, ended, np.zeros(n, word), np.zeros((3, 2 * BLOCK), np.uint64))
 
 
 @inlined
@@ -70,13 +70,13 @@ def landing(rules: Rules, taken: Any) -> Any:
 
 
 @inlined
-def judge(rules: Rules, own: Any, other: Any, scratch: Scratch) -> None:
-    """Write how the games that move end to `scratch.ended`; that of idle ones stays.
+def judge(rules: Rules, own: Any, other: Any, scratch: Scratch, all_move: bool) -> None:
+    """Write how the games that move end to `scratch.ended`; unless all of them move, that of idle ones stays.
 
     Who completes a line wins or, in misère games, loses; who may not move where it wants to loses.
     """
     if rules.plain:
-        judge_plain(rules, own, other, scratch)
+        judge_plain(rules, own, other, scratch, all_move)
         return
     word = own.dtype.type
     marked, won = scratch.marked, scratch.won
@@ -97,7 +97,9 @@ def judge(rules: Rules, own: Any, other: Any, scratch: Scratch) -> None:
                 run = word(run & lowered(run, shifts[stage]))
             won[g] = word(won[g] | word(word(run & starts) & word(~longer)))
     for g in range(own.shape[0]):
-        scratch.ended[g] = result_of(rules, own[g], other[g], marked[g], won[g], scratch.idle[g], scratch.ended[g])
+        before, idle = scratch.ended[g], scratch.idle[g]
+        result = result_of(rules, own[g], other[g], marked[g], won[g])
+        scratch.ended[g] = result if all_move or idle == word(0) else before
 
 
 @inlined
@@ -109,7 +111,7 @@ def run_of(cells: Any, one: Any, two: Any, three: Any) -> Any:
 
 
 @inlined
-def judge_plain(rules: Rules, own: Any, other: Any, scratch: Scratch) -> None:
+def judge_plain(rules: Rules, own: Any, other: Any, scratch: Scratch, all_move: bool) -> None:
     """`judge` of boards without fences whose lines FEW_STAGES shifts find: all four directions in one loop."""
     word = own.dtype.type
     marked, idle, ended = scratch.marked, scratch.idle, scratch.ended
@@ -124,12 +126,13 @@ def judge_plain(rules: Rules, own: Any, other: Any, scratch: Scratch) -> None:
         won = word(word(run_of(cells, a, b, c) & first) | word(run_of(cells, d, e, f) & second))
         won = word(won | word(run_of(cells, h, i, j) & third))
         won = word(won | word(run_of(cells, k, m, n) & fourth))
-        ended[g] = result_of(rules, own[g], other[g], cells, won, idle[g], ended[g])
+        result = result_of(rules, own[g], other[g], cells, won)
+        ended[g] = result if all_move or idle[g] == word(0) else ended[g]
 
 
 @inlined
-def result_of(rules: Rules, own: Any, other: Any, marked: Any, won: Any, idle: Any, before: Any) -> Any:
-    """How a game stands after a move; `before` if it is idle.  All are words, so that vectors have one width."""
+def result_of(rules: Rules, own: Any, other: Any, marked: Any, won: Any) -> Any:
+    """How a game stands after a move.  All are words, so that vectors have one width."""
     word = rules.full.dtype.type
     one, mover = word(1), word(odd(word(own | other)))
     flip = word(rules.misere)
@@ -137,8 +140,7 @@ def result_of(rules: Rules, own: Any, other: Any, marked: Any, won: Any, idle: A
     by_forfeit = word(FIRST_WINS + FORFEIT) + word(mover ^ one)
     result = word(DRAW) if word(marked | other) == rules.full[0] else word(UNFINISHED)
     result = word(by_line) if won != word(0) else result
-    result = word(by_forfeit) if marked == own else result
-    return before if idle != word(0) else result
+    return word(by_forfeit) if marked == own else result
 
 
 @inlined
@@ -157,18 +159,18 @@ def turn(own: Any, other: Any, scratch: Scratch) -> None:
 @inlined
 def move(rules: Rules, own: Any, other: Any, scratch: Scratch) -> None:
     """Finish a move: lines, ends, and the turn."""
-    judge(rules, own, other, scratch)
+    judge(rules, own, other, scratch, False)
     turn(own, other, scratch)
 
 
 @inlined
 def report(ended: Any, rewards: Any, terminated: Any) -> None:
     """Write rewards (float32[2 * block], first and second player) and `terminated` (uint8[block])."""
+    one, none = np.float32(1), np.float32(0)
     for g in range(terminated.shape[0]):
-        outcome = np.int32(ended[g] & OUTCOME)
-        value = np.int32(outcome == FIRST_WINS) - np.int32(outcome == SECOND_WINS)
-        rewards[2 * g] = np.float32(value)
-        rewards[2 * g + 1] = np.float32(-value)
+        outcome = ended[g] & ended.dtype.type(OUTCOME)
+        rewards[2 * g] = one if outcome == FIRST_WINS else (-one if outcome == SECOND_WINS else none)
+        rewards[2 * g + 1] = one if outcome == SECOND_WINS else (-one if outcome == FIRST_WINS else none)
     for g in range(terminated.shape[0]):
         terminated[g] = np.uint8(ended[g] != UNFINISHED)
 

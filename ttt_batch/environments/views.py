@@ -19,66 +19,67 @@ def write_exactly(target: Any, start: Any, bits: Any, count: Any) -> None:
 
 
 @inlined
-def write_all(target: Any, first: int, stride: int, bits: Any, count: int) -> None:
-    """Write the lowest `count` of each of `bits` (uint64[B]) to `target`, `stride` bytes apart from `first` on.
+def write_all(target: Any, start: int, words: Any, spare: Any, count: int, bits: int) -> None:
+    """Write the lowest `bits` (1 to 64) of the first `count` words to `target` (uint8[N]) from `start` on, byte by bit.
 
-    Up to 64 bytes are written at once: those of as many boards as fit, if nothing lies between them.  What follows a
-    board may be overwritten, so boards are written in order, and the last ones exactly.
+    words, spare: uint64[W], overwritten; higher bits are 0.  Up to 63 bytes that follow may be overwritten, so blocks
+    are written in order.
     """
-    together = 64 // count if stride == count else 1
-    g, last = 0, bits.shape[0]
-    while g + together <= last and first + g * stride + 64 <= target.shape[0]:
-        word = bits[g]
-        for more in range(1, together):
-            word |= raised(bits[g + more], more * count)
-        spread(target, np.uint64(first + g * stride), word)
-        g += together
-    for rest in range(g, last):
-        write_exactly(target, first + rest * stride, bits[rest], count)
+    total, wide = count * bits, bits
+    while wide <= 32:  # two words become one, in vector code: half as many are to be written
+        count = (count + 1) // 2
+        for g in range(count):
+            spare[g] = words[2 * g] | raised(words[2 * g + 1], wide)
+        words, spare = spare, words
+        wide *= 2
+    # 64 bytes at once, of which the next word overwrites those behind its own; the last words are written exactly.
+    safe = min(total // wide, max(0, (target.shape[0] - start - 64) // wide + 1))
+    place = np.uint64(start)
+    for g in range(safe):
+        spread(target, place, words[g])
+        place += np.uint64(wide)
+    for g in range(safe, count):
+        write_exactly(target, start + g * wide, words[g], min(wide, total - g * wide))
+
+
+@inlined
+def join(words: Any, own: Any, other: Any, cells: int) -> int:
+    """Write the cells of both players to `words`, in one word if they fit, else in two; return how many words."""
+    count: int = own.shape[0]
+    if cells <= 32:
+        for g in range(count):
+            words[g] = np.uint64(own[g]) | raised(np.uint64(other[g]), cells)
+        return count
+    for g in range(count):
+        words[2 * g] = np.uint64(own[g])
+        words[2 * g + 1] = np.uint64(other[g])
+    return 2 * count
 
 
 @inlined
 def show(rules: Rules, state: State, seat: Any, planes: Any, mask: Any, words: Any, first: int, last: int) -> None:
-    """Write what is seen of games `first` to `last - 1`.
+    """Write what is seen of games `first` to `last - 1`; of later ones, too, something that the next call overwrites.
 
     planes: uint8[n * 2 * cells], cells of the player and of its opponent.  mask: uint8[n * actions], legal actions;
     none in games that are over.  seat: uint8[n] whose view it is, or uint8[0]: of the player to move.
-    words: uint64[2, at least last - first], scratch.
+    words: uint64[3, 2 * BLOCK], scratch.
     """
-    cells, top = rules.cells, np.uint64(rules.top[0])
+    cells, count, top = rules.cells, last - first, np.uint64(rules.top[0])
     own, other, over = state.own[first:last], state.other[first:last], state.over[first:last]
-    mine, theirs = words[0, : last - first], words[1, : last - first]
-    for g in range(mine.shape[0]):
-        mine[g] = NONE if over[g] != 0 else ~(np.uint64(own[g]) | np.uint64(other[g])) & top
-    write_all(mask, rules.actions * first, rules.actions, mine, rules.actions)
+    bits, spare = words[0], words[1]
+    for g in range(count):
+        bits[g] = NONE if over[g] != 0 else ~(np.uint64(own[g]) | np.uint64(other[g])) & top
+    write_all(mask, rules.actions * first, bits, spare, count, rules.actions)
     if seat.shape[0] == 0:
-        for g in range(mine.shape[0]):
-            mine[g], theirs[g] = np.uint64(own[g]), np.uint64(other[g])
+        n_words = join(bits, own, other, cells)
     else:
-        for g in range(mine.shape[0]):
+        mine, theirs = words[2, :count], words[2, count : 2 * count]
+        for g in range(count):
             same = odd(np.uint64(own[g]) | np.uint64(other[g])) == seat[first + g]
             mine[g] = np.uint64(own[g]) if same else np.uint64(other[g])
             theirs[g] = np.uint64(other[g]) if same else np.uint64(own[g])
-    if cells <= 32:
-        for g in range(mine.shape[0]):
-            mine[g] |= raised(theirs[g], cells)
-        write_all(planes, 2 * cells * first, 2 * cells, mine, 2 * cells)
-    else:
-        write_pairs(planes, first, cells, mine, theirs)
-
-
-@inlined
-def write_pairs(planes: Any, first: int, cells: Any, own: Any, other: Any) -> None:
-    """Write both planes of boards of more than 32 cells.  own, other: uint64[B], of board `first` and the next ones."""
-    start = 2 * cells * first
-    safe = min(own.shape[0], max(0, (planes.shape[0] - start - cells - 64) // (2 * cells) + 1))
-    for g in range(safe):  # what is overwritten behind a plane is written next
-        place = np.uint64(start + 2 * cells * g)
-        spread(planes, place, own[g])
-        spread(planes, place + np.uint64(cells), other[g])
-    for g in range(safe, own.shape[0]):
-        write_exactly(planes, start + 2 * cells * g, own[g], cells)
-        write_exactly(planes, start + 2 * cells * g + cells, other[g], cells)
+        n_words = join(bits, mine, theirs, cells)
+    write_all(planes, 2 * cells * first, bits, spare, n_words, 2 * cells if cells <= 32 else cells)
 
 
 @kernel
