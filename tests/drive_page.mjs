@@ -30,13 +30,23 @@ function record({ moves }) {
   const key = marks.map((mark) => ".XO"[mark]).join("");
   positions[key] ??= outcome ? { outcome } : {
     candidates: agent.candidates(marks),
+    chances: agent.chances?.(marks) ?? null,
     values: agent.hasValues ? agent.moveValues(marks).map((value) => (Number.isNaN(value) ? "never" : value)) : null,
     truths: agent.solution?.trueMoves(moves) ?? null,
   };
 }
 
+/** How often a random game's first move of the agent was each cell. */
+const openings = new Array(data.board.rows * data.board.cols).fill(0);
+
 let random; // what the agent draws next
 const chance = () => random;
+
+/** What has to be drawn for candidate `i`. */
+function drawing(i, candidates, chances) {
+  if (!chances) return (i + 0.5) / candidates.length;
+  return chances.slice(0, i).reduce((sum, chance) => sum + chance, chances[i] / 2);
+}
 
 /** Every game from here, where it is the person's turn or over; the match is as before afterwards. */
 function explore(match, tally) {
@@ -54,10 +64,12 @@ function explore(match, tally) {
     } else {
       record(match);
       const candidates = agent.candidates(match.position.marks);
+      const chances = agent.chances?.(match.position.marks);
       candidates.forEach((candidate, i) => {
         if (i > 0) match.play(cell);
-        random = (i + 0.5) / candidates.length;
-        assert.deepEqual(match.reply(), { cell: candidate, among: candidates.length });
+        random = drawing(i, candidates, chances);
+        const likely = chances ? { chance: chances[i] } : {};
+        assert.deepEqual(match.reply(), { cell: candidate, among: candidates.length, ...likely });
         explore(match, tally);
         match.undo();
       });
@@ -78,7 +90,7 @@ function exhaust(side) {
     match.restart();
     if (opening !== null) {
       record(match);
-      random = (i + 0.5) / openings.length;
+      random = drawing(i, openings, agent.chances?.(match.position.marks));
       assert.equal(match.reply().cell, opening);
     }
     if (match.turn === "over") kept++;
@@ -98,7 +110,8 @@ function sample(side, games) {
     while (match.turn !== "over") {
       record(match);
       if (match.turn === "agent") {
-        match.reply();
+        const { cell } = match.reply();
+        if (match.moves.length === 1) openings[cell]++;
       } else {
         const free = match.position.marks.flatMap((mark, cell) => (mark === 0 ? [cell] : []));
         match.play(free[Math.floor(draw() * free.length)]);
@@ -120,4 +133,4 @@ const isFile = argv[3]?.endsWith(".json");
 const play = argv[3] ? (side) => sample(side, Number(argv[3])) : exhaust;
 // The agent is second where the person is first.
 const tallies = isFile ? look(argv[3]) : { second: play("first"), first: play("second") };
-stdout.write(JSON.stringify({ seconds, tallies, positions, step: agent.step }));
+stdout.write(JSON.stringify({ seconds, tallies, positions, openings, step: agent.step }));

@@ -18,6 +18,22 @@ def row(*chances):
     return lambda boards, legal: np.tile(np.array(chances), (len(boards), 1))
 
 
+def raising(error):
+    raise error
+
+
+class NoArray:
+    """A tensor that its graph still needs, for example."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("detach it first")
+
+
+class Silent(Exception):
+    def __str__(self):
+        raise ValueError
+
+
 WRONG = {
     "occupied": (lambda boards, legal: np.zeros(len(boards), int), "'XO. ... ...' (X to move)", "cell 0, which is occ"),
     "outside": (lambda boards, legal: np.full(len(boards), 9), "'... ... ...' (X to move)", "cell 9, outside 0 .. 8"),
@@ -30,11 +46,32 @@ WRONG = {
     "shape": (lambda boards, legal: np.zeros((len(boards), 3)), "'... ... ...'", "float64[1, 3] to 1 position"),
     "too many": (lambda boards, legal: np.zeros(len(boards) + 1, int), "'... ... ...'", "int64[2] to 1 position"),
     "cells as floats": (lambda boards, legal: np.zeros(len(boards)), "'... ... ...'", "float64[1] to 1 position"),
-    "nothing": (lambda boards, legal: None, "'... ... ...'", "object[] to 1 position"),
-    "text": (lambda boards, legal: "5", "'... ... ...'", "to 1 position"),
-    "ragged": (lambda boards, legal: [[1], [1, 2]], "first", "no array"),
+    "nothing": (lambda boards, legal: None, "'... ... ...'", "answered None to 1 position, "),
+    "one number": (lambda boards, legal: 4, "'... ... ...'", "answered 4 to 1 position, "),
+    "text": (lambda boards, legal: "\x1b[2J", "'... ... ...'", "answered '\\x1b[2J' to 1 position, "),
+    "generator": (lambda boards, legal: (4 for _ in boards), "'... ... ...'", "an object of generator to 1 position"),
+    "bools": (lambda boards, legal: legal, "'... ... ...'", "bool[1, 9] to 1 position"),
+    "objects": (lambda boards, legal: np.full(len(boards), 4, object), "'... ... ...'", "object[1] to 1 position"),
+    "complex": (lambda boards, legal: np.zeros(len(boards), complex), "'... ... ...'", "complex128[1] to 1 position"),
+    "huge": (
+        lambda boards, legal: np.full(len(boards), 2**64 - 1, np.uint64),
+        "'... ... ...'",
+        "cell 18446744073709551615",
+    ),
+    "too likely": (lambda boards, legal: legal * 1e308, "'... ... ...'", "probabilities that sum to inf"),
+    "long": (lambda boards, legal: legal * np.longdouble("1e400"), "'... ... ...'", "probability inf for cell 0"),
+    "ragged": (
+        lambda boards, legal: [[1], [1, 2]],
+        "'... ... ...' (X to move)",
+        "answered no array when asked about 1",
+    ),
+    "no array": (lambda boards, legal: NoArray(), "'... ... ...'", "answered no array when asked about 1 position"),
     "exception": (lambda boards, legal: 1 // 0, "'... ... ...'", "failed when asked about 1 position"),
     "exit": (lambda boards, legal: exit(3), "'... ... ...'", "SystemExit: 3"),
+    "Ctrl-C of its own": (lambda boards, legal: raising(KeyboardInterrupt), "'... ... ...'", "KeyboardInterrupt"),
+    "recursion": (lambda boards, legal: WRONG["recursion"][0](boards, legal), "'... ... ...'", "RecursionError"),
+    "no text": (lambda boards, legal: raising(Silent), "'... ... ...'", "Silent"),
+    "escapes": (lambda boards, legal: raising(ValueError("\x1b[2J\nx")), "'... ... ...'", "ValueError: \\x1b[2J\\nx"),
 }
 
 
@@ -44,8 +81,8 @@ def test_a_wrong_answer_is_one_line(fault):
     with pytest.raises(AgentError) as failed:
         ttt.judge(answering(what))
     message = str(failed.value)
-    assert said in message and "\n" not in message
-    assert fault == "ragged" or position in message
+    assert said in message and message.isprintable()
+    assert position in message
 
 
 def test_an_illegal_move_may_lose_instead():
@@ -96,7 +133,24 @@ def test_an_agent_may_change_what_it_is_given():
     assert ttt.judge(greedy_hand).first == ttt.judge(answering(lambda boards, legal: legal.argmax(1))).first
 
 
+def test_what_it_returned_stays_what_it_was():
+    kept = []
+
+    def holds_on(boards, to_move, legal):
+        for before in kept:
+            before[:] = 100
+        kept.append(legal.argmax(1))
+        return kept[-1]
+
+    assert ttt.judge(holds_on).to_dict()["first"] == ttt.judge(lambda b, t, legal: legal.argmax(1)).to_dict()["first"]
+
+
+def test_a_column_takes_marks_from_below():
+    with pytest.raises(AgentError, match="cell 0, which is occupied or in the air"):
+        ttt.judge(answering(WRONG["occupied"][0]), "3x4x3-gravity")
+
+
 def test_what_is_no_agent():
-    for what in (5, None, [1], object()):
+    for what in (5, None, [1], object(), NoArray):
         with pytest.raises(UsageError):
             ttt.judge(what)

@@ -14,7 +14,7 @@ from support import command
 import ttt_batch as ttt
 from ttt_batch.agents.naming import make_agent
 from ttt_batch.agents.positions import batch_of
-from ttt_batch.base.errors import AgentError, UsageError
+from ttt_batch.base.errors import AgentError
 from ttt_batch.game.board import Board
 
 LOWEST = """
@@ -40,6 +40,17 @@ def wrong(boards, to_move, legal):
     return np.zeros(len(boards), int)
 
 NUMBER = 5
+
+class Useless:
+    pass
+
+class Ends(Lowest):
+    def __init__(self):
+        exit(3)
+
+class More(Lowest):
+    def __init__(self, what):
+        pass
 """
 
 
@@ -75,7 +86,14 @@ FAULTS = {
     "no function": ("mine.py:NUMBER", "cannot be called"),
     "form": ("mine.py:a b", "not of the form FILE.py:NAME"),
     "syntax": ("bad.py:agent", "bad.py failed: SyntaxError"),
+    "class": ("mine.py:Useless", "is a class; give an object of it"),
+    "class that ends": ("mine.py:Ends", "mine.py: Ends() failed: SystemExit: 3"),
+    "class with more": ("mine.py:More", "mine.py: More() failed: TypeError"),
+    "no name at all": ("mine.py", "name a file that training wrote, or an agent in this one as mine.py:NAME"),
+    "folder": ("folder.py:agent", "there is no file folder.py"),
     "no program": ("cmd:", "names no program"),
+    "empty program": ("cmd:''", "names no program"),
+    "no executable": ("cmd:./mine.py", "cannot be started: Permission denied"),
     "quotes": ("cmd:a 'b", "cannot be split into words"),
     "not there": ("cmd:./nothing-here", "cannot be started: No such file"),
 }
@@ -84,8 +102,9 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_an_agent_that_cannot_be_loaded(fault, folder, capsys):
     Path("bad.py").write_text("def agent(:\n")
+    Path("folder.py").mkdir()
     name, said = FAULTS[fault]
-    with pytest.raises((AgentError, UsageError), match=r"(?s).*"):
+    with pytest.raises(ttt.TttBatchError):
         ttt.judge(name)
     status, out, err = command(capsys, "evaluate", name)
     assert status in (1, 2) and out == "" and said in err and err.count("\n") == 1
@@ -93,10 +112,32 @@ def test_an_agent_that_cannot_be_loaded(fault, folder, capsys):
 
 ENDS = {
     "ends": ("import sys; print('boom', file=sys.stderr); sys.exit(4)", "ended with status 4; it said: boom"),
+    "another signal": ("import os; os.kill(os.getpid(), 40)", "was ended by signal 40"),
+    "leaves a child": (
+        "import os, time\nif os.fork() == 0: time.sleep(60)\nelse: os._exit(3)",
+        "ended with status 3, and what it started held its output for 0.5 s",
+    ),
+    "much to say": (
+        "import sys; print('\\x1b[31m' * 2_000_000, 'boom', file=sys.stderr); sys.exit(4)",
+        "ended with status 4; it said: ",
+    ),
+    "says on and on": (
+        "import sys\nwhile True: print('thinking', file=sys.stderr)",
+        "did not answer within 0.5 s; it said: ",
+    ),
+    "dribbles": (
+        "import sys, time\ninput()\nfor _ in range(60): print(' ', end='', flush=True), time.sleep(0.2)",
+        "did not answer within 0.5 s",
+    ),
+    "escapes": ("input(); print('\\x1b[2J', flush=True); input()", "answered '\\x1b[2J', which is no cell"),
+    "no text": (
+        "import sys; input(); sys.stdout.buffer.write(b'\\xff4\\n'); sys.stdout.flush(); input()",
+        "answered '\\ufffd4', which is no cell",
+    ),
     "killed": ("import os; os.kill(os.getpid(), 9)", "was ended by SIGKILL"),
-    "no number": ("print('five', flush=True); input(); input()", "answered 'five', which is no cell"),
-    "two lines": ("print('4\\n5', flush=True)\nwhile input(): pass", "answered more than a line"),
-    "no line": ("print('4' * 200, end='', flush=True)\nwhile input(): pass", "without an end of the line"),
+    "no number": ("input(); print('five', flush=True); input(); input()", "answered 'five', which is no cell"),
+    "two lines": ("input(); print('4\\n5', flush=True)\nwhile input(): pass", "answered more than a line"),
+    "no line": ("input(); print('4' * 200, end='', flush=True)\nwhile input(): pass", "without an end of the line"),
     "closes": ("import os, time; os.close(1); time.sleep(60)", "closed its output"),
     "hangs": ("import time; time.sleep(60)", "did not answer within 0.5 s; does it write out each answer at once"),
     "complains": (
@@ -107,7 +148,7 @@ ENDS = {
         "import sys, time\nsys.stdout = open(1, 'w', 4096, closefd=False)\ninput(); print(4); time.sleep(60)",
         "did not answer within 0.5 s",
     ),
-    "huge": ("print(10**30, flush=True)\nwhile input(): pass", "which is no cell"),
+    "huge": ("input(); print(10**30, flush=True)\nwhile input(): pass", "which is no cell"),
     "outside": ("while True: input(); print(9, flush=True)", "cell 9, outside 0 .. 8"),
     "occupied": ("while True: input(); print(4, flush=True)", "cell 4, which is occupied"),
 }
@@ -119,6 +160,7 @@ def test_a_program_that_fails_is_one_line(fault, folder, capsys):
     begun = time.monotonic()
     status, out, err = command(capsys, "evaluate", python(code), "--time-limit", "0.5" if "0.5" in said else "20")
     assert (status, out) == (1, "") and err.count("\n") == 1 and said in err and "in position '" in err
+    assert err.rstrip("\n").isprintable()
     assert time.monotonic() - begun < 10
 
 
@@ -159,6 +201,73 @@ def test_its_process_group_ends_with_the_command(end, folder):
     while alive(child) and time.monotonic() < until:  # a signal takes a moment to arrive
         time.sleep(0.05)
     assert not alive(child)
+
+
+@pytest.mark.parametrize("name", ["prints", "Printing", "closes", "replaces"])
+def test_what_a_file_prints_is_no_part_of_a_result(name, folder, capsys):
+    Path("loud.py").write_text(
+        "import sys\nprint('imported')\n"
+        "def prints(boards, to_move, legal):\n    print('asked')\n    return legal.argmax(1)\n"
+        "class Printing:\n    def __init__(self):\n        print('made')\n    __call__ = staticmethod(prints)\n"
+        "def closes(boards, to_move, legal):\n"
+        "    sys.stdout.close()\n    sys.stderr.close()\n    return legal.argmax(1)\n"
+        "def replaces(boards, to_move, legal):\n    sys.stdout = sys.stderr = None\n    return legal.argmax(1)\n"
+    )
+    status, out, err = command(capsys, "evaluate", f"loud.py:{name}", "--json", "--quiet")
+    assert status == 0 and json.loads(out)["unbeatable"] == {"first": False, "second": False}
+    assert err.startswith("imported\n") and ("asked\n" in err) == (name in ("prints", "Printing"))
+    assert ("made\n" in err) == (name == "Printing")
+
+
+def test_a_name_may_hold_colons_and_spaces(folder, capsys):
+    for name in ("a:b.py", "my agent.py", "it's.py"):
+        Path(name).write_text(FILE)
+        status, out, _ = command(capsys, "evaluate", f"{name}:lowest", "--json", "--quiet")
+        assert status == 0 and json.loads(out)
+
+
+def test_an_answer_before_the_question_is_none(folder):
+    code = (
+        "import time\nfor line in iter(input, ''):\n"
+        "    print(line.split()[2].index('.'), flush=True); time.sleep(0.1); print(5, flush=True)"
+    )
+    agent = make_agent(python(code), Board())
+    nothing = np.zeros(1, np.uint64)
+    batch = batch_of(Board(), nothing, nothing, 0)
+    assert agent.ask(batch).tolist() == [0]
+    time.sleep(1)
+    with pytest.raises(
+        AgentError, match=r"in position '... ... ...' \(X to move\) .* answered '5' before it was asked"
+    ):
+        agent.ask(batch)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+def test_a_second_interruption_leaves_no_process(folder, monkeypatch):
+    agent = make_agent(
+        python("import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"), Board()
+    )
+    pid = agent._process.pid
+
+    def interrupted(pid, patience):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ttt_batch.agents.programs._ended", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        agent.close()
+    assert not alive(pid)
+
+
+def test_an_illegal_move_is_told_with_a_remedy_that_there_is(folder, capsys):
+    for words, remedy in (
+        (("evaluate", "mine.py:wrong"), True),
+        (("export", "mine.py:wrong", "--to", "csv"), True),
+        (("export", "mine.py:wrong", "--to", "html"), False),
+        (("train", "--opponent", "mine.py:wrong", "--games", "100"), False),
+    ):
+        status, out, err = command(capsys, *words, "--quiet")
+        assert (status, out) == (1, "") and "which is occupied" in err and ("--illegal" in err) == remedy
+        assert command(capsys, *words, "--illegal", "loses", "--quiet")[0] == (0 if remedy else 2)
 
 
 def test_no_shell_reads_the_command(folder, capsys):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ttt_batch.agents.positions import Batch
 from ttt_batch.base.errors import AgentError, option, quoted
 from ttt_batch.base.jit import kernel
+from ttt_batch.base.quantities import counted
 from ttt_batch.game.board import MARKS, Board
 
 SUM_TOLERANCE = 1e-6
@@ -20,24 +21,21 @@ Chances = NDArray[np.float64]
 """float64[n, cells]: the probability of each cell in each of n positions; rows sum to 1."""
 
 
-def chances_of(board: Board, name: str, batch: Batch, answer: Any, *, loses: bool = False) -> Chances:
+def chances_of(board: Board, name: str, batch: Batch, answer: Any, *, loses: bool | None = False) -> Chances:
     """The probabilities that an answer means.
 
     answer: int[n], a cell for each position, or float[n, cells], probabilities.
-    loses: an occupied cell is an answer, which loses the game.
+    loses: an occupied cell is an answer, which loses the game; None if a person cannot choose that here.
     Raises AgentError for what is neither.
     """
-    try:
-        given = np.asarray(answer)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise AgentError(f"{name} answered no array: {error}; return int[n] or float[n, cells]") from None
-    n, cells = batch.size, board.cells
+    given, n, cells = np.asarray(answer), batch.size, board.cells
     if given.shape == (n,) and given.dtype.kind in "iu":
         return _of_cells(board, name, batch, given, loses)
     if given.shape == (n, cells) and given.dtype.kind == "f":
-        return _of_probabilities(board, name, batch, np.ascontiguousarray(given, np.float64), loses)
+        with np.errstate(over="ignore"):  # of more than 64 bits: too large is infinite, and told of
+            return _of_probabilities(board, name, batch, np.ascontiguousarray(given, np.float64), loses)
     raise AgentError(
-        f"{name} answered {given.dtype}{list(given.shape)} to {n} positions{_first(board, batch)}; "
+        f"{name} answered {_kind(given)} to {counted(n, 'position')}{_first(board, batch)}; "
         f"return int[{n}], a cell for each, or float[{n}, {cells}], probabilities"
     )
 
@@ -47,11 +45,19 @@ def where(board: Board, batch: Batch, number: int) -> str:
     return f"{board.format_position(batch.position(number))!r} ({MARKS[1 + int(batch.to_move[number])]} to move)"
 
 
+def _kind(given: NDArray[Any]) -> str:
+    """What an answer is that is none."""
+    if given.shape or given.dtype.kind not in "OiufU":
+        return f"{given.dtype}{list(given.shape)}"
+    one = given.item()
+    return quoted(one) if one is None or isinstance(one, int | float | str) else f"an object of {type(one).__name__}"
+
+
 def _first(board: Board, batch: Batch) -> str:
     return f", the first {where(board, batch, 0)}" if batch.size else ""
 
 
-def _of_cells(board: Board, name: str, batch: Batch, given: NDArray[Any], loses: bool) -> Chances:
+def _of_cells(board: Board, name: str, batch: Batch, given: NDArray[Any], loses: bool | None) -> Chances:
     """Of a cell for each position."""
     outside = np.flatnonzero((given < 0) | (given >= board.cells))
     if outside.size:
@@ -65,8 +71,8 @@ def _of_cells(board: Board, name: str, batch: Batch, given: NDArray[Any], loses:
     if occupied.size and not loses:
         number = int(occupied[0])
         raise AgentError(
-            f"in position {where(board, batch, number)} {name} answered cell {int(given[number])}, which is occupied; "
-            f"{option('illegal', 'loses')} lets it lose the game"
+            f"in position {where(board, batch, number)} {name} answered cell {int(given[number])}, which is "
+            f"{_occupied(board)}{_remedy(loses)}"
         )
     chances = np.zeros((batch.size, board.cells))
     chances[rows, given] = 1.0
@@ -91,25 +97,31 @@ def evened(given: Any, legal: Any, loses: Any, chances: Any) -> Any:
     return -1
 
 
-def _of_probabilities(board: Board, name: str, batch: Batch, given: Chances, loses: bool) -> Chances:
+def _of_probabilities(board: Board, name: str, batch: Batch, given: Chances, loses: bool | None) -> Chances:
     """Of probabilities of each cell."""
     chances: Chances = np.empty_like(given)
-    number = int(evened(given, batch.legal, loses, chances))
+    number = int(evened(given, batch.legal, bool(loses), chances))
     if number >= 0:
         row = given[number]
-        total = row.sum()
+        total = sum(row.tolist())
         cell = int(np.flatnonzero(~np.isfinite(row) | (row < 0) | ((row > 0) & ~batch.legal[number]))[0:1].sum())
         if not np.isfinite(row).all() or (row < 0).any():
             fault = f"answered probability {row[cell]:g} for cell {cell}; give numbers from 0 to 1"
         elif abs(total - 1) > SUM_TOLERANCE:
             fault = f"answered probabilities that sum to {total:.9g}; let them sum to 1"
         else:
-            fault = (
-                f"answered probability {row[cell]:g} for cell {cell}, which is occupied; set it to 0, or "
-                f"{option('illegal', 'loses')} lets it lose the game"
-            )
+            fault = f"answered probability {row[cell]:g} for cell {cell}, which is {_occupied(board)}{_remedy(loses)}"
         raise AgentError(f"in position {where(board, batch, number)} {name} {fault}")
     return chances
+
+
+def _occupied(board: Board) -> str:
+    """Why a cell may not be marked."""
+    return "occupied or in the air" if board.gravity else "occupied"
+
+
+def _remedy(loses: bool | None) -> str:
+    return "" if loses is None else f"; {option('illegal', 'loses')} lets it lose the game"
 
 
 def disagreement(board: Board, name: str, batch: Batch, before: Chances, after: Chances) -> None:

@@ -9,12 +9,17 @@ import importlib.util
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ttt_batch.agents.agent import Agent
+from ttt_batch.agents.answers import where
 from ttt_batch.agents.positions import Batch
-from ttt_batch.base.console import one_line
+from ttt_batch.base.console import one_line, printing_aside
 from ttt_batch.base.errors import AgentError, UsageError, quoted
 from ttt_batch.base.files import shown
 from ttt_batch.base.quantities import counted
@@ -37,43 +42,55 @@ class CallableAgent(Agent):
     Returns int[n], a cell for each position, or float[n, cells], probabilities.
     """
 
-    def __init__(self, function: Callable[..., Any], name: str = "", *, limit: float = TIME_LIMIT) -> None:
-        """limit: seconds for each 10,000 positions begun."""
+    def __init__(
+        self, function: Callable[..., Any], name: str = "", *, limit: float = TIME_LIMIT, aside: bool = False
+    ) -> None:
+        """limit: seconds for each 10,000 positions begun.  aside: what it prints goes to standard error."""
         if not callable(function):
             raise UsageError(f"agent {quoted(function)} cannot be called; give agent(boards, to_move, legal)")
-        self._function, self._limit = function, limit
+        if isinstance(function, type):
+            raise UsageError(f"agent {quoted(function)} is a class; give an object of it that can be called")
+        self._function, self._limit, self._aside = function, limit, aside
         self.name = name or getattr(function, "__name__", type(function).__name__)
 
-    def ask(self, batch: Batch) -> Any:
-        """What the callable returns.  Raises AgentError for an exception, or after the time limit."""
-        answer: list[Any] = []
+    def ask(self, batch: Batch) -> NDArray[Any]:
+        """What the callable returns, as an array of its own.
+
+        Raises AgentError for an exception, for what is no array, and after the time limit.
+        """
+        returned: list[Any] = []
+        answer: list[NDArray[Any]] = []
         failure: list[BaseException] = []
 
         def work() -> None:
             try:
-                answer.append(self._function(*(array.copy() for array in batch)))
-            except BaseException as error:  # of the agent's own: even an exit is a failure to answer
+                returned.append(self._function(*(array.copy() for array in batch)))
+                answer.append(np.array(returned[0]))  # code of the agent's own, too, such as a tensor's
+            except BaseException as error:  # even an exit is a failure to answer
                 failure.append(error)
 
         limit = self._limit * -(-batch.size // POSITIONS_AN_ANSWER)
         thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        try:
-            thread.join(limit)
-        finally:
-            if thread.is_alive():
-                _stop(thread)
+        with ExitStack() as meanwhile:
+            if self._aside:
+                meanwhile.enter_context(printing_aside())
+            thread.start()
+            try:
+                thread.join(limit)
+            finally:
+                if thread.is_alive():
+                    _stop(thread)
         if failure:
-            reason = one_line(f"{type(failure[0]).__name__}: {failure[0]}")[:LONGEST_REASON]
-            raise AgentError(f"{self.name} failed when asked about {self._asked(batch)}: {reason}") from failure[0]
+            how = "answered no array" if returned else "failed"
+            told = f"{how} when asked about {self._asked(batch)}: {reason_of(failure[0])}"
+            raise AgentError(f"{self.name} {told}") from failure[0]
         if not answer:
             raise AgentError(f"{self.name} did not answer within {limit:g} s when asked about {self._asked(batch)}")
         return answer[0]
 
     def _asked(self, batch: Batch) -> str:
         rows, cols = batch.boards.shape[1:]
-        first = Board(rows, cols, 1).format_position(batch.position(0))
-        return f"{counted(batch.size, 'position')}, the first {first!r}"
+        return f"{counted(batch.size, 'position')}, the first {where(Board(rows, cols, 1), batch, 0)}"
 
 
 def _stop(thread: threading.Thread) -> None:
@@ -85,7 +102,7 @@ def _stop(thread: threading.Thread) -> None:
 def load_callable(text: str, *, limit: float = TIME_LIMIT) -> CallableAgent:
     """The agent `NAME` of a Python file, whose code runs now.  Raises UsageError and AgentError.
 
-    A class whose objects can be called is called without arguments first.
+    A class whose objects can be called is called without arguments first.  What the code prints goes to standard error.
     """
     file, _, name = text.rpartition(":")
     if not is_callable_name(text) or not name.isidentifier():
@@ -100,7 +117,7 @@ def load_callable(text: str, *, limit: float = TIME_LIMIT) -> CallableAgent:
     function = getattr(module, name)
     if isinstance(function, type) and any("__call__" in vars(base) for base in function.__mro__):
         function = _called(function, path, name)
-    return CallableAgent(function, f"{path.name}:{name}", limit=limit)
+    return CallableAgent(function, f"{path.name}:{name}", limit=limit, aside=True)
 
 
 def _module(path: Path) -> Any:
@@ -114,11 +131,12 @@ def _module(path: Path) -> Any:
     folder = str(path.resolve().parent)
     sys.path.insert(0, folder)
     try:
-        specification.loader.exec_module(module)
+        with printing_aside():
+            specification.loader.exec_module(module)
     except Exception as error:
-        raise AgentError(f"{shown(path)} failed: {_reason(error)}") from error
+        raise AgentError(f"{shown(path)} failed: {reason_of(error)}") from error
     except SystemExit as error:
-        raise AgentError(f"{shown(path)} ended the program: {_reason(error)}") from error
+        raise AgentError(f"{shown(path)} ended the program: {reason_of(error)}") from error
     finally:
         sys.path.remove(folder)
     return module
@@ -126,10 +144,15 @@ def _module(path: Path) -> Any:
 
 def _called(function: Any, path: Path, name: str) -> Any:
     try:
-        return function()
-    except Exception as error:
-        raise AgentError(f"{shown(path)}: {name}() failed: {_reason(error)}") from error
+        with printing_aside():
+            return function()
+    except (Exception, SystemExit) as error:
+        raise AgentError(f"{shown(path)}: {name}() failed: {reason_of(error)}") from error
 
 
-def _reason(error: BaseException) -> str:
-    return one_line(f"{type(error).__name__}: {error}")[:LONGEST_REASON]
+def reason_of(error: BaseException) -> str:
+    """What an exception of somebody's own says; nothing if it cannot say it."""
+    text = ""
+    with suppress(Exception):
+        text = str(error)
+    return one_line(f"{type(error).__name__}: {text}" if text else type(error).__name__)[:LONGEST_REASON]

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.agent import Agent
+from ttt_batch.agents.answers import where
+from ttt_batch.agents.callables import reason_of
 from ttt_batch.agents.known import agent_of_run
 from ttt_batch.agents.naming import AgentLike, make_agent
 from ttt_batch.agents.player import Player
@@ -64,8 +66,14 @@ class _FromOpenSpiel(Agent):
         """float64[n, cells]: its probabilities; all of a bot's on the cell that it steps to, unless it tells them."""
         chances = np.zeros(batch.legal.shape)
         for number in range(batch.size):
-            for action, chance in self._chances(self._state(batch.position(number))):
-                chances[number, action] = chance
+            state = self._state(batch.position(number))
+            try:
+                for action, chance in self._chances(state):
+                    chances[number, action] = chance
+            except Exception as error:  # of the policy's own
+                rows, cols = batch.boards.shape[1:]
+                position = where(Board(rows, cols, 1), batch, number)
+                raise AgentError(f"in position {position} {self.name} failed: {reason_of(error)}") from error
         return chances
 
     def _chances(self, state: Any) -> list[tuple[int, float]]:

@@ -19,7 +19,7 @@ class Outsider(SolvedBoard, Player):
     own_ties = True
     """It says itself which of its moves it makes."""
 
-    def __init__(self, agent: Agent, board: Board, *, symmetric: bool = False, loses: bool = False) -> None:
+    def __init__(self, agent: Agent, board: Board, *, symmetric: bool = False, loses: bool | None = False) -> None:
         """symmetric, loses: as for `Player`."""
         Player.__init__(self, agent, board, symmetric=symmetric, loses=loses)
 

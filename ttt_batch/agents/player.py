@@ -28,12 +28,12 @@ class Player:
     """An agent at a board, which answers with probabilities.
 
     symmetric: of the images of a position the agent sees one alone, and its answer holds for all.
-    loses: an occupied cell loses instead of being an error.
+    loses: an occupied cell loses instead of being an error; None if a person cannot choose that here.
     """
 
-    def __init__(self, agent: Agent, board: Board, *, symmetric: bool = False, loses: bool = False) -> None:
+    def __init__(self, agent: Agent, board: Board, *, symmetric: bool = False, loses: bool | None = False) -> None:
         self.agent, self.board, self.symmetric = agent, board, symmetric
-        self._loses, self._rules = loses or agent.loses, Rules(board)
+        self._loses, self._rules = agent.loses or loses, Rules(board)
         self._known: dict[int, tuple[Words, Chances]] = {}
         self._kept: list[tuple[Batch, Chances]] = []
         self._remembers = not agent.own and board.cells <= MOST_REMEMBERED_CELLS

@@ -6,7 +6,7 @@ The program is started once, without a shell.  It reads a position a line from i
 
 with MOVER `X` or `O` and a character for each cell, row by row: `X`, `O` or `.`; and answers each with a line that
 holds a cell, counted from 0.  Many lines may be waiting when it reads the first one.  It writes its answers out at
-once (`fflush`), and ends when its input does.  What it writes to standard error is shown if it fails.
+once (`fflush`), and ends when its input does.  The end of what it writes to standard error is shown if it fails.
 
 It leads a process group of its own, which is ended with it: at the end, after the time limit, and on Ctrl-C.
 """
@@ -17,10 +17,8 @@ import selectors
 import shlex
 import signal
 import subprocess
-import tempfile
 import time
 import weakref
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +37,13 @@ AT_ONCE = 1 << 16
 """Bytes that are written or read at once: what a pipe holds."""
 
 LONGEST_TOLD = 500
-"""Characters of a program's standard error that a message repeats, from its end."""
+"""Bytes of a program's standard error that are kept, the last ones, and that a message repeats."""
 
 LONGEST_ANSWER, MOST_DIGITS = 80, 18
 """Characters that a line with an answer may have, and a number of 64 bits for certain."""
+
+MOST_READINGS = 32
+"""How often standard error is read after a failure: all that a pipe holds, and not for ever."""
 
 GRACE = 0.5
 """Seconds that a program has to end after its input has."""
@@ -62,27 +63,23 @@ class ProgramAgent(Agent):
             raise UsageError(f"agent {quoted(PROGRAM + command)} cannot be split into words: {error}") from None
         if not hasattr(os, "killpg"):
             raise AgentError("programs as agents need process groups, which this system lacks; use FILE.py:NAME")
-        if not words:
+        if not words or not words[0]:
             raise UsageError("agent 'cmd:' names no program; write cmd:PROGRAM ARGUMENTS")
         self.name, self._board, self._limit = PROGRAM + command, board, limit
-        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # open as long as the program runs
+        pipe = subprocess.PIPE
         try:
             self._process = subprocess.Popen(
-                words,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                bufsize=0,
-                start_new_session=True,
+                words, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
             )
-        except OSError as error:
-            self._errors.close()
+        except (OSError, ValueError) as error:
             raise AgentError(f"{self.name} cannot be started: {reason(error)}") from None
         self._end = weakref.finalize(self, _end, self._process)
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._input, self._output = self._process.stdin.fileno(), self._process.stdout.fileno()
-        os.set_blocking(self._input, False)
-        os.set_blocking(self._output, False)
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        self._input, self._output = process.stdin.fileno(), process.stdout.fileno()
+        self._errors, self._said = process.stderr.fileno(), b""
+        for stream in (self._input, self._output, self._errors):
+            os.set_blocking(stream, False)
 
     def ask(self, batch: Batch) -> NDArray[np.int64]:
         """int64[n]: its answers.  Raises AgentError for a line that is no number, a hang, or its end."""
@@ -98,7 +95,6 @@ class ProgramAgent(Agent):
     def close(self) -> None:
         """End the program and its process group."""
         self._end()
-        self._errors.close()
 
     def _lines(self, batch: Batch) -> bytes:
         """What is written for a batch."""
@@ -118,13 +114,19 @@ class ProgramAgent(Agent):
         deadline = time.monotonic() + self._limit
         with selectors.DefaultSelector() as ready:
             ready.register(self._output, selectors.EVENT_READ)
-            if waiting:
-                ready.register(self._input, selectors.EVENT_WRITE)
+            if ready.select(0) and (unasked := os.read(self._output, AT_ONCE)):  # else it has ended: see below
+                raise self._failed(batch, 0, f"answered {_shown(unasked)} before it was asked")
+            ready.register(self._input, selectors.EVENT_WRITE)
+            if self._errors >= 0:
+                ready.register(self._errors, selectors.EVENT_READ)
             while len(answers) < batch.size:
                 events = ready.select(max(0.0, deadline - time.monotonic()))
-                if not events and time.monotonic() >= deadline:
-                    raise self._failed(batch, len(answers), f"did not answer within {self._limit:g} s")
                 for key, _ in events:
+                    if key.fd == self._errors:
+                        if not self._listen():
+                            ready.unregister(self._errors)
+                            self._errors = -1
+                        continue
                     if key.fd == self._input:
                         try:
                             waiting = waiting[os.write(self._input, waiting[:AT_ONCE]) :]
@@ -142,6 +144,8 @@ class ProgramAgent(Agent):
                         deadline = time.monotonic() + self._limit
                     if len(rest) > LONGEST_ANSWER:
                         raise self._failed(batch, len(answers), f"answered {_shown(rest)} without an end of the line")
+                if len(answers) < batch.size and time.monotonic() >= deadline:
+                    raise self._failed(batch, len(answers), self._why_it_waits())
         if len(answers) > batch.size or rest:
             raise self._failed(batch, batch.size - 1, f"answered more than a line, {_shown(answers[-1] + rest)} last")
         return self._numbers(batch, answers)
@@ -155,19 +159,30 @@ class ProgramAgent(Agent):
             number = wrong.index(True)
             raise self._failed(batch, number, f"answered {_shown(answers[number])}, which is no cell") from None
 
+    def _listen(self) -> bool:
+        """Read of its standard error what is there; False at its end."""
+        said = os.read(self._errors, AT_ONCE)
+        self._said = (self._said + said)[-LONGEST_TOLD:]
+        return bool(said)
+
+    def _why_it_waits(self) -> str:
+        """Why there is no answer after the time limit."""
+        ended = _ended(self._process.pid, 0)
+        if ended is None:
+            return f"did not answer within {self._limit:g} s"
+        return f"{_told(ended)}, and what it started held its output for {self._limit:g} s"
+
     def _how_it_ended(self) -> str:
         ended = _ended(self._process.pid, GRACE)
-        if ended is None:
-            return "closed its output"
-        if ended.si_code == os.CLD_EXITED:
-            return f"ended with status {ended.si_status}"
-        return f"was ended by {signal.Signals(ended.si_status).name}"
+        return "closed its output" if ended is None else _told(ended)
 
     def _failed(self, batch: Batch, number: int, how: str) -> AgentError:
         """The error of an answer that did not come, or was none; with what the program said last."""
-        self._errors.seek(0, os.SEEK_END)
-        self._errors.seek(max(0, self._errors.tell() - LONGEST_TOLD))
-        told = one_line(self._errors.read().decode(errors="replace").strip())
+        with contextlib.suppress(OSError):  # nothing more to read, or closed
+            for _ in range(MOST_READINGS):
+                if self._errors < 0 or not self._listen():
+                    break
+        told = one_line(self._said.decode(errors="replace").strip())
         hint = "; does it write out each answer at once (fflush)?" if how.startswith("did not") and not told else ""
         said = f"; it said: {told}" if told else hint
         return AgentError(f"in position {where(self._board, batch, number)} {self.name} {how}{said}")
@@ -177,16 +192,26 @@ def _shown(answer: bytes) -> str:
     return quoted(answer.decode(errors="replace").strip())
 
 
+def _told(ended: "os.waitid_result") -> str:
+    """How a process has ended, in words."""
+    if ended.si_code == os.CLD_EXITED:
+        return f"ended with status {ended.si_status}"
+    named = {one.value: one.name for one in signal.Signals}  # some of those for other uses have no name
+    return f"was ended by {named.get(ended.si_status, f'signal {ended.si_status}')}"
+
+
 def _end(process: "subprocess.Popen[bytes]") -> None:
     """Close a program's input, wait a moment, and end what is left of its process group."""
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            with contextlib.suppress(OSError):
-                stream.close()
-    _ended(process.pid, GRACE)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    try:
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        _ended(process.pid, GRACE)
+    finally:  # also if Ctrl-C comes once more meanwhile
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _ended(pid: int, patience: float) -> "os.waitid_result | None":

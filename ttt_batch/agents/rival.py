@@ -5,6 +5,7 @@ the learner plays; then it plays no part any more.  So a training against it has
 threads, and a resumed one can tell whether the agent is still the same.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,13 +14,16 @@ from numpy.typing import NDArray
 from ttt_batch.agents.answers import Chances, where
 from ttt_batch.agents.layers import Rules
 from ttt_batch.agents.outsider import Outsider
-from ttt_batch.agents.positions import Words, as_cells, batch_of, codes_of
+from ttt_batch.agents.positions import Words, batch_of, codes_of
 from ttt_batch.agents.reach import Reached
 from ttt_batch.base.errors import AgentError
-from ttt_batch.game.board import MAX_TABLE_CELLS, UNFINISHED
+from ttt_batch.game.board import MAX_TABLE_CELLS
 from ttt_batch.game.graph import Graph, rows_of_edges
 from ttt_batch.runs.state import table_digest
 from ttt_batch.simulation.policy import Policy, legal_edges, policy_among
+
+Check = Callable[[Outsider, Words, Words, int, Chances], None]
+"""Raises AgentError for an answer of an agent to positions (see `reach.Answers`) after so many moves."""
 
 EVEN = 1e-6
 """How far equal probabilities may be apart."""
@@ -35,53 +39,62 @@ class Rival(NamedTuple):
     digest: str
 
 
-def rival_of(agent: Outsider, graph: Graph, symmetry: bool, use: str = "an opponent to train against") -> Rival:
-    """An agent as a fixed opponent on the rows of a graph of its board.  use: what for, in messages.
+def rival_of(agent: Outsider, graph: Graph, symmetry: bool) -> Rival:
+    """An agent as a fixed opponent on the rows of a graph of its board.
 
     symmetry: whether a row stands for all images of a position; then it is asked about that image alone.
     Raises AgentError, also for an agent whose moves are not equally likely.
     """
-    rules, code, cell = Rules(agent.board, symmetry), list[NDArray[np.int64]](), list[NDArray[np.int8]]()
-
-    def answers(own: Words, other: Words, ply: int) -> Chances:
-        chances = agent.answers(own, other, ply)
-        _check_equal(agent, own, other, ply, chances, use)
-        return chances
-
-    for seat in (0, 1):
-        reached = Reached(rules, answers, seat)
-        for ply, moves in enumerate(reached.allowed):
-            if ply % 2 == seat:
-                layer = reached.layers[ply]
-                source, cells = np.nonzero(as_cells(moves, agent.board.cells))
-                codes = codes_of(layer.first, layer.second, agent.board.cells)
-                code.append(codes[layer.outcome == UNFINISHED][source])
-                cell.append(cells.astype(np.int8))
-    agent.ask_again()
-    allowed = _edges(graph, np.concatenate(code), np.concatenate(cell))
+    allowed = edge_chances(agent, graph, symmetry, check=_check_equal) > 0
     return Rival(policy_among(graph, allowed), table_digest([allowed]))
 
 
-def _check_equal(agent: Outsider, own: Words, other: Words, ply: int, chances: Chances, use: str) -> None:
+def edge_chances(agent: Outsider, graph: Graph, symmetry: bool, check: Check | None = None) -> NDArray[np.float64]:
+    """float64[E]: the probability of each move of an agent, in positions that its play does not let happen any move.
+
+    symmetry: as for `rival_of`.  check: what is to be so of its answers.  Raises AgentError.
+    """
+    rules, cells = Rules(agent.board, symmetry), agent.board.cells
+    code, cell, chance = list[NDArray[np.int64]](), list[NDArray[np.int64]](), list[NDArray[np.float64]]()
+
+    def answers(own: Words, other: Words, ply: int) -> Chances:
+        chances = agent.answers(own, other, ply)
+        if check is not None:
+            check(agent, own, other, ply, chances)
+        source, moves = np.nonzero(chances)
+        code.append(codes_of(*((other, own) if ply % 2 else (own, other)), cells)[source])
+        cell.append(moves)
+        chance.append(chances[source, moves])
+        return chances
+
+    for seat in (0, 1):
+        Reached(rules, answers, seat)
+    agent.ask_again()
+    return _on_edges(graph, np.concatenate(code), np.concatenate(cell), np.concatenate(chance))
+
+
+def _check_equal(agent: Outsider, own: Words, other: Words, ply: int, chances: Chances) -> None:
     """Raise AgentError unless all moves that the agent may make in a position are equally likely."""
     lowest = np.where(chances > 0, chances, 1.0).min(1)
     uneven = np.flatnonzero(chances.max(1) - lowest > EVEN)
     if uneven.size:
         batch = batch_of(agent.board, own[uneven[:1]], other[uneven[:1]], ply % 2)
         raise AgentError(
-            f"in position {where(agent.board, batch, 0)} {agent.name} answered unequal probabilities; {use} makes "
-            "each of an agent's moves equally often: have it return a cell"
+            f"in position {where(agent.board, batch, 0)} {agent.name} answered unequal probabilities; an opponent "
+            "to train against makes each of its moves equally often: have it return a cell"
         )
 
 
-def _edges(graph: Graph, code: NDArray[np.int64], cell: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """bool[E]: the moves given as codes of positions and cells, and all moves of rows without any of them."""
+def _on_edges(
+    graph: Graph, code: NDArray[np.int64], cell: NDArray[np.int64], chance: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """float64[E]: the chances of moves given as codes of positions and cells; rows without any make all alike."""
     n_open = graph.first_edge.size - 1
     row = rows_of_edges(graph)
     order = np.argsort(graph.code[:n_open])
     rows = order[np.searchsorted(graph.code[:n_open], code, sorter=order)]
-    allowed = np.zeros(row.size, np.bool_)
-    allowed[np.searchsorted(row * MAX_TABLE_CELLS + graph.cell, rows * MAX_TABLE_CELLS + cell)] = True
-    silent = np.bincount(row[allowed], minlength=n_open) == 0
-    edges: NDArray[np.bool_] = allowed | (silent[row] & legal_edges(graph))
-    return edges
+    chances = np.zeros(row.size)
+    chances[np.searchsorted(row * MAX_TABLE_CELLS + graph.cell, rows * MAX_TABLE_CELLS + cell)] = chance
+    legal = legal_edges(graph) & (np.bincount(row, chances, n_open) == 0)[row]
+    chances[legal] = (1 / np.bincount(row[legal], minlength=n_open).clip(1))[row[legal]]
+    return chances

@@ -11,9 +11,9 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
-from typing import TextIO
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from typing import Any, TextIO
 
 LONGEST = 1000
 """Characters of a message; of a longer one, such as one about a number of 5,000 digits, the middle is left out."""
@@ -109,6 +109,30 @@ def silence(stream: TextIO) -> None:
     """Discard everything that is still written to a stream, also what Python writes when it ends."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+class _Unclosed:
+    """A stream that others may write to and cannot close."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def close(self) -> None:
+        """Leave it open."""
+
+
+@contextmanager
+def printing_aside() -> Iterator[None]:
+    """Meanwhile what code of others prints goes to standard error, so that results stay what they are.
+
+    Both streams are as before afterwards, whatever that code did with them.
+    """
+    stream: Any = sys.stderr if sys.stderr is None else _Unclosed(sys.stderr)
+    with redirect_stdout(stream), redirect_stderr(stream):
+        yield
 
 
 class Notice:

@@ -183,7 +183,7 @@ def _asked(meant: Run | Agent | str | None, config: Config) -> Run | Rival | str
     if not isinstance(meant, Agent):
         return meant
     check_enumerable(config.board, config.grown, "an agent to train against, which is asked about every position,")
-    return rival_of(Outsider(meant, config.board), config.graph, config.symmetry)
+    return rival_of(Outsider(meant, config.board, loses=None), config.graph, config.symmetry)
 
 
 def _rival_name(rival: Run | Rival | str) -> str:

@@ -209,6 +209,8 @@ def _export_agent(
     to = choose("format", to, AGENT_FORMATS)
     if extra := first_given({name: value is not None for name, value in refused.items()}):
         raise UsageError(f"{extra} is for runs; leave it out")
+    if to == "html" and rules.illegal is not None:
+        raise UsageError("--illegal is for json and csv: on a page every move is to a free cell; leave it out")
     if len(out) > 1:
         raise UsageError("an agent's choices are one file for both players; give one --out FILE")
     with working(quiet=quiet), entrants(rules, False) as load:

@@ -8,30 +8,41 @@ from ttt_batch.agents.judging import judge_exactly
 from ttt_batch.agents.known import named_agent
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.player import Player
-from ttt_batch.agents.rival import rival_of
+from ttt_batch.agents.rival import EVEN, edge_chances
 from ttt_batch.app.web.about import PROOF, known_facts, rules_text
 from ttt_batch.app.web.packing import Part
 from ttt_batch.app.web.table import moves_part
 from ttt_batch.base.choices import SEATS
+from ttt_batch.game.graph import rows_of_edges
 from ttt_batch.game.state_space import check_enumerable
+from ttt_batch.simulation.policy import policy_among
 
 
 def agent_part(agent: Outsider) -> Part:
     """The part of an agent's moves, without values.  Raises BoardError on a board too large, and AgentError."""
     check_enumerable(agent.board, not agent.exact, "a page of an agent")
-    policy = rival_of(agent, agent.graph, agent.images_share, "a page").policy
-    return moves_part(agent.graph, policy, np.zeros(0, "<i2"), 0.0)
+    graph, seated = agent.graph, _seated(agent)
+    chances = edge_chances(seated, graph, agent.images_share)
+    likely, row = chances > 0, rows_of_edges(graph)
+    share = chances[likely] * np.bincount(row[likely])[row[likely]]  # 1 where moves are equally likely
+    uneven = bool((np.abs(share - 1) > EVEN).any())
+    return moves_part(graph, policy_among(graph, likely), np.zeros(0, "<i2"), 0.0, chances if uneven else None)
+
+
+def _seated(agent: Outsider) -> Outsider:
+    """The agent as the page asks it: one image of each position alone if rows stand for all; no move may be illegal."""
+    return Outsider(agent.agent, agent.board, symmetric=agent.images_share, loses=None)
 
 
 def about_agent(agent: Outsider) -> dict[str, Any]:
     """Plain values for the page, as `about.about` gives them for a table."""
-    judged = Outsider(agent.agent, agent.board, symmetric=agent.images_share)
-    evaluation = judge_exactly(judged, Player(named_agent("random", agent.board), agent.board))
+    evaluation = judge_exactly(_seated(agent), Player(named_agent("random", agent.board), agent.board))
     verdict = [f"{'unbeatable' if good else 'can be beaten'} as {seat}" for seat, good in evaluation.unbeatable.items()]
     alike = "one image of each position, for all of them" if agent.images_share else "every position"
     return {
         "learner": agent.name,
-        "introduction": "The agent was asked for its move in every position that its play lets happen.",
+        "introduction": "The agent was asked for its moves in every position that its play lets happen, and plays them "
+        "here as likely as it said.",
         "rules": rules_text(agent.board),
         "verdict": ", ".join(verdict),
         "proof": PROOF,

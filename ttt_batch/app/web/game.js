@@ -45,6 +45,13 @@ const tttBatch = (() => {
     return cells.every((cell) => marks[cell] === player) && !fence.some((cell) => marks[cell] === player);
   }
 
+  /** Which of several has been drawn, by a number from 0 to 1; their chances add up to 1 but for rounding. */
+  function picked(chances, drawn) {
+    let number = 0;
+    for (let left = drawn; number < chances.length - 1 && left >= chances[number]; number++) left -= chances[number];
+    return number;
+  }
+
   /** Games of a person against the agent: whose turn it is, what may be played, and the score. */
   class Match {
     /** side: "first", "second", or "alternate", which changes seats with each new game.  random: as Math.random. */
@@ -94,12 +101,19 @@ const tttBatch = (() => {
       return true;
     }
 
-    /** The agent moves: any of its candidates, each equally likely.  Returns the cell and how many there were. */
+    /**
+     * The agent moves: any of its candidates, each equally likely, or as likely as its chances say.  Returns the cell,
+     * how many there were, and how likely it was if they were not equally likely.
+     */
     reply() {
-      const candidates = this.agent.candidates(this.position.marks);
-      const cell = candidates[Math.floor(this.random() * candidates.length)];
-      this.#move(cell);
-      return { cell, among: candidates.length };
+      const { marks } = this.position;
+      const candidates = this.agent.candidates(marks);
+      const chances = this.agent.chances?.(marks);
+      const drawn = this.random();
+      const number = chances ? picked(chances, drawn) : Math.floor(drawn * candidates.length);
+      this.#move(candidates[number]);
+      const reply = { cell: candidates[number], among: candidates.length };
+      return chances ? { ...reply, chance: chances[number] } : reply;
     }
 
     /** Whether the person has a move to take back. */

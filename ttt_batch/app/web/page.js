@@ -118,7 +118,8 @@
     if (match.position.forfeited) {
       return `The agent chose ${nameOf(reply.cell)}, which is taken, and forfeits. You win!`;
     }
-    const equals = reply?.among > 1 ? `, one of ${reply.among} equal moves` : "";
+    const likely = reply?.chance === undefined ? "" : `, with probability ${reply.chance.toFixed(2)}`;
+    const equals = reply?.among > 1 ? likely || `, one of ${reply.among} equal moves` : "";
     const played = reply ? `The agent plays ${nameOf(reply.cell)}${equals}. ` : "";
     return played + (match.turn === "over" ? ending() : "Your move.");
   }

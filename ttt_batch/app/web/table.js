@@ -13,6 +13,7 @@ const agents = (() => {
       this.sets = new Uint16Array(found.candidates);
       this.values = new Int16Array(found.values);
       this.step = step;
+      this.likely = found.chances ? this.#likely(new Float32Array(found.chances)) : null;
       this.hasValues = this.values.length > 0;
       if (this.hasValues) this.firstValue = this.#firstValues();
     }
@@ -32,9 +33,23 @@ const agents = (() => {
       return first;
     }
 
+    /** How likely the moves of each row are. */
+    #likely(chances) {
+      let next = 0;
+      return Array.from(this.sets, (set) => chances.subarray(next, (next += cellsIn(set).length)));
+    }
+
     candidates(marks) {
       const { row, image } = this.solution.find(marks);
       return cellsIn(this.sets[row]).map((cell) => image[cell]).sort((a, b) => a - b);
+    }
+
+    /** How likely each of the candidates is; null if all are equally likely. */
+    chances(marks) {
+      if (this.likely === null) return null;
+      const { row, image } = this.solution.find(marks);
+      const chance = new Map(cellsIn(this.sets[row]).map((cell, i) => [image[cell], this.likely[row][i]]));
+      return this.candidates(marks).map((cell) => chance.get(cell));
     }
 
     moveValues(marks) {

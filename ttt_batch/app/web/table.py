@@ -3,6 +3,8 @@
 Rows are those of `solution`; 3x3 takes 8 to 40 KB, the 1,135,214 unfinished classes of 4x4x4 take 0.9 MB.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,10 +37,28 @@ def table_part(run: Run, ties: Ties = "soonest") -> Part:
     return moves_part(run.graph, run.policy_on(run.graph, ties), values, step)
 
 
-def moves_part(graph: Graph, policy: Policy, values: NDArray[np.int16], step: float) -> Part:
-    """The part of an agent with this policy; values, step: as for `table_part`."""
-    candidates = _candidates(graph, policy)[np.argsort(open_codes(graph))].astype("<u2")
-    return Part("table", {"step": step}, {"candidates": candidates, "values": values})
+def moves_part(
+    graph: Graph,
+    policy: Policy,
+    values: NDArray[np.int16],
+    step: float,
+    chances: NDArray[np.float64] | None = None,
+) -> Part:
+    """The part of an agent with this policy; values, step: as for `table_part`.
+
+    chances: float64[E], how likely each move is, if they are not equally likely; above 0 for those of the policy.
+    Then there is one array more, `chances`, float32 for each bit of `candidates`, the lowest first.
+    """
+    by_code = np.argsort(open_codes(graph))
+    candidates = _candidates(graph, policy)[by_code].astype("<u2")
+    arrays: dict[str, NDArray[Any]] = {"candidates": candidates, "values": values}
+    if chances is not None:
+        likely = np.flatnonzero(chances)
+        rank = np.empty_like(by_code)
+        rank[by_code] = np.arange(by_code.size)
+        order = np.lexsort((graph.cell[likely], rank[rows_of_edges(graph)[likely]]))
+        arrays["chances"] = chances[likely[order]].astype("<f4")
+    return Part("table", {"step": step}, arrays)
 
 
 def _candidates(graph: Graph, policy: Policy) -> NDArray[np.int64]:

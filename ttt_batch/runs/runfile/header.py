@@ -120,7 +120,8 @@ def parse_header(name: str, start: bytes, size: int) -> Header:
         # HDF5 looks for its signature at 0, 512, 1024, ...; these two are what there is in practice.
         if _HDF5_SIGNATURE in (block[:8], start[USER_BLOCK:]):
             raise Damaged(f"{name} is an HDF5 file, but not a {FILE_TYPE}; name a file that training wrote")
-        raise Damaged(f"{name} is not a {FILE_TYPE}; name a file that training wrote")
+        agent = f", or an agent in this one as {name}:NAME" if name.endswith(".py") else ""
+        raise Damaged(f"{name} is not a {FILE_TYPE}; name a file that training wrote{agent}")
     found = re.match(rb"([0-9]{1,4})\.([0-9]{1,4})\n", block[len(MAGIC) :])
     version = (int(found[1]), int(found[2])) if found else None
     if version and version[0] > FORMAT[0]:

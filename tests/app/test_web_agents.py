@@ -1,0 +1,68 @@
+"""The page of an agent of somebody's own: it plays there as likely as the agent said."""
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from pages import drive
+
+from ttt_batch.agents import at_board
+from ttt_batch.app.web import page_text
+from ttt_batch.base.errors import AgentError
+
+BOARDS = ("3x3", "3x3-misere", "2x3")
+
+
+def uneven(boards: Any, to_move: Any, legal: Any) -> Any:
+    """A free cell, the likelier the higher its number."""
+    weights = legal * np.arange(1.0, legal.shape[1] + 1)
+    return weights / weights.sum(1, keepdims=True)
+
+
+def even(boards: Any, to_move: Any, legal: Any) -> Any:
+    """Any free cell."""
+    return legal / legal.sum(1, keepdims=True)
+
+
+def parts_of(agent: Any) -> dict[str, Any]:
+    """What the page of an agent carries."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page_text(agent), re.DOTALL)
+    assert found is not None
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_it_plays_as_likely_as_the_agent_said(board, tmp_path):
+    agent = at_board(uneven, board)
+    said = drive(agent, tmp_path)["positions"]
+    unfinished = {text: found for text, found in said.items() if "outcome" not in found}
+    assert unfinished
+    for text, found in unfinished.items():
+        rows = [text[start : start + agent.board.cols] for start in range(0, len(text), agent.board.cols)]
+        shares = agent.shares("/".join(rows))
+        assert found["candidates"] == list(shares)
+        assert found["chances"] == pytest.approx(list(shares.values()), rel=1e-6)
+
+
+def test_equally_likely_moves_need_no_probabilities(tmp_path):
+    assert "chances" not in parts_of(at_board(even))["sections"]["sizes"]
+    assert "chances" in parts_of(at_board(uneven))["sections"]["sizes"]
+    said = drive(at_board(even, "2x3"), tmp_path)["positions"]
+    assert all(found.get("chances") is None for found in said.values())
+
+
+def test_draws_follow_the_probabilities(tmp_path):
+    page = drive(at_board(uneven, "2x3"), tmp_path, 2000)
+    first = page["openings"]
+    assert sum(first) == 2000
+    expected = np.arange(1, 7) / 21
+    assert np.abs(np.array(first) / 2000 - expected).max() < 0.04
+
+
+def test_an_occupied_cell_is_no_move_of_a_page():
+    occupied = at_board(lambda boards, to_move, legal: np.zeros(len(boards), int), illegal="loses")
+    with pytest.raises(AgentError, match=r"which is occupied$"):
+        page_text(occupied)
