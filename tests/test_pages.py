@@ -20,6 +20,7 @@ DATA, SCRIPTS = ROOT / "data", ROOT / "scripts"
 MEASURED = {
     "benchmark": ["benchmark.py"],
     "boards": ["boards.py"],
+    "claims": ["claims.py"],
     "headlines": ["study_pages.py", "headlines"],
     "scaling": ["scaling.py"],
     "settling": ["study_pages.py", "settling"],
