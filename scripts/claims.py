@@ -186,6 +186,10 @@ def page(report: Row) -> str:
         machine=learnt_with(report["provenance"]),
         claims=str(len(CLAIMS)),
         counts=", ".join(f"{given.count(verdict)} {text}" for verdict, text in words.items()),
+        telling=markdown_table(
+            ["claim", "verdict", "found"],
+            ((one.says, one.verdict(figures), one.brief(figures)) for one, figures in found if one.brief),
+        ),
         table=markdown_table(
             ["claim", "games", "seeds", "verdict"],
             (

@@ -12,6 +12,7 @@ from claims_verdicts import (
     found_fixed,
     found_millions,
     found_optimal,
+    found_starts,
     found_two_seats,
     found_values,
     holds_a_person,
@@ -42,6 +43,7 @@ CLAIMS = (
         verdicts,
         draws_itself,
         headline="sutton-barto",
+        brief=lambda report: f"{report['settings'][0]['unbeatable'][1]} of {report['seeds']} unbeatable as second",
     ),
     Claim(
         "preset-value-feed",
@@ -79,6 +81,7 @@ CLAIMS = (
         results,
         lambda report: near(report, 0.99, 0.92, 0.01),
         study="openspiel",
+        brief=lambda report: "{:.1f} and {:.1f} %".format(*(100 * one for one in wins(report))),
     ),
     Claim(
         "random-opponent",
@@ -89,6 +92,7 @@ CLAIMS = (
         results,
         lambda report: judged(wins(report)[0] > 0.9999),
         study="random-opponent",
+        brief=lambda report: f"no player wins more than {100 * report['exact']['most_wins'][0]:.1f} %",
     ),
     Claim(
         "random-opponent-short",
@@ -188,6 +192,9 @@ CLAIMS = (
         found_by_setting("symmetry"),
         lambda report: judged(median(report["settings"][1]) < median(report["settings"][0])),
         study="symmetries",
+        brief=lambda report: "a proof after {1:,} games, not {0:,}".format(
+            *(row["proof"][0] for row in report["settings"])
+        ),
     ),
     Claim(
         "greedy-play",
@@ -239,6 +246,7 @@ CLAIMS = (
         found_by_setting("start_value"),
         lambda report: judged(median(report["settings"][0]) < min(map(median, report["settings"][1:]))),
         study="start-values",
+        brief=found_starts,
     ),
     Claim(
         "minimax-is-not-best",

@@ -23,6 +23,7 @@ class Claim(NamedTuple):
     says: the claim in a sentence.  source: where, in a line.  repeated: how, and what differs from the source.
     study: its file in `data/claims/`, or `headline`: the preset of headlines.md whose figures are its.
     found: what was found, in words.  verdict: one of the three.
+    brief: what was found in half a line, of the most telling claims.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Claim(NamedTuple):
     verdict: Callable[[Report], str]
     study: str = ""
     headline: str = ""
+    brief: Callable[[Report], str] | None = None
 
     def games(self, report: Report) -> str:
         """The games of each learner."""
@@ -159,6 +161,12 @@ def found_millions(report: Report) -> str:
     games = ["never" if one is None else f"{one:,}" for one in report["settings"][0]["first"]]
     when = f"first unbeatable after {games[0]} games as first, {games[1]} as second (medians)"
     return f"{when}; at the end {results(report)}"
+
+
+def found_starts(report: Report) -> str:
+    """The seeds that are ever proved from the first start value, and from the others."""
+    first, *others = (row["proved"] for row in report["settings"])
+    return f"{first:.0%} of the seeds are proved, of others {min(others):.0%}"
 
 
 def found_two_seats(report: Report) -> str:
