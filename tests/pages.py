@@ -48,7 +48,7 @@ def drive(run: AnyRun, folder: Path, *games: int | Path, **options: Any) -> Any:
 class Answers:
     """What a run says of positions, asked once each; it plays by the ties that a page has unless it is told others."""
 
-    def __init__(self, run: Run, ties: Ties = "soonest") -> None:
+    def __init__(self, run: Run, ties: Ties = "sharp") -> None:
         self.candidates = functools.cache(lambda position: run.candidates(position, ties))
         self.move_values = functools.cache(run.move_values)
         self.true_moves = functools.cache(run.true_moves)

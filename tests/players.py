@@ -16,7 +16,7 @@ RESULTS = {FIRST_WINS: 1, DRAW: 0, SECOND_WINS: -1}
 class FakeAgent:
     """Plays the first free cell, or the cells it is told; values are a tenth of the cell, one unseen."""
 
-    own_ties = False
+    own_ties = sharpens = False
 
     def __init__(self, board: Board | None = None, choose: Callable[[Position], list[int]] | None = None) -> None:
         self.board = board or Board()
@@ -30,6 +30,9 @@ class FakeAgent:
 
     def move_values(self, position: Position) -> dict[int, float]:
         return {cell: math.nan if cell == 3 else (cell - 4) / 10 for cell, mark in enumerate(position) if mark == EMPTY}
+
+    def sharp_cells(self, position: Position) -> list[int]:
+        raise NotImplementedError
 
     def true_moves(self, position: Position) -> dict[int, Truth] | None:
         return None

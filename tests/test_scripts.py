@@ -18,6 +18,7 @@ SCRIPTS = ROOT / "scripts"
 SMALL = {
     "benchmark.py": ["--quick", "--only", "td, batch 16,384", "--json", "out.json", "--page", "out.md"],
     "boards.py": ["--games", "30000", "--json", "out.json", "--picture", "out.png", "--page", "out.md"],
+    "claims.py": ["--only", "optimal-at-random", "--json", "out.json", "--page", "out.md"],
     "gallery.py": ["--out", "pictures"],
     "itemise.py": ["--runs", "1"],
     "json_keys.py": ["--page", "out.md"],
@@ -56,6 +57,8 @@ def test_every_script_of_the_pages_is_run_here():
 def test_a_script_does_its_work(name, tmp_path):
     if name == "benchmark.py" and shutil.which("gcc") is None:
         pytest.skip("compares with C, and there is no gcc")
+    if name == "claims.py":
+        shutil.copy(ROOT / "data" / "claims.json", tmp_path / "out.json")
     if name == "study_pages.py":
         grids = (ROOT / "data" / "settling.toml").read_text(encoding="utf-8")
         (tmp_path / "study.toml").write_text(grids.replace('"1M"', "20_000"), encoding="utf-8")

@@ -43,7 +43,7 @@ RUNS: dict[str, dict[str, Any]] = {
 QUICK = ("td", "minimax-q, forfeits", "symmetry, one best move", "2x3", "1x1")
 
 
-def check_positions(run: Run, found: Any, ties: Ties = "soonest") -> None:
+def check_positions(run: Run, found: Any, ties: Ties = "sharp") -> None:
     """The page says of every position that it met what the run says."""
     answers = Answers(run, ties)
     for text, said in found["positions"].items():
@@ -181,14 +181,15 @@ def test_the_policy_allows_its_own_scripts_and_nothing_else() -> None:
 def test_what_is_told_of_the_run() -> None:
     run = trained("minimax-q", games=2000)
     about = web.about(run)
-    evaluation = run.evaluation("random", "soonest")
+    evaluation = run.evaluation("random", "sharp")
     assert about["verdict"] == "can be beaten as first, can be beaten as second"
     assert about["results"] == {"first": list(evaluation.first), "second": list(evaluation.second)}
     assert about["losing_line"] == evaluation.losing_line
     assert about["rules"] == "The player who first completes a line of 3 (row, column or diagonal) wins."
     facts = dict(about["facts"])
     assert facts["Learner"] == "minimax-q"
-    assert facts["Ties"].startswith("the quickest true win")
+    assert facts["Ties"].startswith("the best against random moves")
+    assert dict(web.about(run, "soonest")["facts"])["Ties"].startswith("the quickest true win")
     assert dict(web.about(run, "any")["facts"])["Ties"] == "any with equal chance"
     assert facts["Games"].startswith("2,000 in ")
     assert facts["Seed"] == "1"

@@ -5,6 +5,7 @@ import functools
 import io
 import json
 import random
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -26,11 +27,11 @@ from ttt_batch.app.reports.evaluation import evaluation_text
 from ttt_batch.app.reports.layout import REPORT_WIDTH
 from ttt_batch.app.terminal import playing
 from ttt_batch.app.watching import watch
-from ttt_batch.base.choices import SEATS, TIES
-from ttt_batch.base.errors import UsageError
+from ttt_batch.base.choices import SEATS, TIES, Ties
+from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.evaluation.ties import meaning
-from ttt_batch.game.board import EMPTY, FIRST_WINS, UNFINISHED, Board, Position
+from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, UNFINISHED, Board, Position
 from ttt_batch.game.notation import read_position
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.run import Run
@@ -77,6 +78,37 @@ def soonest(board: Board, position: Position, cells: list[int]) -> list[int]:
     if all(result == -1 for result, _ in ends.values()):
         return [cell for cell in cells if ends[cell][1] == max(plies for _, plies in ends.values())]
     return cells
+
+
+def expected(board: Board, rule: naive.Rule) -> Callable[[Position, int], Fraction]:
+    """What an agent in a seat (0, 1) can expect of a position at most, win minus loss, if its opponent moves at random
+    and it picks among the cells of a rule: by definition, in fractions."""
+
+    @functools.cache
+    def of(position: Position, seat: int) -> Fraction:
+        if (outcome := board.outcome(position)) != UNFINISHED:
+            return Fraction(0 if outcome == DRAW else 1 if outcome == FIRST_WINS + seat else -1)
+        if (board.cells - position.count(EMPTY)) % 2 == seat:
+            return max(after_move(position, cell, seat) for cell in rule(position))
+        free = [cell for cell in range(board.cells) if position[cell] == EMPTY]
+        return sum((of(board.after(position, cell), seat) for cell in free), Fraction(0)) / len(free)
+
+    def after_move(position: Position, cell: int, seat: int) -> Fraction:
+        return Fraction(-1) if position[cell] != EMPTY else of(board.after(position, cell), seat)
+
+    return of
+
+
+def sharpest(board: Board, rule: naive.Rule) -> Callable[[Position], list[int]]:
+    """What ties `sharp` keep of a rule's cells, word by word."""
+    of = expected(board, rule)
+
+    def kept(position: Position) -> list[int]:
+        cells, mover = list(rule(position)), (board.cells - position.count(EMPTY)) % 2
+        after = {cell: Fraction(-1) if position[cell] else of(board.after(position, cell), mover) for cell in cells}
+        return soonest(board, position, [cell for cell in cells if after[cell] == max(after.values())])
+
+    return kept
 
 
 def cells_in_row(run: Run, policy: Policy, row: int) -> list[int]:
@@ -130,6 +162,29 @@ def test_the_policy_is_the_rule_word_by_word(learner: str, board: str) -> None:
     assert (ones == 0) == run.board.misere
 
 
+@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_sharp_policy_is_the_rule_word_by_word(learner: str, board: str) -> None:
+    run, fewer = trained(learner, board=board), 0
+    kept = sharpest(run.board, rule_of(run, run.policy))
+    for row in range(run.graph.first_edge.size - 1):
+        after = cells_in_row(run, run.sharp, row)
+        assert after == kept(run.board.decode(int(run.graph.code[row])))
+        fewer += len(after) < run.policy.best[row]
+    assert fewer or learner in ("minimax-q", "greedy-td")
+
+
+def test_equal_results_are_equal_however_they_are_added_up() -> None:
+    """By symmetry all corners are worth the same to the first player, and so are all edges, on a fresh table."""
+    run = indifferent("3x3")
+    assert run.candidates(0, "sharp") in ([0, 2, 6, 8], [4], [1, 3, 5, 7])
+    for position in some_positions(run.board, 20):
+        found, images = run.candidates(position, "sharp"), run.board.images(True)
+        for image in images:
+            turned = tuple(position[cell] for cell in image)
+            assert sorted(image.index(cell) for cell in found) == run.candidates(turned, "sharp")
+
+
 RUNS = {
     "any move": lambda: indifferent("3x3"),
     "any move, up to symmetry": lambda: indifferent("3x3", symmetry="on"),
@@ -142,11 +197,13 @@ RUNS = {
 @pytest.mark.parametrize("name", RUNS)
 def test_single_positions_are_those_of_the_policy(name: str) -> None:
     run, fewer = RUNS[name](), 0
-    weakened = Weakened(run, ties="soonest")
+    weakened, sharp = Weakened(run, ties="soonest"), Weakened(run, ties="sharp")
+    kept = sharpest(run.board, lambda position: run.candidates(position))
     for position in some_positions(run.board, 30):
         before = run.candidates(position)
         after = run.candidates(position, "soonest")
         assert after == soonest(run.board, position, before) == weakened.candidates(position)
+        assert run.candidates(position, "sharp") == sharp.candidates(position) == kept(position)
         fewer += len(after) < len(before)
     assert fewer or not name.startswith("any")
 
@@ -159,7 +216,7 @@ def test_agents_in_kernels_play_the_same() -> None:
             bits = {name: agent_cells(agent, code, ply) for name, agent in agents.items()}
             for name in TIES:
                 assert [cell for cell in range(9) if bits[name] >> cell & 1] == run.candidates(position, name)
-            fewer += bits["soonest"] != bits["any"]
+            fewer += bits["soonest"] != bits["any"] and bits["sharp"] != bits["any"]
         assert fewer
 
 
@@ -200,7 +257,7 @@ def test_an_unknown_rule_is_refused() -> None:
         lambda: tournament([run, run], ["", ""], ties="first"),  # type: ignore[arg-type]
         lambda: show(run, 0, ties="first"),  # type: ignore[arg-type]
     ):
-        with pytest.raises(UsageError, match="unknown ties 'first'; choose soonest or any"):
+        with pytest.raises(UsageError, match="unknown ties 'first'; choose sharp, soonest or any"):
             ask()
 
 
@@ -212,30 +269,63 @@ def rule_of(run: Run, policy: Policy) -> naive.Rule:
     return lambda position: cells_in_row(run, policy, rows[run.board.encode(position)])
 
 
+def test_boards_too_large_and_networks_are_never_sharp(tmp_path: Any, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    large, networks = ttt.train(3, board="5x5x3"), ttt.train(3, learner="ntuple-td")
+    large.save("large.h5"), networks.save("networks.h5")
+    too_large, no_table = (
+        "ties='sharp' needs an enumerated board; 5x5x3 is too large",
+        "for tables of positions; networks",
+    )
+    for run, error, reason in ((large, BoardError, too_large), (networks, UsageError, no_table)):
+        for ask in (
+            lambda run: make_agent(run, "sharp"),
+            lambda run: evaluate_grown(run, ties="sharp"),
+            lambda run: ttt.evaluate(run, ties="sharp"),
+            lambda run: ttt.prove(run, ties="sharp"),
+            lambda run: Weakened(run, ties="sharp"),
+            lambda run: tournament([run, run], ["", ""], ties="sharp"),
+            lambda run: show(run, 0, ties="sharp"),
+            lambda run: ttt.Batch(1, run.board, opponent=run, ties="sharp"),
+        ):
+            with pytest.raises(error, match=reason):
+                ask(run)
+    with pytest.raises(UsageError, match=no_table):
+        ttt.export_run(networks, "page.html", "html", ties="sharp")
+    for name, reason in (("large", "5x5x3 is too large to enumerate"), ("networks", "networks take wins in one")):
+        for words in (("play",), ("evaluate",), ("show",), ("watch",), ("prove",)):
+            status, _, err = command(capsys, *words, name, "--ties", "sharp", "--quiet")
+            assert status == 2 and f"--ties sharp {'needs' if name == 'large' else 'is for'}" in err and reason in err
+            assert err.count("\n") == 1
+
+
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("board", BOARDS)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_verdicts_are_those_of_the_oracle(learner: str, board: str) -> None:
     for run in (trained(learner, games=100, board=board), trained(learner, games=20_000, board=board)):
         known = run.evaluation(ties="any")
-        found = run.evaluation(ties="soonest")
         rule = rule_of(run, run.policy)
 
-        def kept(position: Position, rule: naive.Rule = rule, run: Run = run) -> list[int]:
+        def quick(position: Position, rule: naive.Rule = rule, run: Run = run) -> list[int]:
             return soonest(run.board, position, list(rule(position)))
 
-        for number, seat in enumerate(SEATS):
-            assert found.unbeatable[seat] == (naive.worst_case(naive_board(run.board), kept, 1 + number) >= 0)
-            assert found.unbeatable[seat] or not known.unbeatable[seat]
-            check_lost(run, number, found.losing_line[seat])
+        rules: dict[Ties, naive.Rule] = {"soonest": quick, "sharp": sharpest(run.board, rule)}
+        for ties, kept in rules.items():
+            found = run.evaluation(ties=ties)
+            for number, seat in enumerate(SEATS):
+                assert found.unbeatable[seat] == (naive.worst_case(naive_board(run.board), kept, 1 + number) >= 0)
+                assert found.unbeatable[seat] or not known.unbeatable[seat]
+                check_lost(run, number, found.losing_line[seat], kept)
 
 
-def check_lost(run: Run, seat: int, line: list[int] | None) -> None:
-    """A losing line is a game that the agent may play with the soonest of its moves, and loses."""
+def check_lost(run: Run, seat: int, line: list[int] | None, kept: naive.Rule | None = None) -> None:
+    """A losing line is a game that the agent may play with what is kept of its moves, by default the soonest, and
+    loses."""
     position: Position = (EMPTY,) * run.board.cells
     for ply, cell in enumerate(line or []):
         if ply % 2 == seat:
-            assert cell in soonest(run.board, position, run.candidates(position))
+            assert cell in (kept(position) if kept else soonest(run.board, position, run.candidates(position)))
         if position[cell]:
             assert ply % 2 == seat and ply + 1 == len(line or [])
             return
@@ -245,12 +335,36 @@ def check_lost(run: Run, seat: int, line: list[int] | None) -> None:
 
 def test_results_are_those_of_the_oracle() -> None:
     run = trained(board="2x3x2")
-    board, found = naive_board(run.board), run.evaluation("random", "soonest")
-    rule = rule_of(run, run.policy)
-    agent = naive.uniform(lambda position: soonest(run.board, position, list(rule(position))))
+    board, rule = naive_board(run.board), rule_of(run, run.policy)
+    rules = {"soonest": lambda position: soonest(run.board, position, list(rule(position)))}
+    rules["sharp"] = sharpest(run.board, rule)
     anything = naive.uniform(board.legal)
-    assert found.first == pytest.approx([float(Fraction(x)) for x in naive.result(board, agent, anything)])
-    assert found.second == pytest.approx([float(Fraction(x)) for x in naive.result(board, anything, agent)[::-1]])
+    for ties, kept in rules.items():
+        found, agent = run.evaluation("random", ties), naive.uniform(kept)  # type: ignore[arg-type]
+        assert found.first == pytest.approx([float(Fraction(x)) for x in naive.result(board, agent, anything)])
+        assert found.second == pytest.approx([float(Fraction(x)) for x in naive.result(board, anything, agent)[::-1]])
+
+
+def test_td_wins_as_often_as_any_agent_that_can_never_lose() -> None:
+    """An agent that never can lose keeps to moves after which best play does not lose, and to no others."""
+    run = trained(games=10_000_000)
+
+    def safe(position: Position) -> list[int]:
+        mover = (run.board.cells - position.count(EMPTY)) % 2
+        ends = {
+            cell: best_play(run.board, run.board.after(position, cell))[0] for cell in run.board.open_cells(position)
+        }
+        return [cell for cell, end in ends.items() if (-end if mover else end) >= 0] or list(ends)
+
+    most, found, known = expected(run.board, safe), run.evaluation(ties="sharp"), run.evaluation()
+    start: Position = (EMPTY,) * 9
+    bounds = [float(most(start, seat)) for seat in (0, 1)]
+    print(f"the most that an unbeatable agent wins against random moves: {bounds[0]:.6f} first, {bounds[1]:.6f} second")
+    assert bounds == pytest.approx([0.99479167, 0.91640212])
+    assert known.unbeatable == found.unbeatable == {"first": True, "second": True}
+    for bound, shares, usual in zip(bounds, (found.first, found.second), (known.first, known.second), strict=True):
+        assert bound - 0.005 <= shares[0] <= bound + 1e-12 and shares[2] == 0
+        assert usual[0] < shares[0] - 0.02
 
 
 def test_the_search_and_sampled_matches_judge_the_same() -> None:
@@ -265,6 +379,7 @@ def test_the_search_and_sampled_matches_judge_the_same() -> None:
         assert found.matches["random"][seat].win / 2000 == pytest.approx(share, abs=0.05)
     assert not run.evaluation().unbeatable["first"] and not search(run, "first").unbeatable
     assert search(run, "first", ties="soonest").unbeatable
+    assert search(run, "first", ties="sharp").unbeatable == run.evaluation(ties="sharp").unbeatable["first"]
 
 
 @pytest.mark.parametrize(("board", "seat"), [("2x3x2", "first"), ("3x3x2-misere", "second")])
@@ -277,25 +392,25 @@ def test_who_can_be_beaten_with_any_ties_may_be_unbeatable_with_the_soonest(boar
     check_lost(run, SEATS.index(other), found.losing_line[other])
 
 
-def test_the_soonest_leave_a_line_where_plain_minimax_does() -> None:
+def test_play_leaves_a_line_where_the_oracle_does() -> None:
     left = []
     for run in (indifferent("3x3"), indifferent("2x3x2"), trained(games=50, symmetry="on"), trained(games=200)):
-        evaluation = run.evaluation()
+        evaluation, kept = run.evaluation(), sharpest(run.board, run.candidates)
         for number, seat in enumerate(SEATS):
             line = evaluation.losing_line[seat]
             if line is None:
                 continue
-            expected, position = None, (EMPTY,) * run.board.cells
+            leaves, position = None, (EMPTY,) * run.board.cells
             for ply, cell in enumerate(line):
-                if ply % 2 == number and cell not in soonest(run.board, position, run.candidates(position)):
-                    expected = ply
+                if ply % 2 == number and cell not in kept(position):
+                    leaves = ply
                     break
                 position = run.board.after(position, cell)
-            assert run.leaves(line, number) == expected
+            assert run.leaves(line, number) == leaves
             text = evaluation_text(evaluation, "run.h5")
-            assert (f"  play leaves this line before {'XO'[number]}" in text) or expected is None
-            assert ("  to judge that: ties='soonest'" in text) or expected is None
-            left.append(expected)
+            assert (f"  play leaves this line before {'XO'[number]}" in text) or leaves is None
+            assert ("  to judge that: ties='sharp'" in text) or leaves is None
+            left.append(leaves)
     assert None in left and len(set(left)) > 1
 
 
@@ -324,8 +439,8 @@ def test_meetings_are_between_the_soonest() -> None:
 
 def test_play_takes_the_soonest_unless_told_otherwise() -> None:
     everywhere = FakeAgent(choose=lambda position: [cell for cell, mark in enumerate(position) if not mark])
-    wins = dict.fromkeys(TIES, 0)
-    for name in TIES:
+    wins: dict[Ties, int] = {"soonest": 0, "any": 0}
+    for name in wins:
         options: dict[str, Any] = {} if name == "soonest" else {"ties": name}
         for seed in range(40):
             out = io.StringIO()
@@ -336,12 +451,34 @@ def test_play_takes_the_soonest_unless_told_otherwise() -> None:
     assert wins["soonest"] > wins["any"]
 
 
+def test_play_is_sharp_where_it_can_be() -> None:
+    run, first = trained(games=300), {}
+    answers = "".join(f"{cell}\n" for cell in "123456789") + "0\n0\n"
+    for name in (None, *TIES):
+        for seed in range(20):
+            out = io.StringIO()
+            playing.play(run, person=1, stdin=io.StringIO(answers), stdout=out, seed=seed, ties=name)
+            opening = out.getvalue().split("The agent plays ")[1][0]
+            first.setdefault(name, set()).add(int(opening) - 1)
+            assert ("Agent: ties " in out.getvalue()) == (name in ("soonest", "any"))
+    assert first[None] == first["sharp"] == set(run.candidates(0, "sharp"))
+
+
+def test_environments_reply_sharply() -> None:
+    run = indifferent("3x3")
+    boards, kept = ttt.Batch(200, opponent=run, seat="second", seed=1, ties="sharp"), run.candidates(0, "sharp")
+    for planes in boards.planes.reshape(200, 2, 9):
+        assert np.flatnonzero(planes[1]).tolist() in [[cell] for cell in kept]
+    assert len(kept) < 9
+
+
 def test_a_pupil_plays_the_soonest_of_what_it_knows_now() -> None:
     learning = LearningRun(trained(games=50))
-    player = Weakened(learning, ties="soonest")
+    player, sharp = Weakened(learning, ties="soonest"), Weakened(learning, ties="sharp")
     for cells in ([4, 0, 2, 1, 6], [0, 4, 1, 2, 8, 6]):
         for position in some_positions(learning.board, 5):
             assert player.candidates(position) == soonest(learning.board, position, learning.run.candidates(position))
+            assert sharp.candidates(position) == learning.run.candidates(position, "sharp")
         assert learning.update(cells)
 
 
@@ -368,13 +505,13 @@ def test_every_command_says_which_policy_it_judged(tmp_path: Any, monkeypatch: A
         "show": ("show", "run.h5", PASSED_UP),
     }
     for name, words in judging.items():
-        for rule in (None, "any", "soonest"):
+        for rule in (None, "any", "soonest", "sharp"):
             chosen = words if rule is None else (*words, "--ties", rule)
             status, out, _ = command(capsys, *chosen)
             assert status == 0 and f"(--ties {rule or 'any'})" in out and max(map(len, out.splitlines())) <= 80, name
             assert json.loads(command(capsys, *chosen, "--json")[1])["ties"] == (rule or "any")
         status, _, err = command(capsys, *words, "--ties", "first")
-        assert status == 2 and "unknown ties 'first'; choose soonest or any" in err
+        assert status == 2 and "unknown ties 'first'; choose sharp, soonest or any" in err
     assert "agent   plays 7: keeps the win" in command(capsys, *judging["show"], "--ties", "soonest")[1]
     assert "agent   plays 4 6 7 (1 in 3 each)" in command(capsys, *judging["show"])[1]
     status, _, err = command(capsys, "export", "run.h5", "--to", "csv", "-o", "table.csv", "--ties", "soonest")

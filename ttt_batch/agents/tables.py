@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ttt_batch.base.bits import NONE, ONE, lowest
 from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.jit import generic, kernel
-from ttt_batch.evaluation.ties import keep_soonest
+from ttt_batch.evaluation.ties import check_sharp, keep_soonest
 from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of
 from ttt_batch.game.growing_graph import N_SHARED, SHARED_CODES, SHARED_OUTCOMES, Growth
@@ -30,6 +30,7 @@ class Agent(NamedTuple):
     tables, graph, growth: of a `GrowingTable`; its borrowed rows are written to, and nothing that it holds.
     choice: the learner's rule.  worth: float64[P, 4].  chosen: bool[cells], scratch.
     solution: int8[S], by which the soonest of its moves are kept (see `ties`); empty to keep all.
+    kept: bool[E], the moves that are kept whatever the tables say, for ties `sharp`; else empty.
     """
 
     tables: Any
@@ -39,6 +40,7 @@ class Agent(NamedTuple):
     worth: Any
     chosen: Any
     solution: Any
+    kept: Any
 
 
 @kernel
@@ -53,9 +55,9 @@ def agent_cells(agent: Agent, code: Any, ply: Any) -> Any:
     if agent.solution.shape[0] != 0:
         keep_soonest(graph, agent.solution, row, agent.chosen)
     lo, hi = edges_of(graph, row)
-    cells = np.int64(0)
+    sharp, cells = agent.kept.shape[0] != 0, np.int64(0)
     for edge in range(lo, hi):
-        if agent.chosen[edge - lo]:
+        if agent.chosen[edge - lo] and (not sharp or agent.kept[edge]):
             cells |= np.int64(1) << agent.growth.origin[image, graph.cell[edge]]
     return cells
 
@@ -94,9 +96,11 @@ def _cells_of_network(agent: NetAgent, lines: Lines, own: Any, other: Any, ply: 
 def make_agent(run: AnyRun, ties: Ties = "any") -> Agent | NetAgent:
     """The agent of a run; on an enumerated board its tables are copied.  Raises UsageError.
 
-    With a network ties make no difference: it knows wins in one, and prefers them.
+    With a network ties make no difference: it knows wins in one, and prefers them; `sharp` is refused.  Raises
+    BoardError for `sharp` on a growing board.
     """
-    ties = check_ties(ties)
+    if (ties := check_ties(ties)) == "sharp":
+        check_sharp(run)
     if not isinstance(run, Run):
         return run.agent
     return make_table_agent(run, ties)
@@ -113,7 +117,9 @@ def make_table_agent(run: Run, ties: Ties = "any") -> Agent:
         if run.grown is None:
             n_open = run.graph.first_edge.size - 1  # the same rows in both graphs, then the ends of games
             solution[:n_open] = run.solution_in_plies[:n_open]
-    return Agent(grown.tables, grown.graph, grown.growth, run.learner.choice, run.worth, chosen, solution)
+    # An enumerated run's rows have the same edges in both graphs.
+    kept = run.sharp_edges if ties == "sharp" else np.zeros(0, np.bool_)
+    return Agent(grown.tables, grown.graph, grown.growth, run.learner.choice, run.worth, chosen, solution, kept)
 
 
 def _as_grown(run: Run) -> GrowingTable:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.quantities import Number, share
-from ttt_batch.evaluation.ties import soonest_cells
+from ttt_batch.evaluation.ties import check_sharp, kept_cells
 from ttt_batch.game.board import EMPTY, UNFINISHED, Position
 from ttt_batch.runs.knowledge import Playing, StandIn
 
@@ -43,9 +43,10 @@ class Weakened(StandIn):
     level: share of moves by its own rule, 0 to 1 or a percentage; the others are drawn by softmax over its values.
     epsilon: share of moves to any free cell, 0 to 1; it comes first.
     rng: what these are drawn with; the caller draws among `candidates`, and may use the same.
-    ties: `any` of the moves that its own rule may pick, or `soonest`, of them the quickest wins and longest losses.
+    ties: which of the moves that its own rule may pick, see `ties`; for a player with `own_ties` they are all one.
 
-    Raises UsageError for a level or an epsilon outside 0 to 1, and for other ties.
+    Raises UsageError for a level or an epsilon outside 0 to 1, for other ties, and for `sharp` of networks; BoardError
+    for `sharp` on a board too large to enumerate.
     """
 
     def __init__(
@@ -60,6 +61,8 @@ class Weakened(StandIn):
         self.epsilon = share("epsilon", epsilon, "it is the share of random moves")
         super().__init__(agent)
         self._ties, self._rng = check_ties(ties), rng or random.Random()
+        if self._ties == "sharp" and not isinstance(agent, Outsider):
+            check_sharp(agent)
 
     def candidates(self, position: Position) -> list[int]:
         """The cells to pick among for this one move: those of its rule, or the one drawn instead by this call."""
@@ -73,7 +76,7 @@ class Weakened(StandIn):
             shares = self._agent.shares(position)
             return self._rng.choices(list(shares), list(shares.values())) if len(shares) > 1 else list(shares)
         cells = self._agent.candidates(position)
-        return cells if self._ties == "any" else soonest_cells(self._agent, position, cells)
+        return kept_cells(self._agent, position, cells, self._ties)
 
 
 def span_of(agent: Playing, position: Position) -> float:

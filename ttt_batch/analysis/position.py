@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.base.choices import SEATS, Ties, check_ties
 from ttt_batch.base.printable import Printable
-from ttt_batch.evaluation.ties import soonest_cells
+from ttt_batch.evaluation.ties import check_sharp, kept_cells
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.game.notation import read_position, rows_text
 from ttt_batch.game.solution import Truth
@@ -140,15 +140,18 @@ def show(
     """Gather everything about a position, given as `notation.read_position` reads it.
 
     symmetric: its images, too.  ties: as for `Run.candidates`.
-    Raises BoardError for a position that no game reaches, and UsageError for other ties.  The run does not change.
+    Raises BoardError for a position that no game reaches, UsageError for other ties, and either for `sharp` where it
+    does not apply.  The run does not change.
     """
     check_gravity(run.board, "show")
     board, marks, ties = run.board, read_position(position, run.board), check_ties(ties)
     outcome, mover = board.outcome(marks), (board.cells - marks.count(EMPTY)) % 2
     value, truth = _value(run, marks), run.truth(marks)
     chosen = run.candidates(marks) if outcome == UNFINISHED else []
-    if ties == "soonest":
-        chosen = soonest_cells(run, marks, chosen)
+    if ties == "sharp" and not isinstance(run, Outsider):
+        check_sharp(run)
+    if chosen:
+        chosen = kept_cells(run, marks, chosen, ties)
     moves = _moves(run, marks, mover, chosen, truth) if outcome == UNFINISHED else ()
     return Shown(
         board=board,

@@ -136,14 +136,15 @@ def play(
     level: float = 1.0,
     epsilon: float = 0.0,
     seed: int | None = None,
-    ties: Ties = "soonest",
+    ties: Ties | None = None,
     plain: bool = False,
 ) -> Score:
     """Play against a run in the terminal until the person leaves; return the person's score.
 
     seat: the person's, `first`, `second` or `alternate`.  level, epsilon: the agent's strength, 0 to 1.
     seed: of the agent's choices.  plain: lines of text on a terminal, too; elsewhere there is nothing else.
-    Raises UsageError.
+    ties: `sharp` if not given, or `soonest` on a board too large to enumerate.
+    Raises UsageError and BoardError.
     """
     from ttt_batch.app.terminal import playing
 

@@ -68,7 +68,8 @@ def watch(
     level, epsilon, ties: how agents play, see `Weakened`; scripted players have their own rule.
     pause: waits; by the keyboard if not given.
 
-    Raises UsageError for a number outside its range or other ties, and BoardError for agents of different boards.
+    Raises UsageError for a number outside its range or other ties, and BoardError for agents of different boards and
+    for ties `sharp` on one too large to enumerate.
     """
     live = is_live(stdout)
     pace = real("pace", (PACE if live else 0.0) if pace is None else pace, "seconds a move, e.g. 0.5")
@@ -90,7 +91,7 @@ def watch(
         title.insert(-1, f"ties: {meaning(ties)}")
     outcome = UNFINISHED
     for agent in (first, second):
-        prepare(agent)
+        prepare(agent, ties)
     with (
         contextlib.suppress(KeyboardInterrupt),
         Keyboard(stdin if live else None) as keyboard,

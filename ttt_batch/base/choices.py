@@ -10,7 +10,7 @@ from typing import Literal, cast, get_args
 
 from ttt_batch.base.errors import UsageError, quoted
 
-Ties = Literal["soonest", "any"]
+Ties = Literal["sharp", "soonest", "any"]
 """Rules of play among moves that an agent's rule may pick, see `ties`."""
 
 TIES: tuple[Ties, ...] = get_args(Ties)

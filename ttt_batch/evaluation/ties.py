@@ -5,13 +5,15 @@ selects among the moves that the table's rule may pick:
 
     any       all of them
     soonest   if one of them truly wins, the quickest wins; if all truly lose, the longest losses; else all
+    sharp     those with the best exact result against random play, see `sharp`; equal ones by soonest
 
 The numbers of `solution.solve_in_plies`, seen by the mover, put wins above draws above losses, quick wins above long
 ones and long losses above quick ones.  So `soonest` keeps the highest, or all if the highest is 0, a draw.  On a board
 too large to enumerate only ends of games are known and all else is 0, which leaves wins in one; on misère boards, which
 have no move that wins at once, it changes nothing.
 
-An agent that is unbeatable with `any` is unbeatable with `soonest`, and not the other way round.
+An agent that is unbeatable with `any` is unbeatable with the others, and not the other way round.  `sharp` takes a
+table whose board is enumerated.
 """
 
 from collections.abc import Mapping
@@ -21,14 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import Ties
-from ttt_batch.base.errors import option
+from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.jit import inlined
 from ttt_batch.game.board import EMPTY, FIRST, Board, Position
 from ttt_batch.game.graph import Graph, edges_of, mover_of, rows_of_edges
 from ttt_batch.game.solution import QUICKEST, Truth
+from ttt_batch.game.state_space import too_large
 from ttt_batch.simulation.policy import Policy, chosen_edges, policy_among
 
 _MEANING: dict[Ties, str] = {
+    "sharp": "the best against random moves of those it may pick",
     "soonest": "the quickest true win or longest true loss it may pick",
     "any": "any move that its rule may pick",
 }
@@ -44,6 +48,7 @@ class Knowing(Protocol):
 
     own_ties: whether it is a player whose own rule decides which of its best moves it picks, whatever the truth, and
     for which ties make no difference.
+    sharpens: whether it can play by ties `sharp`: a table whose board is enumerated.
     """
 
     @property
@@ -51,21 +56,58 @@ class Knowing(Protocol):
         """Whether ties make no difference."""
 
     @property
+    def sharpens(self) -> bool:
+        """Whether it can play by ties `sharp`."""
+
+    @property
     def board(self) -> Board:
         """The board."""
+
+    def sharp_cells(self, position: Position) -> list[int]:
+        """Cells that it may pick with ties `sharp`, if it can play by them."""
 
     def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
         """The result of best play after the move to each free cell; None if unknown."""
 
 
+def check_sharp(player: Knowing) -> None:
+    """Raise BoardError or UsageError, in one line with the remedy, if a player cannot play by ties `sharp`."""
+    if player.sharpens:
+        return
+    if player.own_ties:
+        raise UsageError(
+            f"{option('ties', 'sharp')} is for tables of positions; networks take wins in one, and any of their best "
+            "moves: leave it out"
+        )
+    raise too_large(option("ties", "sharp"), player.board, "give soonest or any")
+
+
+def default_ties(player: Knowing) -> Ties:
+    """The ties of `play` and of a page: `sharp` if the player can, else `soonest`."""
+    return "sharp" if player.sharpens else "soonest"
+
+
+def kept_cells(player: Knowing, position: Position, cells: list[int], ties: Ties) -> list[int]:
+    """Those of the cells that a player's rule may pick in a position which a rule of play keeps."""
+    if ties == "any" or player.own_ties:
+        return cells
+    return player.sharp_cells(position) if ties == "sharp" else soonest_cells(player, position, cells)
+
+
 def soonest_policy(graph: Graph, policy: Policy, solution: NDArray[np.int8]) -> Policy:
     """The policy uniform over the soonest of what `policy` may pick (solution: see `solution.solve_in_plies`)."""
-    row, chosen = rows_of_edges(graph), chosen_edges(graph, policy)
+    return policy_among(graph, soonest_edges(graph, chosen_edges(graph, policy), solution))
+
+
+def soonest_edges(graph: Graph, chosen: NDArray[np.bool_], solution: NDArray[np.int8]) -> NDArray[np.bool_]:
+    """bool[E]: the soonest of the `chosen` edges (bool[E]) of every row."""
+    row = rows_of_edges(graph)
     number = solution[graph.child]
     number = np.where(graph.ply[row] & 1, -number, number)
     number[~chosen] = -QUICKEST - 1
     best = np.maximum.reduceat(number, graph.first_edge[:-1])[row]
-    return policy_among(graph, chosen & ((number == best) | (best == 0)))
+    kept: NDArray[np.bool_] = chosen & ((number == best) | (best == 0))
+    return kept
 
 
 def soonest_cells(knowing: Knowing, position: Position, cells: list[int]) -> list[int]:

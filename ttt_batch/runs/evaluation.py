@@ -83,24 +83,20 @@ class Judged(Knowledge):
     games: int
 
     def leaves(self, line: list[int], seat: int) -> int | None:
-        """How many moves of `line` an agent in `seat` (0 or 1) follows with ties `soonest`; None if all.
+        """How many moves of `line` an agent in `seat` (0 or 1) follows by the ties of `play`; None if all.
+
+        They are `sharp` if its board is enumerated, else `soonest`.
 
         line: the cells of a game that the agent may play by its rule.
         """
         marks: Position = (EMPTY,) * self.board.cells
         for ply, cell in enumerate(line):
             if ply % 2 == seat:
-                cells = self._cells_of_policy(marks) if self.grown is None else self.candidates(marks)
-                if cell not in soonest_cells(self, marks, cells):
+                kept = self.sharp_cells(marks) if self.sharpens else soonest_cells(self, marks, self.candidates(marks))
+                if cell not in kept:
                     return ply
             marks = self.board.after(marks, cell)  # the last one may be occupied
         return None
-
-    def _cells_of_policy(self, marks: Position) -> list[int]:
-        """What `candidates` gives, by the whole policy: for those who have it, and no kernel for a single row."""
-        row, image = self._located(marks)
-        first, n = int(self.graph.first_edge[row]), int(self.policy.best[row])
-        return [image[int(self.graph.cell[edge])] for edge in self.policy.ordered[first : first + n]]
 
     def _real(self, line: list[int] | None) -> list[int] | None:
         """A game given as cells of the images that rows stand for, as cells of one board."""
@@ -133,10 +129,11 @@ class Judged(Knowledge):
     def policy_on(self, graph: Graph, ties: Ties = "any") -> Policy:
         """The agent's policy over the edges of this or another graph of the same board; ties: as for `candidates`.
 
-        Raises UsageError if it may choose an occupied cell and `graph` has no such moves, and for other ties.
+        Raises BoardError on a growing board, and UsageError if it may choose an occupied cell and `graph` has no such
+        moves, and for other ties.
         """
         ties = check_ties(ties)
-        policy = self.policy if ties == "any" else self.soonest
+        policy = self.policy if ties == "any" else self.sharp if ties == "sharp" else self.soonest
         if graph is self.graph:
             return policy
         own = self.graph

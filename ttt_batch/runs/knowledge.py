@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.errors import BoardError
-from ttt_batch.evaluation.ties import Knowing, soonest_cells, soonest_policy
+from ttt_batch.evaluation.sharp import sharp_edges
+from ttt_batch.evaluation.ties import Knowing, check_sharp, kept_cells, soonest_policy
 from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Position
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.solution import Truth
@@ -17,7 +18,7 @@ from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.learners.growing_rows import row_at
 from ttt_batch.runs.truth import Solved
-from ttt_batch.simulation.policy import Policy, empty_policy, order_rows, row_choices, row_scores
+from ttt_batch.simulation.policy import Policy, empty_policy, order_rows, policy_among, row_choices, row_scores
 
 if TYPE_CHECKING:
     from ttt_batch.runs.config import Config
@@ -90,6 +91,28 @@ class Knowledge(Solved):
         """The policy with ties `soonest`, see `ties`.  Raises BoardError on a growing board."""
         return soonest_policy(self.graph, self.policy, self.solution_in_plies)
 
+    @functools.cached_property
+    def sharp(self) -> Policy:
+        """The policy with ties `sharp`.  Raises BoardError on a growing board."""
+        return policy_among(self.graph, self.sharp_edges)
+
+    @functools.cached_property
+    def sharp_edges(self) -> NDArray[np.bool_]:
+        """bool[E]: the moves that it may pick with ties `sharp`, see `evaluation.sharp`.  Raises BoardError."""
+        check_sharp(self)
+        return sharp_edges(self.graph, self.policy, self.solution_in_plies)
+
+    @property
+    def sharpens(self) -> bool:
+        """Whether it can play by ties `sharp`: its board is enumerated."""
+        return self.grown is None
+
+    def sharp_cells(self, position: str | int | Position) -> list[int]:
+        """Cells that the agent may pick in an unfinished position with ties `sharp`.  Raises BoardError."""
+        row, image = self._located(self.position(position))
+        edges = range(int(self.graph.first_edge[row]), int(self.graph.first_edge[row + 1]))
+        return sorted(image[int(self.graph.cell[edge])] for edge in edges if self.sharp_edges[edge])
+
     def _row(self, position: str | int | Position) -> _Row:
         """An unfinished position: its row among tables and graph, and its cells.  Raises BoardError."""
         marks = self.position(position)
@@ -130,15 +153,17 @@ class Knowledge(Solved):
     def candidates(self, position: str | int | Position, ties: Ties = "any") -> list[int]:
         """Cells that the agent may pick, each equally likely; `minimax-q` may name occupied ones.
 
-        ties: `any` of the moves that its rule may pick, or `soonest`, of them the quickest wins and longest losses.
-        Raises BoardError, and UsageError for other ties.
+        ties: `any` of the moves that its rule may pick; `soonest`, of them the quickest wins and longest losses; or
+        `sharp`, of them the best against random play.
+        Raises BoardError, also for `sharp` on a growing board, and UsageError for other ties.
         """
-        ties = check_ties(ties)
+        if (ties := check_ties(ties)) == "sharp":
+            check_sharp(self)
         asked = self._row(position)
         chosen = np.zeros(len(asked.edges), np.bool_)
         row_choices(asked.tables, asked.graph, self.learner.choice, asked.row, chosen)
         cells = sorted(cell for cell, good in zip(asked.cells, chosen, strict=True) if good)
-        return cells if ties == "any" else soonest_cells(self, self.position(position), cells)
+        return kept_cells(self, self.position(position), cells, ties)
 
 
 class Playing(Knowing, Protocol):
@@ -160,6 +185,7 @@ class StandIn:
 
     def __init__(self, agent: Playing) -> None:
         self._agent, self.board, self.worth, self.own_ties = agent, agent.board, agent.worth, agent.own_ties
+        self.sharpens = agent.sharpens
 
     def candidates(self, position: Position) -> list[int]:
         """Cells that the agent's rule may pick."""
@@ -168,6 +194,10 @@ class StandIn:
     def move_values(self, position: Position) -> dict[int, float]:
         """The agent's value of each free cell."""
         return self._agent.move_values(position)
+
+    def sharp_cells(self, position: Position) -> list[int]:
+        """Cells that the agent may pick with ties `sharp`."""
+        return self._agent.sharp_cells(position)
 
     def true_moves(self, position: Position) -> Mapping[int, Truth] | None:
         """The truth after each move; None if unknown."""

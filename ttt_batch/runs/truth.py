@@ -22,6 +22,15 @@ class Solved:
     board: Board
 
     @property
+    def sharpens(self) -> bool:
+        """Whether it can play by ties `sharp`; tables of enumerated boards can."""
+        return False
+
+    def sharp_cells(self, position: Position) -> list[int]:
+        """Cells that it may pick with ties `sharp`, if it can play by them."""
+        raise NotImplementedError
+
+    @property
     def graph(self) -> Graph:
         """Positions and moves of the board."""
         raise NotImplementedError

@@ -144,7 +144,7 @@ def export_(
     ] = None,
     player: Player = None,
     ties: Annotated[
-        Text, option("soonest|any", "How the agent plays on a page, as for play.", offers=TIES, default="soonest")
+        Text, option("sharp|soonest|any", "How the agent plays on a page, as for play.", offers=TIES, default="sharp")
     ] = None,
     board: AgentBoard = None,
     illegal: Illegal = None,
@@ -175,7 +175,7 @@ def export_(
         raise UsageError("a page is one file for both players; give one --out FILE and no --player")
     if to != "html" and ties is not None:
         raise UsageError(f"--ties {ties} is for a page to play on; {to} holds the table as it is: leave it out")
-    rule = check_ties("soonest" if ties is None else ties)
+    rule = None if ties is None else check_ties(ties)
     check_distinct([("--out", file) for file in out or []], [("RUN", path)])
     with working(quiet=quiet):
         load = load_any_run if to == "html" else load_run

@@ -84,9 +84,19 @@ Epsilon = Annotated[Text, option("5%", "Share of moves to any free cell.", defau
 TiesRule = Annotated[
     str,
     option(
-        "soonest|any",
-        "What the agent plays of the moves that its rule may pick: soonest takes the quickest true win or the "
-        "longest true loss (wins in one only, where a board is too large to enumerate); any takes any of them.",
+        "sharp|soonest|any",
+        "What the agent plays of the moves that its rule may pick: sharp takes those with the best exact result "
+        "against random play (tables of enumerated boards); soonest the quickest true win or the longest true loss "
+        "(wins in one only, where a board is too large to enumerate); any takes any of them.",
         offers=TIES,
+    ),
+]
+PlayTies = Annotated[
+    Text,
+    option(
+        "sharp|soonest|any",
+        "What the agent plays of the moves that its rule may pick, see evaluate.",
+        offers=TIES,
+        default="sharp; soonest on boards too large to enumerate",
     ),
 ]

@@ -16,6 +16,7 @@ from ttt_batch.app.commands.options import (
     Illegal,
     Json,
     Level,
+    PlayTies,
     Quiet,
     TiesRule,
     TimeLimit,
@@ -55,7 +56,7 @@ def play(
     seat: Seat = "first",
     level: Level = None,
     epsilon: Epsilon = None,
-    ties: TiesRule = "soonest",
+    ties: PlayTies = None,
     plain: Annotated[bool, switch("--plain", "Prompts and lines also on a terminal that could show a screen.")] = False,
     seed: Annotated[Text, option("N", "Seed of the agent's choices.")] = None,
     learn: Learn = False,
@@ -71,12 +72,12 @@ def play(
 ) -> None:
     """Play against an agent in the terminal; after each game it says which moves gave something away.
 
-    With --ties soonest the agent may leave a line in which evaluate, whose ties are any, beats it.
+    With its usual ties the agent may leave a line in which evaluate, whose ties are any, beats it.
     """
     from ttt_batch.base.files import is_there
     from ttt_batch.base.quantities import any_seed
 
-    person, rule = choose_person(seat), check_ties(ties)
+    person, rule = choose_person(seat), None if ties is None else check_ties(ties)
     if out is not None and not learn:
         raise UsageError("--out is for what a run learns; give it with --learn")
     if out is not None and is_there(out):

@@ -8,13 +8,19 @@ from ttt_batch.base.choices import RESULTS, SEATS, Ties
 from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import option
 from ttt_batch.base.quantities import counted
-from ttt_batch.evaluation.ties import meaning
+from ttt_batch.evaluation.ties import default_ties, meaning
 from ttt_batch.game.notation import moves_text
 from ttt_batch.runs.evaluation import Evaluation, Judged, JudgedAgent
 
 if TYPE_CHECKING:
     from ttt_batch.analysis.matches import GrownEvaluation
     from ttt_batch.runs.patterns.run import PatternRun
+
+_LEAVES: dict[Ties, str] = {
+    "sharp": "it takes what wins most against random moves",
+    "soonest": "it takes the quickest win or the longest loss",
+}
+"""Why `play` leaves a line, by its ties."""
 
 
 def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
@@ -85,15 +91,16 @@ def _agent_head(agent: JudgedAgent | None, name: str) -> list[str]:
 
 
 def _beaten(run: "Judged | PatternRun | JudgedAgent | None", seat: str, line: list[int], ties: Ties) -> list[str]:
-    """That an agent can be beaten in a seat, how, and where `play`, whose ties are `soonest`, leaves that line."""
+    """That an agent can be beaten in a seat, how, and where `play`, with its own ties, leaves that line."""
     assert run is not None
     lines = [f"can be beaten as {seat}:", *line_of_play(run.board, line)]
-    # With networks ties make no difference.
-    followed = run.leaves(line, SEATS.index(seat)) if isinstance(run, Judged) and ties == "any" else None
+    if not isinstance(run, Judged) or ties != "any":  # with networks ties make no difference
+        return lines
+    followed = run.leaves(line, SEATS.index(seat))
     if followed is not None:
-        left = moves_text(run.board, line[: followed + 1]).split()[-1]
-        why = "it takes the quickest win or the longest loss"
-        lines += [f"  play leaves this line before {left}: {why};", f"  to judge that: {option('ties', 'soonest')}", ""]
+        left, kept = moves_text(run.board, line[: followed + 1]).split()[-1], default_ties(run)
+        lines += [f"  play leaves this line before {left}: {_LEAVES[kept]};"]
+        lines += [f"  to judge that: {option('ties', kept)}", ""]
     return lines
 
 

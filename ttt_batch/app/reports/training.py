@@ -30,7 +30,7 @@ def verdict_text(run: Run) -> str:
 def proof_text(run: Run, unbeatable: dict[str, bool]) -> str:
     """A verdict by seat, with the game since which it holds; the caller names the ties.
 
-    What training records is judged with any ties; a run that is unbeatable so is unbeatable with the soonest, too.
+    What training records is judged with any ties; a run that is unbeatable so is unbeatable with the others, too.
     """
     since = unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
     if since is not None:

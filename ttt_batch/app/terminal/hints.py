@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ttt_batch.analysis.review import prospects
 from ttt_batch.app.terminal.drawing import draw_grid, styled
+from ttt_batch.base.choices import Ties
 from ttt_batch.game.board import EMPTY, MARKS, Game
 from ttt_batch.game.solution import Prospect
 from ttt_batch.runs.knowledge import Playing
@@ -33,11 +34,16 @@ def hints_of(agent: Playing, game: Game) -> Hints:
     return Hints(agent.move_values(game.position), prospects(agent, game.position))
 
 
-def prepare(agent: Playing) -> None:
-    """Query an agent as a game does, before a screen is taken: compiling and enumerating may write lines."""
+def prepare(agent: Playing, ties: Ties) -> None:
+    """Query an agent as a game does, before a screen is taken: compiling and enumerating may write lines.
+
+    ties: those that it will play by.
+    """
     game = Game(agent.board)
     hints_of(agent, game)
     agent.candidates(game.position)
+    if ties == "sharp" and agent.sharpens:
+        agent.sharp_cells(game.position)
 
 
 def draw_hints(game: Game, hints: Hints, colour: bool = False) -> list[str]:

@@ -11,10 +11,11 @@ from ttt_batch.app.terminal.loop import Pupil, play_games
 from ttt_batch.app.terminal.plain import Plain
 from ttt_batch.app.terminal.screen import has_screen, play_on_screen
 from ttt_batch.app.terminal.view import View
-from ttt_batch.base.choices import Ties
+from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.console import wants_colour
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.quantities import Number
+from ttt_batch.evaluation.ties import default_ties
 from ttt_batch.runs.knowledge import Playing
 
 
@@ -29,25 +30,28 @@ def play(
     record: Callable[[Sequence[int]], None] | None = None,
     level: Number = 1.0,
     epsilon: Number = 0.0,
-    ties: Ties = "soonest",
+    ties: Ties | None = None,
     plain: bool = False,
 ) -> Score:
     """Play games on a pair of text streams until the person leaves; return the score.
 
     person: the person's seat, 0 (moves first) or 1; None alternates, beginning with 0.
     seed: fixes everything that the agent draws.  pupil, record: as for `play_games`.
-    level, epsilon, ties: how the agent plays, see `Weakened`.
+    level, epsilon, ties: how the agent plays, see `Weakened`; without ties as `default_ties` says.
     plain: lines of text also on a real terminal; elsewhere there is nothing else.
 
-    Raises UsageError for another seat, other ties, and for a level or an epsilon outside 0 to 1.
+    Raises UsageError for another seat, other ties, and for a level or an epsilon outside 0 to 1; BoardError for `sharp`
+    on a board too large to enumerate.
     """
     if person not in (0, 1, None):
         raise UsageError(f"person {person!r} is no seat; 0 moves first, 1 second, None alternates")
     rng = random.Random(seed)
+    usual = default_ties(agent)
+    ties = usual if ties is None else check_ties(ties)
     player = Weakened(agent, level, epsilon, rng, ties)
     weaker = player.level < 1 or player.epsilon > 0
     said = [f"level {player.level:g}, epsilon {player.epsilon:g}"] if weaker else []
-    said += ["ties any"] if ties == "any" else []
+    said += [f"ties {ties}"] if ties != usual else []
     strength = [f"Agent: {', '.join(said)}."] if said else []
 
     def session(face: Face) -> Session:
@@ -56,6 +60,6 @@ def play(
     if plain or not has_screen(stdin, stdout):
         lines = Plain(stdin, stdout)
         return lines.drive(session(lines))
-    prepare(agent)
+    prepare(agent, ties)
     view = View(agent.board, colour=wants_colour(stdout))
     return play_on_screen(view, session(view), stdin, stdout, colour=wants_colour(stdout))

@@ -24,6 +24,7 @@ from ttt_batch.app.web.solution import solution_part
 from ttt_batch.app.web.table import table_part
 from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.errors import BoardError, option
+from ttt_batch.evaluation.ties import check_sharp, default_ties
 from ttt_batch.game.board import MAX_TABLE_CELLS, Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.solution import solve_in_plies
@@ -37,13 +38,14 @@ MAX_BYTES = 5_000_000
 """Bytes that an agent takes on a page at most, so that it can be sent around and opens at once."""
 
 
-def export_page(run: AnyRun | Outsider, path: str | Path, *, ties: Ties = "soonest", overwrite: bool = False) -> Path:
+def export_page(run: AnyRun | Outsider, path: str | Path, *, ties: Ties | None = None, overwrite: bool = False) -> Path:
     """Write the page of a run to `path`, whole or not at all, and return the path.
 
-    ties: which of the moves that its rule may pick the agent plays there, as for `Run.candidates`; networks, which know
-    a win at once, play any of them.
-    Raises BoardError for a table whose board is not enumerated, for an agent of more than `MAX_BYTES`, and
-    FormatError if the file cannot be written or exists already (unless `overwrite`).
+    ties: which of the moves that its rule may pick the agent plays there, as for `Run.candidates`, `sharp` if not
+    given; networks, which know a win at once, play any of them.
+    Raises UsageError for other ties and `sharp` of networks, BoardError for a table whose board is not enumerated and
+    for an agent of more than `MAX_BYTES`, and FormatError if the file cannot be written or exists already (unless
+    `overwrite`).
     """
     check_gravity(run.board, "a page")
     path = Path(path)
@@ -52,9 +54,12 @@ def export_page(run: AnyRun | Outsider, path: str | Path, *, ties: Ties = "soone
     return path
 
 
-def page_text(run: AnyRun | Outsider, ties: Ties = "soonest") -> str:
+def page_text(run: AnyRun | Outsider, ties: Ties | None = None) -> str:
     """The page of a run as HTML.  Raises BoardError as `export_page` does, and UsageError for other ties."""
-    ties, name = check_ties(ties), run.name if isinstance(run, Outsider) else run.config.learner
+    name = run.name if isinstance(run, Outsider) else run.config.learner
+    if ties is not None and check_ties(ties) == "sharp" and not isinstance(run, Outsider):
+        check_sharp(run)
+    ties = default_ties(run) if ties is None else check_ties(ties)
     parts = _parts(run, ties)
     names = ["game", "sections", *(part.script for part in parts), "parts", "hints", "about", "page"]
     style, scripts = _source("page.css"), [_source(f"{name}.js") for name in names]

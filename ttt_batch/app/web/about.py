@@ -23,13 +23,14 @@ AGAINST = {"": "itself", "random": "random moves", "optimal": "best play"}
 PROOF = "This is a proof over all positions and every move that the agent on this page may choose, not a sample."
 
 EQUALS = {
+    "sharp": "the best against random moves, of equal ones the quickest true win or the longest true loss",
     "soonest": "the quickest true win or the longest true loss, else any with equal chance",
     "any": "any with equal chance",
 }
 """How the agent chooses among the moves that its rule may pick."""
 
 
-def about(run: Run, ties: Ties = "soonest") -> dict[str, Any]:
+def about(run: Run, ties: Ties = "sharp") -> dict[str, Any]:
     """Plain values for the page; every text is a text for people.
 
     proof: what the verdict rests on.

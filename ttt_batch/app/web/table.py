@@ -24,7 +24,7 @@ STEP = 0.001
 LARGEST, NEVER_SEEN = 32_767, -32_768
 
 
-def table_part(run: Run, ties: Ties = "soonest") -> Part:
+def table_part(run: Run, ties: Ties = "sharp") -> Part:
     """The part of a run whose board is enumerated; no such board has more than 16 cells.
 
     ties: which of the moves that its rule may pick the agent plays, as for `Run.candidates`.
