@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ttt_batch.app.commands import files, judge, learn_from, no_run, pictures, play, prove, study, train
+from ttt_batch.app.commands import files, judge, learn_from, no_run, page, pictures, play, prove, study, train
 from ttt_batch.app.commands.usage import Command, Program
 from ttt_batch.base.console import put
 from ttt_batch.base.version import VERSION
@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "evaluate": (judge.evaluate, "Judge a run: results per seat, and how to beat it."),
     "prove": (prove.prove, "Prove that an agent cannot lose, and let others check it."),
     "play": (play.play, "Play against an agent in the terminal."),
+    "page": (page.page, "Write a page on which a table learns before your eyes."),
     "watch": (play.watch, "Watch two agents play, or count many of their games."),
     "plot": (pictures.plot, "Draw how agents learnt, into a picture or on the terminal."),
     "show": (judge.show, "Say everything about a position: values, truth, best replies."),

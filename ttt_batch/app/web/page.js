@@ -4,11 +4,12 @@
  * The page: draws the match and passes on what a person does.  All it keeps of its own is which cell has the focus and
  * which hints are shown; after every change it draws everything again, which is cheap for at most 64 cells.
  */
-(async () => {
+const page = (async () => {
   const { Match } = tttBatch;
   const { NAMES, element, make, drawing } = parts;
   const data = JSON.parse(element("data").textContent);
-  const { board, scale } = data;
+  const { board } = data;
+  let { scale } = data;
   // Milliseconds before the agent's move, so that the eye can follow.
   const PAUSE = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 350;
 
@@ -29,6 +30,15 @@
   let waiting = 0; // the timer of the agent's move
   listen();
   proceed();
+  return { agent, challenge };
+
+  /** Play against another agent from now on; its scale: see `hints.js`. */
+  function challenge(other, itsScale) {
+    [agent, match.agent, scale] = [other, other, itsScale];
+    match.results = [];
+    match.restart();
+    proceed();
+  }
 
   function say(text) {
     element("status").textContent = text;
