@@ -24,7 +24,8 @@ def test_nothing_is_fetched(browser: Browser) -> None:
     browser.play_perfectly(trained())
     browser.press("v", "t", "d", "n")
     requests = browser.requests()
-    assert [address for address in requests if not address.startswith("data:")] == [browser.driver.current_url]
+    outside = [address for address in requests if not address.startswith(("data:", "blob:"))]  # a blob is the worker
+    assert outside == [browser.driver.current_url]
     # The check can fail: a request that is made is seen, and is blocked.
     browser.do("fetch('https://example.invalid/').catch(() => window.refused = true)")
     browser.wait("window.refused")
@@ -55,6 +56,66 @@ def test_a_draw_and_a_loss(browser: Browser) -> None:
     browser.play_line(trained(), [0, 4, 1, 2, 3, 6], 1)
     assert browser.status == "The agent plays row 3, column 1. The agent wins."
     assert browser.score == (0, 1, 1)
+
+
+def test_replay_and_review(browser: Browser) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    line = line_with(weak(), 1, forfeit=False)
+    assert line
+    browser.open(weak())
+    assert not browser.element("after").is_displayed()
+    browser.play_line(weak(), line, 1)
+    text = browser.element("review").text
+    assert text.startswith("What was given away") and "(the agent): draw → loss" in text
+    slider = browser.element("replay")
+    slider.send_keys(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
+    plies = len(line) - 2
+    assert [cell for cell, mark in enumerate(browser.position) if mark] == sorted(line[:plies])
+    name = f"row {line[plies - 1] // 3 + 1}, column {line[plies - 1] % 3 + 1}"
+    said = f"ove {plies} of {len(line)}: {'XO'[(plies - 1) % 2]} {name}"
+    assert browser.element("replayed").text == f"M{said}" and slider.get_attribute("aria-valuetext") == f"m{said}"
+    browser.cells()[free(browser.position)[0]].click()  # what is over stays over
+    assert browser.score == (1, 0, 0)
+    slider.send_keys(Keys.END)
+    assert sum(map(bool, browser.position)) == len(line)
+    browser.element("new").click()
+    assert not browser.element("after").is_displayed()
+
+
+def test_a_link_carries_a_position(browser: Browser) -> None:
+    browser.open(trained())
+    assert browser.element("link").get_attribute("href").endswith("#.../.../...")
+    browser.do("location.hash = '#X.O/.X./...'")
+    browser.wait("document.querySelector('input[value=second]').checked")
+    assert browser.position == (1, 0, 2, 0, 1, 0, 0, 0, 0)
+    assert browser.status == "Your move."
+    browser.element("undo").click()  # nothing to take back yet
+    assert sum(map(bool, browser.position)) == 3
+    browser.cells()[8].click()
+    browser.wait_for_agent()
+    assert sum(map(bool, browser.position)) == 5
+    browser.element("undo").click()
+    assert sum(map(bool, browser.position)) == 3
+    browser.do("location.hash = '#XXX/OOO/...'")
+    browser.wait("document.getElementById('status').textContent.startsWith('No game on this board')")
+    browser.element("new").click()
+    browser.wait_for_agent()
+    assert browser.position.count(FIRST) == 1
+
+
+def test_strength(browser: Browser) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    browser.open(trained())
+    assert browser.element("level-text").text == "plays its best"
+    browser.element("level").send_keys(Keys.ARROW_LEFT, Keys.ARROW_LEFT, Keys.ARROW_LEFT)
+    assert browser.element("level-text").text == "70 of 100 moves are its own"
+    browser.do("window.drawn = 0.999")  # not its own move, and the last of those that softmax draws
+    browser.cells()[0].click()
+    browser.wait_for_agent()
+    browser.do("delete window.drawn")
+    assert browser.position == (1, 0, 0, 0, 0, 0, 0, 0, 2)
 
 
 def test_a_forfeit(browser: Browser) -> None:
@@ -172,7 +233,7 @@ def test_keyboard_alone(browser: Browser) -> None:
     browser.wait_for_agent()
     browser.press("v")
     assert browser.element("values").get_attribute("aria-pressed") == "true"
-    browser.press(Keys.TAB, Keys.TAB)
+    browser.press(Keys.TAB, Keys.TAB, Keys.TAB)  # the link to the position, and the seats
     assert browser.do("return document.activeElement.id") == "new"
     browser.element("shortcuts").click()
     browser.press("v")  # letters are no shortcuts any more
@@ -212,7 +273,7 @@ def test_hints(browser: Browser) -> None:
     assert "from 0 (loss) to 1 (win)" in browser.element("legend").text
     browser.element("values").click()
     browser.element("truth").click()
-    assert not browser.driver.find_elements("css selector", ".hint")
+    assert not browser.driver.find_elements("css selector", "#board .hint")
     assert browser.element("legend").text == ""
 
 
@@ -321,6 +382,7 @@ def test_names_for_a_screen_reader(browser: Browser) -> None:
     cells = [f"row {row}, column {col}, empty" for row in (1, 2, 3) for col in (1, 2, 3)]
     buttons = ["Dark mode", "Play", "Learn", *cells, "New game", "Undo", "Values", "Truth"]
     assert sorted(named["button"]) == sorted(buttons)
+    assert named["slider"] == ["Strength"]
     assert sorted(named["radio"]) == ["Alternate", "O, second", "X, first"]
     assert named["checkbox"] == ["Letters are shortcuts"]
     assert named["grid"] == ["Board of 3 rows and 3 columns"]

@@ -1,6 +1,7 @@
 """The Learn tab in headless Chromium: learn, stop, play, download, load, with everything that may go wrong."""
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,10 @@ TASKS = """
     window.tasks = [];
     new PerformanceObserver((list) => tasks.push(...list.getEntries().map((one) => one.duration)))
         .observe({ type: "longtask" });
+    window.updates = 0;
+    new MutationObserver(() => updates++).observe(document.getElementById("curve"), { childList: true });
 """
-"""Notes how long each task of the page takes that takes more than 50 ms."""
+"""Notes how long each task of the page takes that takes more than 50 ms, and how often the page shows something new."""
 
 
 def text(browser: Browser, name: str) -> str:
@@ -59,24 +62,44 @@ def download(browser: Browser, folder: Path) -> Path:
     return found[0]
 
 
+def busy(browser: Browser) -> float:
+    """Seconds of the processor that the page's own thread has used."""
+    metrics = browser.command("Performance.getMetrics")["metrics"]
+    return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
+
+
+def learn(browser: Browser) -> float:
+    """Learn from 100,000 games; return the seconds from the click to the last word."""
+    return float(
+        browser.do(
+            """
+            const status = document.getElementById("learn-status"), began = performance.now();
+            document.getElementById("go").click();
+            return new Promise((done) => new MutationObserver(() => {
+                if (status.textContent === "Stopped after 100,000 games.") done((performance.now() - began) / 1000);
+            }).observe(status, { childList: true }));
+            """
+        )
+    )
+
+
 @pytest.mark.parametrize("learner", ["td", "sutton-barto", "backward-q"])
 def test_learn_and_download(browser: Browser, tmp_path: Path, learner: str) -> None:
-    """100,000 games, to the bit those of the command line, without a long task on the page; td in a second."""
+    """100,000 games, to the bit those of the command line; each update of the page takes a fraction of 50 ms.
+
+    Of the clock's time, which other programs take, too, only a machine that is idle can be sure.
+    """
     open_tab(browser)
     fill(browser, learner=learner, seed=7)
     browser.do(TASKS)
-    took = browser.do(
-        """
-        const status = document.getElementById("learn-status"), began = performance.now();
-        document.getElementById("go").click();
-        return new Promise((done) => new MutationObserver(() => {
-            if (status.textContent === "Stopped after 100,000 games.") done((performance.now() - began) / 1000);
-        }).observe(status, { childList: true }));
-        """
-    )
-    print(f"{learner}: 100,000 games in {took:.2f} s")
-    assert took < 10  # 0.3 s where nothing else runs
-    assert browser.do("return tasks") == []
+    browser.command("Performance.enable", timeDomain="threadTicks")
+    before = busy(browser)
+    took = learn(browser)
+    updates, tasks = browser.do("return [window.updates, tasks]")
+    assert updates and (busy(browser) - before) / updates < 0.025
+    if os.getloadavg()[0] < 1:
+        assert tasks == []
+        assert took < (1 if learner == "td" else 2)
     run = ttt.train(100_000, learner=learner, batch=1, seed=7)
     recorded = run.evaluation("random").unbeatable
     if all(recorded.values()):

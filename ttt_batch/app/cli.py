@@ -14,7 +14,7 @@ from ttt_batch.base.version import VERSION
 app = typer.Typer(
     cls=Program,
     help="Batch simulator and tabular self-play laboratory for tic-tac-toe and small m,n,k boards.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -27,13 +27,27 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+WELCOME = """\
+ttt-batch trains tabular self-play agents for tic-tac-toe and small boards, and
+proves whether they can be beaten. Three things to try first:
+
+  ttt-batch train   a million games against itself, and the proof
+  ttt-batch play    a game against an agent, here in the terminal
+  ttt-batch page    a page for your browser, on which a table learns
+
+ttt-batch --help lists every command; after a command it explains that one."""
+"""What the program says if it is called by its name alone."""
+
+
 @app.callback()
 def _program(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    pass
+    if ctx.invoked_subcommand is None:
+        put(WELCOME, sys.stdout)
 
 
 COMMANDS: dict[str, tuple[Callable[..., None], str]] = {

@@ -64,8 +64,8 @@ def page_text(run: AnyRun | Outsider, ties: Ties = "soonest", opens: Literal["pl
     """The page of a run as HTML.  Raises BoardError as `export_page` does, and UsageError for other ties."""
     ties, name = check_ties(ties), run.name if isinstance(run, Outsider) else run.config.learner
     parts, extra = _parts(run, ties), LEARNING if learns(run.board) else NONE
-    agent = ["sections", *(part.script for part in parts)]
-    names = ["game", *extra.before, *agent, "parts", "hints", "about", "page", *extra.after]
+    agent = ["sections", *(part.script for part in parts), "links", "review"]
+    names = ["game", *extra.before, *agent, "parts", "hints", "about", "after", "page", *extra.after]
     style, scripts = _source("page.css"), {name: _source(f"{name}.js") for name in names}
     pieces = {
         "title": html.escape(f"{run.board.name} tic-tac-toe against {name}"),

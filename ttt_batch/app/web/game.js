@@ -10,6 +10,7 @@
  */
 const tttBatch = (() => {
   const UNFINISHED = 0, DRAW = 3; // 1 and 2: that player has won
+  const TEMPERATURE = 0.25; // of moves below the agent's strength, as a share of the scale of its values
 
   /** The player (1 or 2) who moves after that many moves. */
   const moverAfter = (plies) => 1 + (plies % 2);
@@ -45,11 +46,27 @@ const tttBatch = (() => {
     return cells.every((cell) => marks[cell] === player) && !fence.some((cell) => marks[cell] === player);
   }
 
+  /**
+   * The share of each cell, proportional to exp(value / temperature): as in `analysis/handicap.py`.  A value never seen
+   * (NaN) counts like the average of those seen; a taken cell (null) has none.
+   */
+  function softmax(values, temperature) {
+    const seen = values.filter((value) => value !== null && !Number.isNaN(value));
+    const average = seen.reduce((sum, value) => sum + value / seen.length, 0);
+    const filled = values.map((value) => (value === null ? -Infinity : Number.isNaN(value) ? average : value));
+    const highest = Math.max(...filled);
+    const weights = filled.map((value) => Math.exp((value - highest) / temperature));
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    return weights.map((weight) => weight / total);
+  }
+
   /** Games of a person against the agent: whose turn it is, what may be played, and the score. */
   class Match {
     /** side: "first", "second", or "alternate", which changes seats with each new game.  random: as Math.random. */
     constructor(agent, side = "first", random = Math.random) {
       this.agent = agent;
+      this.span = 1; // between the values of a loss and of a win
+      this.level = 1; // the share of moves by the agent's own rule; the others are drawn by its values
       this.random = random;
       this.side = side;
       this.results = [];
@@ -59,6 +76,14 @@ const tttBatch = (() => {
     #begin(person) {
       this.person = person;
       this.moves = [];
+      this.given = 0; // moves that were there when the game began
+    }
+
+    /** Begin in the position after `moves`, in which the person moves. */
+    set(moves) {
+      this.#begin(moverAfter(moves.length));
+      this.moves = moves;
+      this.given = moves.length;
     }
 
     get position() {
@@ -96,15 +121,24 @@ const tttBatch = (() => {
 
     /** The agent moves: any of its candidates, each equally likely.  Returns the cell and how many there were. */
     reply() {
-      const candidates = this.agent.candidates(this.position.marks);
+      const candidates = this.#weakened() ?? this.agent.candidates(this.position.marks);
       const cell = candidates[Math.floor(this.random() * candidates.length)];
       this.#move(cell);
       return { cell, among: candidates.length };
     }
 
+    /** The cell drawn for this move if it is one that the level takes from the agent's rule, else null. */
+    #weakened() {
+      if (this.level >= 1 || this.random() < this.level) return null;
+      const shares = softmax(this.agent.moveValues(this.position.marks), TEMPERATURE * this.span);
+      let left = this.random();
+      const drawn = shares.findIndex((share) => (left -= share) < 0);
+      return [drawn < 0 ? shares.findLastIndex((share) => share > 0) : drawn]; // shares add up to almost 1
+    }
+
     /** Whether the person has a move to take back. */
     get canUndo() {
-      return this.moves.length >= this.person;
+      return this.moves.length > this.given + (moverAfter(this.given) === this.person ? 0 : 1);
     }
 
     /** Take back the person's last move and what the agent answered; a finished game no longer counts. */
@@ -128,5 +162,5 @@ const tttBatch = (() => {
     }
   }
 
-  return { UNFINISHED, DRAW, Match, positionAfter, isComplete, moverAfter };
+  return { UNFINISHED, DRAW, Match, positionAfter, isComplete, moverAfter, softmax };
 })();
