@@ -3,7 +3,7 @@
 import functools
 import re
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from ttt_batch.base.choices import choose, choose_seat
 from ttt_batch.base.errors import RunFileError, UsageError, option, quoted
@@ -16,6 +16,7 @@ from ttt_batch.game.state_space import check_enumerable, check_gravity, choose_s
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Settings
 from ttt_batch.runs.batches import AUTO, MAX_GAMES, Batches, make_batches, parse_batch
+from ttt_batch.runs.own_options import READ, OwnOptions, own_values
 from ttt_batch.runs.schedules import Schedule, parse_schedule
 from ttt_batch.runs.state import LARGEST
 from ttt_batch.simulation.walk import MAX_WALKED
@@ -44,7 +45,7 @@ _START = rf"({DIGEST}(@[0-9]{{1,16}})?)?"
 _OPPONENT = rf"({'|'.join(OPPONENTS)}|{DIGEST})?"
 
 
-class LearnerOptions(TypedDict, total=False):
+class LearnerOptions(OwnOptions, total=False):
     """What a person may choose about a learner, also as text; None stands for the default."""
 
     board: str | Board | None
@@ -78,6 +79,7 @@ class Config:
     engine: `walk` plays every game, `flow` draws how many games take each move; `given` games were not played here.
     seed: any integer of 64 bits.
     symmetry: a row of the table stands for all images of a position under the board's symmetries.
+    start_value, lambda_, cut: see `Settings`; None if the learner has none, and for its own start.
     horizon: games over which schedules run; 0 if none depends on games.
     start: digest of the tables it begins from, of a fork with `@` and the games that they had learnt; empty for the
     learner's own start.
@@ -99,6 +101,9 @@ class Config:
     opponent: str = ""
     seat: str = ""
     symmetry: bool = False
+    start_value: float | None = None
+    lambda_: float | None = None
+    cut: bool | None = None
 
     @functools.cached_property
     def grown(self) -> bool:
@@ -133,7 +138,12 @@ class Config:
     @property
     def settings(self) -> Settings:
         """The learner's numbers, those of the first game if they change."""
-        return Settings(self.epsilon.start, self.alpha.start, self.gamma, self.draw_worth)
+        return Settings(self.epsilon.start, self.alpha.start, self.gamma, self.draw_worth, **self.own)
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """The options of some learners only, None for those that this one does not have, see `own_options`."""
+        return {name: getattr(self, name) for name in READ}
 
     @property
     def written(self) -> dict[str, Any]:
@@ -141,8 +151,9 @@ class Config:
         return {field.name: _written(getattr(self, field.name)) for field in fields(self)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as the run file keeps them."""
-        return {**self.written, "draw_worth": list(self.draw_worth)}
+        """Plain values, as the run file keeps them: those of some learners only as far as this one has them."""
+        values = {**self.written, "draw_worth": list(self.draw_worth)}
+        return {name: value for name, value in values.items() if value is not None}
 
     def to_report(self) -> dict[str, Any]:
         """Plain values, as `--json` prints them: epsilon and alpha are numbers unless they change."""
@@ -192,6 +203,7 @@ def make_config(
         opponent=opponent,
         seat=seat,
         symmetry=space.symmetry,
+        **own_values(learner, given),
     )
 
 
@@ -250,7 +262,7 @@ def config_from_dict(values: dict[str, Any]) -> Config:
         config = make_config(**values)
     except UsageError as error:
         raise not_usable(str(error)) from None
-    defaults = {field.name: field.default for field in fields(Config) if field.default is not MISSING}
+    defaults = {field.name: field.default for field in fields(Config) if field.default not in (MISSING, None)}
     if {**defaults, **values} != config.to_dict():
         raise RunFileError("the run's configuration is not written as this version writes it; train it again")
     return config

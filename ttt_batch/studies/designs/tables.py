@@ -22,6 +22,7 @@ from ttt_batch.runs.config import (
     make_config,
     parse_worths,
 )
+from ttt_batch.runs.own_options import READ
 from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
 from ttt_batch.runs.schedules import parse_schedule
 from ttt_batch.studies.designs.family import Family, Option, Setting
@@ -43,6 +44,7 @@ OPTIONS: Mapping[str, Option] = {
     "engine": Option(lambda given: choose("engine", given, ENGINES)),
     "opponent": Option(read_opponent),
     "seat": Option(lambda given: choose_seat(given, "both")),
+    **{name: Option(read, ranges=name != "cut") for name, read in READ.items()},
     "batch": Option(parse_batch, ranges=True, whole=True),
     "epsilon": Option(lambda given: parse_schedule("epsilon", given, positive=False), ranges=True),
     "alpha": Option(lambda given: parse_schedule("alpha", given, positive=True), ranges=True),
