@@ -83,7 +83,7 @@ def learn(browser: Browser) -> float:
     )
 
 
-@pytest.mark.parametrize("learner", ["td", "sutton-barto", "backward-q"])
+@pytest.mark.parametrize("learner", ["td", "sutton-barto", "backward-q", "q-learning"])
 def test_learn_and_download(browser: Browser, tmp_path: Path, learner: str) -> None:
     """100,000 games, to the bit those of the command line; each update of the page takes a fraction of 50 ms.
 

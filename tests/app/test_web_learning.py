@@ -21,7 +21,7 @@ from ttt_batch.runs.run import Run
 
 DRIVER = Path(__file__).parent.parent / "drive_learning.mjs"
 NAMES = [name.replace("_", "-") for name in LEARNERS]
-DEFAULTS = {"td": (0.5, 0.3), "sutton-barto": (0.1, 0.01), "backward-q": (0.1, 0.3)}
+DEFAULTS = {"td": (0.5, 0.3), "sutton-barto": (0.1, 0.01), "backward-q": (0.1, 0.3), "q-learning": (0.1, 0.1)}
 """Step size and exploration of each learner, as the page suggests them."""
 
 OPTIONS: list[dict[str, Any]] = [
@@ -29,6 +29,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"learner": "td", "seed": 2**63 - 1, "alpha": 0.037, "epsilon": 1.0},
     {"learner": "sutton-barto", "seed": 5, "alpha": 0.3, "epsilon": 0.5},
     {"learner": "backward-q", "seed": 2**53 + 1, "alpha": 0.9, "epsilon": 0.013},
+    {"learner": "q-learning", "seed": 9, "alpha": 0.6, "epsilon": 0.7},
     {"learner": "backward-q", "seed": 1, "alpha": 0.25, "epsilon": 0.3, "board": "3x3-misere"},
 ]
 
@@ -143,6 +144,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
         "no list of states": [],
         "it has no list of states": {},
         "list of states": {"board": "3x3", "states": []},
+        "has no list of states; choose": {"board": "3x3", "states": [None]},
         "of the board 4x4x3": good | {"board": "4x4x3"},
         "of the board null": good | {"board": None},
         "positions are missing": good | {"states": good["states"][:-2]},
@@ -152,6 +154,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
         "state 6 has a value that": states(lambda state: state.update(value={"first": "1", "second": 0}), 6),
         "learner is none": good | {"learnt": {"learner": "constructor"}},
         "settings are damaged": good | {"learnt": {"learner": "td", "alpha": 2}},
+        "its settings are damaged": good | {"learnt": {"learner": "td", "alpha": "0.5"}},
         "number of games is damaged": good | {"learnt": {"learner": "td", "games": -1}},
     }
     occupied = ttt.train(1000, learner="minimax-q")

@@ -7,6 +7,8 @@ const tableFiles = (() => {
   const OUTCOMES = ["unfinished", "first wins", "second wins", "draw"];
   const NO_TABLE = "choose one that this page or “ttt-batch export RUN --to json” has written";
 
+  const isObject = (value) => value !== null && typeof value === "object";
+
   /** A table as text. */
   function write({ graph, learner, settings, games }) {
     const { name, rows, cols, k } = graph.board;
@@ -43,7 +45,9 @@ const tableFiles = (() => {
       throw new Error(`it is no JSON; ${NO_TABLE}`);
     }
     const states = whole?.states;
-    if (!Array.isArray(states) || states.length === 0) throw new Error(`it has no list of states; ${NO_TABLE}`);
+    if (!Array.isArray(states) || states.length === 0 || !states.every(isObject)) {
+      throw new Error(`it has no list of states; ${NO_TABLE}`);
+    }
     if (whole.board !== graph.board.name) {
       throw new Error(`it is of the board ${String(whole.board).slice(0, 20)}, and this page learns ${graph.board.name}`);
     }
@@ -63,10 +67,14 @@ const tableFiles = (() => {
   /** What the file says of the learner; of a file that says nothing, the learner whose table it may be. */
   function settingsOf(learnt, states) {
     const opposite = ({ value }) => value?.second === 0 - value?.first;
-    const learner = learnt?.learner ?? ("q" in states[0] ? "backward-q" : states.every(opposite) ? "td" : "sutton-barto");
+    const losing = ({ q }) => Array.isArray(q) && q.some((value) => value < 0); // a loss is worth -1, or 0
+    const guess = "q" in states[0] ? (states.some(losing) ? "q-learning" : "backward-q") :
+      states.every(opposite) ? "td" : "sutton-barto";
+    const learner = learnt?.learner ?? guess;
     if (!Object.hasOwn(sessions.LEARNERS, learner)) throw new Error(`its learner is none of this page; ${NO_TABLE}`);
     const { alpha, epsilon, seed } = { ...sessions.LEARNERS[learner].defaults, seed: "0", ...learnt };
-    if (!(alpha > 0 && alpha <= 1 && epsilon >= 0 && epsilon <= 1 && sessions.isSeed(seed))) {
+    const inRange = alpha > 0 && alpha <= 1 && epsilon >= 0 && epsilon <= 1;
+    if (!inRange || ![alpha, epsilon].every(Number.isFinite) || typeof seed !== "string" || !sessions.isSeed(seed)) {
       throw new Error(`its settings are damaged; ${NO_TABLE}`);
     }
     return { learner, alpha, epsilon, seed };
@@ -76,7 +84,7 @@ const tableFiles = (() => {
   function fill(learner, graph, states) {
     const missing = new Set(graph.code);
     for (const [number, state] of states.entries()) {
-      if (!missing.delete(state?.code)) {
+      if (!missing.delete(state.code)) {
         throw new Error(`state ${number} is of no position of ${graph.board.name}, or there twice; ${NO_TABLE}`);
       }
       const row = graph.rowOf[state.code];

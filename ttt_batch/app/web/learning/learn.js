@@ -23,7 +23,10 @@ const learn = (() => {
     } catch {
       return failed();
     }
-    worker.onerror = (event) => (event.preventDefault(), state || failed());
+    worker.onerror = ({ message }) => {
+      if (state) say(`Learning has failed (${message}). “Start over” begins again.`);
+      else failed();
+    };
     worker.onmessage = ({ data }) => answers[data.kind](data);
     looking = new LookingBoard(element("learn-board"), board, show);
     element("learner").append(...Object.keys(sessions.LEARNERS).map((name) => new Option(name, name)));

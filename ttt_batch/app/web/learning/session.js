@@ -4,7 +4,7 @@
  * One learning: a learner with its settings, how far it is, and the points at which it was judged.
  */
 const sessions = (() => {
-  const LEARNERS = { td: Td, "sutton-barto": SuttonBarto, "backward-q": BackwardQ };
+  const LEARNERS = { td: Td, "sutton-barto": SuttonBarto, "backward-q": BackwardQ, "q-learning": QLearning };
   const AT_ONCE = 64; // games between two looks at the clock
 
   /** Whether a text is a seed that the command line takes, too. */
