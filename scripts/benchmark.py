@@ -47,6 +47,7 @@ from itemise import STAGES
 from page_writer import add_page_options, say, write_from, write_page
 
 from ttt_batch.analysis.bench import surroundings
+from ttt_batch.base.choices import TEXTBOOK
 from ttt_batch.learners import LEARNERS
 
 QUICK: dict[str, Any] = {"rounds": 5, "peer_rounds": 5, "cold_rounds": 1, "seeds": 20, "once": 1, "long": 0}
@@ -105,7 +106,7 @@ def figures(plan: Plan) -> Iterator[Figure]:
         name, contestant = f"sutton-barto, epsilon {epsilon}, batch {BATCH:,}", f"sutton-barto {epsilon}"
         yield from speed(name, contestant, (">=", least))
     for learner in LEARNERS:
-        yield from speed(f"{learner}, batch {BATCH:,}", f"{learner} batched", (">=", 20))
+        yield from speed(f"{learner}, batch {BATCH:,}", f"{learner} batched", (">=", 15 if learner in TEXTBOOK else 20))
     for learner in LEARNERS:
         least = 10 if learner in ("backward-q", "sutton-barto") else 6
         yield from speed(f"{learner}, sequential", f"{learner} sequential", (">=", least))

@@ -1,7 +1,7 @@
 """`learn-from`: learning from given games."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ttt_batch.app.commands.declare import BOARDS, File, Text, argument, option, switch
 from ttt_batch.app.commands.options import (
@@ -53,6 +53,8 @@ def learn_from(
     from ttt_batch.game.transcript_source import GameFile
     from ttt_batch.training import from_games
 
+    options: dict[str, Any] = {"alpha": alpha, "gamma": gamma, "draw_worth": draw_worth, "start_value": start_value}
+    options |= {"lambda_": lambda_, "board": board, "seed": seed}
     source = GameFile(games)
     with working("interrupted; nothing was written", quiet=quiet) as report:
 
@@ -75,14 +77,8 @@ def learn_from(
                 progress=follow,
                 warn=report.warn,
                 command=command_line(),
-                alpha=alpha,
-                gamma=gamma,
-                draw_worth=draw_worth,
-                start_value=start_value,
-                lambda_=lambda_,
                 cut=cut or None,
-                board=board,
-                seed=seed,
+                **options,
             )
 
         result, skipped = in_new_file(out, "given-games", work)
