@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import ttt_batch as ttt
 
@@ -86,8 +87,25 @@ def draw_terminal(path: Path) -> None:
     path.write_text(console.export_svg(title="ttt-batch play td-3x3.h5 --as second", code_format=SVG, unique_id="ttt"))
 
 
-def draw_page(path: Path) -> None:
-    """A game on the page, with values and truth: a screenshot of Chromium."""
+def play_on(window: Any) -> None:
+    """A game on the page, with values and truth."""
+    from selenium.webdriver import ActionChains
+
+    for key in "st":  # change sides, so that the agent moves first; truth beside the values
+        ActionChains(window).send_keys(key).pause(1.0).perform()
+
+
+def learn_on(window: Any) -> None:
+    """A table that has learnt on the page."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    window.find_element("id", "tab-learn").click()
+    window.find_element("id", "go").click()
+    WebDriverWait(window, 60).until(lambda _: "Stopped" in window.find_element("id", "learn-status").text)
+
+
+def draw_page(path: Path, act: Callable[[Any], None] = play_on, height: int = 830) -> None:
+    """The page after something was done on it: a screenshot of Chromium."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
@@ -98,15 +116,20 @@ def draw_page(path: Path) -> None:
         raise ImportError("chromium and chromedriver")
     options = webdriver.ChromeOptions()
     options.binary_location = browser
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1000,830"):
+    for word in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        f"--window-size=1000,{height}",
+    ):
         options.add_argument(word)
     with tempfile.TemporaryDirectory() as folder:
         page = export_page(ttt.train(GAMES), Path(folder) / "play.html")
         window = webdriver.Chrome(options=options, service=Service(driver))
         try:
             window.get(page.as_uri())
-            for key in "svt":  # change sides, so that the agent moves first; values; truth
-                webdriver.ActionChains(window).send_keys(key).pause(1.0).perform()
+            act(window)
             picture = window.get_screenshot_as_png()
         finally:
             window.quit()
@@ -158,6 +181,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "study.png": draw_study,
     "terminal.svg": draw_terminal,
     "page.png": draw_page,
+    "learn.png": lambda path: draw_page(path, learn_on, 1200),
     "environments.png": draw_boards,
 }
 """Every picture by its file."""

@@ -73,6 +73,7 @@ COMMANDS = (
     Command("learners", "learners", "learners NAME"),
     Command("compare", "compare run.h5 other.h5"),
     Command("export", "export run.h5 --to csv -o copy.csv"),
+    Command("page", "page -o learn.html"),
     Command("warmup", "warmup --small", quick=False),
     Command("bench", "bench --seconds 0.1 --threads 1", quick=False),
     Command("train, on a board that is not enumerated", f"{GROWN} --overwrite", quick=False),

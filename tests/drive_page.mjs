@@ -12,7 +12,7 @@ import { argv, stdout } from "node:process";
 import { runInThisContext } from "node:vm";
 
 const html = readFileSync(argv[2], "utf8");
-const scripts = [...html.matchAll(/<script>\n([^]*?)<\/script>/g)].map((found) => found[1]);
+const scripts = [...html.matchAll(/<script(?: class="\w+")?>\n([^]*?)<\/script>/g)].map((found) => found[1]);
 const plain = scripts.slice(0, scripts.findIndex((script) => script.includes("document."))); // the others need a browser
 const { agents, tttBatch } = runInThisContext(`${plain.join("")}; ({ agents, tttBatch })`);
 const { Match, positionAfter } = tttBatch;

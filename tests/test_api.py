@@ -7,6 +7,7 @@ import json
 import pkgutil
 import subprocess
 import sys
+from base64 import b64decode
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -260,11 +261,19 @@ def test_a_run_says_what_it_is(run):
     assert "verdict" not in unjudged._repr_html_() and "against random" not in unjudged._repr_html_()
 
 
-def test_a_run_is_a_table_in_a_notebook(run):
+def test_a_run_is_a_table_and_a_curve_in_a_notebook(run, monkeypatch):
     named = dataclasses.replace(run, file=Path("<b>&.h5"))
-    root = ElementTree.fromstring(named._repr_html_())
+    whole = ElementTree.fromstring(named._repr_html_())
+    root, picture = whole
+    kind, _, content = picture.get("src").partition(",")
+    assert kind == "data:image/png;base64" and b64decode(content).startswith(b"\x89PNG")
+    assert picture.get("alt") == "learning curve"
     rows = {row[0].text: row[1].text for row in root}
     assert root.tag == "table" and rows["file"] == "<b>&.h5"
+    once = dataclasses.replace(run, statistics={name: column[-1:] for name, column in run.statistics.items()})
+    assert ElementTree.fromstring(once._repr_html_()).tag == "table"
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # not installed
+    assert ElementTree.tostring(root) == ElementTree.tostring(ElementTree.fromstring(named._repr_html_()))
     assert rows["learner"] == "td" and rows["board"] == "3x3" and rows["games"] == "20,000"
     win, draw, loss = run.evaluation("random").first
     assert rows["as first, against random"] == f"win {win:.4f}, draw {draw:.4f}, loss {loss:.4f}"

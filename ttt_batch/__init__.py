@@ -47,7 +47,7 @@ else:
 
 for _name, _home in {
     "figure": "app.plots:figure",
-    "run_html": "app.reports.information:run_html",
+    "run_html": "app.notebooks:notebook_html",
     "Evaluation": "app.reports.evaluation:evaluation_text",
     "GrownEvaluation": "app.reports.evaluation:grown_evaluation_text",
     "Proofs": "app.reports.proof:proofs_text",

@@ -58,7 +58,7 @@ def run(arguments: list[str]) -> int:
     try:
         from ttt_batch.app.cli import program
 
-        status = program(arguments or ["--help"], prog_name="ttt-batch", standalone_mode=False)
+        status = program(arguments, prog_name="ttt-batch", standalone_mode=False)
         sys.stdout.flush()
         if status == 130:  # commands report their own interrupts; this one came before a command began
             return _fail("interrupted", 130)

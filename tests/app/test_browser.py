@@ -1,175 +1,18 @@
 """The page in headless Chromium, as people use it: by mouse and keyboard, with hints, looks and names for a reader."""
 
-import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import free, line_with, program, trained
+from browser import Browser
+from pages import free, line_with, trained
 
 import ttt_batch as ttt
-from ttt_batch.app import web
-from ttt_batch.game.board import FIRST, SECOND, Position
-from ttt_batch.runs.loading import AnyRun
+from ttt_batch.game.board import FIRST, SECOND
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 
 pytestmark = pytest.mark.slow  # a browser takes five seconds to start, and twenty to be driven
-
-MARKS = {"empty": 0, "X": FIRST, "O": SECOND}
-SCORES = ("you", "draw", "agent")
-
-BEFORE_THE_PAGE = """
-    window.violations = [];
-    document.addEventListener("securitypolicyviolation", (event) => violations.push(event.blockedURI));
-    const chance = Math.random;
-    Math.random = () => window.drawn ?? chance();
-"""
-"""Run before the page's own scripts: notes what its policy blocks, and lets a test choose what the agent draws."""
-
-
-class Browser:
-    """Chromium with a page of a run in it."""
-
-    def __init__(self, folder: Path) -> None:
-        from selenium import webdriver
-
-        options = webdriver.ChromeOptions()
-        options.binary_location = program("chromium", "chromium")
-        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-            options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        service = webdriver.ChromeService(program("chromedriver", "chromium-driver"))
-        self.driver = webdriver.Chrome(options=options, service=service)
-        self.command("Page.addScriptToEvaluateOnNewDocument", source=BEFORE_THE_PAGE)
-        self.folder = folder
-        self.pages: dict[int, Path] = {}
-
-    def command(self, name: str, **parameters: Any) -> Any:
-        return self.driver.execute_cdp_cmd(name, parameters)
-
-    def do(self, script: str, *arguments: Any) -> Any:
-        return self.driver.execute_script(script, *arguments)
-
-    def open(self, run: AnyRun, *, width: int = 1000, height: int = 800, values: bool = True, **media: str) -> None:
-        """Open the page of a run, in a window of some size, with media features such as prefers_color_scheme.
-
-        values: leave them shown, as a page begins; without them a cell's name says only what stands in it.
-
-        Motion is reduced unless it is asked for: the agent answers at once then.
-        """
-        features = {"prefers_reduced_motion": "reduce", "prefers_color_scheme": "light", **media}
-        self.command(
-            "Emulation.setEmulatedMedia",
-            features=[{"name": name.replace("_", "-"), "value": value} for name, value in features.items()],
-        )
-        self.command(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
-        )
-        if id(run) not in self.pages:
-            self.pages[id(run)] = web.export_page(run, self.folder / f"{len(self.pages)}.html")
-        for kind in ("browser", "performance"):
-            self.driver.get_log(kind)  # forget what came before
-        self.driver.get(self.pages[id(run)].as_uri())
-        self.wait("document.body.dataset.turn")
-        if not values:
-            self.do("document.getElementById('values').click()")
-
-    def wait(self, condition: str) -> None:
-        from selenium.webdriver.support.ui import WebDriverWait
-
-        WebDriverWait(self.driver, 10, poll_frequency=0.01).until(lambda _: self.do(f"return {condition}"), condition)
-
-    def wait_for_agent(self) -> None:
-        self.wait("document.body.dataset.turn !== 'agent'")
-
-    def element(self, name: str) -> Any:
-        return self.driver.find_element("id", name)
-
-    def cells(self) -> list[Any]:
-        return self.driver.find_elements("css selector", "#board button")
-
-    def labels(self) -> list[str]:
-        return self.do("return [...document.querySelectorAll('#board button')].map((b) => b.ariaLabel)")
-
-    @property
-    def position(self) -> Position:
-        return tuple(MARKS[re.findall(r"empty|X|O", label)[0]] for label in self.labels())
-
-    @property
-    def status(self) -> str:
-        return str(self.element("status").text)
-
-    @property
-    def score(self) -> tuple[int, ...]:
-        return tuple(int(self.element(f"score-{name}").text) for name in SCORES)
-
-    def press(self, *keys: str) -> None:
-        from selenium.webdriver.common.action_chains import ActionChains
-
-        ActionChains(self.driver, duration=0).send_keys(*keys).perform()
-
-    def choose_side(self, side: str) -> None:
-        self.driver.find_element("css selector", f"input[value={side}] + span").click()
-
-    def draw(self, run: AnyRun, position: Position, cell: int) -> None:
-        """Let the agent's next draw be `cell`, which has to be among its candidates."""
-        candidates = run.candidates(position)
-        self.do("window.drawn = arguments[0]", (candidates.index(cell) + 0.5) / len(candidates))
-
-    def play_line(self, run: AnyRun, line: list[int], seat: int) -> None:
-        """Play a game with the agent in `seat` (0 or 1); the last move that is clicked need not be the last one."""
-        marks = [0] * run.board.cells
-        if seat == 0:
-            self.draw(run, tuple(marks), line[0])
-        self.choose_side("second" if seat == 0 else "first")
-        for ply, cell in enumerate(line):
-            if ply % 2 == seat:
-                self.wait_for_agent()
-            else:
-                after = [*marks[:cell], 1 + ply % 2, *marks[cell + 1 :]]
-                if ply + 1 < len(line):
-                    self.draw(run, tuple(after), line[ply + 1])
-                self.cells()[cell].click()
-            marks[cell] = marks[cell] or 1 + ply % 2
-        self.do("delete window.drawn")
-        self.wait_for_agent()
-
-    def play_perfectly(self, run: Run) -> None:
-        """Play the game to its end with moves that keep its result."""
-        while self.do("return document.body.dataset.turn") == "you":
-            position = self.position
-            player = sum(map(bool, position)) % 2
-            moves = run.true_moves(position)
-            assert moves
-            self.cells()[max(moves, key=lambda cell: moves[cell].seen_by(player).result)].click()
-            self.wait_for_agent()
-
-    def errors(self) -> list[str]:
-        return [entry["message"] for entry in self.driver.get_log("browser")]
-
-    def requests(self) -> list[str]:
-        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        return [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program("chromium", "chromium")
-    program("chromedriver", "chromium-driver")
-    browser = Browser(tmp_path_factory.mktemp("pages"))
-    yield browser
-    browser.driver.quit()
-
-
-@pytest.fixture
-def browser(chromium: Browser) -> Iterator[Browser]:
-    """The one browser; afterwards nothing was complained about."""
-    yield chromium
-    assert chromium.errors() == []
-    assert chromium.do("return violations") == []
 
 
 def weak() -> Run:
@@ -181,7 +24,8 @@ def test_nothing_is_fetched(browser: Browser) -> None:
     browser.play_perfectly(trained())
     browser.press("v", "t", "d", "n")
     requests = browser.requests()
-    assert [address for address in requests if not address.startswith("data:")] == [browser.driver.current_url]
+    outside = [address for address in requests if not address.startswith(("data:", "blob:"))]  # a blob is the worker
+    assert outside == [browser.driver.current_url]
     # The check can fail: a request that is made is seen, and is blocked.
     browser.do("fetch('https://example.invalid/').catch(() => window.refused = true)")
     browser.wait("window.refused")
@@ -212,6 +56,66 @@ def test_a_draw_and_a_loss(browser: Browser) -> None:
     browser.play_line(trained(), [0, 4, 1, 2, 3, 6], 1)
     assert browser.status == "The agent plays row 3, column 1. The agent wins."
     assert browser.score == (0, 1, 1)
+
+
+def test_replay_and_review(browser: Browser) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    line = line_with(weak(), 1, forfeit=False)
+    assert line
+    browser.open(weak())
+    assert not browser.element("after").is_displayed()
+    browser.play_line(weak(), line, 1)
+    text = browser.element("review").text
+    assert text.startswith("What was given away") and "(the agent): draw → loss" in text
+    slider = browser.element("replay")
+    slider.send_keys(Keys.ARROW_LEFT, Keys.ARROW_LEFT)
+    plies = len(line) - 2
+    assert [cell for cell, mark in enumerate(browser.position) if mark] == sorted(line[:plies])
+    name = f"row {line[plies - 1] // 3 + 1}, column {line[plies - 1] % 3 + 1}"
+    said = f"ove {plies} of {len(line)}: {'XO'[(plies - 1) % 2]} {name}"
+    assert browser.element("replayed").text == f"M{said}" and slider.get_attribute("aria-valuetext") == f"m{said}"
+    browser.cells()[free(browser.position)[0]].click()  # what is over stays over
+    assert browser.score == (1, 0, 0)
+    slider.send_keys(Keys.END)
+    assert sum(map(bool, browser.position)) == len(line)
+    browser.element("new").click()
+    assert not browser.element("after").is_displayed()
+
+
+def test_a_link_carries_a_position(browser: Browser) -> None:
+    browser.open(trained())
+    assert browser.element("link").get_attribute("href").endswith("#.../.../...")
+    browser.do("location.hash = '#X.O/.X./...'")
+    browser.wait("document.querySelector('input[value=second]').checked")
+    assert browser.position == (1, 0, 2, 0, 1, 0, 0, 0, 0)
+    assert browser.status == "Your move."
+    browser.element("undo").click()  # nothing to take back yet
+    assert sum(map(bool, browser.position)) == 3
+    browser.cells()[8].click()
+    browser.wait_for_agent()
+    assert sum(map(bool, browser.position)) == 5
+    browser.element("undo").click()
+    assert sum(map(bool, browser.position)) == 3
+    browser.do("location.hash = '#XXX/OOO/...'")
+    browser.wait("document.getElementById('status').textContent.startsWith('No game on this board')")
+    browser.element("new").click()
+    browser.wait_for_agent()
+    assert browser.position.count(FIRST) == 1
+
+
+def test_strength(browser: Browser) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    browser.open(trained())
+    assert browser.element("level-text").text == "plays its best"
+    browser.element("level").send_keys(Keys.ARROW_LEFT, Keys.ARROW_LEFT, Keys.ARROW_LEFT)
+    assert browser.element("level-text").text == "70 of 100 moves are its own"
+    browser.do("window.drawn = 0.999")  # not its own move, and the last of those that softmax draws
+    browser.cells()[0].click()
+    browser.wait_for_agent()
+    browser.do("delete window.drawn")
+    assert browser.position == (1, 0, 0, 0, 0, 0, 0, 0, 2)
 
 
 def test_a_forfeit(browser: Browser) -> None:
@@ -301,7 +205,9 @@ def test_keyboard_alone(browser: Browser) -> None:
 
     browser.press(Keys.TAB)
     assert focused() == "Dark mode"
-    browser.press(Keys.TAB)  # one stop for the whole board
+    browser.press(Keys.TAB)
+    assert browser.do("return document.activeElement.id") == "tab-play"
+    browser.press(Keys.TAB, Keys.TAB)  # one stop for the whole board
     assert focused() == "row 2, column 2, empty"
     assert browser.do("return getComputedStyle(document.activeElement).outlineStyle") == "solid"
     browser.press(Keys.ARROW_UP, Keys.ARROW_LEFT, Keys.ARROW_LEFT)
@@ -327,7 +233,7 @@ def test_keyboard_alone(browser: Browser) -> None:
     browser.wait_for_agent()
     browser.press("v")
     assert browser.element("values").get_attribute("aria-pressed") == "true"
-    browser.press(Keys.TAB, Keys.TAB)
+    browser.press(Keys.TAB, Keys.TAB, Keys.TAB)  # the link to the position, and the seats
     assert browser.do("return document.activeElement.id") == "new"
     browser.element("shortcuts").click()
     browser.press("v")  # letters are no shortcuts any more
@@ -367,7 +273,7 @@ def test_hints(browser: Browser) -> None:
     assert "from 0 (loss) to 1 (win)" in browser.element("legend").text
     browser.element("values").click()
     browser.element("truth").click()
-    assert not browser.driver.find_elements("css selector", ".hint")
+    assert not browser.driver.find_elements("css selector", "#board .hint")
     assert browser.element("legend").text == ""
 
 
@@ -474,7 +380,9 @@ def test_names_for_a_screen_reader(browser: Browser) -> None:
         if not node["ignored"]:
             named.setdefault(node["role"]["value"], []).append(node.get("name", {}).get("value", "").strip())
     cells = [f"row {row}, column {col}, empty" for row in (1, 2, 3) for col in (1, 2, 3)]
-    assert sorted(named["button"]) == sorted(["Dark mode", *cells, "New game", "Undo", "Values", "Truth"])
+    buttons = ["Dark mode", "Play", "Learn", *cells, "New game", "Undo", "Values", "Truth"]
+    assert sorted(named["button"]) == sorted(buttons)
+    assert named["slider"] == ["Strength"]
     assert sorted(named["radio"]) == ["Alternate", "O, second", "X, first"]
     assert named["checkbox"] == ["Letters are shortcuts"]
     assert named["grid"] == ["Board of 3 rows and 3 columns"]

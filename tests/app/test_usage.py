@@ -44,6 +44,16 @@ def misused(capsys, *words):
     return err
 
 
+def test_the_program_alone_says_what_to_try_first(capsys):
+    status, out, err = command(capsys)
+    assert (status, err) == (0, "")
+    named = [line.split()[1] for line in out.splitlines() if line.lstrip().startswith("ttt-batch")]
+    tried = [name for name in named if name in COMMANDS]
+    assert tried == ["train", "play", "page"]
+    assert "ttt-batch --help lists every command" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
 # Numbers.
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ttt_batch.app.commands import files, judge, learn_from, no_run, pictures, play, prove, study, train
+from ttt_batch.app.commands import files, judge, learn_from, no_run, page, pictures, play, prove, study, train
 from ttt_batch.app.commands.usage import Command, Program
 from ttt_batch.base.console import put
 from ttt_batch.base.version import VERSION
@@ -14,7 +14,7 @@ from ttt_batch.base.version import VERSION
 app = typer.Typer(
     cls=Program,
     help="Batch simulator and tabular self-play laboratory for tic-tac-toe and small m,n,k boards.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -27,13 +27,27 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+WELCOME = """\
+ttt-batch trains tabular self-play agents for tic-tac-toe and small boards, and
+proves whether they can be beaten. Three things to try first:
+
+  ttt-batch train   a million games against itself, and the proof
+  ttt-batch play    a game against an agent, here in the terminal
+  ttt-batch page    a page for your browser, on which a table learns
+
+ttt-batch --help lists every command; after a command it explains that one."""
+"""What the program says if it is called by its name alone."""
+
+
 @app.callback()
 def _program(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    pass
+    if ctx.invoked_subcommand is None:
+        put(WELCOME, sys.stdout)
 
 
 COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
@@ -42,6 +56,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "evaluate": (judge.evaluate, "Judge a run: results per seat, and how to beat it."),
     "prove": (prove.prove, "Prove that an agent cannot lose, and let others check it."),
     "play": (play.play, "Play against an agent in the terminal."),
+    "page": (page.page, "Write a page on which a table learns before your eyes."),
     "watch": (play.watch, "Watch two agents play, or count many of their games."),
     "plot": (pictures.plot, "Draw how agents learnt, into a picture or on the terminal."),
     "show": (judge.show, "Say everything about a position: values, truth, best replies."),

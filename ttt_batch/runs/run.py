@@ -60,7 +60,7 @@ class Run(Judged, Kept):
         return f"<Run: {'; '.join(filter(None, (title, self.verdict())))}>"
 
     def _repr_html_(self) -> str:
-        """Return the same as a small table, for notebooks."""
+        """Return the same as a small table with the learning curve, for notebooks."""
         return str(call_hook("run_html", self))
 
     def verdict(self) -> str:

@@ -1,8 +1,8 @@
 """The page: a run as one HTML file that anyone can open and play against, without a network.
 
 `page.html` is the frame, `page.css` the look; `game.js` knows rules and match, `table.js` or `network.js` what the
-agent thinks of a position, and the other scripts show them.  They are put into one file, whose content security policy
-allows these very scripts and nothing else.
+agent thinks of a position, those of `learning/` learn (see `learn_tab`), and the other scripts show them.  They are put
+into one file, whose content security policy allows these very scripts and nothing else.
 """
 
 import base64
@@ -12,12 +12,13 @@ import json
 import re
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.app.web.about import about
 from ttt_batch.app.web.about_networks import describe_networks
 from ttt_batch.app.web.agent import about_agent, agent_part
+from ttt_batch.app.web.learn_tab import CLASS, LEARNING, NONE, learns
 from ttt_batch.app.web.network import network_part
 from ttt_batch.app.web.packing import Part, pack
 from ttt_batch.app.web.solution import solution_part
@@ -38,11 +39,19 @@ MAX_BYTES = 5_000_000
 """Bytes that an agent takes on a page at most, so that it can be sent around and opens at once."""
 
 
-def export_page(run: AnyRun | Outsider, path: str | Path, *, ties: Ties | None = None, overwrite: bool = False) -> Path:
+def export_page(
+    run: AnyRun | Outsider,
+    path: str | Path,
+    *,
+    ties: Ties | None = None,
+    opens: Literal["play", "learn"] = "play",
+    overwrite: bool = False,
+) -> Path:
     """Write the page of a run to `path`, whole or not at all, and return the path.
 
     ties: which of the moves that its rule may pick the agent plays there, as for `Run.candidates`, `sharp` if not
     given; networks, which know a win at once, play any of them.
+    opens: the tab that it begins with; only boards that `learns` have `learn`.
     Raises UsageError for other ties and `sharp` of networks, BoardError for a table whose board is not enumerated and
     for an agent of more than `MAX_BYTES`, and FormatError if the file cannot be written or exists already (unless
     `overwrite`).
@@ -50,28 +59,36 @@ def export_page(run: AnyRun | Outsider, path: str | Path, *, ties: Ties | None =
     check_gravity(run.board, "a page")
     path = Path(path)
     check_targets([path], overwrite=overwrite)
-    EXPORT.write([path], [page_text(run, ties).encode()], overwrite=overwrite)
+    EXPORT.write([path], [page_text(run, ties, opens).encode()], overwrite=overwrite)
     return path
 
 
-def page_text(run: AnyRun | Outsider, ties: Ties | None = None) -> str:
+def page_text(run: AnyRun | Outsider, ties: Ties | None = None, opens: Literal["play", "learn"] = "play") -> str:
     """The page of a run as HTML.  Raises BoardError as `export_page` does, and UsageError for other ties."""
     name = run.name if isinstance(run, Outsider) else run.config.learner
     if ties is not None and check_ties(ties) == "sharp" and not isinstance(run, Outsider):
         check_sharp(run)
     ties = default_ties(run) if ties is None else check_ties(ties)
-    parts = _parts(run, ties)
-    names = ["game", "sections", *(part.script for part in parts), "parts", "hints", "about", "page"]
-    style, scripts = _source("page.css"), [_source(f"{name}.js") for name in names]
+    parts, extra = _parts(run, ties), LEARNING if learns(run.board) else NONE
+    agent = ["sections", *(part.script for part in parts), "links", "review"]
+    names = ["game", *extra.before, *agent, "parts", "hints", "about", "after", "page", *extra.after]
+    style, scripts = _source("page.css"), {name: _source(f"{name}.js") for name in names}
     pieces = {
         "title": html.escape(f"{run.board.name} tic-tac-toe against {name}"),
-        "policy": _policy(style, *scripts),
+        "policy": _policy(style, *scripts.values()) + ("; worker-src blob:" if extra is LEARNING else ""),
         "style": style,
-        "data": _json(_data(run, parts, ties)),
-        "scripts": "\n".join(f"<script>\n{script}\n</script>" for script in scripts),
+        "data": _json(_data(run, parts, ties) | {"tab": opens}),
+        "scripts": "\n".join(_script(text, name in extra.shared) for name, text in scripts.items()),
+        **{piece: source and _source(source) for piece, source in extra.html.items()},
     }
     # One pass, so that nothing within a piece is taken for the name of another.
     return re.sub(r"\{\{(\w+)\}\}", lambda found: pieces[found[1]], _source("page.html"))
+
+
+def _script(text: str, shared: bool) -> str:
+    """A script as HTML; shared: the page's worker runs it, too."""
+    mark = f' class="{CLASS}"' if shared else ""
+    return f"<script{mark}>\n{text}\n</script>"
 
 
 def _parts(run: AnyRun | Outsider, ties: Ties) -> list[Part]:
@@ -111,8 +128,10 @@ def _data(run: AnyRun | Outsider, parts: list[Part], ties: Ties) -> dict[str, An
         told, low = about(run, ties), run.learner.lost
     return {
         "board": {
+            "name": board.name,
             "rows": board.rows,
             "cols": board.cols,
+            "k": board.k,
             "misere": board.misere,
             "lines": [
                 {"cells": line, "fence": [cell for cell in range(board.cells) if fence >> cell & 1]}

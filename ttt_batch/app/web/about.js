@@ -51,8 +51,8 @@ const about = (() => {
     return make("div", "result", make("p", "", make("b", "", `As ${seat}:`), ` ${texts.join(", ")}`), bar);
   }
 
-  /** A game that the agent can lose, board by board, under a summary that does not give it away. */
-  function drawLine(board, seat, line) {
+  /** A game, board by board; texts: what else to say of each move, if anything. */
+  function drawGame(board, line, texts = []) {
     const list = make("ol", "line");
     line.forEach((cell, ply) => {
       const { marks } = positionAfter(board, line.slice(0, ply + 1));
@@ -62,10 +62,17 @@ const about = (() => {
       marks.forEach((mark, i) => {
         picture.append(make("span", i === cell ? "here" : "", ...(mark ? [drawing(mark)] : [])));
       });
-      list.append(make("li", "", picture, make("span", "spoken", `${NAMES[1 + (ply % 2)]} ${nameOf(board, cell)}`)));
+      const said = texts[ply] ? make("small", "", texts[ply]) : "";
+      list.append(make("li", "", picture, make("span", "spoken", `${NAMES[1 + (ply % 2)]} ${nameOf(board, cell)}`), said));
     });
+    return list;
+  }
+
+  /** A game that the agent can lose, under a summary that does not give it away. */
+  function drawLine(board, seat, line) {
+    const list = drawGame(board, line);
     return make("details", "", make("summary", "", `Show a game that it can lose as ${seat}`), list);
   }
 
-  return { describeRun, describeAgent };
+  return { describeRun, describeAgent, drawGame };
 })();

@@ -10,6 +10,7 @@
  */
 const tttBatch = (() => {
   const UNFINISHED = 0, DRAW = 3; // 1 and 2: that player has won
+  const TEMPERATURE = 0.25; // of moves below the agent's strength, as a share of the scale of its values
 
   /** The player (1 or 2) who moves after that many moves. */
   const moverAfter = (plies) => 1 + (plies % 2);
@@ -52,11 +53,27 @@ const tttBatch = (() => {
     return number;
   }
 
+  /**
+   * The share of each cell, proportional to exp(value / temperature): as in `analysis/handicap.py`.  A value never seen
+   * (NaN) counts like the average of those seen; a taken cell (null) has none.
+   */
+  function softmax(values, temperature) {
+    const seen = values.filter((value) => value !== null && !Number.isNaN(value));
+    const average = seen.reduce((sum, value) => sum + value / seen.length, 0);
+    const filled = values.map((value) => (value === null ? -Infinity : Number.isNaN(value) ? average : value));
+    const highest = Math.max(...filled);
+    const weights = filled.map((value) => Math.exp((value - highest) / temperature));
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    return weights.map((weight) => weight / total);
+  }
+
   /** Games of a person against the agent: whose turn it is, what may be played, and the score. */
   class Match {
     /** side: "first", "second", or "alternate", which changes seats with each new game.  random: as Math.random. */
     constructor(agent, side = "first", random = Math.random) {
       this.agent = agent;
+      this.span = 1; // between the values of a loss and of a win
+      this.level = 1; // the share of moves by the agent's own rule; the others are drawn by its values
       this.random = random;
       this.side = side;
       this.results = [];
@@ -66,6 +83,14 @@ const tttBatch = (() => {
     #begin(person) {
       this.person = person;
       this.moves = [];
+      this.given = 0; // moves that were there when the game began
+    }
+
+    /** Begin in the position after `moves`, in which the person moves. */
+    set(moves) {
+      this.#begin(moverAfter(moves.length));
+      this.moves = moves;
+      this.given = moves.length;
     }
 
     get position() {
@@ -107,8 +132,9 @@ const tttBatch = (() => {
      */
     reply() {
       const { marks } = this.position;
-      const candidates = this.agent.candidates(marks);
-      const chances = this.agent.chances?.(marks);
+      const weakened = this.#weakened();
+      const candidates = weakened ?? this.agent.candidates(marks);
+      const chances = weakened ? null : this.agent.chances?.(marks);
       const drawn = this.random();
       const number = chances ? picked(chances, drawn) : Math.floor(drawn * candidates.length);
       this.#move(candidates[number]);
@@ -116,9 +142,18 @@ const tttBatch = (() => {
       return chances ? { ...reply, chance: chances[number] } : reply;
     }
 
+    /** The cell drawn for this move if it is one that the level takes from the agent's rule, else null. */
+    #weakened() {
+      if (this.level >= 1 || this.random() < this.level) return null;
+      const shares = softmax(this.agent.moveValues(this.position.marks), TEMPERATURE * this.span);
+      let left = this.random();
+      const drawn = shares.findIndex((share) => (left -= share) < 0);
+      return [drawn < 0 ? shares.findLastIndex((share) => share > 0) : drawn]; // shares add up to almost 1
+    }
+
     /** Whether the person has a move to take back. */
     get canUndo() {
-      return this.moves.length >= this.person;
+      return this.moves.length > this.given + (moverAfter(this.given) === this.person ? 0 : 1);
     }
 
     /** Take back the person's last move and what the agent answered; a finished game no longer counts. */
@@ -142,5 +177,5 @@ const tttBatch = (() => {
     }
   }
 
-  return { UNFINISHED, DRAW, Match, positionAfter, isComplete, moverAfter };
+  return { UNFINISHED, DRAW, Match, positionAfter, isComplete, moverAfter, softmax };
 })();

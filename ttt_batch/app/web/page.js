@@ -4,11 +4,12 @@
  * The page: draws the match and passes on what a person does.  All it keeps of its own is which cell has the focus and
  * which hints are shown; after every change it draws everything again, which is cheap for at most 64 cells.
  */
-(async () => {
-  const { Match } = tttBatch;
+const page = (async () => {
+  const { Match, positionAfter } = tttBatch;
   const { NAMES, element, make, drawing } = parts;
   const data = JSON.parse(element("data").textContent);
-  const { board, scale } = data;
+  const { board } = data;
+  let { scale } = data;
   // Milliseconds before the agent's move, so that the eye can follow.
   const PAUSE = matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : 350;
 
@@ -23,12 +24,27 @@
   }
   about.describeAgent(data, agent);
   const match = new Match(agent, document.querySelector("input[name=side]:checked").value);
+  let seen = null; // how many moves of a finished game are to be seen again; null: all, as they are
   const shown = { values: agent.hasValues, truth: false };
   element("values").setAttribute("aria-pressed", String(shown.values));
   let focused = Math.floor(board.rows / 2) * board.cols + Math.floor(board.cols / 2);
   let waiting = 0; // the timer of the agent's move
+  element("strength").hidden = !agent.hasValues;
+  setLevel();
   listen();
   proceed();
+  followLink();
+  return { agent, challenge };
+
+  /** Play against another agent from now on; its scale: see `hints.js`. */
+  function challenge(other, itsScale) {
+    [agent, match.agent, scale] = [other, other, itsScale];
+    element("strength").hidden = !agent.hasValues;
+    match.results = [];
+    setLevel();
+    match.restart();
+    proceed();
+  }
 
   function say(text) {
     element("status").textContent = text;
@@ -65,10 +81,11 @@
 
   /** Draw the match as it is. */
   function draw() {
-    const { marks, won, forfeited } = match.position;
+    const moves = match.moves.slice(0, seen ?? match.moves.length);
+    const { marks, won, forfeited, outcome } = positionAfter(board, moves);
     const turn = match.turn;
-    const last = match.moves.at(-1);
-    const wanted = turn === "you" ? hintsFor(marks) : [];
+    const last = moves.at(-1);
+    const wanted = turn === "you" || (seen !== null && !outcome) ? hintsFor(marks, moves) : [];
     document.body.dataset.turn = turn;
     cells.forEach((button, cell) => {
       const mark = marks[cell];
@@ -96,15 +113,16 @@
     });
     for (const result of ["you", "draw", "agent"]) element(`score-${result}`).textContent = match.count(result);
     element("undo").setAttribute("aria-disabled", String(!match.canUndo));
+    element("link").href = `#${links.textOf(board, marks)}`;
     element("legend").replaceChildren(...hints.legend(shown, agent.hasValues, scale));
   }
 
   /** For each free cell what is to be shown of it; nothing where no hints are wanted. */
-  function hintsFor(marks) {
+  function hintsFor(marks, moves) {
     if (!shown.values && !shown.truth) return [];
     const values = shown.values && agent.hasValues ? agent.moveValues(marks) : [];
     const chosen = shown.values ? agent.candidates(marks) : [];
-    const truths = shown.truth ? agent.solution.trueMoves(match.moves) : [];
+    const truths = shown.truth ? agent.solution.trueMoves(moves) : [];
     return marks.map((mark, cell) =>
       mark === 0 ? { value: values[cell], chosen: chosen.includes(cell), truth: truths[cell] } : null);
   }
@@ -133,7 +151,10 @@
   /** Go on after any change: draw, say what is new, and let the agent move where it is its turn. */
   function proceed(reply) {
     clearTimeout(waiting);
+    seen = null;
     draw();
+    after.show(match);
+    element("replay").value = match.moves.length;
     if (match.turn !== "agent" || match.moves.length === 0) say(news(reply));
     if (match.turn === "agent") waiting = setTimeout(() => proceed(match.reply()), PAUSE);
   }
@@ -142,6 +163,36 @@
     if (match.play(cell)) proceed();
     else if (match.turn === "you") say(`The cell in ${nameOf(cell)} is taken. Your move.`);
     else if (match.turn === "over") say(`${ending()} “New game” begins another.`);
+  }
+
+  /** See the finished game as it was after some of its moves. */
+  function replay(plies) {
+    seen = plies < match.moves.length ? plies : null;
+    draw();
+    const what = plies === 0 ? "the empty board" : `${NAMES[1 + ((plies - 1) % 2)]} ${nameOf(match.moves[plies - 1])}`;
+    element("replay").setAttribute("aria-valuetext", `move ${plies} of ${match.moves.length}: ${what}`);
+    element("replayed").textContent = `Move ${plies} of ${match.moves.length}: ${what}`;
+  }
+
+  /** Go on from the position in the page's address, if there is one. */
+  function followLink() {
+    const text = location.hash.slice(1);
+    if (["", "learn"].includes(text) || text === links.textOf(board, match.position.marks)) return;
+    const moves = links.movesTo(board, text);
+    if (moves === null) {
+      say(`No game on this board reaches the position of the link, ${text.slice(0, 80)}. Here is another.`);
+      return;
+    }
+    match.set(moves);
+    match.side = match.person === 1 ? "first" : "second";
+    document.querySelector(`input[name=side][value=${match.side}]`).checked = true;
+    proceed();
+  }
+
+  function setLevel() {
+    const level = Number(element("level").value);
+    [match.level, match.span] = [level / 100, scale.high - scale.low];
+    element("level-text").textContent = level === 100 ? "plays its best" : `${level} of 100 moves are its own`;
   }
 
   function undo() {
@@ -238,6 +289,9 @@
       if (event.altKey || event.ctrlKey || event.metaKey || event.repeat || !element("shortcuts").checked) return;
       shortcuts[event.key.toLowerCase()]?.();
     });
+    element("replay").addEventListener("input", ({ target }) => replay(Number(target.value)));
+    element("level").addEventListener("input", setLevel);
+    addEventListener("hashchange", followLink);
     element("new").addEventListener("click", restart);
     element("undo").addEventListener("click", undo);
     element("values").addEventListener("click", () => toggle("values"));

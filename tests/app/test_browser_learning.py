@@ -1,0 +1,273 @@
+"""The Learn tab in headless Chromium: learn, stop, play, download, load, with everything that may go wrong."""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import Browser
+from pages import trained
+from test_web_learning import bytes_of, settings, tables_of, work
+
+import ttt_batch as ttt
+from ttt_batch.runs.exchange import export_run, import_tables
+
+pytestmark = pytest.mark.slow  # a browser takes five seconds to start, and twenty to be driven
+
+TASKS = """
+    window.tasks = [];
+    new PerformanceObserver((list) => tasks.push(...list.getEntries().map((one) => one.duration)))
+        .observe({ type: "longtask" });
+    window.updates = 0;
+    new MutationObserver(() => updates++).observe(document.getElementById("curve"), { childList: true });
+"""
+"""Notes how long each task of the page takes that takes more than 50 ms, and how often the page shows something new."""
+
+
+def text(browser: Browser, name: str) -> str:
+    return str(browser.do("return document.getElementById(arguments[0]).textContent", name))
+
+
+def open_tab(browser: Browser, **options: Any) -> None:
+    browser.open(trained(), **options)
+    browser.element("tab-learn").click()
+    browser.wait("document.getElementById('learn-status').textContent.startsWith('A table without')")
+
+
+def fill(browser: Browser, **fields: Any) -> None:
+    for name, value in fields.items():
+        field = browser.element(name)
+        if name != "learner":
+            field.clear()
+        field.send_keys(str(value))
+
+
+def choose(browser: Browser, pace: str) -> None:
+    browser.driver.find_element("css selector", f"input[value={pace}] + span").click()
+
+
+def wait_for(browser: Browser, games: int) -> None:
+    browser.wait(f"document.getElementById('learn-status').textContent.startsWith('Stopped after {games:,} game')")
+
+
+def download(browser: Browser, folder: Path) -> Path:
+    browser.command("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+    browser.element("download").click()
+    until = time.monotonic() + 20
+    while not (found := list(folder.glob("*.json"))):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return found[0]
+
+
+def busy(browser: Browser) -> float:
+    """Seconds of the processor that the page's own thread has used."""
+    metrics = browser.command("Performance.getMetrics")["metrics"]
+    return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
+
+
+def learn(browser: Browser) -> float:
+    """Learn from 100,000 games; return the seconds from the click to the last word."""
+    return float(
+        browser.do(
+            """
+            const status = document.getElementById("learn-status"), began = performance.now();
+            document.getElementById("go").click();
+            return new Promise((done) => new MutationObserver(() => {
+                if (status.textContent === "Stopped after 100,000 games.") done((performance.now() - began) / 1000);
+            }).observe(status, { childList: true }));
+            """
+        )
+    )
+
+
+@pytest.mark.parametrize("learner", ["td", "sutton-barto", "backward-q", "q-learning"])
+def test_learn_and_download(browser: Browser, tmp_path: Path, learner: str) -> None:
+    """100,000 games, to the bit those of the command line; each update of the page takes a fraction of 50 ms.
+
+    Of the clock's time, which other programs take, too, only a machine that is idle can be sure.
+    """
+    open_tab(browser)
+    fill(browser, learner=learner, seed=7)
+    browser.do(TASKS)
+    browser.command("Performance.enable", timeDomain="threadTicks")
+    before = busy(browser)
+    took = learn(browser)
+    updates, tasks = browser.do("return [window.updates, tasks]")
+    assert updates and (busy(browser) - before) / updates < 0.025
+    if os.getloadavg()[0] < 1:
+        assert tasks == []
+        assert took < (1 if learner == "td" else 2)
+    run = ttt.train(100_000, learner=learner, batch=1, seed=7)
+    recorded = run.evaluation("random").unbeatable
+    if all(recorded.values()):
+        assert text(browser, "learn-verdict").startswith("Unbeatable in both seats at every recorded point since game ")
+    else:
+        assert text(browser, "learn-verdict") == "Unbeatable as first, can be beaten as second."
+    assert f"--learner {learner} --batch 1" in text(browser, "command")
+    path = download(browser, tmp_path)
+    assert path.name == f"{learner}-3x3.json"
+    assert f"ttt-batch import {path.name} --learner {learner}" in text(browser, "learn-status")
+    assert bytes_of(import_tables([path], learner)) == bytes_of(run)
+
+
+def test_stop_play_and_go_on(browser: Browser, tmp_path: Path) -> None:
+    open_tab(browser)
+    fill(browser, games=500_000)
+    browser.element("go").click()
+    browser.wait("document.getElementById('go').textContent === 'Stop'")
+    browser.element("go").click()
+    browser.wait("document.getElementById('go').textContent === 'Go on'")
+    browser.wait("document.getElementById('learn-status').textContent.startsWith('Stopped after')")
+    games = int(text(browser, "learn-status").split()[2].replace(",", ""))
+    assert 0 < games < 500_000
+    assert not browser.element("seed").is_enabled()  # another seed would be another table
+    run = ttt.train(games, batch=1)
+    browser.element("challenge").click()
+    assert text(browser, "opponent-name") == f"td, learnt here from {games:,} games"
+    browser.wait("document.body.dataset.turn === 'you'")
+    values = run.move_values((0,) * 9)
+    for cell, label in enumerate(browser.labels()):
+        assert f"value {values[cell]:+.2f}".replace("-", "−").replace("+0.00", "0.00").replace("−0.00", "0.00") in label
+    browser.play_perfectly(run)
+    assert sum(browser.score) == 1
+    browser.element("own").click()
+    assert not browser.element("opponent").is_displayed()
+    browser.element("tab-learn").click()
+    browser.element("go").click()
+    wait_for(browser, 500_000)
+    assert bytes_of(import_tables([download(browser, tmp_path)], "td")) == bytes_of(ttt.train(500_000, batch=1))
+
+
+def test_game_by_game(browser: Browser) -> None:
+    open_tab(browser)
+    choose(browser, "step")
+    for game in range(1, 4):
+        browser.element("go").click()
+        wait_for(browser, game)
+        assert browser.driver.find_element("css selector", "#last-game h3").text == f"Game {game}"
+    choose(browser, "slow")
+    browser.element("go").click()
+    browser.wait("document.querySelector('#last-game h3')?.textContent === 'Game 5'")
+    browser.element("go").click()
+    browser.wait("document.getElementById('go').textContent === 'Go on'")
+    browser.element("again").click()
+    browser.wait("document.getElementById('learn-status').textContent.startsWith('A table without')")
+    assert browser.element("seed").is_enabled()
+
+
+def test_looking_further(browser: Browser) -> None:
+    open_tab(browser)
+    cells = browser.driver.find_elements("css selector", "#learn-board button")
+    assert cells[0].get_attribute("aria-label") == "row 1, column 1, X"
+    cells[4].click()
+    assert text(browser, "looking").startswith("X to move")
+    browser.element("look-back").click()
+    assert cells[0].get_attribute("aria-label") == "row 1, column 1, empty, value 0.00, the agent’s choice"
+    assert not browser.element("look-back").is_displayed()
+    for cell in (0, 3, 1, 4, 2):
+        cells[cell].click()
+    assert text(browser, "looking") == "X has won."
+
+
+def test_what_is_no_setting_is_refused(browser: Browser) -> None:
+    open_tab(browser)
+    for name, value, expected in (
+        ("alpha", "2", "2 is no step size; give a number above 0, up to 1, such as 0.1."),
+        ("epsilon", "much", "much is no exploration; give a number from 0 to 1, such as 0.3."),
+        ("seed", "1.5", "1.5 is no seed; give a whole number of up to 18 digits, such as 7."),
+        ("games", "0", "0 is no number of games; give one from 1 to 999999999."),
+    ):
+        before = browser.element(name).get_attribute("value")
+        fill(browser, **{name: value})
+        browser.element("go").click()
+        assert text(browser, "learn-status") == expected
+        assert browser.do("return document.activeElement.id") == name
+        fill(browser, **{name: before})
+    fill(browser, games=10)
+    browser.element("go").click()
+    wait_for(browser, 10)
+
+
+def test_load(browser: Browser, tmp_path: Path) -> None:
+    """A run's own export, a page's download with which it goes on, and files that are no such thing."""
+    run = trained("backward-q", games=3000, batch=1, seed=4)
+    export_run(run, "json", [tmp_path / "run.json"])
+    (tmp_path / "broken.json").write_text((tmp_path / "run.json").read_text()[:5000])
+    (tmp_path / "other.json").write_text(json.dumps({"board": "4x4x3", "states": [{}]}))
+    (found,) = work(tmp_path, {"settings": settings("td", 6, 0.5, 0.3), "games": 2000})
+    (tmp_path / "page.json").write_text(found["text"])
+    open_tab(browser)
+    load = browser.element("load")
+    wrong = {"broken": "it is no JSON;", "other": "it is of the board 4x4x3, and this page learns 3x3"}
+    for name, expected in wrong.items():
+        load.send_keys(str(tmp_path / f"{name}.json"))
+        browser.wait("document.getElementById('learn-status').textContent.startsWith('This file was not loaded')")
+        assert expected in text(browser, "learn-status")
+        browser.do("document.getElementById('learn-status').textContent = ''")
+    load.send_keys(str(tmp_path / "run.json"))
+    browser.wait("document.getElementById('learner').value === 'backward-q'")
+    load.send_keys(str(tmp_path / "page.json"))
+    browser.wait("document.getElementById('learner').value === 'td'")
+    wait_for(browser, 2000)
+    fill(browser, games=1000)
+    browser.element("go").click()
+    wait_for(browser, 3000)
+    (tmp_path / "more").mkdir()
+    path = download(browser, tmp_path / "more")
+    (again,) = work(tmp_path, {"text": path.read_text()})
+    assert tables_of(again) == bytes_of(ttt.train(3000, batch=1, seed=6))
+
+
+def test_a_browser_without_workers(browser: Browser) -> None:
+    added = browser.command("Page.addScriptToEvaluateOnNewDocument", source="delete window.Worker")
+    try:
+        browser.open(trained())
+        browser.element("tab-learn").click()
+        assert text(browser, "learn-status").startswith("This browser has no Web Workers")
+        assert not browser.element("go").is_enabled()
+        browser.element("tab-play").click()
+        browser.play_perfectly(trained())
+        assert browser.score == (0, 1, 0)
+    finally:
+        browser.command("Page.removeScriptToEvaluateOnNewDocument", identifier=added["identifier"])
+
+
+def test_names_for_a_screen_reader(browser: Browser) -> None:
+    open_tab(browser)
+    nodes = browser.command("Accessibility.getFullAXTree")["nodes"]
+    named: dict[str, list[str]] = {}
+    for node in nodes:
+        if not node["ignored"]:
+            named.setdefault(node["role"]["value"], []).append(node.get("name", {}).get("value", "").strip())
+    assert named["textbox"] == ["Step size", "Exploration", "Seed", "Games at a time"]
+    assert named["combobox"] == ["Learner"]
+    assert named["radio"] == ["A game", "Slow", "Fast"]
+    assert {"Learn", "Start over", "Play against it", "Download", "Empty board"} <= set(named["button"])
+    assert any(name.startswith("Load a table") for name in named["button"])
+    assert "What the table gives each move" in named["group"]
+    assert "Losses over the games learnt; the table beside it has the last ones" in named["image"]
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_widths(browser: Browser, width: int, look: str) -> None:
+    open_tab(browser, width=width, prefers_color_scheme=look)
+    choose(browser, "step")
+    browser.element("go").click()
+    wait_for(browser, 1)
+    assert browser.do("return document.documentElement.scrollWidth") <= width
+    inner = "[...document.querySelectorAll('#learn button, #learn .hint')]"
+    assert browser.do(f"return {inner}.filter((one) => one.scrollWidth > one.clientWidth + 1).length") == 0
+    assert browser.do(f"return {inner}.filter((one) => one.matches('button') && one.clientHeight < 34).length") == 0
+
+
+def test_nothing_is_fetched(browser: Browser) -> None:
+    open_tab(browser)
+    fill(browser, games=100)
+    browser.element("go").click()
+    wait_for(browser, 100)
+    addresses = [address for address in browser.requests() if not address.startswith(("data:", "blob:"))]
+    assert addresses == [browser.driver.current_url]

@@ -1,0 +1,184 @@
+"""The Learn tab under Node: its tables are those of the command line to the bit, and its files come and go."""
+
+import base64
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pages import program, trained
+
+import ttt_batch as ttt
+from ttt_batch.app import web
+from ttt_batch.app.web.learn_tab import LEARNERS, check_learns
+from ttt_batch.base.errors import BoardError
+from ttt_batch.game.board import parse_board
+from ttt_batch.runs.exchange import export_run, import_tables
+from ttt_batch.runs.recorder import unbeatable_since
+from ttt_batch.runs.run import Run
+
+DRIVER = Path(__file__).parent.parent / "drive_learning.mjs"
+NAMES = [name.replace("_", "-") for name in LEARNERS]
+DEFAULTS = {"td": (0.5, 0.3), "sutton-barto": (0.1, 0.01), "backward-q": (0.1, 0.3), "q-learning": (0.1, 0.1)}
+"""Step size and exploration of each learner, as the page suggests them."""
+
+OPTIONS: list[dict[str, Any]] = [
+    {"learner": "td", "seed": -3, "alpha": 1.0, "epsilon": 0.0},
+    {"learner": "td", "seed": 2**63 - 1, "alpha": 0.037, "epsilon": 1.0},
+    {"learner": "sutton-barto", "seed": 5, "alpha": 0.3, "epsilon": 0.5},
+    {"learner": "backward-q", "seed": 2**53 + 1, "alpha": 0.9, "epsilon": 0.013},
+    {"learner": "q-learning", "seed": 9, "alpha": 0.6, "epsilon": 0.7},
+    {"learner": "backward-q", "seed": 1, "alpha": 0.25, "epsilon": 0.3, "board": "3x3-misere"},
+]
+
+
+def work(folder: Path, *jobs: dict[str, Any], board: str = "3x3") -> list[Any]:
+    """What the page's own scripts make of jobs; see the driver."""
+    page = web.export_page(trained(games=1000, board=board), folder / "page.html", overwrite=True)
+    (folder / "jobs.json").write_text(json.dumps(jobs))
+    command = [program("node", "nodejs"), str(DRIVER), str(page), str(folder / "jobs.json")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return list(json.loads(done.stdout))
+
+
+def settings(learner: str, seed: int, alpha: float, epsilon: float) -> dict[str, Any]:
+    return {"learner": learner, "seed": str(seed), "alpha": alpha, "epsilon": epsilon}
+
+
+def tables_of(found: Any) -> bytes:
+    return b"".join(base64.b64decode(array) for array in found["arrays"])
+
+
+def bytes_of(run: Run) -> bytes:
+    return b"".join(array.tobytes() for array in run.tables)
+
+
+def check_equal(found: Any, run: Run) -> None:
+    """Table, games, and all that was recorded."""
+    assert found["games"] == run.games
+    assert tables_of(found) == bytes_of(run)
+    points, recorded = found["points"], run.statistics
+    if points[-1]["games"] == points[-2]["games"]:
+        points.pop()
+    assert [point["games"] for point in points] == recorded["games"].tolist()
+    for name, read in {
+        "unbeatable": lambda seat: seat["unbeatable"],
+        "best_response": lambda seat: seat["response"],
+        "versus_random": lambda seat: [seat["win"], seat["draw"], seat["loss"]],
+    }.items():
+        there = np.array([[read(seat) for seat in point["seats"]] for point in points])
+        assert np.allclose(there, recorded[name], rtol=0, atol=1e-12), name
+    if not recorded["unbeatable"][-1].all():
+        assert found["since"] is None
+    elif found["since"] is not None:
+        assert found["since"] == unbeatable_since(recorded["games"], recorded["unbeatable"])
+
+
+@pytest.mark.parametrize(
+    "games", [2000, pytest.param(100_000, marks=pytest.mark.slow), pytest.param(1_000_000, marks=pytest.mark.slow)]
+)
+def test_the_table_is_that_of_the_command_line(games: int, tmp_path: Path) -> None:
+    found = work(tmp_path, *({"settings": settings(name, 7, *DEFAULTS[name]), "games": games} for name in NAMES))
+    for name, one in zip(NAMES, found, strict=True):
+        check_equal(one, ttt.train(games, learner=name, batch=1, seed=7))
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: f"{options['learner']}-{options['seed']}")
+def test_with_other_numbers(options: dict[str, Any], tmp_path: Path) -> None:
+    numbers = {key: value for key, value in options.items() if key != "board"}
+    (found,) = work(tmp_path, {"settings": settings(**numbers), "games": 3000}, board=options.get("board", "3x3"))
+    check_equal(found, ttt.train(3000, batch=1, **options))
+
+
+def test_the_page_suggests_the_learners_own_numbers(tmp_path: Path) -> None:
+    """A file that says nothing of how it was learnt goes on with them."""
+    files = []
+    for name in NAMES:
+        export_run(ttt.train(500, learner=name, batch=1), "json", [tmp_path / f"{name}.json"])
+        files.append({"text": (tmp_path / f"{name}.json").read_text()})
+    for name, one in zip(NAMES, work(tmp_path, *files), strict=True):
+        learnt = json.loads(one["text"])["learnt"]
+        learner = ttt.train(1, learner=name).learner
+        assert one["learner"] == name
+        assert (learnt["alpha"], learnt["epsilon"]) == (learner.defaults.alpha, learner.defaults.epsilon)
+        assert DEFAULTS[name] == (learner.defaults.alpha, learner.defaults.epsilon)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_download_becomes_a_run_and_an_export_is_loaded(name: str, tmp_path: Path) -> None:
+    job = {"settings": settings(name, 3, *DEFAULTS[name]), "games": 4000}
+    (found,) = work(tmp_path, job)
+    run = ttt.train(4000, learner=name, batch=1, seed=3)
+    (tmp_path / "page.json").write_text(found["text"])
+    assert bytes_of(import_tables([tmp_path / "page.json"], name)) == bytes_of(run)
+    export_run(run, "json", [tmp_path / "run.json"])
+    exported, downloaded = (json.loads((tmp_path / f"{file}.json").read_text()) for file in ("run", "page"))
+    assert downloaded.pop("learnt") == job["settings"] | {"games": 4000}
+    assert downloaded == exported  # best moves included
+    again, loaded, on = work(
+        tmp_path,
+        {"text": found["text"]},
+        {"text": (tmp_path / "run.json").read_text()},
+        {"text": found["text"], "more": 1000},
+    )
+    assert tables_of(again) == tables_of(loaded) == bytes_of(run)
+    assert (again["games"], loaded["games"]) == (4000, 0)
+    # Loaded and gone on with is learnt in one go.
+    assert tables_of(on) == bytes_of(ttt.train(5000, learner=name, batch=1, seed=3))
+
+
+def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
+    export_run(trained(games=1000), "json", [tmp_path / "td.json"])
+    good = json.loads((tmp_path / "td.json").read_text())
+
+    def states(change: Any, number: int = 5) -> dict[str, Any]:
+        changed = [dict(state) for state in good["states"]]
+        change(changed[number])
+        return good | {"states": changed}
+
+    wrong: dict[str, Any] = {
+        "no JSON": "{",
+        "no list of states": [],
+        "it has no list of states": {},
+        "list of states": {"board": "3x3", "states": []},
+        "has no list of states; choose": {"board": "3x3", "states": [None]},
+        "of the board 4x4x3": good | {"board": "4x4x3"},
+        "of the board null": good | {"board": None},
+        "positions are missing": good | {"states": good["states"][:-2]},
+        "state 5478 is of no position of 3x3, or there twice": good | {"states": [*good["states"], good["states"][0]]},
+        "state 5 is of no position": states(lambda state: state.update(code=19682)),
+        "state 5 has a value that is no number": states(lambda state: state.update(value=None)),
+        "state 6 has a value that": states(lambda state: state.update(value={"first": "1", "second": 0}), 6),
+        "learner is none": good | {"learnt": {"learner": "constructor"}},
+        "settings are damaged": good | {"learnt": {"learner": "td", "alpha": 2}},
+        "its settings are damaged": good | {"learnt": {"learner": "td", "alpha": "0.5"}},
+        "number of games is damaged": good | {"learnt": {"learner": "td", "games": -1}},
+    }
+    occupied = ttt.train(1000, learner="minimax-q")
+    export_run(occupied, "json", [tmp_path / "q.json"])
+    never = ttt.train(10, learner="value-feed")
+    export_run(never, "json", [tmp_path / "never.json"])
+    wrong["not one value for each free cell"] = json.loads((tmp_path / "q.json").read_text())
+    wrong["value that is no number; this page"] = json.loads((tmp_path / "never.json").read_text())
+    texts = [{"text": what if isinstance(what, str) else json.dumps(what)} for what in wrong.values()]
+    for expected, found in zip(wrong, work(tmp_path, *texts), strict=True):
+        assert expected in found["refused"]
+
+
+def test_a_worker_that_is_stopped_goes_on(tmp_path: Path) -> None:
+    games = 60_000
+    (found,) = work(tmp_path, {"settings": settings("td", 2, 0.5, 0.3), "games": games, "stopped": True})
+    assert 0 < found["before"] <= games and not found["running"]
+    assert tables_of(found) == bytes_of(ttt.train(games, batch=1, seed=2))
+
+
+def test_pages_of_other_boards_have_no_tab() -> None:
+    for board, tab in {"3x3": True, "3x3-misere": True, "2x3": False, "3x4": False}.items():
+        text = web.page_text(trained(games=100, board=board))
+        assert ('id="learn"' in text) == ('class="learning"' in text) == ("worker-src blob:" in text) == tab
+        if not tab:
+            with pytest.raises(BoardError, match=rf"a page learns on 3x3 and 3x3-misere, not on {board}"):
+                check_learns(parse_board(board))

@@ -1,0 +1,101 @@
+"""Review, strength and links of a page under Node, against the terminal's review and handicap."""
+
+import json
+import math
+import subprocess
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from pages import free, program, trained
+
+from ttt_batch.analysis.handicap import TEMPERATURE, softmax_shares
+from ttt_batch.analysis.review import review
+from ttt_batch.app import web
+from ttt_batch.game.board import UNFINISHED, Game
+from ttt_batch.runs.run import Run
+
+DRIVER = Path(__file__).parent.parent / "drive_match.mjs"
+
+
+def work(run: Run, folder: Path, jobs: list[dict[str, Any]]) -> list[Any]:
+    page = web.export_page(run, folder / "page.html", ties="any", overwrite=True)
+    (folder / "jobs.json").write_text(json.dumps(jobs))
+    command = [program("node", "nodejs"), str(DRIVER), str(page), str(folder / "jobs.json")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return list(json.loads(done.stdout))
+
+
+def random_games(run: Run, count: int) -> list[Game]:
+    games, rng = [], Random(1)
+    for _ in range(count):
+        game = Game(run.board)
+        while game.outcome == UNFINISHED:
+            game = game.after(rng.choice(free(game.position)))
+        games.append(game)
+    return games
+
+
+def test_a_review_is_that_of_the_terminal(tmp_path: Path) -> None:
+    for board in ("3x3", "3x3-misere"):
+        run = trained(games=1000, board=board)
+        games = random_games(run, 60)
+        found = work(run, tmp_path, [{"review": list(game.moves)} for game in games])
+        assert sum(map(len, found)) > 60
+        for game, slips in zip(games, found, strict=True):
+            expected = review(run, game)
+            assert expected is not None
+            for slip, one in zip(expected, slips, strict=True):
+                assert (one["ply"], one["cell"], one["before"]) == (slip.ply, slip.cell, slip.before)
+                assert (one["after"]["result"], one["after"]["plies"]) == slip.after
+                better = [(way["cell"], (way["result"], way["plies"])) for way in one["better"]]
+                assert better == list(slip.better)
+
+
+def test_a_taken_cell_gives_the_game_away(tmp_path: Path) -> None:
+    (found,) = work(trained(games=1000), tmp_path, [{"review": [0, 0]}])
+    assert [(slip["ply"], slip["after"]) for slip in found] == [(1, {"result": -1, "plies": 1})]
+
+
+def test_links(tmp_path: Path) -> None:
+    run = trained(games=1000)
+    texts = {
+        "X.O/.X./...": {"text": "X.O/.X./...", "person": 2, "turn": "you", "undo": False},
+        "x.o/.x./...": {"text": "X.O/.X./...", "person": 2, "turn": "you", "undo": False},
+        ".../.../...": {"text": ".../.../...", "person": 1, "turn": "you", "undo": False},
+        "XXX/OO./...": {"text": "XXX/OO./...", "person": 2, "turn": "over", "undo": False},
+        "XXX/OOX/OOX": {"text": "XXX/OOX/OOX", "person": 2, "turn": "over", "undo": False},
+        "XXX/OOO/...": None,  # both have a line
+        "XXX/XXX/OOO": None,
+        "OO./.../...": None,
+        "X.O/.X.": None,
+        "X.O/.X?/...": None,
+        "X.OO/.X./...": None,
+        "": None,
+    }
+    for expected, found in zip(texts.values(), work(run, tmp_path, [{"link": text} for text in texts]), strict=True):
+        assert found == expected
+
+
+def test_moves_below_its_strength_are_those_of_the_terminal(tmp_path: Path) -> None:
+    run = trained("backward-q", games=300)
+    values = run.move_values((0,) * 9)
+    given = [1.0, None, "never", 0.25, -0.5]
+    games = 4000
+    shares, weak, half, best = work(
+        run,
+        tmp_path,
+        [
+            {"softmax": given, "temperature": 0.5},
+            *({"level": level, "games": games} for level in (0, 0.5, 1)),
+        ],
+    )
+    expected = softmax_shares({0: 1.0, 2: math.nan, 3: 0.25, 4: -0.5}, 0.5)
+    assert all(math.isclose(shares[cell], share, rel_tol=1e-12) for cell, share in expected.items())
+    assert shares[1] == 0
+    drawn, chosen = softmax_shares(values, TEMPERATURE), run.candidates((0,) * 9)
+    for level, counts in ((0.0, weak), (0.5, half), (1.0, best)):
+        for cell, count in enumerate(counts):
+            share = (1 - level) * drawn[cell] + level * (cell in chosen) / len(chosen)
+            assert abs(count / games - share) <= 5 * math.sqrt(share * (1 - share) / games), (level, cell)

@@ -1,0 +1,61 @@
+/*
+ * Learns without a browser, with the scripts that a page's worker runs, and prints as JSON what came of it.
+ *
+ *   node drive_learning.mjs PAGE JOBS.json
+ *
+ * A job is { settings, games } or, to load a file, { text }, and then { more }, games to go on with.
+ */
+import { readFileSync } from "node:fs";
+import { argv, stdout } from "node:process";
+import { runInThisContext } from "node:vm";
+
+const html = readFileSync(argv[2], "utf8");
+const scripts = [...html.matchAll(/<script class="learning">\n([^]*?)<\/script>/g)].map((found) => found[1]);
+const names = "{ graphs, judge, sessions, tableFiles, learningWorker }";
+const { graphs, judge, sessions, tableFiles, learningWorker } = runInThisContext(`${scripts.join("")}; (${names})`);
+const { board } = JSON.parse(/<script type="application\/json" id="data">([^]*?)<\/script>/.exec(html)[1]);
+const graph = graphs.build(board);
+
+/** What became of a session, to the bit. */
+function told(session) {
+  return {
+    learner: session.settings.learner,
+    games: session.games,
+    arrays: session.learner.arrays.map((array) => Buffer.from(array.buffer).toString("base64")),
+    points: [...session.points, session.point()],
+    since: judge.unbeatableSince(session.points),
+    text: tableFiles.write(session),
+  };
+}
+
+function work({ settings, games, text, more = 0 }) {
+  try {
+    const session = text === undefined ? new sessions.Session(graph, settings) : tableFiles.read(text, graph);
+    session.learn((games ?? session.games) + more);
+    return told(session);
+  } catch (error) {
+    return { refused: error.message };
+  }
+}
+
+/** The states that a worker posts while it learns, is told to stop, and goes on. */
+async function stopped(settings, games) {
+  const posted = [];
+  let done;
+  const answer = learningWorker((message) => (posted.push(message), done?.()));
+  const until = (holds) => new Promise((resolve) => (done = () => holds(posted.at(-1)) && resolve()));
+  answer({ kind: "begin", board, settings });
+  answer({ kind: "learn", until: games, pace: "fast" });
+  answer({ kind: "stop" });
+  const { games: before, running } = posted.at(-1);
+  const finished = until((message) => message.kind === "state" && message.games === games);
+  answer({ kind: "learn", until: games, pace: "fast" });
+  if (posted.at(-1).games !== games) await finished;
+  const { arrays } = posted.at(-1);
+  return { before, running, arrays: arrays.map((array) => Buffer.from(array.buffer).toString("base64")) };
+}
+
+const jobs = JSON.parse(readFileSync(argv[3], "utf8"));
+const found = [];
+for (const job of jobs) found.push(job.stopped ? await stopped(job.settings, job.games) : work(job));
+stdout.write(JSON.stringify(found));

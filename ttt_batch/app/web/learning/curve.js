@@ -1,0 +1,62 @@
+"use strict";
+
+/*
+ * The curve of a learning: what the table loses against random moves, and what the best opponent expects against it,
+ * in each seat, over the games (on a logarithmic axis).
+ */
+const curve = (() => {
+  const HEIGHT = 190, LEFT = 34, RIGHT = 12, TOP = 8, BOTTOM = 34;
+  const LINES = [
+    { seat: 0, of: "response", className: "first best", text: "as first, the best opponent" },
+    { seat: 1, of: "response", className: "second best", text: "as second, the best opponent" },
+    { seat: 0, of: "loss", className: "first random", text: "as first, random moves" },
+    { seat: 1, of: "loss", className: "second random", text: "as second, random moves" },
+  ];
+
+  function shape(tag, attributes, text) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+
+  /** A power of ten as a short text. */
+  function short(games) {
+    return games >= 1e6 ? `${games / 1e6}M` : games >= 1e3 ? `${games / 1e3}k` : String(games);
+  }
+
+  /** The drawing of some points, `width` pixels wide. */
+  function draw(points, width) {
+    const svg = shape("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img" });
+    svg.setAttribute("aria-label", "Losses over the games learnt; the table beside it has the last ones");
+    const decades = Math.max(2, Math.ceil(Math.log10(points.at(-1)?.games || 1)));
+    const x = (games) => LEFT + ((width - LEFT - RIGHT) * Math.log10(Math.max(1, games))) / decades;
+    const y = (loss) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - Math.min(1, Math.max(0, loss)));
+    for (const loss of [0, 0.5, 1]) {
+      svg.append(shape("path", { class: "rule", d: `M${LEFT} ${y(loss)}H${width - RIGHT}` }));
+      svg.append(shape("text", { x: LEFT - 6, y: y(loss) + 4, "text-anchor": "end" }, loss));
+    }
+    for (let decade = 0; decade <= decades; decade++) {
+      const place = { x: x(10 ** decade), y: HEIGHT - BOTTOM + 16, "text-anchor": "middle" };
+      svg.append(shape("text", place, short(10 ** decade)));
+    }
+    const middle = { x: (LEFT + width - RIGHT) / 2, y: HEIGHT - 3, "text-anchor": "middle" };
+    svg.append(shape("text", middle, "games"));
+    for (const { seat, of, className } of LINES) {
+      const path = points.map(({ games, seats }) => `${x(games).toFixed(1)} ${y(seats[seat][of]).toFixed(1)}`);
+      if (path.length > 0) svg.append(shape("path", { class: `line ${className}`, d: `M${path.join("L")}h0` }));
+    }
+    return svg;
+  }
+
+  /** What the lines are, as spans with a piece of each. */
+  function legend() {
+    return LINES.map(({ className, text }) => {
+      const sample = shape("svg", { viewBox: "0 0 28 10", width: 28, height: 10, "aria-hidden": "true" });
+      sample.append(shape("path", { class: `line ${className}`, d: "M1 5H27" }));
+      return parts.make("span", "", sample, ` ${text}`);
+    });
+  }
+
+  return { draw, legend };
+})();

@@ -1,0 +1,118 @@
+"use strict";
+
+/*
+ * Tables as files: the JSON of `export --to json`, with how the table was learnt beside it, so that the page can go on.
+ */
+const tableFiles = (() => {
+  const OUTCOMES = ["unfinished", "first wins", "second wins", "draw"];
+  const NO_TABLE = "choose one that this page or “ttt-batch export RUN --to json” has written";
+
+  const isObject = (value) => value !== null && typeof value === "object";
+
+  /** A table as text. */
+  function write({ graph, learner, settings, games }) {
+    const { name, rows, cols, k } = graph.board;
+    const learnt = { ...settings, games };
+    const states = Array.from(graph.code, (code, row) => JSON.stringify(stateOf(graph, learner, code, row)));
+    const head = JSON.stringify({ board: name, rows, cols, k, learnt });
+    return `${head.slice(0, -1)}, "states": [\n${states.join(",\n")}\n]}\n`;
+  }
+
+  function stateOf(graph, learner, code, row) {
+    const marks = graphs.marksOf(code), mover = graph.ply[row] & 1, open = row < graph.open;
+    const first = open ? graph.firstEdge[row] : 0, count = open ? graph.firstEdge[row + 1] - first : 0;
+    const cells = Array.from(graph.cell.subarray(first, first + count));
+    const set = open ? learner.candidates(first, count, mover) : 0;
+    const q = new Array(graphs.CELLS).fill(null);
+    cells.forEach((cell, i) => (q[cell] = learner.score(first + i, mover)));
+    const [toFirst, toSecond] = learner.values?.(row) ?? [];
+    return {
+      code,
+      board: marks.map((mark) => ".XO"[mark]).join(""),
+      to_move: open ? ["first", "second"][mover] : null,
+      outcome: OUTCOMES[graph.outcome[row]],
+      ...(learner.values ? { value: { first: toFirst, second: toSecond } } : { q }),
+      best: cells.filter((_, i) => (set >> i) & 1),
+    };
+  }
+
+  /** The session of a table that `write` or the command line has written.  Throws an Error that says what is wrong. */
+  function read(text, graph) {
+    let whole;
+    try {
+      whole = JSON.parse(text);
+    } catch {
+      throw new Error(`it is no JSON; ${NO_TABLE}`);
+    }
+    const states = whole?.states;
+    if (!Array.isArray(states) || states.length === 0 || !states.every(isObject)) {
+      throw new Error(`it has no list of states; ${NO_TABLE}`);
+    }
+    if (whole.board !== graph.board.name) {
+      throw new Error(`it is of the board ${String(whole.board).slice(0, 20)}, and this page learns ${graph.board.name}`);
+    }
+    const settings = settingsOf(whole.learnt, states);
+    const session = new sessions.Session(graph, settings, gamesOf(whole.learnt));
+    fill(session.learner, graph, states);
+    session.points.push(session.point());
+    return session;
+  }
+
+  function gamesOf(learnt) {
+    const games = learnt?.games ?? 0;
+    if (!Number.isSafeInteger(games) || games < 0) throw new Error(`its number of games is damaged; ${NO_TABLE}`);
+    return games;
+  }
+
+  /** What the file says of the learner; of a file that says nothing, the learner whose table it may be. */
+  function settingsOf(learnt, states) {
+    const opposite = ({ value }) => value?.second === 0 - value?.first;
+    const losing = ({ q }) => Array.isArray(q) && q.some((value) => value < 0); // a loss is worth -1, or 0
+    const guess = "q" in states[0] ? (states.some(losing) ? "q-learning" : "backward-q") :
+      states.every(opposite) ? "td" : "sutton-barto";
+    const learner = learnt?.learner ?? guess;
+    if (!Object.hasOwn(sessions.LEARNERS, learner)) throw new Error(`its learner is none of this page; ${NO_TABLE}`);
+    const { alpha, epsilon, seed } = { ...sessions.LEARNERS[learner].defaults, seed: "0", ...learnt };
+    const inRange = alpha > 0 && alpha <= 1 && epsilon >= 0 && epsilon <= 1;
+    if (!inRange || ![alpha, epsilon].every(Number.isFinite) || typeof seed !== "string" || !sessions.isSeed(seed)) {
+      throw new Error(`its settings are damaged; ${NO_TABLE}`);
+    }
+    return { learner, alpha, epsilon, seed };
+  }
+
+  /** Fill a learner's table.  Every position must be there once, with a number for each value. */
+  function fill(learner, graph, states) {
+    const missing = new Set(graph.code);
+    for (const [number, state] of states.entries()) {
+      if (!missing.delete(state.code)) {
+        throw new Error(`state ${number} is of no position of ${graph.board.name}, or there twice; ${NO_TABLE}`);
+      }
+      const row = graph.rowOf[state.code];
+      if (learner.values) {
+        learner.setValues(row, [state.value?.first, state.value?.second].map((one) => numberIn(one, number)));
+      } else if (row < graph.open) {
+        fillMoves(learner, graph, state, row, number);
+      }
+    }
+    if (missing.size > 0) throw new Error(`${missing.size} positions are missing; ${NO_TABLE}`);
+  }
+
+  function fillMoves(learner, graph, { q }, row, number) {
+    const edges = graph.firstEdge[row + 1] - graph.firstEdge[row];
+    if (!Array.isArray(q) || q.filter((one) => one !== null).length !== edges) {
+      throw new Error(`state ${number} has not one value for each free cell; this page learns no such tables`);
+    }
+    for (let edge = graph.firstEdge[row]; edge < graph.firstEdge[row + 1]; edge++) {
+      learner.q[edge] = numberIn(q[graph.cell[edge]], number);
+    }
+  }
+
+  function numberIn(value, number) {
+    if (typeof value !== "number" || !Number.isFinite(value)) {
+      throw new Error(`state ${number} has a value that is no number; this page learns tables with all values`);
+    }
+    return value;
+  }
+
+  return { write, read };
+})();

@@ -1,0 +1,50 @@
+"use strict";
+
+/*
+ * One learning: a learner with its settings, how far it is, and the points at which it was judged.
+ */
+const sessions = (() => {
+  const LEARNERS = { td: Td, "sutton-barto": SuttonBarto, "backward-q": BackwardQ, "q-learning": QLearning };
+  const AT_ONCE = 64; // games between two looks at the clock
+
+  /** Whether a text is a seed that the command line takes, too. */
+  function isSeed(text) {
+    return /^-?\d{1,19}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
+  }
+
+  class Session {
+    /** settings: learner (its name), alpha and epsilon (numbers), seed (text).  games: learnt from before. */
+    constructor(graph, settings, games = 0) {
+      this.graph = graph;
+      this.settings = settings;
+      this.learner = new LEARNERS[settings.learner](graph, settings.alpha);
+      this.self = new selfPlay.SelfPlay(graph, this.learner, settings.epsilon, BigInt(settings.seed), games);
+      this.points = [];
+      this.due = judge.pointAfter(games);
+    }
+
+    get games() {
+      return this.self.games;
+    }
+
+    /** Judge the table as it is. */
+    point() {
+      return { games: this.games, seats: judge.judged(this.graph, this.learner) };
+    }
+
+    /** Learn up to game `until`, or until `now()` has reached `deadline`; points are judged where they are due. */
+    learn(until, deadline = Infinity, now = () => 0) {
+      while (this.games < until) {
+        const last = Math.min(until, this.due, this.games + AT_ONCE);
+        while (this.games < last) this.self.play();
+        if (this.games === this.due) {
+          this.points.push(this.point());
+          this.due = judge.pointAfter(this.games);
+        }
+        if (now() >= deadline) return;
+      }
+    }
+  }
+
+  return { LEARNERS, Session, isSeed };
+})();
