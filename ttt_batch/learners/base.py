@@ -137,6 +137,7 @@ class Learner:
     arrivals: its `fold` reads `counts.arrived` alone, not how often moves were taken, and the rows of a ply may be
     folded apart: several threads do.
     repeats: at its defaults it explores so seldom, and in steps so small, that most games repeat the one before.
+    temperature: of the softmax of its scores by which it plays, and cannot play otherwise; None for any other learner.
     """
 
     name: str
@@ -156,6 +157,7 @@ class Learner:
     edge_scores: str | None = None
     arrivals: bool = False
     repeats: bool = False
+    temperature: float | None = None
 
     @property
     def by_arrivals(self) -> bool:

@@ -16,6 +16,7 @@ from ttt_batch.game.state_space import check_enumerable, check_gravity, choose_s
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Settings
 from ttt_batch.runs.batches import AUTO, MAX_GAMES, Batches, make_batches, parse_batch
+from ttt_batch.runs.explorations import check_explore, temperature_of
 from ttt_batch.runs.schedules import Schedule, parse_schedule
 from ttt_batch.runs.state import LARGEST
 from ttt_batch.simulation.walk import MAX_WALKED
@@ -54,6 +55,7 @@ class LearnerOptions(TypedDict, total=False):
     draw_worth: tuple[Number, Number] | str | None
     seed: Number | None
     symmetry: bool | str | None
+    explore: str | None
 
 
 class Options(LearnerOptions, total=False):
@@ -78,6 +80,7 @@ class Config:
     engine: `walk` plays every game, `flow` draws how many games take each move; `given` games were not played here.
     seed: any integer of 64 bits.
     symmetry: a row of the table stands for all images of a position under the board's symmetries.
+    explore: `softmax:T`, how moves are drawn instead of by epsilon, see `explorations`; None for epsilon-greedy play.
     horizon: games over which schedules run; 0 if none depends on games.
     start: digest of the tables it begins from, of a fork with `@` and the games that they had learnt; empty for the
     learner's own start.
@@ -99,6 +102,7 @@ class Config:
     opponent: str = ""
     seat: str = ""
     symmetry: bool = False
+    explore: str | None = None
 
     @functools.cached_property
     def grown(self) -> bool:
@@ -121,6 +125,12 @@ class Config:
         return enumerate_graph(self.board, learner_named(self.learner).occupied, self.symmetry, counts)
 
     @property
+    def temperature(self) -> float | None:
+        """The temperature of play by softmax, chosen or the learner's own; None for epsilon-greedy play."""
+        own = learner_named(self.learner).temperature
+        return own if self.explore is None else temperature_of(self.explore)
+
+    @property
     def inherited(self) -> int:
         """Games learnt by the tables that a fork began from; 0 for any other run."""
         return int(self.start.partition("@")[2] or 0)
@@ -141,8 +151,9 @@ class Config:
         return {field.name: _written(getattr(self, field.name)) for field in fields(self)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as the run file keeps them."""
-        return {**self.written, "draw_worth": list(self.draw_worth)}
+        """Plain values, as the run file keeps them: those of some learners only as far as this one has them."""
+        values = {**self.written, "draw_worth": list(self.draw_worth)}
+        return {name: value for name, value in values.items() if value is not None}
 
     def to_report(self) -> dict[str, Any]:
         """Plain values, as `--json` prints them: epsilon and alpha are numbers unless they change."""
@@ -163,6 +174,7 @@ def make_config(
     """
     given: dict[str, Any] = {**DEFAULTS, **given_options(make_config, options)}
     learner = learner_named(given["learner"])
+    explore = check_explore(learner, given)
     given = {**vars(learner.defaults), **given}
     engine = given["engine"] if given["engine"] == GIVEN else choose("engine", given["engine"], ENGINES)
     board = parse_board(given["board"])
@@ -192,6 +204,7 @@ def make_config(
         opponent=opponent,
         seat=seat,
         symmetry=space.symmetry,
+        explore=explore,
     )
 
 
@@ -250,7 +263,7 @@ def config_from_dict(values: dict[str, Any]) -> Config:
         config = make_config(**values)
     except UsageError as error:
         raise not_usable(str(error)) from None
-    defaults = {field.name: field.default for field in fields(Config) if field.default is not MISSING}
+    defaults = {field.name: field.default for field in fields(Config) if field.default not in (MISSING, None)}
     if {**defaults, **values} != config.to_dict():
         raise RunFileError("the run's configuration is not written as this version writes it; train it again")
     return config

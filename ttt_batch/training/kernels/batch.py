@@ -11,13 +11,14 @@ from ttt_batch.learners.base import fold
 from ttt_batch.learners.steps import Step, fill_weights
 from ttt_batch.runs.batches import Batches, bounds_in_kernels
 from ttt_batch.runs.schedules import EXPONENTIAL, LINEAR, Decay, value_at
+from ttt_batch.simulation.chances import Chances
 from ttt_batch.simulation.counts import Counts, clear, complete, complete_arrived, empty_counts
 from ttt_batch.simulation.exploration import N_SETS, Explorations, fill_explorations
 from ttt_batch.simulation.flow import Rows, flow
 from ttt_batch.simulation.greedy_paths import pack_row, trace_paths
 from ttt_batch.simulation.lockstep import Lockstep, pack_moves
 from ttt_batch.simulation.pieces import walk_piece
-from ttt_batch.simulation.policy import Choice, Policy, empty_policy, order_row
+from ttt_batch.simulation.policy import Choice, Policy, empty_policy, order_row, policy_among
 from ttt_batch.simulation.walk import Walker
 
 
@@ -70,13 +71,14 @@ def make_decays(alpha: Decay, epsilon: Decay) -> Decays:
     return Decays(alpha, epsilon, np.zeros(N_SETS), np.zeros(N_SETS, np.int64))
 
 
-def make_workspace(graph: Graph, *, rival: Policy | None = None, seat: int = -1) -> Workspace:
+def make_workspace(graph: Graph, *, rival: Policy | Chances | None = None, seat: int = -1) -> Workspace:
     """Working space for one board, every row stale; with a `rival`, for the learner in `seat`."""
     policy = empty_policy(graph)
     n_open = graph.first_edge.size - 1
     owned = np.ones(n_open, dtype=np.bool_)
     if rival is not None:
         owned = (graph.ply[:n_open] & 1) == seat
+        rival = policy_among(graph, rival.chance > 0.0) if isinstance(rival, Chances) else rival
         policy.ordered[:] = rival.ordered
         policy.best[:] = rival.best
     stale = np.ones(n_open, dtype=np.bool_)
@@ -146,18 +148,33 @@ def order_stale(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> A
     return order_among(tables, graph, choice, work, 0, n_unfinished(graph))
 
 
+@functools.partial(generic, inline=True)
+def list_changed(way: Any, tables: Any, graph: Graph, choice: Choice, work: Workspace) -> Any:
+    """Find the best moves of every stale row; return how many rows `way` has to lay out again, listed in `work.rows`.
+
+    `work` is modified in place.
+    """
+
+
+@list_changed.register(Walker)
+@list_changed.register(Lockstep)
+@list_changed.register(Rows)
+def _best_changed(way: Any, tables: Any, graph: Graph, choice: Choice, work: Workspace) -> Any:
+    return order_stale(tables, graph, choice, work)
+
+
 @generic
-def play_batch(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any) -> Any:
+def play_batch(way: Any, learning: Learning, work: Workspace, n_changed: int, key: Any, bounds: Any) -> Any:
     """Fill `work.counts` with a batch of games, given the policy of `work`; `way` is modified in place.
 
-    n_changed: the first `n_changed` rows in `work.rows` have other best moves than in the batch before.
+    n_changed: the first `n_changed` rows in `work.rows` are those of `list_changed`.
     key: uint64, `stream_key(seed)`, or `stream_key(seed, FLOW)` if games are drawn.  bounds: (int, int), the first game
     and the first one after the last.
     """
 
 
 @functools.partial(generic, inline=True)
-def prepare(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> Any:
+def prepare(way: Any, learning: Learning, work: Workspace, n_changed: int, game: int) -> Any:
     """Get a way to walk ready for a batch that begins with `game`; it is modified in place.  n_changed: as above."""
 
 
@@ -167,8 +184,9 @@ def count_walked(way: Any, graph: Graph, work: Workspace, games: int) -> Any:
 
 
 @prepare.register(Walker)
-def _(way: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
-    set_explorations(decays, work.seat, way.explorations, game)
+def _(way: Walker, learning: Learning, work: Workspace, n_changed: int, game: int) -> None:
+    graph = learning.graph
+    set_explorations(learning.decays, work.seat, way.explorations, game)
     for i in range(n_changed):
         pack_row(graph, work.policy, way.paths, work.rows[i])
     if n_changed:
@@ -176,10 +194,10 @@ def _(way: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed: int
 
 
 @prepare.register(Lockstep)
-def _(way: Lockstep, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
+def _(way: Lockstep, learning: Learning, work: Workspace, n_changed: int, game: int) -> None:
     for i in range(n_changed):
-        pack_moves(graph, work.policy, way, work.rows[i])
-    way.epsilon[0] = value_at(decays.epsilon, game)
+        pack_moves(learning.graph, work.policy, way, work.rows[i])
+    way.epsilon[0] = value_at(learning.decays.epsilon, game)
 
 
 @count_walked.register(Walker)
@@ -197,17 +215,19 @@ def _(way: Lockstep, graph: Graph, work: Workspace, games: int) -> None:
 
 @play_batch.register(Walker)
 @play_batch.register(Lockstep)
-def _walk(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any) -> None:
+def walk_batch(way: Any, learning: Learning, work: Workspace, n_changed: int, key: Any, bounds: Any) -> None:
+    """`play_batch` of every way to walk."""
     game, end = bounds
-    prepare(way, graph, decays, work, n_changed, game)
-    walk_piece(way, graph, key, game, end)
-    count_walked(way, graph, work, end - game)
+    prepare(way, learning, work, n_changed, game)
+    walk_piece(way, learning.graph, key, game, end)
+    count_walked(way, learning.graph, work, end - game)
 
 
 @play_batch.register(Rows)
-def _flow(way: Rows, graph: Graph, decays: Decays, work: Workspace, _n_changed: int, key: Any, bounds: Any) -> None:
+def _flow(way: Rows, learning: Learning, work: Workspace, _n_changed: int, key: Any, bounds: Any) -> None:
     game, end = bounds  # a batch's random numbers depend on its first game
-    flow(graph, work.policy, value_at(decays.epsilon, game), work.seat, key, game, end - game, work.counts, way)
+    epsilon = value_at(learning.decays.epsilon, game)
+    flow(learning.graph, work.policy, epsilon, work.seat, key, game, end - game, work.counts, way)
 
 
 @kernel
@@ -216,7 +236,7 @@ def run_batches(
 ) -> None:
     """Play games `first_game` to `last_game - 1` and learn from them batch by batch, on one thread.
 
-    way: a `Walker`, `Lockstep`, or `Rows`, the scratch of a flow.  key: see `play_batch`.
+    way: one for which `play_batch` is registered.  key: see `play_batch`.
     `way`, `learning` and `work` are modified in place.
     """
     tables, graph, choice, step, decays = learning
@@ -224,8 +244,8 @@ def run_batches(
     while game < last_game:
         end = min(last_game, bounds_in_kernels(batches, game)[1])
         now = batch_step(decays, step, game)
-        n_changed = order_stale(tables, graph, choice, work)
-        play_batch(way, graph, decays, work, n_changed, key, (game, end))
+        n_changed = list_changed(way, tables, graph, choice, work)
+        play_batch(way, learning, work, n_changed, key, (game, end))
         fold(tables, graph, work.counts, now, work.stale)
         clear(graph, work.counts, work.ended)
         game = end
@@ -238,7 +258,7 @@ def begin_walk(way: Any, learning: Learning, work: Workspace, game: int) -> Any:
     way: a `Walker` or `Lockstep`.  `way`, `work` and `learning.step.weights` are modified in place.
     """
     tables, graph, choice, step, decays = learning
-    prepare(way, graph, decays, work, order_stale(tables, graph, choice, work), game)
+    prepare(way, learning, work, list_changed(way, tables, graph, choice, work), game)
     return batch_step(decays, step, game)
 
 
