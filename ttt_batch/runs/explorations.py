@@ -15,11 +15,13 @@ SOFTMAX = "softmax"
 def check_explore(learner: Learner, given: dict[str, Any]) -> str | None:
     """How the options `given` have a learner explore, in its canonical form; None for epsilon-greedy play.
 
-    `given` is modified in place: epsilon is 0 with softmax.  Raises UsageError, also for a learner that plays by chances
-    of its own, and if epsilon is given, too.
+    `given` is modified in place: epsilon is 0 with softmax.  Raises UsageError, also for a learner that plays by
+    chances of its own, and if epsilon is given, too.
     """
     explore, epsilon = given.get("explore"), given.get("epsilon")
-    chosen = "epsilon" if epsilon is not None and parse_schedule("epsilon", epsilon, positive=False).text != "0.0" else ""
+    chosen = (
+        "epsilon" if epsilon is not None and parse_schedule("epsilon", epsilon, positive=False).text != "0.0" else ""
+    )
     if learner.temperature is not None and (explore is not None or chosen):
         named = option("epsilon" if chosen else "explore")
         raise UsageError(f"{learner.name} draws its moves from probabilities that it learns; leave {named} out")

@@ -65,7 +65,8 @@ class PlyByPly(Trainer):
             self._make_room(grown)
 
     def _kernel(self, players: Seats, span: Span, space: Games) -> int:
-        """Play the games of `span`, written to `space` unless it is empty; the first one not played for lack of room."""
+        """Play the games of `span`, written to `space` unless it is empty; return the first not played, for want of
+        room."""
         grown = self.grown
         played: int = play_games(
             self._learning,
