@@ -15,7 +15,9 @@ Ties = Literal["soonest", "any"]
 
 TIES: tuple[Ties, ...] = get_args(Ties)
 
-LEARNER_NAMES = ("td", "sutton-barto", "value-feed", "minimax-q", "backward-q", "greedy-td")
+CLASSICS = ("sutton-barto", "value-feed", "minimax-q", "backward-q", "greedy-td")
+TEXTBOOK = ("q-learning", "sarsa", "expected-sarsa", "double-q", "td-lambda")
+LEARNER_NAMES = ("td", *CLASSICS, *TEXTBOOK)
 """The package's learners, each a file of that name in `learners`; here because completion has no time to load them."""
 
 PATTERN_LEARNERS = ("patterns", "ntuple-td")

@@ -13,7 +13,7 @@ LONGEST = 60
 """Characters of what was given that a message repeats."""
 
 _COMMAND_LINE = ContextVar("command_line", default=False)
-_OTHER_NAMES = {"seat": "as", "form": "format", "trace": "lambda"}
+_OTHER_NAMES = {"seat": "as", "form": "format", "trace": "lambda", "lambda_": "lambda"}
 """Parameters whose option has another name."""
 
 

@@ -14,9 +14,9 @@ from ttt_batch.base.jit import inlined
 DRAWS = 128
 """Numbers that each game owns: enough for a mask and a choice at each ply of a board of 36 cells."""
 
-PLAY, FLOW, NEW_ROWS = 0, 1, 2
+PLAY, FLOW, NEW_ROWS, RULE = 0, 1, 2, 3
 """Purposes of numbers: games of a training; how many games of a batch take each move; values of a growing board's new
-rows."""
+rows; what a learner's own rule draws, a batch's under the number of its first game."""
 
 PATTERNS = range(4, 7)
 """Purposes of games of pattern networks: safe as first, safe as second, and for both players."""

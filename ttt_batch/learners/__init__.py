@@ -8,7 +8,7 @@ What it is:     Learner, Settings (its numbers), Choice (UNIFORM, FIRST_BEST or 
 Its kernels:    score, fold, learn, state_value; and begin, if it is to play on boards too large to enumerate
 The board:      Graph, edges_of, mover_of, n_unfinished; UNFINISHED, FIRST_WINS, SECOND_WINS, DRAW in `Graph.outcome`
 What is learnt: Trajectory and explored (of one game, for `learn`); Counts, GREEDY, EXPLORING (of a batch, for `fold`)
-Step sizes:     Step, step_size (one visit), share_of (a batch of visits), visit_weight
+Step sizes:     Step, step_size (one visit), share_of (a batch of visits), visit_weight; exploring_share of the policy
 Tables:         one_value, own_values, own_afterstates register score, state_value and begin for tables of values
 Helpers:        mark_parents, start_row, is_settled; inlined compiles a function of yours into the kernels that call it
 """
@@ -35,7 +35,7 @@ from ttt_batch.learners.base import (
     start_row,
     state_value,
 )
-from ttt_batch.learners.steps import Step, share_of, step_size, visit_weight
+from ttt_batch.learners.steps import Step, exploring_share, share_of, step_size, visit_weight
 from ttt_batch.learners.values import one_value, own_afterstates, own_values
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.simulation.policy import FIRST_BEST, LAST_BEST, UNIFORM, Choice, score
@@ -61,6 +61,7 @@ __all__ = [
     "begin",
     "edges_of",
     "explored",
+    "exploring_share",
     "fold",
     "inlined",
     "is_settled",

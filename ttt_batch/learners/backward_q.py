@@ -37,10 +37,9 @@ class BackwardQTables(NamedTuple):
 
 
 def start(graph: Graph, worth: NDArray[np.float64], _: np.random.Generator) -> BackwardQTables:
-    """A move that wins at once 1, one that draws at once the mover's draw worth, every other 0.5."""
+    """What the position after the move is worth to the mover: of one that ends the game the result's worth."""
     mover = graph.ply[rows_of_edges(graph)] & 1
-    outcome = graph.outcome[graph.child]
-    return BackwardQTables(np.where(outcome == UNFINISHED, 0.5, worth[mover, outcome]))
+    return BackwardQTables(worth[mover, graph.outcome[graph.child]])
 
 
 @score.register(BackwardQTables)
@@ -117,8 +116,7 @@ def _learn(tables: BackwardQTables, graph: Graph, game: Trajectory, plies: int, 
 def _begin(tables: BackwardQTables, graph: Graph, row: Any, worth: Any, key: Any) -> None:
     lo, hi = edges_of(graph, row)
     for edge in range(lo, hi):
-        outcome = graph.outcome[graph.child[edge]]
-        tables.q[edge] = 0.5 if outcome == UNFINISHED else worth[mover_of(graph, row), outcome]
+        tables.q[edge] = worth[mover_of(graph, row), graph.outcome[graph.child[edge]]]
 
 
 LEARNER = Learner(
@@ -132,4 +130,5 @@ LEARNER = Learner(
     fields={"q": ("E", "what the move is worth to the player who makes it: a win 1, a loss 0")},
     start=start,
     edge_scores="q",
+    start_value=0.5,
 )

@@ -112,12 +112,21 @@ class Settings:
 
     epsilon: probability of an exploratory move, [0, 1].  alpha: step size, (0, 1].  gamma: discount, [0, 1].
     draw_worth: what a draw is worth to the first and to the second player, on the learner's own scale.
+    start_value: what unfinished positions or moves start at; None for the learner's own start.
+    lambda_: the share of a return that goes on to what came later, [0, 1].  cut: whether an exploratory move ends it.
+    beta: the step size of a second table, (0, 1].  explore: `softmax:T` instead of epsilon.
+    None for learners that have no such number.
     """
 
     epsilon: float
     alpha: float
     gamma: float
     draw_worth: tuple[float, float]
+    start_value: float | None = None
+    lambda_: float | None = None
+    cut: bool | None = None
+    beta: float | None = None
+    explore: str | None = None
 
 
 @dataclass(frozen=True)
@@ -138,6 +147,9 @@ class Learner:
     folded apart: several threads do.
     repeats: at its defaults it explores so seldom, and in steps so small, that most games repeat the one before.
     temperature: of the softmax of its scores by which it plays, and cannot play otherwise; None for any other learner.
+    undiscounted: its rule has no discount, so gamma is 1.
+    start_value: the number that unfinished positions or moves start at; None if there is no such number.
+    loss: what a loss is worth.
     """
 
     name: str
@@ -158,6 +170,9 @@ class Learner:
     arrivals: bool = False
     repeats: bool = False
     temperature: float | None = None
+    undiscounted: bool = False
+    start_value: float | None = None
+    loss: float = 0.0
 
     @property
     def by_arrivals(self) -> bool:
@@ -165,13 +180,21 @@ class Learner:
         all else of their learner is taken from one of the package."""
         return self.arrivals and of_package(self.tables)
 
+    @property
+    def lost(self) -> float:
+        """What a loss is worth: -1 if one table is seen from the first player's side."""
+        return -1.0 if self.zero_sum else self.loss
+
     def worth(self, settings: Settings) -> NDArray[np.float64]:
-        """float64[P, 4]: what each outcome is worth to each player on this learner's scale (unfinished: 0)."""
+        """float64[P, 4]: what each outcome is worth to each player on this learner's scale.
+
+        Unfinished: what positions or moves start at, 0 if that is no number.
+        """
         worth = np.zeros((2, 4))
         worth[:, DRAW] = settings.draw_worth
         worth[0, FIRST_WINS] = worth[1, SECOND_WINS] = 1.0
+        worth[0, SECOND_WINS] = worth[1, FIRST_WINS] = self.lost
         if self.zero_sum:
-            worth[0, SECOND_WINS] = worth[1, FIRST_WINS] = -1.0
             worth[1, DRAW] = -worth[0, DRAW]
-        worth[:, UNFINISHED] = 0.0
+        worth[:, UNFINISHED] = (self.start_value if settings.start_value is None else settings.start_value) or 0.0
         return worth

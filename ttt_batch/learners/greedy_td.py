@@ -20,7 +20,7 @@ from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import Learner, Settings, Trajectory, explored, fold, learn, mark_parents
 from ttt_batch.learners.steps import Step, share_of, step_size
-from ttt_batch.learners.values import half_unless_final, own_afterstates
+from ttt_batch.learners.values import own_afterstates, own_worth
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.simulation.policy import FIRST_BEST, Choice
 
@@ -101,5 +101,6 @@ LEARNER = Learner(
     choice=Choice(FIRST_BEST, 0.0),
     tables=GreedyTdTables,
     fields={"value": ("P,S", "what an own afterstate is worth to the player: a win 1, a loss 0")},
-    start=lambda graph, worth, _: GreedyTdTables(half_unless_final(graph, worth)),
+    start=lambda graph, worth, _: GreedyTdTables(own_worth(graph, worth)),
+    start_value=0.5,
 )

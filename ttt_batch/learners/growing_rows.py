@@ -115,10 +115,11 @@ def begin_rows(tables: Any, graph: Graph, first: int, worth: Any, key: Any) -> N
 @inlined
 def forget_borrowed(graph: Graph, growth: Growth, visits: Any) -> None:
     """Set the visits (one per entry of the table, in place) of all borrowed rows back to none."""
-    n_open, n_rows = n_unfinished(graph), graph.code.shape[0]
-    if visits.shape[0] == graph.child.shape[0]:
-        for entry in range(np.int64(graph.first_edge[n_open - graph_cells(growth)]), visits.shape[0]):
-            visits[entry] = 0.0
+    n_open, n_rows, n_edges = n_unfinished(graph), graph.code.shape[0], graph.child.shape[0]
+    if visits.shape[0] == n_edges or visits.shape[0] == 2 * n_edges:  # more than twice the rows, in any case
+        for start in range(0, visits.shape[0], n_edges):
+            for edge in range(np.int64(graph.first_edge[n_open - graph_cells(growth)]), n_edges):
+                visits[start + edge] = 0.0
         return
     for start in range(0, visits.shape[0], n_rows):
         for row in range(n_open - graph_cells(growth), n_open):

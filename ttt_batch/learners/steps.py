@@ -20,6 +20,10 @@ class Step(NamedTuple):
     worth: float64[P, 4], what each outcome is worth to each player.
     power: 0, or p where the step size of a value's n-th visit is 1 / n**p.
     visits: float64, a number per entry of the table (none where `power` is 0): updates so far, kept by `share_of`.
+    epsilon: probability of an exploratory move, [0, 1].  seat: the player that it holds for, -1 for both.
+    game: the batch's first game.  chance: uint64[1], the key of the stream from which a rule itself may draw.
+    lambda_, cut: of learners that have traces, beta: of those with a second table, see `Settings`.
+    temperature: of play by softmax; 0 for epsilon-greedy play.
     """
 
     alpha: float
@@ -28,6 +32,41 @@ class Step(NamedTuple):
     worth: Any
     power: float
     visits: Any
+    epsilon: float
+    seat: int
+    game: int
+    chance: Any
+    lambda_: float
+    cut: bool
+    beta: float
+    temperature: float
+
+
+@inlined
+def with_game(step: Step, alpha: float, epsilon: float, seat: Any, game: Any) -> Any:
+    """The numbers of a batch that begins with `game`."""
+    return Step(
+        alpha,
+        step.gamma,
+        step.weights,
+        step.worth,
+        step.power,
+        step.visits,
+        epsilon,
+        np.int64(seat),  # type: ignore[arg-type]
+        np.int64(game),  # type: ignore[arg-type]
+        step.chance,
+        step.lambda_,
+        step.cut,
+        step.beta,
+        step.temperature,
+    )
+
+
+@inlined
+def exploring_share(step: Step, mover: Any) -> Any:
+    """The probability that a move of this player (0 or 1) is exploratory: 0 for a player that never explores."""
+    return step.epsilon if step.seat < 0 or mover == step.seat else 0.0
 
 
 @inlined
@@ -80,8 +119,18 @@ def make_step(
     worth: NDArray[np.float64],
     power: float = 0.0,
     visits: NDArray[np.float64] | None = None,
+    *,
+    epsilon: float = 0.0,
+    lambda_: float | None = None,
+    cut: bool | None = None,
+    beta: float | None = None,
+    temperature: float | None = None,
+    chance: Any = np.uint64(0),  # noqa: B008 - a number
 ) -> Step:
-    """A step with its table filled."""
+    """A step with its table filled, of self-play from game 0 on; `chance` is the key itself."""
     weights = np.zeros(TABULATED)
     fill_weights(alpha, weights)
-    return Step(float(alpha), float(gamma), weights, worth, float(power), np.zeros(0) if visits is None else visits)
+    kept = np.zeros(0) if visits is None else visits
+    drawn = np.array([chance], np.uint64)
+    own = float(lambda_ or 0.0), bool(cut), float(beta or 0.0), float(temperature or 0.0)
+    return Step(float(alpha), float(gamma), weights, worth, float(power), kept, float(epsilon), -1, 0, drawn, *own)

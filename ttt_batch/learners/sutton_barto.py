@@ -15,7 +15,7 @@ import numpy as np
 from ttt_batch.game.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import Learner, Settings, Trajectory, explored, fold, learn, mark_parents
 from ttt_batch.learners.steps import Step, share_of, step_size
-from ttt_batch.learners.values import half_unless_final, own_values
+from ttt_batch.learners.values import own_values, own_worth
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.simulation.policy import UNIFORM, Choice
 
@@ -87,6 +87,7 @@ LEARNER = Learner(
     choice=Choice(UNIFORM, 0.0),
     tables=SuttonBartoTables,
     fields={"value": ("P,S", "what the player thinks the position is worth to it: a win 1, a loss 0")},
-    start=lambda graph, worth, _: SuttonBartoTables(half_unless_final(graph, worth)),
+    start=lambda graph, worth, _: SuttonBartoTables(own_worth(graph, worth)),
     repeats=True,
+    start_value=0.5,
 )

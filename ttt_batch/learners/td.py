@@ -114,4 +114,5 @@ LEARNER = Learner(
     start=start,
     settles=True,
     arrivals=True,
+    start_value=0.0,
 )

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.jit import inlined
-from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.graph import Graph, mover_of
 from ttt_batch.learners.base import begin, start_row, state_value
 from ttt_batch.simulation.policy import best_score, score
@@ -45,9 +44,9 @@ def own_afterstates(tables: T) -> T:
     return tables
 
 
-def half_unless_final(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[P, S], start values: final rows hold their worth, unfinished ones 0.5."""
-    return np.ascontiguousarray(np.where(graph.outcome == UNFINISHED, 0.5, worth[:, graph.outcome]))
+def own_worth(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[P, S], start values: every row holds what its outcome is worth."""
+    return np.ascontiguousarray(worth[:, graph.outcome])
 
 
 def _one_score(tables: Any, graph: Graph, edge: int, mover: int) -> Any:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ttt_batch.base.choices import choose_seat
 from ttt_batch.base.errors import option
 from ttt_batch.base.files import shown
-from ttt_batch.game.board import DRAW, EMPTY, Board
+from ttt_batch.game.board import DRAW, EMPTY, UNFINISHED, Board
 from ttt_batch.game.state_space import too_large
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
@@ -39,10 +39,10 @@ def export_run(
     kind = _kind_in(form, run.learner)
     check_use(form, run.board, files, kind, player)
     if kind == STATES:
-        numbers: dict[str, Any] = {"q": run.tables.q} if _has_actions(run.learner) else {"values": _both_players(run)}
+        numbers: dict[str, Any] = {"q": _actions(run)} if _has_actions(run.learner) else {"values": _both_players(run)}
         table = listing(run.graph, chosen_edges(run.graph, run.policy), run.board.cells, **numbers)
     elif kind == ACTION_VALUES:
-        table = action_by_code(run.graph, run.tables.q, _background(run))
+        table = action_by_code(run.graph, _actions(run), _background(run))
     else:
         table = value_by_code(run.graph, _both_players(run), run.board.cells)
     return write(form.name, table, run.board, files, player=player, overwrite=overwrite)
@@ -106,7 +106,7 @@ def _fill(run: Run, table: Table, *, only_second: bool) -> None:
     if table.kind == ACTION_VALUES:
         run.background = table.q
     if _has_actions(run.learner):
-        run.tables.q[:] = edges_from(run.graph, table)
+        run.tables.q[...] = edges_from(run.graph, table)
     else:
         values = values_from(run.graph, table, _both_players(run))
         of_first = 0.0 - values[1] if only_second else values[0]
@@ -120,6 +120,12 @@ def _kind_in(form: Format, learner: Learner) -> str:
 
 def _has_actions(learner: Learner) -> bool:
     return "q" in learner.fields
+
+
+def _actions(run: Run) -> NDArray[np.float64]:
+    """float64[E]: what each move is worth, by two tables their mean."""
+    q: NDArray[np.float64] = run.tables.q
+    return q if q.ndim == 1 else 0.5 * (q[0] + q[1])
 
 
 def _both_players(run: Run) -> NDArray[np.float64]:
@@ -143,13 +149,15 @@ def _background(run: Run) -> NDArray[np.float64]:
     if run.learner.occupied:  # every cell is an action, and every row was drawn at the start
         rng = np.random.default_rng([run.config.seed % 2**64, 1])
         return rng.standard_normal((3**run.board.cells, run.board.cells))
-    return _start_values(run.board, run.worth)
+    start = run.learner.start(run.graph, run.worth, np.random.default_rng(0)).q
+    return _start_values(run.board, run.worth, alike=bool((start == start.flat[0]).all()))
 
 
-def _start_values(board: Board, worth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`backward-q`'s start values for every code, those that cannot occur included.
+def _start_values(board: Board, worth: NDArray[np.float64], *, alike: bool) -> NDArray[np.float64]:
+    """The start values of moves for every code, those that cannot occur included.
 
-    The mover follows from the number of marks; a move is worth 1 after which any line is complete.
+    alike: also of moves that end the game.  Of others, as `backward-q` has them, the mover follows from the number of
+    marks, and a move is worth 1 after which any line is complete.
     """
     codes = np.arange(3**board.cells)
     marks = marks_of(codes, board.cells)
@@ -160,6 +168,6 @@ def _start_values(board: Board, worth: NDArray[np.float64]) -> NDArray[np.float6
     for cell in range(board.cells):
         free = np.flatnonzero(marks[:, cell] == EMPTY)
         after = codes[free] + (mover[free] + 1) * 3**cell
-        in_full = np.where((marks[after] != EMPTY).all(axis=1), worth[mover[free], DRAW], 0.5)
-        table[free, cell] = np.where(complete[after], 1.0, in_full)
+        in_full = np.where((marks[after] != EMPTY).all(axis=1), worth[mover[free], DRAW], worth[0, UNFINISHED])
+        table[free, cell] = worth[0, UNFINISHED] if alike else np.where(complete[after], 1.0, in_full)
     return table

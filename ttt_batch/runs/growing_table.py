@@ -176,7 +176,7 @@ class GrowingTable:
                 new[..., :rows] = old[..., :rows]
                 new[..., self.used.rows : self.used.rows + old.shape[-1] - rows] = old[..., rows:]
             else:
-                new[: old.size] = old
+                new[..., : old.shape[-1]] = old
         return State(state.games, tables, visits, state.outcomes, graph.code, graph.outcome)
 
     def restore(self, code: NDArray[np.int64], outcome: NDArray[np.int8], tables: Any, visits: Any) -> None:
@@ -260,8 +260,8 @@ class GrowingTable:
             return new
 
         def edges(array: Any) -> Any:
-            new = np.zeros(room.edges, array.dtype)
-            new[: used.edges] = array[: used.edges]
+            new = np.zeros((*array.shape[:-1], room.edges), array.dtype)
+            new[..., : used.edges] = array[..., : used.edges]
             return new
 
         child = edges(old.child)

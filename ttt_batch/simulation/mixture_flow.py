@@ -46,6 +46,7 @@ def share_out(graph: Graph, streams: Streams, base: Any, counts: Counts, row: An
     """
     lo, hi = edges_of(graph, row)
     taken, chance, at = counts.taken, streams.table.chance, np.uint64(0)
+    slot: Any = np.int64(0)
     for edge in range(lo, hi):
         taken[edge, GREEDY] = 0
         taken[edge, EXPLORING] = 0

@@ -34,12 +34,13 @@ from ttt_batch.runs.run import Run
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every, warn_python
 from ttt_batch.training.patterns.session import Followers
-from ttt_batch.training.patterns.train import check_networks, check_tables, is_network, train_patterns
+from ttt_batch.training.patterns.train import check_networks, check_tables, is_network, network_options, train_patterns
 from ttt_batch.training.plan import Opposing, Plan, Runs, check_request, make_plan, rival_policy
 from ttt_batch.training.session import Progress, Session
 from ttt_batch.training.shares import Shares
 from ttt_batch.training.trainers import kernels_needed, make_trainer, way_to_learn
 from ttt_batch.training.trainers.base import Trainer
+from ttt_batch.training.trainers.mixture import MixtureWalking
 from ttt_batch.training.trainers.pieces import InPieces
 
 
@@ -81,6 +82,8 @@ def train(
     `games="10M"` or `epsilon="10%"`; names may be spelled freely.
     learner, board, epsilon, alpha, gamma, draw_worth, batch, engine, seed, symmetry: see `Config`; None for the
     default, or when resuming for the run's own.
+    start_value, lambda_, cut, beta, explore: see `Settings`; for the learners that have them (`lambda_` also for
+    `ntuple-td`).
     tuples, sharing, objective, trace, prove_every, keep: of pattern networks alone, see `PatternConfig`; `seat` is the
     one to be proved then, and the number of games is rounded up to the next proof.
     epsilon, alpha: numbers or schedules (see `schedules`).
@@ -122,6 +125,7 @@ def train(
         stack.enter_context(files or nullcontext())
         before = load_any(resume, trust=trust) if isinstance(resume, Path) else resume
         if isinstance(before, PatternRun) or (before is None and is_network(given.get("learner"))):
+            given = network_options(given)
             others = {"start": start, "opponent": opponent, "fork": fork, "record": record, "max_memory": max_memory}
             check_networks(given, others | {"workers": workers, "scheduler": scheduler})
             followers = Followers(files, progress, stop or (lambda: False), command, n_threads)
@@ -195,6 +199,10 @@ def _shared(place: Place, config: Config, games: int, warn: Callable[[str], None
             else f"the table of {config.board.name} grows with every game"
         )
         raise UsageError(f"{workers} share the games of a batch, but {why}; leave {workers} out")
+    if issubclass(way, MixtureWalking):
+        raise UsageError(
+            f"{workers} share the games of a batch by its best moves, and softmax play draws others; leave {workers} out"
+        )
     modules_of([config.learner])
     say = warn or warn_python
     largest, least = min(config.batches.most, games), way.least_shared(learner_named(config.learner))

@@ -33,7 +33,8 @@ SHARINGS = ("symmetry", "translation", "none")
 OBJECTIVES = ("safe", "win", "plain")
 KEPT = ("proved", "last")
 CLAIMS = ("cannot-lose", "always-wins")
-SWITCH = ("on", "off", "auto")
+CUTS = ("on", "off")
+SWITCH = (*CUTS, "auto")
 """What the shell offers while a value is being typed.
 
 A person is waiting for the key, so nothing here loads numba: names whose registry would are written out, and a test

@@ -4,7 +4,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ttt_batch.app.commands.declare import BOARDS, File, Text, argument, option, switch
-from ttt_batch.app.commands.options import BOARD, DrawWorth, Gamma, Json, NewRun, Overwrite, Quiet, Trust, found
+from ttt_batch.app.commands.options import (
+    BOARD,
+    Beta,
+    Cut,
+    DrawWorth,
+    Gamma,
+    Json,
+    Lambda,
+    NewRun,
+    Overwrite,
+    Quiet,
+    StartValue,
+    Trust,
+    found,
+)
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, working
 from ttt_batch.base.choices import LEARNER_NAMES
 from ttt_batch.base.console import tell
@@ -22,6 +36,10 @@ def learn_from(
     alpha: Annotated[Text, option("NUMBER", "Step size, above 0 up to 1, or 1/n, n the visits.")] = None,
     gamma: Gamma = None,
     draw_worth: DrawWorth = None,
+    start_value: StartValue = None,
+    lambda_: Lambda = None,
+    cut: Cut = False,
+    beta: Beta = None,
     board: Annotated[Text, option("BOARD", f"{BOARD}.", offers=BOARDS)] = None,
     seed: Annotated[Text, option("N", "Seed of the start table.")] = None,
     skip_bad: Annotated[bool, switch("--skip-bad", "Leave out lines that are no legal game.")] = False,
@@ -62,6 +80,10 @@ def learn_from(
                 alpha=alpha,
                 gamma=gamma,
                 draw_worth=draw_worth,
+                start_value=start_value,
+                lambda_=lambda_,
+                cut=cut or None,
+                beta=beta,
                 board=board,
                 seed=seed,
             )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ttt_batch.app.commands.declare import (
     BOARDS,
+    CUTS,
     ENGINES,
     KEEPS,
     OBJECTIVES,
@@ -40,6 +41,11 @@ def study(
     alpha: Annotated[Text, option("NUMBERS", "Step size; schedules as for train.")] = None,
     gamma: Annotated[Text, option("NUMBERS", "Discount.")] = None,
     draw_worth: Annotated[Text, option("A,B;C,D", "What a draw is worth to either player; semicolons between.")] = None,
+    start_value: Annotated[Text, option("NUMBERS", "What unfinished positions or moves start at.")] = None,
+    lambda_: Annotated[Text, option("NUMBERS", "td-lambda, ntuple-td: lambda of the targets.", "--lambda")] = None,
+    cut: Annotated[Text, option("on,off", "td-lambda: whether exploratory moves end targets.", offers=CUTS)] = None,
+    beta: Annotated[Text, option("NUMBERS", "reinforce, actor-critic: step size of their values.")] = None,
+    explore: Annotated[Text, option("softmax:T", "Draw moves by softmax of their scores; commas between.")] = None,
     batch: Annotated[Text, option("N|auto", "Games played with the same tables.")] = None,
     engine: Annotated[Text, option("walk|flow", "How games are played.", offers=ENGINES)] = None,
     symmetry: Annotated[Text, option("on|off|auto", "One row for all images of a position.", offers=SWITCH)] = None,
@@ -50,7 +56,6 @@ def study(
     tuples: Annotated[Text, option("lines;blocks:3x3;FILE", "Networks: tuples of cells; semicolons between.")] = None,
     sharing: Annotated[Text, option("NAMES", "Networks: which tuples share weights.", offers=SHARINGS)] = None,
     objective: Annotated[Text, option("NAMES", "Networks: safe, win or plain.", offers=OBJECTIVES)] = None,
-    trace: Annotated[Text, option("NUMBERS", "Networks: lambda of the targets.", "--lambda")] = None,
     prove_every: Annotated[Text, option("N", "Networks: games between two proofs; 0 for none.")] = None,
     seeds: Annotated[Text, option("N", "How many seeds, from 0 on, or which: 5,7 or 100..199.", default="100")] = None,
     sweep: Annotated[

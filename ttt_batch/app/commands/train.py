@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ttt_batch.app.commands.declare import (
     BOARDS,
     ENGINES,
-    KEPT,
-    OBJECTIVES,
-    SHARINGS,
     SWITCH,
     File,
     Text,
@@ -18,15 +15,21 @@ from ttt_batch.app.commands.declare import (
     switch,
 )
 from ttt_batch.app.commands.entrants import fixed_opponent
+from ttt_batch.app.commands.network_options import Keep, Objective, ProveEvery, Sharing, Tuples
 from ttt_batch.app.commands.options import (
     BOARD,
+    Beta,
+    Cut,
     DrawWorth,
+    Explore,
     Gamma,
     Json,
+    Lambda,
     NewRun,
     Overwrite,
     Quiet,
     Scheduler,
+    StartValue,
     TimeLimit,
     Trust,
     found,
@@ -78,36 +81,6 @@ Seat = Annotated[
         offers=(*SEATS, "both"),
     ),
 ]
-Tuples = Annotated[
-    Text,
-    option(
-        "lines|segments|blocks:3x3,3x4|FILE",
-        "Networks: the tuples of cells that they look at; several names with commas, or one file.",
-        offers=("lines", "segments"),
-        default="lines if they cross the board, else segments and blocks",
-    ),
-]
-Sharing = Annotated[
-    Text,
-    option("symmetry|translation|none", "Networks: which tuples share weights.", offers=SHARINGS, default="symmetry"),
-]
-Objective = Annotated[
-    Text,
-    option(
-        "safe|win|plain",
-        "Networks: not to lose (one for each seat), to win soon, or what games bring.",
-        offers=OBJECTIVES,
-        default="win on boards that the first player wins, else safe; plain for ntuple-td",
-    ),
-]
-Trace = Annotated[Text, option("NUMBER", "Networks: lambda of the targets, 0 to 1.", "--lambda")]
-ProveEvery = Annotated[
-    Text, option("N", "Networks: games between two proofs; 0 for none.", default="2000; 0 for ntuple-td")
-]
-Keep = Annotated[
-    Text,
-    option("proved|last", "Networks: the weights to play with.", offers=KEPT, default="proved, with proofs"),
-]
 Epsilon = Annotated[
     Text, option("SHARE", "Probability of an exploratory move, 0 to 1 or 10%, or 0.3->0.01:linear (or :exp).")
 ]
@@ -134,6 +107,11 @@ def train(
     alpha: Alpha = None,
     gamma: Gamma = None,
     draw_worth: DrawWorth = None,
+    start_value: StartValue = None,
+    lambda_: Lambda = None,
+    cut: Cut = False,
+    beta: Beta = None,
+    explore: Explore = None,
     batch: Batch = None,
     engine: Engine = None,
     symmetry: Symmetry = None,
@@ -169,7 +147,6 @@ def train(
     tuples: Tuples = None,
     sharing: Sharing = None,
     objective: Objective = None,
-    trace: Trace = None,
     prove_every: ProveEvery = None,
     keep: Keep = None,
     time_limit: TimeLimit = None,
@@ -188,7 +165,7 @@ def _train(*, out: Path | None, quiet: bool, json: bool, time_limit: str | None,
     from ttt_batch.training.train import check_files
     from ttt_batch.training.train import train as train_run
 
-    resume = options["resume"]
+    resume, options["cut"] = options["resume"], options["cut"] or None
     learner, board = _named(options["learner"], options["board"])
     nothing = "interrupted; nothing was written" if resume is None else "interrupted; nothing more was written"
     with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report, ExitStack() as stack:

@@ -9,6 +9,7 @@ from ttt_batch.base.console import one_line
 from ttt_batch.base.quantities import counted, short_number
 from ttt_batch.runs.config import OPPONENTS, make_config
 from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.own_options import READ, own_text
 from ttt_batch.runs.patterns.config import make_pattern_config
 from ttt_batch.runs.patterns.run import PROVED, PatternRun
 from ttt_batch.runs.recorder import unbeatable_since
@@ -19,6 +20,11 @@ SETTINGS = (
     "alpha",
     "gamma",
     "draw_worth",
+    "start_value",
+    "lambda_",
+    "cut",
+    "beta",
+    "explore",
     "batch",
     "engine",
     "symmetry",
@@ -105,6 +111,8 @@ def setting_text(key: str, value: Any) -> str:
     """One setting as a legend names it; empty for what goes without saying."""
     if value is None:
         return ""
+    if key in READ:
+        return own_text(key, value) if value != "" else ""
     if key == "batch" and not isinstance(value, str):
         return f"batch {value:,}"
     texts: dict[str, Callable[[Any], str]] = {

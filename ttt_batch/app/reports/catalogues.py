@@ -5,11 +5,13 @@ from typing import Any
 
 from ttt_batch.analysis.boards import Entry
 from ttt_batch.app.reports.layout import hanging, paragraphs
+from ttt_batch.base.errors import spoken
 from ttt_batch.base.memory import parse_memory
 from ttt_batch.base.quantities import counted, size_text
 from ttt_batch.game.board import MAX_TABLE_CELLS
 from ttt_batch.game.known_values import DRAWN, SOLVED, WON, is_certified
 from ttt_batch.learners.base import Learner
+from ttt_batch.runs.own_options import READ
 
 NOTHING = "-"
 """What stands where a board has nothing to say."""
@@ -120,6 +122,7 @@ def learner_description(learner: Learner) -> dict[str, Any]:
         "alpha": defaults.alpha,
         "gamma": defaults.gamma,
         "draw_worth": list(defaults.draw_worth),
+        **{name: value for name, value in _own(learner).items() if value is not None},
         "games": learner.games,
         "choice": choice_text(learner),
         "tables": {name: {"axes": axes, "meaning": meaning} for name, (axes, meaning) in learner.fields.items()},
@@ -139,6 +142,7 @@ def learners_text(chosen: list[Learner]) -> str:
     for learner in chosen:
         d = learner.defaults
         numbers = f"epsilon {d.epsilon:g}, alpha {d.alpha:g}, gamma {d.gamma:g}, draw worth {_draw_worth(learner)}"
+        numbers += f", lambda {d.lambda_:g}" if d.lambda_ is not None else ""
         lines += [
             *hanging(learner.name, learner.source, 14),
             *hanging("", learner.rule, 14),
@@ -158,6 +162,7 @@ def learner_text(learner: Learner) -> str:
         (f"--alpha {d.alpha:g}", f"{falling}, 1/n, 1/n^0.8"),
         (f"--gamma {d.gamma:g}", ""),
         (f"--draw-worth {_draw_worth(learner)}", ""),
+        *((_own_option(name, value), "") for name, value in _own(learner).items() if value is not None),
     ]
     width = max(len(option) for option, _ in options) + 2
     fields = [hanging(f"tables/{name:<9}", f"[{axes}] {text}", 16) for name, (axes, text) in learner.fields.items()]
@@ -172,6 +177,17 @@ def learner_text(learner: Learner) -> str:
             *(f"  {option:<{width}}{also}".rstrip() for option, also in options),
         ]
     )
+
+
+def _own(learner: Learner) -> dict[str, Any]:
+    """The learner's defaults for options that only some have; None for those that it does not have."""
+    return {name: getattr(learner if name == "start_value" else learner.defaults, name) for name in READ}
+
+
+def _own_option(name: str, value: Any) -> str:
+    """An option of some learners with its default, as a command takes it; a switch alone."""
+    word = f"--{spoken(name).replace(' ', '-')}"
+    return word if isinstance(value, bool) else f"{word} {value:g}"
 
 
 def _draw_worth(learner: Learner) -> str:

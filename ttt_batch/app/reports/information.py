@@ -10,6 +10,7 @@ from ttt_batch.base.choices import RESULTS, SEATS
 from ttt_batch.base.quantities import counted
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import Board
+from ttt_batch.runs.own_options import READ, own_text
 from ttt_batch.runs.run import Run
 
 
@@ -41,6 +42,7 @@ def information_text(information: dict[str, Any], run: Run) -> str:
     goal = f" of {information['goal']:,}" if information["goal"] > information["games"] else ""
     rows = "rows in the table so far" if run.grown is not None else "positions"
     worth = f"draw worth {','.join(f'{number:g}' for number in config['draw_worth'])}"
+    own = [own_text(name, config[name]) for name in READ if name in config]
     played = f"in batches of {batch} ({config['engine']})"
     if config["engine"] == "given":
         played = "the latest of them given or played with people"
@@ -50,7 +52,7 @@ def information_text(information: dict[str, Any], run: Run) -> str:
         ("rule", run.learner.rule),
         ("board", f"{config['board']}: {information['states']:,} {rows}, {counted(information['edges'], 'move')}"),
         ("games", f"{information['games']:,}{goal}, {played}"),
-        ("numbers", ", ".join([*(f"{key} {config[key]}" for key in ("epsilon", "alpha", "gamma")), worth])),
+        ("numbers", ", ".join([*(f"{key} {config[key]}" for key in ("epsilon", "alpha", "gamma")), worth, *own])),
         ("seed", str(config["seed"])),
         ("verdict", verdict_text(run)),
         ("ties", meaning("any") if run.grown is None else ""),

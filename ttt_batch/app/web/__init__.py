@@ -97,12 +97,13 @@ def _data(run: AnyRun | Outsider, parts: list[Part], ties: Ties) -> dict[str, An
     board, packed = run.board, pack(parts)
     lines = zip(board.lines, board.line_masks, strict=True)
     _check_size(run, len(_json({part.script: part.values for part in parts} | packed)))
+    low: float
     if isinstance(run, Outsider):
         told, low = about_agent(run), -1
     elif isinstance(run, PatternRun):
         told, low = describe_networks(run, solved=len(parts) > 1), -1
     else:
-        told, low = about(run, ties), -1 if run.learner.zero_sum else 0
+        told, low = about(run, ties), run.learner.lost
     return {
         "board": {
             "rows": board.rows,

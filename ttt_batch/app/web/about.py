@@ -13,6 +13,7 @@ from ttt_batch.base.choices import SEATS, Ties
 from ttt_batch.base.console import one_line
 from ttt_batch.base.quantities import counted
 from ttt_batch.game.board import Board
+from ttt_batch.runs.own_options import own_text
 from ttt_batch.runs.run import Run
 
 AGAINST = {"": "itself", "random": "random moves", "optimal": "best play"}
@@ -97,7 +98,8 @@ def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
         ("Exploration (epsilon)", config.epsilon.text),
         ("Step size (alpha)", config.alpha.text),
         ("Discount (gamma)", f"{config.gamma:g}"),
-        ("Rewards", f"a win 1, a draw {draw}, a loss {-1 if run.learner.zero_sum else 0}"),
+        ("Rewards", f"a win 1, a draw {draw}, a loss {run.learner.lost:g}"),
+        ("Of its rule", ", ".join(own_text(name, value) for name, value in config.own.items() if value is not None)),
         ("Batch", f"{batch}, engine {config.engine}"),
         ("Board", f"{config.board.name}, {positions}{' up to symmetry' if config.symmetry else ''}"),
     ]

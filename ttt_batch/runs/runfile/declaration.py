@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 FILE_TYPE, STUDY_TYPE = "ttt-batch run", "ttt-batch study"
 """What the file, and that of a study, says it is, in its first line and in the root attribute `file_type`."""
 
-FORMAT = (1, 3)
+FORMAT = (1, 4)
 """Major and minor version of the format; a reader opens every minor version of its own major version.
 
 1.0: tables, statistics and configuration.  1.1: what resuming needs.  1.2: boards too large
-to enumerate, without exact results.  1.3: pattern networks, which have no positions.
+to enumerate, without exact results.  1.3: pattern networks, which have no positions.  1.4: options
+of some learners only.
 A new version comes with a file `data/run-MAJOR.MINOR.h5`, which has to open for ever.
 """
 

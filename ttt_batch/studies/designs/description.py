@@ -45,7 +45,7 @@ OUTSIDE = -1
 
 _KEYS = (*OPTION_NAMES, "sweep")
 _OUTER_KEYS = ("seeds", *_KEYS, GRID, DIGESTS)
-_WORDS = {"as": "seat", "lambda": "trace"}
+_WORDS = {"as": "seat"}
 
 _TOKENS = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}|' r"'''.*?'{3,5}|" r'"(?:\\.|[^"\\\n])*"|' r"'[^'\n]*'|#[^\n]*", re.DOTALL

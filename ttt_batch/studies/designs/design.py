@@ -86,7 +86,7 @@ class Design:
         Raises UsageError if something would be left out, naming the option, and as `make_design`.
         """
         family, values = self.family, {}
-        for key, given in _named(options).items():
+        for key, given in family.named(_named(options)).items():
             family.check(key)
             values[key] = values_of(key, given, family.options)
         grids = []
@@ -175,13 +175,14 @@ def _family(request: Request) -> Family:
 def _taken_apart(request: Request) -> dict[str, Pieces]:
     """What was given for each option of a grid, in the order of its family's options.  Raises UsageError."""
     family = _family(request)
-    for name in request.options:
+    given = family.named(request.options)
+    for name in given:
         with placed(request.place(name)):
             family.check(name)
     pieces = {}
-    for name in (name for name in family.options if name in request.options):
+    for name in (name for name in family.options if name in given):
         with placed(request.place(name)):
-            pieces[name] = pieces_of(name, request.options[name], family.options[name])
+            pieces[name] = pieces_of(name, given[name], family.options[name])
     return pieces
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ttt_batch.base.choices import unknown_name
+from ttt_batch.base.errors import UsageError, option
 from ttt_batch.game.board import Board
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.patterns.config import PatternConfig
@@ -52,6 +53,7 @@ class Family(ABC):
     options: what shapes learning, in the order of a study's settings: the last ones vary fastest.
     numbers: the last options, of which any value goes with all others, but for those in `checked`.
     checked: options that may be refused beside others.
+    other_names: names of the other family's options, and of the one of these that each means.
     """
 
     name: str
@@ -59,11 +61,20 @@ class Family(ABC):
     options: Mapping[str, Option]
     numbers: tuple[str, ...]
     checked: tuple[str, ...]
+    other_names: tuple[tuple[str, str], ...] = ()
 
     @functools.cached_property
     def first(self) -> int:
         """Options before the numbers."""
         return len(self.options) - len(self.numbers)
+
+    def named(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Options under these learners' own names.  Raises UsageError for one given under both."""
+        for other, name in self.other_names:
+            if other in options and name in options:
+                raise UsageError(f"{option(other)} and {option(name)} mean the same; leave one out")
+        own = dict(self.other_names)
+        return {own.get(name, name): value for name, value in options.items()}
 
     def check(self, name: str) -> None:
         """Raise UsageError for an option that these learners do not have."""
@@ -142,7 +153,7 @@ class Setting:
 
     @property
     def written(self) -> dict[str, Any]:
-        """Every option with its value: text, a number or a pair of numbers; symmetry is a bool."""
+        """Every option with its value: text, a number or a pair of numbers; symmetry is a bool; "" for none."""
         opponent = SELF if self.opponent is None else written(self.opponent)
         values = {"games": self.games, "opponent": opponent}
         names = self.family.options
@@ -162,4 +173,4 @@ def written(value: Any) -> Any:
     """A value of an option as a person writes it: text or a number, a pair of them for draw worths."""
     if isinstance(value, Schedule):
         return value.plain
-    return value.name if isinstance(value, Board | RunOpponent) else value
+    return value.name if isinstance(value, Board | RunOpponent) else "" if value is None else value

@@ -63,6 +63,7 @@ class Networks(Family):
     name, default_learner, options = "networks", PATTERN_LEARNERS[0], OPTIONS
     numbers = ("batch", "prove_every", "epsilon", "alpha", "gamma", "trace", "games")
     checked = ("batch", "prove_every", "games")
+    other_names = (("lambda_", "trace"),)
 
     def refuse(self, name: str) -> None:
         """See `Family`."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.base.printable import Printable
+from ttt_batch.runs.own_options import READ
 from ttt_batch.studies.designs.design import Design
 from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.values import seed_runs
@@ -202,7 +203,8 @@ class Summary(Printable):
     def setting_facts(self, number: int) -> dict[str, Any]:
         """The figures of one setting as plain values, and which it is."""
         setting = self.design.settings[number]
-        return {"setting": number, "key": setting.key, "options": setting.written, **self.figures(number).to_dict()}
+        options = {name: value for name, value in setting.written.items() if value != "" or name not in READ}
+        return {"setting": number, "key": setting.key, "options": options, **self.figures(number).to_dict()}
 
     def records(self) -> tuple[list[dict[str, Any]], str]:
         """Return a row for each setting."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.runs.own_options import READ
 from ttt_batch.studies.storage.declared import (
     ALWAYS,
     COLUMNS,
@@ -85,12 +86,16 @@ def _columns(settings: Sequence["Setting"]) -> Iterator[Array]:
     written = [setting.written for setting in settings]
     for name in written[0]:
         values, axes = [one[name] for one in written], ["setting"]
+        if name in READ and set(values) == {""}:
+            continue  # nobody has it
         kinds = set(map(type, values))
         if kinds == {tuple}:
             axes.append("seat")
             content: NDArray[Any] = np.array(values, np.float64)
         elif kinds <= {bool}:
             content = np.array(values, np.bool_)
+        elif kinds == {str, float} and name in READ:
+            content = np.array([np.nan if value == "" else value for value in values], np.float64)
         elif kinds <= {int, float}:
             content = np.array(values, np.int64 if kinds <= {int} else np.float64)
         else:

@@ -8,7 +8,7 @@ import numpy as np
 from ttt_batch.base.jit import generic, inlined, kernel
 from ttt_batch.game.graph import Graph, n_unfinished
 from ttt_batch.learners.base import fold
-from ttt_batch.learners.steps import Step, fill_weights
+from ttt_batch.learners.steps import Step, fill_weights, with_game
 from ttt_batch.runs.batches import Batches, bounds_in_kernels
 from ttt_batch.runs.schedules import EXPONENTIAL, LINEAR, Decay, value_at
 from ttt_batch.simulation.chances import Chances
@@ -94,10 +94,10 @@ def by_games(decay: Decay) -> Any:
 
 
 @inlined
-def step_at(decays: Decays, step: Step, game: int) -> Any:
+def step_at(decays: Decays, step: Step, seat: int, game: int) -> Any:
     """The `Step` of a batch that begins with `game`; its tabulated weights stay those of `step`."""
     alpha = value_at(decays.alpha, game) if by_games(decays.alpha) else step.alpha
-    return Step(alpha, step.gamma, step.weights, step.worth, step.power, step.visits)
+    return with_game(step, alpha, value_at(decays.epsilon, game), seat, game)
 
 
 @inlined
@@ -108,9 +108,9 @@ def set_explorations(decays: Decays, seat: int, explorations: Explorations, game
 
 
 @inlined
-def batch_step(decays: Decays, step: Step, game: int) -> Any:
+def batch_step(decays: Decays, step: Step, seat: int, game: int) -> Any:
     """The `Step` of a batch that begins with `game`; its weights are refilled in place if alpha changes."""
-    now = step_at(decays, step, game)
+    now = step_at(decays, step, seat, game)
     if by_games(decays.alpha):
         fill_weights(now.alpha, now.weights)
     return now
@@ -243,7 +243,7 @@ def run_batches(
     game = first_game
     while game < last_game:
         end = min(last_game, bounds_in_kernels(batches, game)[1])
-        now = batch_step(decays, step, game)
+        now = batch_step(decays, step, work.seat, game)
         n_changed = list_changed(way, tables, graph, choice, work)
         play_batch(way, learning, work, n_changed, key, (game, end))
         fold(tables, graph, work.counts, now, work.stale)
@@ -259,7 +259,7 @@ def begin_walk(way: Any, learning: Learning, work: Workspace, game: int) -> Any:
     """
     tables, graph, choice, step, decays = learning
     prepare(way, learning, work, list_changed(way, tables, graph, choice, work), game)
-    return batch_step(decays, step, game)
+    return batch_step(decays, step, work.seat, game)
 
 
 @kernel

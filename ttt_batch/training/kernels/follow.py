@@ -48,20 +48,21 @@ def follow(
 ) -> None:
     """Let one learner after the other play games 0 to `points[-1] - 1` as `run_batches` does; judge it at each point.
 
-    keys: uint64[n], one for each learner, see `play_batch`.  points: int64[T], games, ascending.
+    keys: uint64[2, n], for each learner those of `play_batch` and `Step.chance`.  points: int64[T], games, ascending.
     bench: `bench.policy` is that of `work` in self-play, and one of its own against a rival.
     verdicts: `Judgement` with axes for learners and points before its own.  outcomes: int64[n, T, 3], first wins, draws
     and second wins.  Both are filled in place; `way`, `learning`, `work` and `slate` are modified in place.
     """
     tables, graph, choice, step, decays = learning
-    for learner in range(keys.shape[0]):
+    for learner in range(keys.shape[1]):
+        step.chance[0] = keys[1, learner]
         n_changed = take_place(tables, graph, choice, work, slate, learner)
         game = 0
         for point in range(points.shape[0]):
             while game < points[point]:
                 end = min(points[point], bounds_in_kernels(batches, game)[1])
-                now = batch_step(decays, step, game)
-                play_batch(way, learning, work, n_changed, keys[learner], (game, end))
+                now = batch_step(decays, step, work.seat, game)
+                play_batch(way, learning, work, n_changed, keys[0, learner], (game, end))
                 fold(tables, graph, work.counts, now, work.stale)
                 clear(graph, work.counts, work.ended)
                 game = end

@@ -226,7 +226,7 @@ def play_games(
         complete = lost_positions(growth) == lost
         played = with_exploring(game, exploring)
         if counts is None:
-            learn(tables, graph, played, plies, step_at(decays, step, at))  # its tabulated weights are not needed
+            learn(tables, graph, played, plies, step_at(decays, step, seat, at))  # its tabulated weights are not needed
             if growth is not None and not complete and step.visits.shape[0] > 0:
                 forget_borrowed(graph, growth, step.visits)
         elif complete:  # a batch learns nothing from a game that left the table
@@ -242,13 +242,13 @@ def play_games(
 
 
 @kernel
-def fold_counted(learning: Learning, counts: Counts, stale: Any, rows: Any, game: int) -> None:
+def fold_counted(learning: Learning, counts: Counts, stale: Any, rows: Any, seat: int, game: int) -> None:
     """Fold the counts of a batch that began with `game` into the tables and clear them; all in place.
 
-    rows: uint32[U], scratch.  stale: bool[U], written to.
+    rows: uint32[U], scratch.  stale: bool[U], written to.  seat: the learner's, -1 in self-play.
     """
     tables, graph, _, step, decays = learning
-    now = batch_step(decays, step, game)
+    now = batch_step(decays, step, seat, game)
     n_visited, visited = counts.n_visited[0], counts.visited
     start, ply = 0, 0
     while start < n_visited:  # a fold takes the rows ply by ply

@@ -8,7 +8,7 @@ from ttt_batch.base.jit import kernel
 from ttt_batch.game.graph import Graph, edges_of
 from ttt_batch.game.growing_graph import clear_board, graph_cells, has_room
 from ttt_batch.learners.base import Trajectory, learn, with_exploring
-from ttt_batch.learners.steps import Step
+from ttt_batch.learners.steps import Step, with_game
 from ttt_batch.training.kernels.games import follow
 
 
@@ -27,6 +27,7 @@ def learn_given(
     """Learn from `games` from number `first_game` on; return the first one not learnt, for lack of room.
 
     growth: `Growth`, and games of cells; or None on an enumerated board, and games of edges.
+    step: with the number of the first of `games`.
     may_grow: whether to return if a game might need more room than there is.
     game: scratch.  outcomes: int64[4], games by outcome, added to.  Everything but `games` is modified in place.
     """
@@ -52,5 +53,6 @@ def learn_given(
             ply += 1
         game.row[ply] = row
         outcomes[graph.outcome[row]] += 1
-        learn(tables, graph, with_exploring(game, explored_at), ply, step)
+        now = with_game(step, step.alpha, step.epsilon, -1, step.game + number)
+        learn(tables, graph, with_exploring(game, explored_at), ply, now)
     return start.shape[0] - 1

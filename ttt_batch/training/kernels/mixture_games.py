@@ -104,7 +104,7 @@ def play_drawn_games(
         complete = lost_positions(growth) == lost
         played = with_exploring(game, exploring)
         if counts is None:
-            learn(tables, graph, played, plies, step_at(decays, step, at))
+            learn(tables, graph, played, plies, step_at(decays, step, seat, at))
             if growth is not None and not complete and step.visits.shape[0] > 0:
                 forget_borrowed(graph, growth, step.visits)
         elif complete:  # a batch learns nothing from a game that left the table

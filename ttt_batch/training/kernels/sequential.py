@@ -21,6 +21,7 @@ from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.streams import GOLDEN, draw, game_base, mix
 from ttt_batch.game.graph import edges_of, n_unfinished
 from ttt_batch.learners.base import Trajectory, learn, with_exploring
+from ttt_batch.learners.steps import with_game
 from ttt_batch.simulation.exploration import SET_DRAW, Explorations, explores_at, exploring_set
 from ttt_batch.simulation.policy import best_but, score
 from ttt_batch.training.kernels.batch import Learning
@@ -78,7 +79,7 @@ def repeat(
         if exploring & early != np.uint64(0) or not still_leads(learning, game, plies, runner_up):
             break
         outcomes[outcome] += 1
-        learn(tables, graph, game, plies, step)
+        learn(tables, graph, game, plies, with_game(step, step.alpha, step.epsilon, -1, number))
         number += 1
     return number
 
@@ -138,7 +139,8 @@ def play_self(
         turn = advance(learning, scores, cache, game, exploring, turn, np.int64(8))
         game.row[turn.plies] = turn.row
         outcomes[np.uint64(graph.outcome[turn.row])] += 1
-        learn(tables, graph, with_exploring(game, exploring), turn.plies, step)
+        now = with_game(step, step.alpha, step.epsilon, -1, number)
+        learn(tables, graph, with_exploring(game, exploring), turn.plies, now)
         number += 1
         if turn.counter == first:  # chance had no part in it
             number = repeat(learning, explorations, game, turn.plies, runner_up, outcomes, key, number, last_game)

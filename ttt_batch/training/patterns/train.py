@@ -78,6 +78,13 @@ def is_network(learner: object) -> bool:
     return find_name(learner, PATTERN_LEARNERS) is not None
 
 
+def network_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as networks name them, for which `lambda_` is `trace`.  Raises UsageError if both are given."""
+    if "lambda_" in options and "trace" in options:
+        raise UsageError(f"{option('lambda_')} and {option('trace')} mean the same; leave one out")
+    return {"trace" if name == "lambda_" else name: value for name, value in options.items()}
+
+
 def check_networks(options: Mapping[str, object], given: Mapping[str, object]) -> None:
     """Raise UsageError for what is given although pattern networks do not take it.
 

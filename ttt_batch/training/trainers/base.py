@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.streams import FLOW, PLAY, stream_key
+from ttt_batch.base.streams import FLOW, PLAY, RULE, stream_key
 from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.growing_graph import MAX_ROWS
@@ -99,7 +99,19 @@ class Trainer(ABC):
         self.config, self.batches = config, config.batches
         self.worth = self.learner.worth(config.settings)
         alpha, epsilon = config.alpha, config.epsilon
-        self._step = make_step(alpha.start, config.gamma, self.worth, alpha.power, self.visits)
+        self._step = make_step(
+            alpha.start,
+            config.gamma,
+            self.worth,
+            alpha.power,
+            self.visits,
+            epsilon=epsilon.start,
+            lambda_=config.lambda_,
+            cut=config.cut,
+            beta=config.beta,
+            temperature=config.temperature,
+            chance=stream_key(config.seed, RULE),
+        )
         self._decays = make_decays(alpha.over(config.horizon), epsilon.over(config.horizon))
         self._stream = FLOW if config.engine == "flow" else PLAY
         self._key = stream_key(config.seed, self._stream)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.streams import stream_key
+from ttt_batch.base.streams import RULE, stream_key
 from ttt_batch.evaluation.judgement import Judgement, make_judgement
 from ttt_batch.evaluation.proof import Bench, make_bench
 from ttt_batch.game.transcripts import games_space
@@ -88,7 +88,7 @@ class Batched(Trainer):
             ends=tuple(_bytes_of(array) for array in ends),
             policy=empty_policy(self.graph),
         )
-        keys = np.array([stream_key(seed, self._stream) for seed in seeds], np.uint64)
+        keys = np.array([[stream_key(seed, use) for seed in seeds] for use in (self._stream, RULE)], np.uint64)
         verdicts = make_judgement(len(seeds), points.size)
         outcomes = np.zeros((len(seeds), points.size, 3), np.int64)
         follow(way, self._learning, work, keys, self.batches, points, bench, slate, verdicts, outcomes)

@@ -28,13 +28,14 @@ class Growing(PlyByPly):
         end = min(last, batch_bounds(self.batches, self.games)[1])
         if self._counts is None:
             self._counts = empty_counts(self.graph)
-        counts = self._count(end, self._seats[batch_parity(self.batches, self.games)], self.grown)
+        seat = self._seats[batch_parity(self.batches, self.games)]
+        counts = self._count(end, seat, self.grown)
         if counts is None:
             self.full, self._counts = True, None
             return
         n_open = self.graph.first_edge.size - 1
         stale, rows = np.zeros(n_open, np.bool_), np.zeros(n_open, np.uint32)
-        fold_counted(self._learning, counts, stale, rows, self.games)
+        fold_counted(self._learning, counts, stale, rows, seat, self.games)
         self.games = end
 
     def _count(self, last: int, seat: int, _grown: GrowingTable) -> Counts | None:

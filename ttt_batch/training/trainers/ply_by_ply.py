@@ -103,7 +103,8 @@ class Given(PlyByPly):
         growth = None if grown is None else grown.growth
         games = on_graph(self._games, self.graph, config.board, config.symmetry) if grown is None else self._games
         while True:
-            at = self.tables, self.graph, self._step, growth, games, self._game, self._by_outcome
+            step = self._step._replace(game=self.games)
+            at = self.tables, self.graph, step, growth, games, self._game, self._by_outcome
             learnt = learn_given(*at, learnt, grown is not None and grown.may_grow)
             if grown is None or learnt == games.start.size - 1:
                 break

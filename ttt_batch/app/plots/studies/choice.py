@@ -11,7 +11,7 @@ from ttt_batch.app.plots.labels import setting_text
 from ttt_batch.app.plots.studies.metrics import IN_SEATS, METRICS, PROVED, Metric, Spread, at_end, spread
 from ttt_batch.base.choices import choose, either
 from ttt_batch.base.console import one_line, shortened
-from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.errors import UsageError, option, spoken
 from ttt_batch.base.files import shown
 from ttt_batch.base.quantities import counted, short_number
 from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
@@ -179,7 +179,7 @@ class Choice:
             return f"{text} games"
         if name in ("learner", "engine"):
             return text
-        return f"{name} {text}" if isinstance(value, float) else shortened(setting_text(name, value), LONGEST)
+        return f"{spoken(name)} {text}" if isinstance(value, float) else shortened(setting_text(name, value), LONGEST)
 
     def label(self, names: Iterable[str], values: Iterable[Any]) -> str:
         """Values of options as a legend names them; empty for none."""

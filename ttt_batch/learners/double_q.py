@@ -1,0 +1,92 @@
+"""`double-q`: two tables of moves' values, of which one says which move is best and the other what it is worth.
+
+Source: van Hasselt 2010; Sutton and Barto, Reinforcement Learning, 2nd edition, section 6.7.  Each player learns by
+itself and takes the opponent for a part of its environment.  Of tables A and B a fair coin says which one learns.  With
+s' the mover's next turn after move a from s, and b the first of the moves in s' that are best by the table that learns:
+
+    Q(s, a) += alpha * (target - Q(s, a))
+    target = the result for the mover if the game is over by then, else gamma * Q_other(s', b)
+
+A maximum over noisy values is too high on average; the other table's value of the same move is not.  The player plays
+by the mean of A and B.
+
+The book flips the coin at every step, and here it falls once a batch, from a stream of its own, under the number of the
+batch's first game.  So coin and moves are independent.  In a batch the target is the mean over the replies seen; values
+of later turns are those from before the batch.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ttt_batch.base.jit import inlined
+from ttt_batch.base.streams import draw, game_base
+from ttt_batch.game.graph import Graph, edges_of, mover_of
+from ttt_batch.learners.base import Learner, Settings, state_value
+from ttt_batch.learners.one_q import start_q
+from ttt_batch.learners.own_moves import batch_turn_value, learning_table, own_moves, turn_value
+from ttt_batch.learners.steps import Step
+from ttt_batch.simulation.counts import Counts
+from ttt_batch.simulation.policy import UNIFORM, Choice, best_score, score
+
+TOP = np.uint64(63)
+
+
+@own_moves
+class DoubleQTables(NamedTuple):
+    """q: float64[2, E], what a move is worth to the player who makes it, by tables A and B; a win 1, a loss -1."""
+
+    q: Any
+
+
+@score.register(DoubleQTables)
+def _score(tables: DoubleQTables, graph: Graph, edge: int, mover: int) -> Any:
+    return 0.5 * (tables.q[0, edge] + tables.q[1, edge])
+
+
+@state_value.register(DoubleQTables)
+def _state_value(tables: DoubleQTables, graph: Graph, row: int, player: int) -> Any:
+    return best_score(tables, graph, row, player) if mover_of(graph, row) == player else np.nan
+
+
+@inlined
+def coin(step: Step) -> Any:
+    """Which table learns in this batch: 0 or 1."""
+    return np.int64(draw(game_base(step.chance[0], step.game), 0) >> TOP)
+
+
+@learning_table.register(DoubleQTables)
+def _learning_table(tables: DoubleQTables, graph: Graph, step: Step) -> Any:
+    learning = coin(step)
+    return tables.q[learning], learning * graph.child.shape[0]
+
+
+@turn_value.register(DoubleQTables)
+def _turn_value(tables: DoubleQTables, graph: Graph, row: Any, edge: Any, step: Step) -> Any:
+    learning = coin(step)
+    lo, hi = edges_of(graph, row)
+    best = lo
+    for other in range(lo + 1, hi):
+        best = other if tables.q[learning, other] > tables.q[learning, best] else best
+    return tables.q[1 - learning, best]
+
+
+@batch_turn_value.register(DoubleQTables)
+def _batch_turn_value(tables: DoubleQTables, graph: Graph, row: Any, counts: Counts, step: Step) -> Any:
+    return turn_value(tables, graph, row, 0, step)
+
+
+LEARNER = Learner(
+    name="double-q",
+    source="van Hasselt 2010; Sutton and Barto 6.7: each player for itself, one coin a batch",
+    rule="Q(s,a) += alpha * (target - Q(s,a)), target = r at the end, else gamma * Q_other(s'', argmax of Q(s'',a'))",
+    defaults=Settings(epsilon=0.1, alpha=0.1, gamma=1.0, draw_worth=(0.0, 0.0)),
+    games=1_000_000,
+    choice=Choice(UNIFORM, 0.0),
+    prefers_symmetry=True,
+    tables=DoubleQTables,
+    fields={"q": ("2,E", "by tables A and B, what the move is worth to the player who makes it: a win 1, a loss -1")},
+    start=lambda graph, worth, _: DoubleQTables(np.tile(start_q(graph, worth), (2, 1))),
+    start_value=0.0,
+    loss=-1.0,
+)

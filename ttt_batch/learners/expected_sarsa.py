@@ -1,0 +1,94 @@
+"""`expected-sarsa`: values of moves, each pulled to what the policy expects at the same player's next turn.
+
+Source: van Seijen et al. 2009; Sutton and Barto, Reinforcement Learning, 2nd edition, section 6.6.  Each player learns
+by itself and takes the opponent for a part of its environment.  With s' the mover's next turn after move a from s:
+
+    Q(s, a) += alpha * (target - Q(s, a))
+    target = the result for the mover if the game is over by then, else gamma * sum over a' of pi(a' | s') * Q(s', a')
+
+pi is the policy in force: with n moves of which m are best, epsilon / n for each, and (1 - epsilon) / m more for the
+best ones; or that of softmax play.  A player that does not explore has an epsilon of 0 there.  What `sarsa` averages over many games is exact
+here.
+
+In a batch the target is the mean over the replies seen; values of later turns are those from before the batch.
+"""
+
+from typing import Any, NamedTuple
+
+from ttt_batch.base.exponential import exponential
+from ttt_batch.base.jit import inlined
+from ttt_batch.game.graph import Graph, edges_of, mover_of
+from ttt_batch.learners.base import Learner, Settings
+from ttt_batch.learners.one_q import Q_FIELD, one_q, start_q
+from ttt_batch.learners.own_moves import batch_turn_value, turn_value
+from ttt_batch.learners.steps import Step, exploring_share
+from ttt_batch.simulation.counts import Counts
+from ttt_batch.simulation.policy import UNIFORM, Choice, best_score
+
+
+@one_q
+class ExpectedSarsaTables(NamedTuple):
+    """q: float64[E], what a move is worth to the player who makes it; a win 1, a loss -1."""
+
+    q: Any
+
+
+@inlined
+def _by_epsilon(q: Any, best: Any, epsilon: Any, lo: Any, hi: Any) -> Any:
+    """The sum of pi(a) * Q(a) over edges `lo` to `hi - 1`, in cell order; best: the highest value."""
+    n_best = 0
+    for edge in range(lo, hi):
+        n_best += q[edge] == best
+    explored, greedy = epsilon / (hi - lo), (1.0 - epsilon) / n_best
+    total = 0.0
+    for edge in range(lo, hi):
+        total += (explored + greedy if q[edge] == best else explored) * q[edge]
+    return total
+
+
+@inlined
+def _by_softmax(q: Any, best: Any, temperature: Any, lo: Any, hi: Any) -> Any:
+    """The same if pi is softmax play."""
+    powers, total = 0.0, 0.0
+    for edge in range(lo, hi):
+        powers += exponential((q[edge] - best) / temperature)
+    for edge in range(lo, hi):
+        total += exponential((q[edge] - best) / temperature) / powers * q[edge]
+    return total
+
+
+@inlined
+def _expected(tables: ExpectedSarsaTables, graph: Graph, row: Any, step: Step) -> Any:
+    """What the policy in force expects of a move in `row`."""
+    lo, hi = edges_of(graph, row)
+    mover, best = mover_of(graph, row), best_score(tables, graph, row, 0)
+    if step.temperature > 0.0 and (step.seat < 0 or mover == step.seat):
+        return _by_softmax(tables.q, best, step.temperature, lo, hi)
+    return _by_epsilon(tables.q, best, exploring_share(step, mover), lo, hi)
+
+
+@turn_value.register(ExpectedSarsaTables)
+def _turn_value(tables: ExpectedSarsaTables, graph: Graph, row: Any, edge: Any, step: Step) -> Any:
+    return _expected(tables, graph, row, step)
+
+
+@batch_turn_value.register(ExpectedSarsaTables)
+def _batch_turn_value(tables: ExpectedSarsaTables, graph: Graph, row: Any, counts: Counts, step: Step) -> Any:
+    return _expected(tables, graph, row, step)
+
+
+LEARNER = Learner(
+    name="expected-sarsa",
+    source="van Seijen et al. 2009; Sutton and Barto 6.6: each player for itself",
+    rule="Q(s,a) += alpha * (target - Q(s,a)), target = r at the end, else gamma * sum of pi(a'|s'') * Q(s'',a')",
+    defaults=Settings(epsilon=0.1, alpha=0.1, gamma=1.0, draw_worth=(0.0, 0.0)),
+    games=1_000_000,
+    choice=Choice(UNIFORM, 0.0),
+    prefers_symmetry=True,
+    tables=ExpectedSarsaTables,
+    fields=Q_FIELD,
+    start=lambda graph, worth, _: ExpectedSarsaTables(start_q(graph, worth)),
+    edge_scores="q",
+    start_value=0.0,
+    loss=-1.0,
+)

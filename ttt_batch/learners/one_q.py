@@ -1,0 +1,41 @@
+"""Tables with one value a move, which each player sees from its own side: how they rank moves, and where they begin."""
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.game.board import UNFINISHED
+from ttt_batch.game.graph import Graph, mover_of
+from ttt_batch.learners.base import state_value
+from ttt_batch.learners.own_moves import learning_table, own_moves
+from ttt_batch.simulation.policy import best_score, score
+
+T = TypeVar("T", bound=type[Any])
+
+Q_FIELD = {"q": ("E", "what the move is worth to the player who makes it: a win 1, a loss -1")}
+
+
+def one_q(tables: T) -> T:
+    """For tables whose `q`, float64[E], is what each move is worth to its mover; see `own_moves`."""
+    score.register(tables)(_score)
+    state_value.register(tables)(_state_value)
+    learning_table.register(tables)(_learning_table)
+    return own_moves(tables)
+
+
+def start_q(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[E]: every move, also one that ends the game, starts alike."""
+    return np.full(graph.child.size, worth[0, UNFINISHED])
+
+
+def _score(tables: Any, graph: Graph, edge: int, mover: int) -> Any:
+    return tables.q[edge]
+
+
+def _state_value(tables: Any, graph: Graph, row: int, player: int) -> Any:
+    return best_score(tables, graph, row, player) if mover_of(graph, row) == player else np.nan
+
+
+def _learning_table(tables: Any, graph: Graph, step: Any) -> Any:
+    return tables.q, 0

@@ -1,0 +1,95 @@
+"""Values of moves, learnt at their mover's next turn: `q-learning`, `sarsa`, `expected-sarsa` and `double-q`.
+
+Each player learns by itself, and the opponent belongs to its environment.  For move e(t) of a game, with s' = s(t+2)
+the mover's next turn (Sutton and Barto, Reinforcement Learning, 2nd edition, sections 6.4 to 6.7):
+
+    Q(e(t)) += alpha * (target - Q(e(t))),   t ascending
+    target = the result for the mover if the game is over by then, else gamma * what s' is worth to it
+
+What s' is worth is the rule of a learner: `turn_value`.  A target reads only s', which is updated later, so this is
+learning while the game is played.
+
+In a batch a move's target is the mean over the opponent's replies seen after it, and what s' is worth the value from
+before the batch, for `sarsa` the mean over the moves taken there (`batch_turn_value`).
+"""
+
+import functools
+from typing import Any, TypeVar
+
+from ttt_batch.base.jit import generic
+from ttt_batch.game.board import UNFINISHED
+from ttt_batch.game.graph import Graph, edges_of, mover_of
+from ttt_batch.learners.base import Trajectory, begin, fold, learn
+from ttt_batch.learners.steps import Step, share_of, step_size
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
+
+T = TypeVar("T", bound=type[Any])
+
+TURN, REPLIES = 0, 1
+"""The numbers of a row's scratch: gamma times what it is worth to be on turn there, and the mean of what the replies
+seen there give to the other player, whose move led to it.  A row's scratch has room for four."""
+
+
+@functools.partial(generic, inline=True)
+def learning_table(tables: Any, graph: Any, step: Any) -> Any:
+    """(table, first): the values of moves that this batch changes, float64[E], and the number of its first entry."""
+
+
+@functools.partial(generic, inline=True)
+def turn_value(tables: Any, graph: Any, row: Any, edge: Any, step: Any) -> Any:
+    """What `row` is worth to its mover, who takes `edge` there."""
+
+
+@functools.partial(generic, inline=True)
+def batch_turn_value(tables: Any, graph: Any, row: Any, counts: Any, step: Any) -> Any:
+    """What `row` is worth to its mover in a batch with these counts, by the tables as they are before the batch."""
+
+
+def own_moves(tables: T) -> T:
+    """For tables of moves' values with a `turn_value`, a `batch_turn_value` and a `learning_table`."""
+    fold.register(tables)(_fold)
+    learn.register(tables)(_learn)
+    begin.register(tables)(_begin)
+    return tables
+
+
+def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+    q, first = learning_table(tables, graph, step)
+    taken, hand = counts.taken, counts.scratch
+    for i in range(counts.n_visited[0] - 1, -1, -1):
+        row = counts.visited[i]
+        mover = mover_of(graph, row)
+        turn = step.gamma * batch_turn_value(tables, graph, row, counts, step)  # before the row's own moves change
+        replies = 0.0
+        lo, hi = edges_of(graph, row)
+        for edge in range(lo, hi):
+            n = taken[edge, GREEDY] + taken[edge, EXPLORING]
+            if n == 0:
+                continue
+            child = graph.child[edge]
+            outcome = graph.outcome[child]
+            over = outcome != UNFINISHED
+            target = step.worth[mover, outcome] if over else hand[4 * child + REPLIES]
+            replies += n * (step.worth[1 - mover, outcome] if over else hand[4 * child + TURN])
+            q[edge] += share_of(step, first + edge, n) * (target - q[edge])
+        hand[4 * row + TURN] = turn
+        hand[4 * row + REPLIES] = replies / counts.arrived[row]
+        stale[row] = True
+
+
+def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
+    q, first = learning_table(tables, graph, step)
+    for ply in range(plies):
+        edge = game.edge[ply]
+        target = step.worth[ply & 1, graph.outcome[game.row[plies]]]
+        if ply + 2 < plies:
+            target = step.gamma * turn_value(tables, graph, game.row[ply + 2], game.edge[ply + 2], step)
+        q[edge] += step_size(step, first + edge, 1) * (target - q[edge])
+
+
+def _begin(tables: Any, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+    lo, hi = edges_of(graph, row)
+    for table in range(tables.q.size // graph.child.shape[0]):
+        values = tables.q if tables.q.ndim == 1 else tables.q[table]
+        for edge in range(lo, hi):
+            values[edge] = worth[0, UNFINISHED]

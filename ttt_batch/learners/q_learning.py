@@ -1,0 +1,57 @@
+"""`q-learning`: values of moves, each pulled to the best move at the same player's next turn.
+
+Source: Watkins 1989; Sutton and Barto, Reinforcement Learning, 2nd edition, section 6.5.  Each player learns by itself
+and takes the opponent for a part of its environment.  With s' the mover's next turn after move a from s:
+
+    Q(s, a) += alpha * (target - Q(s, a))
+    target = the result for the mover if the game is over by then, else gamma * max over a' of Q(s', a')
+
+The target does not depend on what is played in s', so exploration changes no target of the player who explores.  But it
+does depend on how the opponent replies: the values are those against an opponent that explores, too.
+
+In a batch the target is the mean over the replies seen; values of later turns are those from before the batch.
+"""
+
+from typing import Any, NamedTuple
+
+from ttt_batch.game.graph import Graph
+from ttt_batch.learners.base import Learner, Settings
+from ttt_batch.learners.one_q import Q_FIELD, one_q, start_q
+from ttt_batch.learners.own_moves import batch_turn_value, turn_value
+from ttt_batch.learners.steps import Step
+from ttt_batch.simulation.counts import Counts
+from ttt_batch.simulation.policy import UNIFORM, Choice, best_score
+
+
+@one_q
+class QLearningTables(NamedTuple):
+    """q: float64[E], what a move is worth to the player who makes it; a win 1, a loss -1."""
+
+    q: Any
+
+
+@turn_value.register(QLearningTables)
+def _turn_value(tables: QLearningTables, graph: Graph, row: Any, edge: Any, step: Step) -> Any:
+    return best_score(tables, graph, row, 0)
+
+
+@batch_turn_value.register(QLearningTables)
+def _batch_turn_value(tables: QLearningTables, graph: Graph, row: Any, counts: Counts, step: Step) -> Any:
+    return best_score(tables, graph, row, 0)
+
+
+LEARNER = Learner(
+    name="q-learning",
+    source="Watkins 1989; Sutton and Barto 6.5: each player for itself, the opponent part of its environment",
+    rule="Q(s,a) += alpha * (target - Q(s,a)), target = r at the end, else gamma * max of Q(s'',a'), s'' the next turn",
+    defaults=Settings(epsilon=0.1, alpha=0.1, gamma=1.0, draw_worth=(0.0, 0.0)),
+    games=1_000_000,
+    choice=Choice(UNIFORM, 0.0),
+    prefers_symmetry=True,
+    tables=QLearningTables,
+    fields=Q_FIELD,
+    start=lambda graph, worth, _: QLearningTables(start_q(graph, worth)),
+    edge_scores="q",
+    start_value=0.0,
+    loss=-1.0,
+)

@@ -1,0 +1,62 @@
+"""`sarsa`: values of moves, each pulled to the move that the same player makes at its next turn.
+
+Source: Rummery and Niranjan 1994; Sutton and Barto, Reinforcement Learning, 2nd edition, section 6.4.  Each player
+learns by itself and takes the opponent for a part of its environment.  With s' the mover's next turn after move a from
+s, and a' the move that it makes there, exploratory or not:
+
+    Q(s, a) += alpha * (target - Q(s, a))
+    target = the result for the mover if the game is over by then, else gamma * Q(s', a')
+
+So the values are those of the policy that explores, blunders included.
+
+In a batch the target is the mean over the replies seen, and after each over the moves taken in s', with their values
+from before the batch.
+"""
+
+from typing import Any, NamedTuple
+
+from ttt_batch.game.graph import Graph, edges_of
+from ttt_batch.learners.base import Learner, Settings
+from ttt_batch.learners.one_q import Q_FIELD, one_q, start_q
+from ttt_batch.learners.own_moves import batch_turn_value, turn_value
+from ttt_batch.learners.steps import Step
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
+from ttt_batch.simulation.policy import UNIFORM, Choice
+
+
+@one_q
+class SarsaTables(NamedTuple):
+    """q: float64[E], what a move is worth to the player who makes it; a win 1, a loss -1."""
+
+    q: Any
+
+
+@turn_value.register(SarsaTables)
+def _turn_value(tables: SarsaTables, graph: Graph, row: Any, edge: Any, step: Step) -> Any:
+    return tables.q[edge]
+
+
+@batch_turn_value.register(SarsaTables)
+def _batch_turn_value(tables: SarsaTables, graph: Graph, row: Any, counts: Counts, step: Step) -> Any:
+    total = 0.0
+    lo, hi = edges_of(graph, row)
+    for edge in range(lo, hi):
+        total += (counts.taken[edge, GREEDY] + counts.taken[edge, EXPLORING]) * tables.q[edge]
+    return total / counts.arrived[row]
+
+
+LEARNER = Learner(
+    name="sarsa",
+    source="Rummery and Niranjan 1994; Sutton and Barto 6.4: each player for itself",
+    rule="Q(s,a) += alpha * (target - Q(s,a)), target = r at the end, else gamma * Q(s'',a''), the next own move's",
+    defaults=Settings(epsilon=0.1, alpha=0.1, gamma=1.0, draw_worth=(0.0, 0.0)),
+    games=1_000_000,
+    choice=Choice(UNIFORM, 0.0),
+    prefers_symmetry=True,
+    tables=SarsaTables,
+    fields=Q_FIELD,
+    start=lambda graph, worth, _: SarsaTables(start_q(graph, worth)),
+    edge_scores="q",
+    start_value=0.0,
+    loss=-1.0,
+)
