@@ -6,9 +6,9 @@ by itself and takes the opponent for a part of its environment.  With s' the mov
     Q(s, a) += alpha * (target - Q(s, a))
     target = the result for the mover if the game is over by then, else gamma * sum over a' of pi(a' | s') * Q(s', a')
 
-pi is the policy in force: with n moves of which m are best, epsilon / n for each, and (1 - epsilon) / m more for the
-best ones; or that of softmax play.  A player that does not explore has an epsilon of 0 there.  What `sarsa` averages over many games is exact
-here.
+pi is the policy in force: that of softmax play; or with n moves of which m are best, epsilon / n for each, and
+(1 - epsilon) / m more for the best ones.  A player that does not explore has an epsilon of 0 there.  What `sarsa`
+averages over many games is exact here.
 
 In a batch the target is the mean over the replies seen; values of later turns are those from before the batch.
 """

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.jit import inlined, kernel
+from ttt_batch.simulation.chances import WIDEST
 
 TABULATED = 1024
 """Visits whose weight is tabulated; expm1 and log1p in the fold cost more than the fold itself."""
@@ -23,7 +24,7 @@ class Step(NamedTuple):
     epsilon: probability of an exploratory move, [0, 1].  seat: the player that it holds for, -1 for both.
     game: the batch's first game.  chance: uint64[1], the key of the stream from which a rule itself may draw.
     lambda_, cut: of learners that have traces, beta: of those with a second table, see `Settings`.
-    temperature: of play by softmax; 0 for epsilon-greedy play.
+    temperature: of play by softmax; 0 for epsilon-greedy play.  room: float64[64], scratch for the moves of a row.
     """
 
     alpha: float
@@ -40,6 +41,7 @@ class Step(NamedTuple):
     cut: bool
     beta: float
     temperature: float
+    room: Any
 
 
 @inlined
@@ -60,6 +62,7 @@ def with_game(step: Step, alpha: float, epsilon: float, seat: Any, game: Any) ->
         step.cut,
         step.beta,
         step.temperature,
+        step.room,
     )
 
 
@@ -132,5 +135,5 @@ def make_step(
     fill_weights(alpha, weights)
     kept = np.zeros(0) if visits is None else visits
     drawn = np.array([chance], np.uint64)
-    own = float(lambda_ or 0.0), bool(cut), float(beta or 0.0), float(temperature or 0.0)
+    own = float(lambda_ or 0.0), bool(cut), float(beta or 0.0), float(temperature or 0.0), np.zeros(WIDEST)
     return Step(float(alpha), float(gamma), weights, worth, float(power), kept, float(epsilon), -1, 0, drawn, *own)

@@ -201,7 +201,7 @@ def _shared(place: Place, config: Config, games: int, warn: Callable[[str], None
         raise UsageError(f"{workers} share the games of a batch, but {why}; leave {workers} out")
     if issubclass(way, MixtureWalking):
         raise UsageError(
-            f"{workers} share the games of a batch by its best moves, and softmax play draws others; leave {workers} out"
+            f"{workers} share a batch by its best moves, and softmax play draws others, too; leave {workers} out"
         )
     modules_of([config.learner])
     say = warn or warn_python

@@ -61,6 +61,14 @@ def evaluate(
         bool,
         switch("--symmetric", "Ask an agent about one image of each position, as if it played alike in all."),
     ] = False,
+    as_played: Annotated[
+        bool,
+        switch(
+            "--as-played",
+            "Judge a run as it plays while it learns, exploring or drawing by chances, not by its best moves: exact "
+            "shares against random moves and the best opponent.",
+        ),
+    ] = False,
     illegal: Illegal = None,
     time_limit: TimeLimit = None,
     trust: Trust = False,
@@ -78,7 +86,8 @@ def evaluate(
     from ttt_batch.agents.outsider import Outsider
     from ttt_batch.analysis.matches import GrownEvaluation
     from ttt_batch.app import api
-    from ttt_batch.app.reports.evaluation import evaluation_text, grown_evaluation_text
+    from ttt_batch.app.reports.evaluation import evaluation_text, grown_evaluation_text, played_text
+    from ttt_batch.runs.as_played import PlayedEvaluation
     from ttt_batch.runs.lookup import name_or_run
     from ttt_batch.runs.run import Run
 
@@ -96,9 +105,11 @@ def evaluate(
             found = name_or_run("opponent", against, AGAINST)
             read = load_any_run if isinstance(run, Outsider) else load_run
             opponent = read(found, trust) if isinstance(found, Path) else found
-        result = api.evaluate(run, opponent, games=games, seed=seed, budget=budget, ties=rule)
+        result = api.evaluate(run, opponent, games=games, seed=seed, budget=budget, ties=rule, as_played=as_played)
     name = called(path)
-    if isinstance(result, GrownEvaluation):
+    if isinstance(result, PlayedEvaluation):
+        answer(json, result.to_dict, lambda: played_text(result, name))
+    elif isinstance(result, GrownEvaluation):
         answer(json, result.to_dict, lambda: grown_evaluation_text(result, name))
     else:
         answer(json, result.to_dict, lambda: evaluation_text(result, name))

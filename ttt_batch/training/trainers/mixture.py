@@ -2,15 +2,14 @@
 
 from typing import Any
 
-import numpy as np
-
 from ttt_batch.base.kernel_cache import of_package
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.transcripts import Games, games_space
 from ttt_batch.learners.base import Learner
+from ttt_batch.runs.as_played import how_to_play
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.recorder import Judge
-from ttt_batch.simulation.chances import NO_CHANCES, Chances, Exploring, Softmax, even_chances
+from ttt_batch.simulation.chances import NO_CHANCES, Chances, even_chances
 from ttt_batch.simulation.counts import Counts
 from ttt_batch.simulation.mixture import Mixture, beside, make_mixture, replay_mixture
 from ttt_batch.simulation.mixture_flow import Streams, make_streams
@@ -27,13 +26,6 @@ from ttt_batch.training.trainers.ply_by_ply import PlyByPly
 
 NOBODY_SHARES = 1 << 62
 """Games of a batch from which on workers pay: never, since they are sent best moves, not chances."""
-
-
-def how_to_play(config: Config) -> Any:
-    """How a learner plays, see `chances.spread`; its numbers are those of the first game."""
-    if config.temperature is not None:
-        return Softmax(np.array([config.temperature]))
-    return Exploring(np.array([config.epsilon.start]))
 
 
 def _take_numbers(how: Any, config: Config) -> None:

@@ -1,0 +1,158 @@
+"""`reinforce` and `actor-critic` against the naive oracle: game by game, in batches, and what pooling promises."""
+
+import statistics
+from pathlib import Path
+from typing import Any
+
+import naive
+import numpy as np
+import pytest
+from naive_gradient import Gradient
+from support import assert_same_in_parts, command, mostly_slow
+
+import ttt_batch as ttt
+from ttt_batch.base.errors import UsageError
+from ttt_batch.base.streams import stream_key
+
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("reinforce", {}),
+    ("reinforce", {"alpha": 1.0, "beta": 0.5, "draw_worth": (0.3, -0.2)}),
+    ("actor-critic", {}),
+    ("actor-critic", {"alpha": 0.7, "beta": 1.0, "gamma": 0.9, "start_value": 0.5}),
+]
+
+
+def oracle_of(name: str, board: naive.Board, options: dict[str, Any]) -> Gradient:
+    own = {"start" if key == "start_value" else key: value for key, value in options.items()}
+    return Gradient(board, critic=name == "actor-critic", **own)
+
+
+def assert_same(run: ttt.Run, oracle: Gradient, tolerance: float = 0.0) -> None:
+    """Every preference and value of a run is that of the oracle."""
+    graph = run.graph
+    codes, n_open = graph.code.tolist(), graph.first_edge.size - 1
+    rows = np.arange(n_open).repeat(np.diff(graph.first_edge.astype(np.int64)))
+    moves = zip(rows.tolist(), graph.cell.tolist(), strict=True)
+    theta = np.array([oracle.theta[codes[row], cell] for row, cell in moves])
+    value = np.array([oracle.V[code] for code in codes[:n_open]])
+    assert np.abs(theta).max() > 0.1 and np.abs(value).max() > 0.1
+    assert np.abs(run.tables.theta - theta).max() <= tolerance
+    assert np.abs(run.tables.value[:n_open] - value).max() <= tolerance
+
+
+@pytest.mark.parametrize(("name", "options"), mostly_slow(CASES, CASES[0], CASES[3]))
+def test_games_one_by_one_equal_the_oracle(name: str, options: dict[str, Any]) -> None:
+    run = ttt.train(2_000, learner=name, batch=1, seed=5, **options)
+    oracle = oracle_of(name, naive.Board(), options)
+    for number in range(2_000):
+        oracle.learn(oracle.play(int(stream_key(5)), number))
+    assert_same(run, oracle)
+
+
+@pytest.mark.parametrize(("name", "options"), mostly_slow(CASES, CASES[1], CASES[2]))
+def test_batches_equal_the_pooled_formulas(name: str, options: dict[str, Any], tmp_path: Path) -> None:
+    run = ttt.train(1_200, learner=name, batch=100, seed=6, record=tmp_path / "games.txt", **options)
+    oracle = oracle_of(name, naive.Board(), options)
+    games = [naive.parse_game(line) for line in (tmp_path / "games.txt").read_text().splitlines()]
+    for start in range(0, 1_200, 100):
+        for number in range(start, start + 3):
+            assert oracle.play(int(stream_key(6)), number) == games[number]
+        oracle.fold(games[start : start + 100])
+    assert_same(run, oracle, 1e-9)
+
+
+@pytest.mark.slow  # kernels of a growing board
+def test_on_a_growing_board_too() -> None:
+    run = ttt.train(60, learner="reinforce", board="4x4x4", symmetry="off", seed=2)
+    assert run.grown is not None
+    oracle = oracle_of("reinforce", naive.Board(4, 4, 4), {})
+    for number in range(60):
+        oracle.learn(oracle.play(int(stream_key(2)), number))
+    assert_same(run, oracle)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["reinforce", "actor-critic"])
+def test_against_a_fixed_opponent_only_own_moves_teach(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "games.txt"
+    run = ttt.train(1_000, learner=name, batch=1, opponent="random", seat="second", record=file)
+    oracle = oracle_of(name, naive.Board(), {})
+    for line in file.read_text().splitlines():
+        moves = naive.parse_game(line)
+        assert not any(exploring for _, exploring in moves[::2])
+        oracle.learn(moves, seat=naive.SECOND)
+    assert_same(run, oracle)
+
+
+def test_pooling_has_the_expectation_of_game_by_game_means() -> None:
+    """At the first player's second turn, which several orders of moves reach, and a wrong version that is caught."""
+    board = naive.Board(2, 3, 3)
+    learner = Gradient(board, critic=False)
+    rng = np.random.default_rng(3)
+    for code in range(3**board.cells):
+        for cell in range(board.cells):
+            learner.theta[code, cell] = float(rng.normal())
+    sizes: dict[bool, list[float]] = {False: [], True: []}
+    for batch in range(1_500):
+        games = [learner.play(batch, number) for number in range(12)]
+        tally = naive.Tally(board)
+        plain = 0.0
+        for moves in games:
+            steps = naive.replay(board, moves)
+            tally.add(steps)
+            plain += learner.worth(board.outcome(steps[-1].after), naive.FIRST) / len(games)
+        for even in (False, True):
+            pooled = sum(
+                n / len(games) * learner.after(tally, {}, board.empty, cell, naive.FIRST, even=even)
+                for cell, n in tally.edges(board.empty)
+            )
+            sizes[even].append(pooled - plain)
+    errors = {even: statistics.stdev(found) / len(found) ** 0.5 for even, found in sizes.items()}
+    assert abs(statistics.fmean(sizes[False])) < 4 * errors[False]
+    assert abs(statistics.fmean(sizes[True])) > 8 * errors[True]
+
+
+def test_they_learn_to_play_and_neither_threads_nor_interruptions_show(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"learner": "actor-critic", "batch": 1 << 17, "seed": 1}
+    run = assert_same_in_parts(tmp_path / "run.h5", 300_000, (1_000, 200_000), threads=2, **options)
+    alone = ttt.train(300_000, threads=1, **options)
+    assert [table.tobytes() for table in alone.tables] == [table.tobytes() for table in run.tables]
+    taught = ttt.train(300_000, learner="reinforce", alpha=0.5, batch=200)
+    assert taught.statistics["versus_random"][-1, 0, 0] > 0.9  # 0.585 by random play
+    assert taught.statistics["versus_random"][-1, 1, 2] < 0.1  # 0.585
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["reinforce", "actor-critic"])
+def test_flow_learns_what_the_walk_learns(name: str) -> None:
+    """Means over eight seeds of the first move's preferences, by both engines: within what seeds differ."""
+    means = {}
+    for engine in ("walk", "flow"):
+        runs = [ttt.train(100_000, learner=name, batch=1_000, engine=engine, seed=seed) for seed in range(8)]
+        means[engine] = np.array([run.tables.theta[:9] for run in runs])
+    spread = np.sqrt((means["walk"].var(0, ddof=1) + means["flow"].var(0, ddof=1)) / 8)
+    assert (np.abs(means["walk"].mean(0) - means["flow"].mean(0)) < 5 * spread).all()
+    assert spread.max() < 0.2 < np.abs(means["walk"].mean(0)).max()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["reinforce", "--gamma", "0.9"], "reinforce is not discounted: gamma 0.9 is not 1; leave --gamma out"),
+        (
+            ["reinforce", "--epsilon", "0.1"],
+            "draws its moves from chances that it learns; leave --epsilon out",
+        ),
+        (["actor-critic", "--explore", "softmax:1"], "--explore is no option of actor-critic"),
+        (["actor-critic", "--beta", "0"], "beta 0 is outside (0, 1]; give a number in it"),
+        (["td", "--beta", "0.1"], "--beta is no option of td, only of reinforce, actor-critic; leave it out"),
+    ],
+)
+def test_bad_input_is_one_line(words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = command(capsys, "train", "--games", "10", "--out", tmp_path / "run.h5", "--learner", *words)
+    assert status == 2 and not out and said in err and err.count("\n") == 1
+
+
+def test_numbers_of_a_study_are_checked_too(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not discounted"):
+        ttt.study(learner="reinforce", gamma=[0.9, 1.0], games=100, seeds=1, out=tmp_path / "study.h5")
