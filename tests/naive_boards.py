@@ -11,8 +11,11 @@ from typing import Any
 import naive
 import numpy as np
 from naive import DRAW, UNFINISHED, Moves, Position
+from naive_streams import drawn
+from naive_textbook import ORACLES
 
 import ttt_batch as ttt
+from ttt_batch.base.streams import RULE, stream_key
 
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
@@ -104,7 +107,13 @@ def oracle_of(run: ttt.Run, board: naive.Board, start: Any = None) -> Any:
         options["draw_worth"] = settings.draw_worth
     if run.config.learner == "minimax-q":
         options["start"] = action_values(run, run.tables if start is None else start)
-    return naive.LEARNERS[run.config.learner](board, **options)
+    options |= {name: value for name, value in run.config.own.items() if value is not None}
+    if run.config.learner == "expected-sarsa":
+        options["epsilon"] = settings.epsilon
+    if run.config.learner == "double-q":
+        chance = int(stream_key(run.config.seed, RULE))
+        options["coins"] = lambda game: drawn(chance, game, 0) >> 63
+    return ORACLES[run.config.learner](board, **options)
 
 
 def start_tables(run: ttt.Run) -> Any:

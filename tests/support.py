@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import naive
+import naive_textbook
 import numpy as np
 import pytest
+from naive_streams import drawn
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
 from ttt_batch.base.jit import kernel
+from ttt_batch.base.streams import RULE, stream_key
 from ttt_batch.game.board import Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph
@@ -20,6 +23,7 @@ from ttt_batch.game.transcripts import Games, on_graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner, Settings, fold, make_trajectory
 from ttt_batch.learners.steps import make_step
+from ttt_batch.runs.own_options import READ
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, empty_counts
 from ttt_batch.training.from_games import given_config, pupil_of
@@ -104,6 +108,11 @@ def run_fold(tables: Any, graph: Graph, counts: Counts, step: Any, stale: Any) -
     fold(tables, graph, counts, step, stale)
 
 
+def own_options(settings: Settings) -> dict[str, Any]:
+    """The options that only some learners have, as their naive ones take them."""
+    return {name: getattr(settings, name) for name in READ if getattr(settings, name) is not None}
+
+
 class Subject:
     """A learner of the package with its tables, driven by given games."""
 
@@ -115,15 +124,19 @@ class Subject:
         self.graph = enumerate_graph(board, self.learner.occupied)
         self.worth = self.learner.worth(self.settings)
         self.outcomes = np.zeros(4, np.int64)
-        self.step = make_step(self.settings.alpha, self.settings.gamma, self.worth)
+        s = self.settings
+        self.games, self.chance = 0, stream_key(seed, RULE)
+        own = {"epsilon": s.epsilon, "lambda_": s.lambda_, "cut": s.cut, "chance": self.chance}
+        self.step = make_step(s.alpha, s.gamma, self.worth, **own)
         self.tables = self.learner.start(self.graph, self.worth, np.random.default_rng(seed))
 
     def parse(self, lines: list[str]) -> Games:
         return games_of(lines, self.graph, self.board)
 
     def learn(self, lines: list[str]) -> None:
-        game = make_trajectory(int(self.graph.ply.max()))
-        learn_given(self.tables, self.graph, self.step, None, self.parse(lines), game, self.outcomes, 0, False)
+        game, step = make_trajectory(int(self.graph.ply.max())), self.step._replace(game=self.games)
+        self.games += len(lines)
+        learn_given(self.tables, self.graph, step, None, self.parse(lines), game, self.outcomes, 0, False)
 
     def counts(self, lines: list[str]) -> Counts:
         games = self.parse(lines)
@@ -138,7 +151,8 @@ class Subject:
 
     def fold(self, lines: list[str]) -> np.ndarray:
         stale = np.zeros(self.graph.first_edge.size - 1, np.bool_)
-        run_fold(self.tables, self.graph, self.counts(lines), self.step, stale)
+        run_fold(self.tables, self.graph, self.counts(lines), self.step._replace(game=self.games), stale)
+        self.games += len(lines)
         return stale
 
     def oracle(self) -> naive.Learner:
@@ -150,21 +164,28 @@ class Subject:
             options["draw"] = s.draw_worth[0]
         else:
             options["draw_worth"] = s.draw_worth
+        options |= own_options(s)
         if self.learner.name == "minimax-q":
             options["start"] = self.action_dict()
-        return naive.LEARNERS[self.learner.name](board, **options)
+        if self.learner.name == "expected-sarsa":
+            options["epsilon"] = s.epsilon
+        if self.learner.name == "double-q":
+            options["coins"] = lambda game: drawn(int(self.chance), game, 0) >> 63
+        return naive_textbook.ORACLES[self.learner.name](board, **options)
 
-    def action_dict(self) -> dict[tuple[int, int], float]:
+    def action_dict(self, q: Any = None) -> dict[tuple[int, int], float]:
         rows = np.arange(self.graph.first_edge.size - 1).repeat(np.diff(self.graph.first_edge))
         keys = zip(self.graph.code[rows].tolist(), self.graph.cell.tolist(), strict=True)
-        return dict(zip(keys, self.tables.q.tolist(), strict=True))
+        return dict(zip(keys, (self.tables.q if q is None else q).tolist(), strict=True))
 
     def assert_same(self, oracle: Any) -> None:
         """Every entry of the two tables is the same number, to the last bit."""
         if "q" in self.learner.fields:
-            ours = self.action_dict()
-            differing = {key: (value, oracle.Q[key]) for key, value in ours.items() if oracle.Q[key] != value}
-            assert not differing
+            rows = np.atleast_2d(self.tables.q)
+            for q, theirs in zip(rows, oracle.pair if len(rows) > 1 else [oracle.Q], strict=True):
+                ours = self.action_dict(q)
+                differing = {key: (value, theirs[key]) for key, value in ours.items() if theirs[key] != value}
+                assert not differing
             return
         tables = self.tables.value.reshape(-1, self.graph.code.size)
         theirs = [oracle.V] if self.learner.zero_sum else [oracle.V[1], oracle.V[2]]

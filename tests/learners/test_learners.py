@@ -21,6 +21,11 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "minimax-q": [{}, {"alpha": 1.0, "gamma": 1.0}, {"alpha": 0.7, "draw_worth": (-0.2, -0.2)}],
     "backward-q": [{}, {"alpha": 0.5, "gamma": 0.9}, {"alpha": 1.0, "draw_worth": (0.25, 0.75)}],
     "greedy-td": [{}, {"alpha": 0.3, "gamma": 0.9}, {"alpha": 1.0, "draw_worth": (0.1, 0.6)}],
+    "q-learning": [{}, {"alpha": 1.0}, {"alpha": 0.3, "gamma": 0.9, "draw_worth": (0.2, 0.4), "start_value": 1.0}],
+    "sarsa": [{}, {"alpha": 1.0}, {"alpha": 0.3, "gamma": 0.9, "draw_worth": (0.2, 0.4), "start_value": 1.0}],
+    "expected-sarsa": [{}, {"epsilon": 0.0}, {"alpha": 0.3, "gamma": 0.9, "epsilon": 0.4, "start_value": -0.5}],
+    "double-q": [{}, {"alpha": 1.0}, {"alpha": 0.3, "gamma": 0.9, "draw_worth": (0.2, 0.4), "start_value": 1.0}],
+    "td-lambda": [{}, {"lambda_": 0.0, "gamma": 0.9}, {"alpha": 0.3, "gamma": 0.95, "cut": True, "start_value": 0.5}],
 }
 CASES = [
     pytest.param(name, options, id=f"{name}-{i}", marks=[pytest.mark.slow] if i == 1 else [])
