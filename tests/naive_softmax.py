@@ -88,7 +88,8 @@ def scores_of(oracle: Any, position: Position) -> dict[int, float]:
 
 def play(oracle: Any, temperature: float, key: int, number: int) -> naive.Moves:
     """Game `number` of the stream of `key`."""
-    board, position, moves = oracle.board, oracle.board.empty, []
+    board, position = oracle.board, oracle.board.empty
+    moves: naive.Moves = []
     while board.outcome(position) == naive.UNFINISHED:
         slots = softmax(scores_of(oracle, position), list(oracle.candidates(position)), temperature)
         cell, exploring = drawn_slot(slots, drawn(key, number, len(moves)))

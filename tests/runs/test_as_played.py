@@ -31,7 +31,7 @@ def policy_of(run: ttt.Run) -> naive.Policy:
         cells, graph = {}, run.graph
         for row, code in enumerate(graph.code[: graph.first_edge.size - 1].tolist()):
             lo, hi = graph.first_edge[row : row + 2].tolist()
-            cells[code] = dict(zip(graph.cell[lo:hi].tolist(), run.tables.theta[lo:hi].tolist(), strict=True))
+            cells[code] = dict(zip(graph.cell[lo:hi].tolist(), run.tables.q[lo:hi].tolist(), strict=True))
         return lambda position: by_softmax(cells[BOARD.code(position)], 1.0)
     oracle: Any = oracle_of(run, BOARD)
     if learner == "td":

@@ -476,8 +476,13 @@ def test_learners_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
         assert name in listing and learner.source in listing and learner.rule in listing
         text = ok(capsys, "learners", name)
         d = learner.defaults
-        for line in (f"--epsilon {d.epsilon:g}", f"--alpha {d.alpha:g}", f"--gamma {d.gamma:g}", "--draw-worth"):
-            assert line in text
+        for line, there in (
+            (f"--epsilon {d.epsilon:g}", learner.temperature is None),
+            (f"--gamma {d.gamma:g}", not learner.undiscounted),
+            (f"--alpha {d.alpha:g}", True),
+            ("--draw-worth", True),
+        ):
+            assert (line in text) == there
         assert f"--games {learner.games}" in text
         one = json.loads(ok(capsys, "learners", name, "--json"))
         assert one in every

@@ -17,9 +17,9 @@ from ttt_batch.simulation.policy import UNIFORM, Choice
 
 @preferences
 class ActorCriticTables(NamedTuple):
-    """theta: float64[E], preferences for moves.  value: float64[S], what positions are worth to their movers."""
+    """q: float64[E], theta, preferences for moves.  value: float64[S], what positions are worth to their movers."""
 
-    theta: Any
+    q: Any
     value: Any
 
 

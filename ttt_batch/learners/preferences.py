@@ -33,7 +33,7 @@ from ttt_batch.simulation.policy import score
 T = TypeVar("T", bound=type[Any])
 
 FIELDS = {
-    "theta": ("E", "preference for the move: it is made with the chance e**theta by the sum over its position's moves"),
+    "q": ("E", "theta, the preference for the move: it is made with the chance e**theta over the sum for its position"),
     "value": ("S", "what the position is worth to the player who moves there: a win 1, a loss -1"),
 }
 
@@ -44,7 +44,7 @@ def turn_worth(tables: Any, step: Any, value: Any, result: Any) -> Any:
 
 
 def preferences(tables: T) -> T:
-    """For tables of `theta`, float64[E], and `value`, float64[S], with a `turn_worth`."""
+    """For tables of `q`, float64[E], which is theta, and `value`, float64[S], with a `turn_worth`."""
     score.register(tables)(_score)
     state_value.register(tables)(_state_value)
     fold.register(tables)(_fold)
@@ -59,7 +59,7 @@ def start_values(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def _score(tables: Any, graph: Graph, edge: int, mover: int) -> Any:
-    return tables.theta[edge]
+    return tables.q[edge]
 
 
 def _state_value(tables: Any, graph: Graph, row: int, player: int) -> Any:
@@ -86,7 +86,7 @@ def _learns(step: Step, mover: Any) -> Any:
 
 
 def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
-    theta, value = tables.theta, tables.value
+    theta, value = tables.q, tables.value
     for ply in range(plies):
         if not _learns(step, ply & 1):
             continue
@@ -120,7 +120,7 @@ def _fold_preferences(
     The mean of delta * (1[b = a] - pi(b)) is the share of b among the moves taken times its delta, less pi(b) times the
     mean delta; of one visit the terms of the definition are formed as it has them, to the last bit.
     """
-    theta, taken, visits = tables.theta, counts.taken, counts.arrived[row]
+    theta, taken, visits = tables.q, counts.taken, counts.arrived[row]
     lo, hi = edges_of(graph, row)
     mover, chance, mean = mover_of(graph, row), step.room, target - before
     _find_chances(theta, lo, hi, chance)
@@ -159,4 +159,4 @@ def _begin(tables: Any, graph: Graph, row: Any, worth: Any, key: Any) -> None:
     if row < n_unfinished(graph):
         lo, hi = edges_of(graph, row)
         for edge in range(lo, hi):
-            tables.theta[edge] = 0.0
+            tables.q[edge] = 0.0
