@@ -40,7 +40,7 @@ def test_what_is_offered_is_what_there_is():
     ("typed", "offered"),
     [
         ("tr", {"train"}),
-        ("train --learner s", {"sutton-barto"}),
+        ("train --learner s", {"sarsa", "sutton-barto"}),
         ("train --board 4x4x4", {"4x4x4", "4x4x4-misere"}),
         ("boards 8", {"8x8x5"}),
         ("evaluate --against o", {"one-ply", "optimal"}),

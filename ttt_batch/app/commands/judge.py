@@ -34,6 +34,18 @@ if TYPE_CHECKING:
 NAMED = 10
 """Most files left out of a tournament that are named one by one."""
 
+Folded = Annotated[
+    bool, switch("--symmetric", "Ask an agent about one image of each position, as if it played alike in all.")
+]
+AsPlayed = Annotated[
+    bool,
+    switch(
+        "--as-played",
+        "Judge a run as it plays while it learns, exploring or drawing by chances, not by its best moves: exact shares "
+        "against random moves and the best opponent.",
+    ),
+]
+
 
 def evaluate(
     path: AnyPlayer,
@@ -57,18 +69,8 @@ def evaluate(
     ] = None,
     ties: TiesRule = "any",
     board: AgentBoard = None,
-    symmetric: Annotated[
-        bool,
-        switch("--symmetric", "Ask an agent about one image of each position, as if it played alike in all."),
-    ] = False,
-    as_played: Annotated[
-        bool,
-        switch(
-            "--as-played",
-            "Judge a run as it plays while it learns, exploring or drawing by chances, not by its best moves: exact "
-            "shares against random moves and the best opponent.",
-        ),
-    ] = False,
+    symmetric: Folded = False,
+    as_played: AsPlayed = False,
     illegal: Illegal = None,
     time_limit: TimeLimit = None,
     trust: Trust = False,

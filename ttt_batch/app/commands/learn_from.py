@@ -25,8 +25,13 @@ from ttt_batch.base.console import tell
 from ttt_batch.base.quantities import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ttt_batch.app.progress import Reporter
     from ttt_batch.game.transcript_reader import Skipped
+    from ttt_batch.game.transcript_source import GameFile
     from ttt_batch.runs.loading import AnyRun
+    from ttt_batch.training.from_games import Learnt
 
 
 def learn_from(
@@ -58,12 +63,6 @@ def learn_from(
     source = GameFile(games)
     with working("interrupted; nothing was written", quiet=quiet) as report:
 
-        def follow(now: from_games.Learnt) -> None:
-            if now.read == 0 and source.waits():
-                report.note(f"waiting for games from {source.name} ...")
-            elif now.read and not source.typed():
-                report.reading(now)
-
         def work(target: Path) -> "tuple[AnyRun, Skipped]":
             return from_games.learn_from(
                 games,
@@ -74,7 +73,7 @@ def learn_from(
                 out=target,
                 overwrite=overwrite,
                 trust=trust,
-                progress=follow,
+                progress=_following(source, report),
                 warn=report.warn,
                 command=command_line(),
                 alpha=alpha,
@@ -89,14 +88,25 @@ def learn_from(
             )
 
         result, skipped = in_new_file(out, "given-games", work)
-    target, left_out = result.file, _tell_skipped(skipped)
-    assert target is not None  # it was given one
+    left_out, target = _tell_skipped(skipped), result.file or Path()  # it was given one
     answer(
         json,
         lambda: {**training_summary(result, str(target)), "skipped": skipped.total},
         lambda: training_text(result, target, compiled=report.compiled) + left_out,
         saved=target,
     )
+
+
+def _following(source: "GameFile", report: "Reporter") -> "Callable[[Learnt], None]":
+    """What shows how far reading is, and that it waits for games."""
+
+    def follow(now: "Learnt") -> None:
+        if now.read == 0 and source.waits():
+            report.note(f"waiting for games from {source.name} ...")
+        elif now.read and not source.typed():
+            report.reading(now)
+
+    return follow
 
 
 def _tell_skipped(skipped: "Skipped") -> str:
