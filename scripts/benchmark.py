@@ -47,6 +47,7 @@ from itemise import STAGES
 from page_writer import add_page_options, say, write_from, write_page
 
 from ttt_batch.analysis.bench import surroundings
+from ttt_batch.base.choices import GRADIENTS, TEXTBOOK
 from ttt_batch.learners import LEARNERS
 
 QUICK: dict[str, Any] = {"rounds": 5, "peer_rounds": 5, "cold_rounds": 1, "seeds": 20, "once": 1, "long": 0}
@@ -104,15 +105,13 @@ def figures(plan: Plan) -> Iterator[Figure]:
     for epsilon, least in ((0.1, 50), (0.3, 30)):
         name, contestant = f"sutton-barto, epsilon {epsilon}, batch {BATCH:,}", f"sutton-barto {epsilon}"
         yield from speed(name, contestant, (">=", least))
-    for name, learner in LEARNERS.items():
-        least = 20 if learner.temperature is None else 8
+    for name in LEARNERS:
+        least = 8 if name in GRADIENTS else 15 if name in TEXTBOOK else 20
         yield from speed(f"{name}, batch {BATCH:,}", f"{name} batched", (">=", least))
     yield from speed(f"td, softmax:0.1, batch {BATCH:,}", "td softmax", (">=", 8))
-    for name, learner in LEARNERS.items():
+    for name in LEARNERS:
         least = 10 if name in ("backward-q", "sutton-barto") else 6
-        yield from speed(
-            f"{name}, sequential", f"{name} sequential", (">=", least) if learner.temperature is None else None
-        )
+        yield from speed(f"{name}, sequential", f"{name} sequential", None if name in GRADIENTS else (">=", least))
     # The headline and the presets are held to a figure.  At epsilon 0.3 `sutton-barto` visits three rows in five,
     # while the C program sweeps all rows, sixteen at a time: there is no target.
     reached: Target = (">=", 0.75)

@@ -1,7 +1,7 @@
 """Lets tests import the helpers beside them, compiles kernels before the whole suite begins, and says which are slow.
 
 Tests in parallel processes would compile the same kernels several times over, and to compile is half of what the quick
-suite costs on empty caches.  So there two learners stand for all six in most tests: see `QUICK` and `EVERY_LEARNER`.
+suite costs on empty caches.  So there two learners stand for all in most tests: see `QUICK` and `EVERY_LEARNER`.
 """
 
 import importlib
@@ -49,7 +49,7 @@ Between them they have values of positions and of moves, and occupied cells amon
 """
 
 EVERY_LEARNER = {"test_naive.py", "test_choices.py"}
-"""Files of tests that compile nothing, or one small kernel: all six are quick there."""
+"""Files of tests that compile nothing, or one small kernel: all are quick there."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -12,7 +12,7 @@ from support import BY_EPSILON
 
 import ttt_batch as ttt
 from ttt_batch.base.intrinsics import _exceeding, _highest, exceeding, highest
-from ttt_batch.base.streams import stream_key
+from ttt_batch.base.streams import RULE, stream_key
 from ttt_batch.game.transcripts import Games
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import make_trajectory
@@ -71,7 +71,9 @@ class Plain:
         alpha = self.config.alpha
         self.tables = self.learner.start(self.graph, worth, np.random.default_rng(self.config.seed))
         visits = np.zeros(self.tables[0].size if alpha.power else 0)
-        self.step = make_step(alpha.start, self.config.gamma, worth, alpha.power, visits)
+        own = {"lambda_": self.config.lambda_, "cut": self.config.cut, "chance": stream_key(self.config.seed, RULE)}
+        epsilon = self.config.epsilon.start
+        self.step = make_step(alpha.start, self.config.gamma, worth, alpha.power, visits, epsilon=epsilon, **own)
         self.columns = make_explorations(self.config.epsilon.start).column.tolist()
         self.key = int(stream_key(self.config.seed))
         self.game = make_trajectory(int(self.graph.ply.max()))
@@ -99,7 +101,8 @@ class Plain:
     def learn(self, number: int) -> None:
         edges, exploring = self.play(number)
         games = Games(np.array([0, len(edges)]), np.array(edges, np.uint32), np.array(exploring, np.bool_))
-        learn_given(self.tables, self.graph, self.step, None, games, self.game, self.outcomes, 0, False)
+        step = self.step._replace(game=number)
+        learn_given(self.tables, self.graph, step, None, games, self.game, self.outcomes, 0, False)
 
 
 @pytest.mark.sampled(4)

@@ -21,8 +21,9 @@ import numpy as np
 
 from ttt_batch.base.jit import inlined
 from ttt_batch.base.streams import draw, game_base
+from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Learner, Settings, state_value
+from ttt_batch.learners.base import Learner, Settings, begin, state_value
 from ttt_batch.learners.one_q import start_q
 from ttt_batch.learners.own_moves import batch_turn_value, learning_table, own_moves, turn_value
 from ttt_batch.learners.steps import Step
@@ -74,6 +75,14 @@ def _turn_value(tables: DoubleQTables, graph: Graph, row: Any, edge: Any, step: 
 @batch_turn_value.register(DoubleQTables)
 def _batch_turn_value(tables: DoubleQTables, graph: Graph, row: Any, counts: Counts, step: Step) -> Any:
     return turn_value(tables, graph, row, 0, step)
+
+
+@begin.register(DoubleQTables)
+def _begin(tables: DoubleQTables, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+    lo, hi = edges_of(graph, row)
+    for edge in range(lo, hi):
+        tables.q[0, edge] = worth[0, UNFINISHED]
+        tables.q[1, edge] = worth[0, UNFINISHED]
 
 
 LEARNER = Learner(

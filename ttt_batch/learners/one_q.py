@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.game.board import UNFINISHED
-from ttt_batch.game.graph import Graph, mover_of
-from ttt_batch.learners.base import state_value
+from ttt_batch.game.graph import Graph, edges_of, mover_of
+from ttt_batch.learners.base import begin, state_value
 from ttt_batch.learners.own_moves import learning_table, own_moves
 from ttt_batch.simulation.policy import best_score, score
 
@@ -21,6 +21,7 @@ def one_q(tables: T) -> T:
     score.register(tables)(_score)
     state_value.register(tables)(_state_value)
     learning_table.register(tables)(_learning_table)
+    begin.register(tables)(_begin)
     return own_moves(tables)
 
 
@@ -39,3 +40,9 @@ def _state_value(tables: Any, graph: Graph, row: int, player: int) -> Any:
 
 def _learning_table(tables: Any, graph: Graph, step: Any) -> Any:
     return tables.q, 0
+
+
+def _begin(tables: Any, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+    lo, hi = edges_of(graph, row)
+    for edge in range(lo, hi):
+        tables.q[edge] = worth[0, UNFINISHED]

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from ttt_batch.base.jit import generic
 from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Trajectory, begin, fold, learn
+from ttt_batch.learners.base import Trajectory, fold, learn
 from ttt_batch.learners.steps import Step, share_of, step_size
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 
@@ -49,7 +49,6 @@ def own_moves(tables: T) -> T:
     """For tables of moves' values with a `turn_value`, a `batch_turn_value` and a `learning_table`."""
     fold.register(tables)(_fold)
     learn.register(tables)(_learn)
-    begin.register(tables)(_begin)
     return tables
 
 
@@ -85,11 +84,3 @@ def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) 
         if ply + 2 < plies:
             target = step.gamma * turn_value(tables, graph, game.row[ply + 2], game.edge[ply + 2], step)
         q[edge] += step_size(step, first + edge, 1) * (target - q[edge])
-
-
-def _begin(tables: Any, graph: Graph, row: Any, worth: Any, key: Any) -> None:
-    lo, hi = edges_of(graph, row)
-    for table in range(tables.q.size // graph.child.shape[0]):
-        values = tables.q if tables.q.ndim == 1 else tables.q[table]
-        for edge in range(lo, hi):
-            values[edge] = worth[0, UNFINISHED]

@@ -1,7 +1,7 @@
 """`learn-from`: learning from given games."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ttt_batch.app.commands.declare import BOARDS, File, Text, argument, option, switch
 from ttt_batch.app.commands.options import (
@@ -60,6 +60,8 @@ def learn_from(
     from ttt_batch.game.transcript_source import GameFile
     from ttt_batch.training import from_games
 
+    options: dict[str, Any] = {"alpha": alpha, "gamma": gamma, "draw_worth": draw_worth, "start_value": start_value}
+    options |= {"lambda_": lambda_, "beta": beta, "board": board, "seed": seed}
     source = GameFile(games)
     with working("interrupted; nothing was written", quiet=quiet) as report:
 
@@ -76,19 +78,13 @@ def learn_from(
                 progress=_following(source, report),
                 warn=report.warn,
                 command=command_line(),
-                alpha=alpha,
-                gamma=gamma,
-                draw_worth=draw_worth,
-                start_value=start_value,
-                lambda_=lambda_,
                 cut=cut or None,
-                beta=beta,
-                board=board,
-                seed=seed,
+                **options,
             )
 
         result, skipped = in_new_file(out, "given-games", work)
-    left_out, target = _tell_skipped(skipped), result.file or Path()  # it was given one
+    target, left_out = result.file, _tell_skipped(skipped)
+    assert target is not None  # it was given one
     answer(
         json,
         lambda: {**training_summary(result, str(target)), "skipped": skipped.total},
