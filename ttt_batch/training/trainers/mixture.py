@@ -3,6 +3,7 @@
 from typing import Any
 
 from ttt_batch.base.kernel_cache import of_package
+from ttt_batch.base.memory import free_memory
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.transcripts import Games, games_space
 from ttt_batch.learners.base import Learner
@@ -55,6 +56,11 @@ class MixtureWalking(InPieces):
     def judge(self) -> Judge:
         """As for all: a judgement that lists best moves for the next batch would hide which rows to lay out."""
         return Trainer.judge(self)
+
+    def _most_helpers(self) -> int:
+        """As many as half of what is free is enough for: each counts 8 bytes a move, 52 MB on 4x4x4."""
+        each: int = sum(way.drawn.nbytes for way in self._ways)
+        return free_memory() // (2 * each)
 
     def _way(self, work: Workspace, task: Task) -> Mixture:
         every = not of_package(self.learner.tables)  # nothing is known of what its fold marks
