@@ -367,6 +367,9 @@ def own_value(name: str) -> Callable[[Agent, int, int], float]:
     def backward_q(one: Agent, row: int, player: int) -> float:
         return float(edges(one, row).max()) if moves(one, row, player) else math.nan
 
+    def baseline(one: Agent, row: int, player: int) -> float:
+        return float(one.tables.value[row]) if moves(one, row, player) else math.nan
+
     return {
         "td": td,
         "sutton-barto": sutton_barto,
@@ -374,6 +377,8 @@ def own_value(name: str) -> Callable[[Agent, int, int], float]:
         "minimax-q": minimax_q,
         "backward-q": backward_q,
         "greedy-td": afterstates,
+        "reinforce": baseline,
+        "actor-critic": baseline,
     }[name]
 
 
