@@ -79,6 +79,29 @@ def test_neither_threads_nor_blocks_nor_interruptions_show(options: dict[str, An
     assert wide.tables[0].tobytes() == alone.tables[0].tobytes()
 
 
+REMEMBERED: list[dict[str, Any]] = [
+    {"learner": "td", "opponent": "random", "seat": "both"},
+    {"learner": "value-feed"},
+    {"learner": "minimax-q"},
+    {"learner": "reinforce"},
+]
+
+
+@pytest.mark.parametrize("options", mostly_slow(REMEMBERED, REMEMBERED[0]), ids=str)
+def test_what_stays_laid_out_is_what_the_tables_say(options: dict[str, Any]) -> None:
+    """A trainer that goes on, and one made anew for every batch, which lays out every row."""
+    explore = {} if options["learner"] == "reinforce" else {"explore": "softmax:0.1"}
+    config = make_config(batch=128, **options, **explore)
+    rival = rival_policy(config.opponent, config) if config.opponent else None
+    one, other = make_trainer(config, rival=rival), make_trainer(config, rival=rival)
+    for games in range(128, 5_000, 128):
+        other = make_trainer(config, rival=rival, state=other.state())
+        for trainer in (one, other):
+            trainer.advance(games, lambda: False)
+    for ours, theirs in zip(one.tables, other.tables, strict=True):
+        assert ours.tobytes() == theirs.tobytes()
+
+
 @pytest.mark.parametrize("batch", mostly_slow([1, 500], 500))
 def test_recorded_games_are_those_played_and_teach_the_same(batch: int, tmp_path: Path) -> None:
     file, options = tmp_path / "games.txt", {"learner": "sutton-barto", "explore": "softmax:0.02", "batch": batch}

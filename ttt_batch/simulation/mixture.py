@@ -17,6 +17,7 @@ from ttt_batch.game.transcripts import Games
 from ttt_batch.simulation.chances import WIDEST
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, list_visited
 from ttt_batch.simulation.pieces import walk_piece
+from ttt_batch.simulation.policy import Choice
 
 SLOTS = 2 * WIDEST
 AT_ONCE = 1 << 11
@@ -43,8 +44,8 @@ class Table(NamedTuple):
 class Mixture(NamedTuple):
     """A way to walk: how the learner plays, its chances laid out, and where games stand.
 
-    how: see `chances.spread`.  rival: the fixed opponent's `Chances`.
-    every: whether each batch lays out all rows, not only those that the learner's fold marks or games visited.
+    how, tables, choice: see `chances.spread`.  rival: the fixed opponent's `Chances`.
+    stale: bool[U], rows whose chances may have changed; all at first.
     column: uint64[2 * E], the columns of row r from 2 * first_edge[r] on: a threshold (bits 32-63) below which the
     lower half of a random number takes the column's own slot (bits 8-15, counted from the row's first), and the slot
     that it takes otherwise (bits 0-7).  columns: uint8[U], how many a row has.
@@ -54,8 +55,10 @@ class Mixture(NamedTuple):
     """
 
     how: Any
+    tables: Any
+    choice: Choice
     rival: Any
-    every: bool
+    stale: Any
     column: Any
     columns: Any
     table: Table
@@ -70,13 +73,15 @@ def make_table() -> Table:
     return Table(np.zeros(SLOTS), np.zeros(SLOTS, np.int64), np.zeros(SLOTS), np.zeros(SLOTS, np.int64))
 
 
-def make_mixture(graph: Graph, how: Any, rival: Any, *, every: bool, at_once: int = AT_ONCE) -> Mixture:
+def make_mixture(graph: Graph, how: Any, tables: Any, choice: Choice, rival: Any, *, at_once: int = AT_ONCE) -> Mixture:
     """A way to walk `at_once` games together, nothing laid out or drawn."""
     n_slots = 2 * graph.child.size
     return Mixture(
         how,
+        tables,
+        choice,
         rival,
-        every,
+        np.ones(graph.first_edge.size - 1, np.bool_),
         np.zeros(n_slots, np.uint64),
         np.zeros(graph.first_edge.size - 1, np.uint8),
         make_table(),

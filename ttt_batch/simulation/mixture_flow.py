@@ -24,18 +24,21 @@ FEW = 4
 class Streams(NamedTuple):
     """A way to draw counts: how the learner plays, its fixed opponent's `Chances`, and scratch for a row.
 
+    tables, choice: see `chances.spread`; None if those of each call hold.
     column: uint64[128], the row's alias table.
     """
 
     how: Any
+    tables: Any
+    choice: Any
     rival: Any
     table: Table
     column: Any
 
 
-def make_streams(how: Any, rival: Any) -> Streams:
+def make_streams(how: Any, rival: Any, tables: Any = None, choice: Any = None) -> Streams:
     """A way to draw counts."""
-    return Streams(how, rival, make_table(), np.zeros(SLOTS, np.uint64))
+    return Streams(how, tables, choice, rival, make_table(), np.zeros(SLOTS, np.uint64))
 
 
 @inlined

@@ -148,33 +148,18 @@ def order_stale(tables: Any, graph: Graph, choice: Choice, work: Workspace) -> A
     return order_among(tables, graph, choice, work, 0, n_unfinished(graph))
 
 
-@functools.partial(generic, inline=True)
-def list_changed(way: Any, tables: Any, graph: Graph, choice: Choice, work: Workspace) -> Any:
-    """Find the best moves of every stale row; return how many rows `way` has to lay out again, listed in `work.rows`.
-
-    `work` is modified in place.
-    """
-
-
-@list_changed.register(Walker)
-@list_changed.register(Lockstep)
-@list_changed.register(Rows)
-def _best_changed(way: Any, tables: Any, graph: Graph, choice: Choice, work: Workspace) -> Any:
-    return order_stale(tables, graph, choice, work)
-
-
 @generic
-def play_batch(way: Any, learning: Learning, work: Workspace, n_changed: int, key: Any, bounds: Any) -> Any:
+def play_batch(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any) -> Any:
     """Fill `work.counts` with a batch of games, given the policy of `work`; `way` is modified in place.
 
-    n_changed: the first `n_changed` rows in `work.rows` are those of `list_changed`.
+    n_changed: the first `n_changed` rows in `work.rows` have other best moves than in the batch before.
     key: uint64, `stream_key(seed)`, or `stream_key(seed, FLOW)` if games are drawn.  bounds: (int, int), the first game
     and the first one after the last.
     """
 
 
 @functools.partial(generic, inline=True)
-def prepare(way: Any, learning: Learning, work: Workspace, n_changed: int, game: int) -> Any:
+def prepare(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> Any:
     """Get a way to walk ready for a batch that begins with `game`; it is modified in place.  n_changed: as above."""
 
 
@@ -184,9 +169,8 @@ def count_walked(way: Any, graph: Graph, work: Workspace, games: int) -> Any:
 
 
 @prepare.register(Walker)
-def _(way: Walker, learning: Learning, work: Workspace, n_changed: int, game: int) -> None:
-    graph = learning.graph
-    set_explorations(learning.decays, work.seat, way.explorations, game)
+def _(way: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
+    set_explorations(decays, work.seat, way.explorations, game)
     for i in range(n_changed):
         pack_row(graph, work.policy, way.paths, work.rows[i])
     if n_changed:
@@ -194,10 +178,10 @@ def _(way: Walker, learning: Learning, work: Workspace, n_changed: int, game: in
 
 
 @prepare.register(Lockstep)
-def _(way: Lockstep, learning: Learning, work: Workspace, n_changed: int, game: int) -> None:
+def _(way: Lockstep, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> None:
     for i in range(n_changed):
-        pack_moves(learning.graph, work.policy, way, work.rows[i])
-    way.epsilon[0] = value_at(learning.decays.epsilon, game)
+        pack_moves(graph, work.policy, way, work.rows[i])
+    way.epsilon[0] = value_at(decays.epsilon, game)
 
 
 @count_walked.register(Walker)
@@ -215,19 +199,18 @@ def _(way: Lockstep, graph: Graph, work: Workspace, games: int) -> None:
 
 @play_batch.register(Walker)
 @play_batch.register(Lockstep)
-def walk_batch(way: Any, learning: Learning, work: Workspace, n_changed: int, key: Any, bounds: Any) -> None:
+def walk_batch(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any) -> None:
     """`play_batch` of every way to walk."""
     game, end = bounds
-    prepare(way, learning, work, n_changed, game)
-    walk_piece(way, learning.graph, key, game, end)
-    count_walked(way, learning.graph, work, end - game)
+    prepare(way, graph, decays, work, n_changed, game)
+    walk_piece(way, graph, key, game, end)
+    count_walked(way, graph, work, end - game)
 
 
 @play_batch.register(Rows)
-def _flow(way: Rows, learning: Learning, work: Workspace, _n_changed: int, key: Any, bounds: Any) -> None:
+def _flow(way: Rows, graph: Graph, decays: Decays, work: Workspace, _n_changed: int, key: Any, bounds: Any) -> None:
     game, end = bounds  # a batch's random numbers depend on its first game
-    epsilon = value_at(learning.decays.epsilon, game)
-    flow(learning.graph, work.policy, epsilon, work.seat, key, game, end - game, work.counts, way)
+    flow(graph, work.policy, value_at(decays.epsilon, game), work.seat, key, game, end - game, work.counts, way)
 
 
 @kernel
@@ -244,8 +227,8 @@ def run_batches(
     while game < last_game:
         end = min(last_game, bounds_in_kernels(batches, game)[1])
         now = batch_step(decays, step, work.seat, game)
-        n_changed = list_changed(way, tables, graph, choice, work)
-        play_batch(way, learning, work, n_changed, key, (game, end))
+        n_changed = order_stale(tables, graph, choice, work)
+        play_batch(way, graph, decays, work, n_changed, key, (game, end))
         fold(tables, graph, work.counts, now, work.stale)
         clear(graph, work.counts, work.ended)
         game = end
@@ -258,7 +241,7 @@ def begin_walk(way: Any, learning: Learning, work: Workspace, game: int) -> Any:
     way: a `Walker` or `Lockstep`.  `way`, `work` and `learning.step.weights` are modified in place.
     """
     tables, graph, choice, step, decays = learning
-    prepare(way, learning, work, list_changed(way, tables, graph, choice, work), game)
+    prepare(way, graph, decays, work, order_stale(tables, graph, choice, work), game)
     return batch_step(decays, step, work.seat, game)
 
 

@@ -15,7 +15,7 @@ from ttt_batch.learners.base import fold
 from ttt_batch.runs.batches import Batches, bounds_in_kernels
 from ttt_batch.simulation.counts import clear
 from ttt_batch.simulation.policy import Choice, Policy, list_best
-from ttt_batch.training.kernels.batch import Learning, Workspace, batch_step, list_changed, play_batch
+from ttt_batch.training.kernels.batch import Learning, Workspace, batch_step, order_stale, play_batch
 
 
 class Slate(NamedTuple):
@@ -62,11 +62,11 @@ def follow(
             while game < points[point]:
                 end = min(points[point], bounds_in_kernels(batches, game)[1])
                 now = batch_step(decays, step, work.seat, game)
-                play_batch(way, learning, work, n_changed, keys[0, learner], (game, end))
+                play_batch(way, graph, decays, work, n_changed, keys[0, learner], (game, end))
                 fold(tables, graph, work.counts, now, work.stale)
                 clear(graph, work.counts, work.ended)
                 game = end
-                n_changed = list_changed(way, tables, graph, choice, work)
+                n_changed = order_stale(tables, graph, choice, work)
             judge(tables, graph, choice, bench, work.seat < 0, verdict_at(verdicts, learner, point))
             count_outcomes(graph, work.ended, outcomes[learner, point])
         for field in range(len(slate.places)):

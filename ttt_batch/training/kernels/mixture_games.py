@@ -30,7 +30,7 @@ def find_any_chances(way: Streams, learning: Learning, owned: Any, row: Any) -> 
     """Write the chances of the moves of `row` into `way.table.chance`; an opponent without chances moves at random."""
     graph, chance = learning.graph, way.table.chance
     if owned or way.rival.chance.shape[0] > 0:
-        find_chances(way, learning, owned, row, chance)
+        find_chances(way, learning.tables, graph, learning.choice, owned, row, chance)
         return
     lo, hi = edges_of(graph, row)
     legal = 0

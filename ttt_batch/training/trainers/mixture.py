@@ -1,15 +1,16 @@
 """Trainers for learners whose moves have chances of their own, or whose opponent's have (`simulation.chances`)."""
 
+from collections.abc import Callable
 from typing import Any
 
-from ttt_batch.base.kernel_cache import of_package
+import numpy as np
+
 from ttt_batch.base.memory import free_memory
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.transcripts import Games, games_space
 from ttt_batch.learners.base import Learner
 from ttt_batch.runs.as_played import how_to_play
 from ttt_batch.runs.config import Config
-from ttt_batch.runs.recorder import Judge
 from ttt_batch.simulation.chances import NO_CHANCES, Chances, even_chances
 from ttt_batch.simulation.counts import Counts
 from ttt_batch.simulation.mixture import Mixture, beside, make_mixture, replay_mixture
@@ -19,7 +20,7 @@ from ttt_batch.training.kernels.batch import Workspace
 from ttt_batch.training.kernels.games import Seats, Span
 from ttt_batch.training.kernels.mixture import lay_out_rows
 from ttt_batch.training.kernels.mixture_games import draw_mixed_ply, play_drawn_games
-from ttt_batch.training.trainers.base import Task, Trainer
+from ttt_batch.training.trainers.base import Task
 from ttt_batch.training.trainers.batched import Batched
 from ttt_batch.training.trainers.growing import Growing, GrowingFlow
 from ttt_batch.training.trainers.pieces import InPieces
@@ -53,9 +54,12 @@ class MixtureWalking(InPieces):
         """See `NOBODY_SHARES`."""
         return NOBODY_SHARES
 
-    def judge(self) -> Judge:
-        """As for all: a judgement that lists best moves for the next batch would hide which rows to lay out."""
-        return Trainer.judge(self)
+    def _learn(self, last: int, stop: Callable[[], bool]) -> None:
+        super()._learn(last, stop)
+        if len(self._ways) > 1:  # a batch for each seat in turn: what one changed, the other has to lay out, too
+            stale = np.any([way.stale for way in self._ways], axis=0)
+            for way in self._ways:
+                way.stale[:] = stale
 
     def _most_helpers(self) -> int:
         """As many as half of what is free is enough for: each counts 8 bytes a move, 52 MB on 4x4x4."""
@@ -63,9 +67,9 @@ class MixtureWalking(InPieces):
         return free_memory() // (2 * each)
 
     def _way(self, work: Workspace, task: Task) -> Mixture:
-        every = not of_package(self.learner.tables)  # nothing is known of what its fold marks
-        way = make_mixture(self.graph, how_to_play(self.config), rival_chances(task, self.graph), every=every)
-        lay_out_rows(way, self._learning, work)
+        how, rival = how_to_play(self.config), rival_chances(task, self.graph)
+        way = make_mixture(self.graph, how, self.tables, self.learner.choice, rival)
+        lay_out_rows(way, self.graph, work.owned)
         return way
 
     def _beside(self, way: Mixture) -> Mixture:
@@ -73,6 +77,7 @@ class MixtureWalking(InPieces):
 
     def _retake(self, way: Mixture, work: Workspace) -> None:
         _take_numbers(way.how, self.config)
+        way.stale[:] = True
 
     def _record_batch(self, turn: int, last: int) -> None:
         if self._record is None:
@@ -88,7 +93,8 @@ class MixtureFlowing(Batched):
     """Flow: how many games take each move is drawn."""
 
     def _way(self, work: Workspace, task: Task) -> Streams:
-        return make_streams(how_to_play(self.config), rival_chances(task, self.graph))
+        how, rival = how_to_play(self.config), rival_chances(task, self.graph)
+        return make_streams(how, rival, self.tables, self.learner.choice)
 
     def _retake(self, way: Streams, work: Workspace) -> None:
         _take_numbers(way.how, self.config)
