@@ -60,9 +60,10 @@ def test_batches_equal_the_pooled_formulas(name: str, options: dict[str, Any], t
 
 @pytest.mark.slow  # kernels of a growing board
 def test_on_a_growing_board_too() -> None:
-    run = ttt.train(60, learner="reinforce", board="4x4x4", symmetry="off", seed=2)
+    options: dict[str, Any] = {"alpha": 1.0, "beta": 0.5}
+    run = ttt.train(60, learner="reinforce", board="5x5x4", symmetry="off", seed=2, **options)
     assert run.grown is not None
-    oracle = oracle_of("reinforce", {}, naive.Board(4, 4, 4))
+    oracle = oracle_of("reinforce", options, naive.Board(5, 5, 4))
     for number in range(60):
         oracle.learn(oracle.drawn_game(int(stream_key(2)), number))
     assert_same(run, oracle)

@@ -75,7 +75,7 @@ def test_as_a_person_asks_for_it(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert status == 0 and "judged: its best moves; the chances that it plays by: --as-played" in out
     status, out, _ = command(capsys, "evaluate", file, "--as-played")
     assert status == 0 and "judged: as it plays while it learns, by softmax:0.1" in out
-    assert "against the best opponent, exactly" in out and "unbeatable" not in out
+    assert "against the best, exactly" in out and "unbeatable" not in out
     status, out, _ = command(capsys, "evaluate", file, "--as-played", "--json")
     found, evaluation = json.loads(out), ttt.evaluate(run, as_played=True)
     assert isinstance(evaluation, PlayedEvaluation) and found == evaluation.to_dict()

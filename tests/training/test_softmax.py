@@ -39,9 +39,9 @@ def test_games_one_by_one_equal_the_oracle(name: str, temperature: float) -> Non
 
 @pytest.mark.slow  # kernels of a growing board
 def test_on_a_growing_board_too() -> None:
-    run = ttt.train(60, board="4x4x4", symmetry="off", explore="softmax:0.1", seed=2)
+    run = ttt.train(60, board="5x5x4", symmetry="off", explore="softmax:0.1", seed=2)
     assert run.grown is not None
-    oracle = oracle_of(run, naive.Board(4, 4, 4))
+    oracle = oracle_of(run, naive.Board(5, 5, 4))
     for number in range(run.games):
         oracle.learn(naive_softmax.play(oracle, 0.1, int(stream_key(2)), number))
     assert_same(run, oracle)

@@ -48,7 +48,7 @@ def played_text(evaluation: PlayedEvaluation, name: str = "") -> str:
     lines = [f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board.name}, {counted(run.games, 'game')}"]
     lines += [f"judged: as it plays while it learns, by {evaluation.how}", ""]
     for against in PLAYED_AGAINST:
-        title = "random" if against == "random" else "the best opponent"
+        title = "random" if against == "random" else "the best"
         lines.append(row(f"against {title}, exactly", *RESULTS))
         for seat, shares in zip(SEATS, getattr(evaluation, against), strict=True):
             lines.append(row(f"as {seat}", *shares))
