@@ -160,7 +160,9 @@ def run_peer(interpreter: str, name: str, seconds: float) -> Values:
     return dict(json.loads(done.stdout))
 
 
-def learning(learner: str, batch: int, epsilon: float | None = None, engine: str = "walk") -> Contestant:
+def learning(
+    learner: str, batch: int, epsilon: float | None = None, engine: str = "walk", explore: str | None = None
+) -> Contestant:
     """One thread that learns, kernels and tables warm; from the same games each time.
 
     The same games, since speed depends on them: the policy of `sutton-barto` wanders among equally good ones for ever,
@@ -168,7 +170,7 @@ def learning(learner: str, batch: int, epsilon: float | None = None, engine: str
     """
 
     def prepare(plan: Plan) -> Measure:
-        trainer = warm_trainer(learner, batch, epsilon, engine)
+        trainer = warm_trainer(learner, batch, epsilon, engine, explore)
         seconds = stretch(trainer)
         games = games_in(trainer, plan.seconds)
         return lambda: {"games/s": games / seconds(games)}
@@ -462,10 +464,15 @@ def stages(plan: Plan) -> Measure:
 
 
 def warm_trainer(
-    learner: str, batch: int, epsilon: float | None = None, engine: str = "walk", board: str = "3x3"
+    learner: str,
+    batch: int,
+    epsilon: float | None = None,
+    engine: str = "walk",
+    explore: str | None = None,
+    board: str = "3x3",
 ) -> Trainer:
     """A trainer with compiled kernels, past the first batches, whose tables change most."""
-    config = make_config(learner=learner, epsilon=epsilon, batch=batch, engine=engine, board=board)
+    config = make_config(learner=learner, epsilon=epsilon, batch=batch, engine=engine, explore=explore, board=board)
     trainer = make_trainer(config)
     advance(trainer, batches_to_warm(trainer) * batch)
     return trainer
@@ -495,6 +502,7 @@ def contestants() -> dict[str, Contestant]:
         "textbook": Contestant(textbook),
         **{f"sutton-barto {epsilon}": learning("sutton-barto", BATCH, epsilon) for epsilon in (0.1, 0.3)},
         **{f"{name} batched": learning(name, BATCH) for name in LEARNERS},
+        "td softmax": learning("td", BATCH, explore="softmax:0.1"),
         **{f"{name} sequential": learning(name, 1) for name in LEARNERS},
         **{f"tuned sutton-barto {epsilon}": hand_tuned("sutton-barto", epsilon) for epsilon in (0.1, 0.3, 0.01)},
         "tuned td 0.3": hand_tuned("td", 0.3),

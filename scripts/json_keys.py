@@ -57,6 +57,7 @@ COMMANDS = (
     Command("import", "import table.csv --learner td -o imported.h5", "train"),
     Command("evaluate", "evaluate other.h5"),
     Command("evaluate, of an agent", "evaluate two-ply", "evaluate"),
+    Command("evaluate --as-played", "evaluate other.h5 --as-played"),
     Command("watch --games N", "watch run.h5 other.h5 --games 10"),
     Command("tournament", "tournament run.h5 other.h5"),
     Command("tournament --games N", "tournament run.h5 other.h5 --games 10", quick=False),

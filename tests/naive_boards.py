@@ -107,7 +107,7 @@ def oracle_of(run: ttt.Run, board: naive.Board, start: Any = None) -> Any:
         options["draw_worth"] = settings.draw_worth
     if run.config.learner == "minimax-q":
         options["start"] = action_values(run, run.tables if start is None else start)
-    options |= {name: value for name, value in run.config.own.items() if value is not None}
+    options |= {name: value for name, value in run.config.own.items() if value is not None and name != "explore"}
     if run.config.learner == "expected-sarsa":
         options["epsilon"] = settings.epsilon
     if run.config.learner == "double-q":

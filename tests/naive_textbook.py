@@ -6,6 +6,7 @@ As `naive`, of which this is a part: nothing is fast, and nothing is shared with
 from collections.abc import Callable
 
 import naive
+import naive_gradient
 from naive import DRAW, FIRST, SECOND, UNFINISHED, Board, Moves, Position, Step, Table, Tally, fold_weight, mover
 
 Action = tuple[int, int]
@@ -236,5 +237,5 @@ LEARNERS: dict[str, Callable[..., naive.Learner]] = {
     "double-q": DoubleQ,
     "td-lambda": TDLambda,
 }
-ORACLES = naive.LEARNERS | LEARNERS
+ORACLES = naive.LEARNERS | LEARNERS | naive_gradient.LEARNERS
 """Every learner of the package."""

@@ -30,6 +30,8 @@ from ttt_batch.training.from_games import given_config, pupil_of
 from ttt_batch.training.kernels.given import learn_given
 
 BOARD = Board()
+BY_EPSILON = [name for name, learner in LEARNERS.items() if learner.temperature is None]
+"""Learners that play their best moves unless they explore; the others draw by chances that they learn."""
 
 
 def command(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str, str]:
@@ -126,7 +128,7 @@ class Subject:
         self.outcomes = np.zeros(4, np.int64)
         s = self.settings
         self.games, self.chance = 0, stream_key(seed, RULE)
-        own = {"epsilon": s.epsilon, "lambda_": s.lambda_, "cut": s.cut, "chance": self.chance}
+        own = {"epsilon": s.epsilon, "lambda_": s.lambda_, "cut": s.cut, "beta": s.beta, "chance": self.chance}
         self.step = make_step(s.alpha, s.gamma, self.worth, **own)
         self.tables = self.learner.start(self.graph, self.worth, np.random.default_rng(seed))
 

@@ -367,6 +367,9 @@ def own_value(name: str) -> Callable[[Agent, int, int], float]:
     def backward_q(one: Agent, row: int, player: int) -> float:
         return float(edges(one, row).max()) if moves(one, row, player) else math.nan
 
+    def baseline(one: Agent, row: int, player: int) -> float:
+        return float(one.tables.value[row]) if moves(one, row, player) else math.nan
+
     return {
         "td": td,
         "sutton-barto": sutton_barto,
@@ -374,6 +377,8 @@ def own_value(name: str) -> Callable[[Agent, int, int], float]:
         "minimax-q": minimax_q,
         "backward-q": backward_q,
         "greedy-td": afterstates,
+        "reinforce": baseline,
+        "actor-critic": baseline,
     }[name]
 
 
@@ -460,7 +465,7 @@ def test_thousands_of_judgements_are_those_of_whole_sweeps(name: str) -> None:
 def compare_judgements(name: str, tables: int, games: tuple[int, ...]) -> None:
     """Random tables on every board, with the same working space; trained ones on 3x3."""
     learner, rng = LEARNERS[name], np.random.default_rng(1)
-    flags = set()
+    flags, gamma = set(), 1.0 if learner.undiscounted else 0.9
     for board, symmetry in BOARDS:
         graph = enumerate_graph(board, learner.occupied, symmetry)
         bench = make_bench(graph, learner.worth(learner.defaults))
@@ -471,7 +476,7 @@ def compare_judgements(name: str, tables: int, games: tuple[int, ...]) -> None:
     assert len(flags) > 1
     for n in games:
         for batch in (1, 64):
-            run = ttt.train(n, learner=name, seed=n, batch=batch, gamma=0.9, draw_worth=(0.3, 0.4))
+            run = ttt.train(n, learner=name, seed=n, batch=batch, gamma=gamma, draw_worth=(0.3, 0.4))
             assert_judged_alike(learner, run.graph, make_bench(run.graph, run.worth), run.tables)
 
 

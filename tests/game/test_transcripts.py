@@ -11,7 +11,7 @@ from typing import Any
 import naive
 import numpy as np
 import pytest
-from support import games_of, mostly_slow
+from support import BY_EPSILON, games_of, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import RunFileError, UsageError
@@ -105,7 +105,7 @@ def test_only_minimax_q_may_end_on_an_occupied_cell() -> None:
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BY_EPSILON)
 def test_recorded_games_teach_what_training_taught(name: str, tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     trained = ttt.train(3_000, learner=name, batch=1, epsilon=0.4, seed=11, record=path)
@@ -121,7 +121,7 @@ def test_recorded_games_teach_what_training_taught(name: str, tmp_path: Path) ->
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BY_EPSILON)
 def test_learning_in_two_parts_equals_one(name: str, tmp_path: Path) -> None:
     path, games = tmp_path / "half.h5", tmp_path / "games.txt"
     options: dict[str, Any] = {"alpha": 0.25, "gamma": 0.95, "draw_worth": (0.25, 0.25)}
@@ -153,7 +153,7 @@ def test_nothing_is_learnt_or_written_when_a_game_is_bad(
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("alpha", [None, "1/n"])
-@pytest.mark.parametrize("name", mostly_slow(LEARNERS, "td", "minimax-q"))
+@pytest.mark.parametrize("name", mostly_slow(BY_EPSILON, "td", "minimax-q"))
 def test_pieces_do_not_show(name: str, alpha: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "games.txt"
     ttt.train(300, learner=name, batch=1, epsilon=0.5, seed=3, record=path)
@@ -207,7 +207,7 @@ def test_without_marks_every_move_counts_as_greedy() -> None:
 # --- recording --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", mostly_slow(LEARNERS, "td", "minimax-q"))
+@pytest.mark.parametrize("name", mostly_slow(BY_EPSILON, "td", "minimax-q"))
 def test_recording_changes_nothing(name: str, tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     plain = ttt.train(2_000, learner=name, batch=64, epsilon=0.4, seed=5)

@@ -26,6 +26,8 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "expected-sarsa": [{}, {"epsilon": 0.0}, {"alpha": 0.3, "gamma": 0.9, "epsilon": 0.4, "start_value": -0.5}],
     "double-q": [{}, {"alpha": 1.0}, {"alpha": 0.3, "gamma": 0.9, "draw_worth": (0.2, 0.4), "start_value": 1.0}],
     "td-lambda": [{}, {"lambda_": 0.0, "gamma": 0.9}, {"alpha": 0.3, "gamma": 0.95, "cut": True, "start_value": 0.5}],
+    "reinforce": [{}, {"alpha": 1.0, "beta": 0.5}, {"alpha": 0.3, "draw_worth": (0.25, -0.5), "start_value": 0.5}],
+    "actor-critic": [{}, {"alpha": 0.7, "gamma": 0.9, "beta": 1.0}, {"alpha": 1.0, "draw_worth": (0.25, -0.5)}],
 }
 CASES = [
     pytest.param(name, options, id=f"{name}-{i}", marks=[pytest.mark.slow] if i == 1 else [])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from naive_boards import ImageBoard, VariantBoard, assert_same, oracle_of, position_values, random_games, start_tables
 from runfiles import changed, sealed
-from support import assert_same_in_parts, cells_of
+from support import BY_EPSILON, assert_same_in_parts, cells_of
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import RunFileError
@@ -114,7 +114,7 @@ def test_play_is_what_it_is_enumerated(
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("batch", [1, 100])
 @pytest.mark.parametrize("symmetry", ["off", "on"])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BY_EPSILON)
 def test_recorded_games_teach_what_the_oracle_learns(
     name: str, symmetry: str, batch: int, grown: Callable[[], None], tmp_path: Path
 ) -> None:
@@ -249,7 +249,7 @@ def test_any_position_can_be_asked_about_and_asking_changes_nothing(
 
 
 @pytest.mark.parametrize("batch", [1, 100, "auto"])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BY_EPSILON)
 def test_room_shows_nowhere(name: str, batch: int | str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     options: dict[str, Any] = {"learner": name, "board": LARGE, "batch": batch, "seed": 1, "epsilon": 0.5}
     plenty = ttt.train(350, **options, record=tmp_path / "plenty.txt")

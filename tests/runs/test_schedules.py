@@ -7,11 +7,10 @@ from typing import Any
 import naive
 import numpy as np
 import pytest
-from support import Subject, mostly_slow
+from support import BY_EPSILON, Subject, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import UsageError
-from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.steps import make_step
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.schedules import parse_schedule, value_at
@@ -143,7 +142,7 @@ def scheduled(shape: str, game: int, games: int) -> float:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", ["linear", "exp"])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BY_EPSILON)
 def test_games_one_by_one_equal_the_oracle(name: str, shape: str, tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     run = ttt.train(
@@ -158,7 +157,7 @@ def test_games_one_by_one_equal_the_oracle(name: str, shape: str, tmp_path: Path
     subject.assert_same(oracle)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BY_EPSILON)
 def test_alpha_stands_still_within_a_batch(name: str, tmp_path: Path) -> None:
     path, batch = tmp_path / "games.txt", 40
     run = ttt.train(GAMES, learner=name, batch=batch, seed=5, alpha="0.5->0.1:linear", epsilon=0.4, record=path)
@@ -241,7 +240,7 @@ def test_td_by_visits_equals_a_direct_computation(alpha: str, power: float, tmp_
     np.testing.assert_allclose(run.tables.value, expected[:, 0], rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", mostly_slow(LEARNERS, "td", "backward-q"))
+@pytest.mark.parametrize("name", mostly_slow(BY_EPSILON, "td", "backward-q"))
 def test_a_batch_of_one_game_by_visits_is_the_sequential_algorithm(name: str, tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     run = ttt.train(300, learner=name, batch=1, seed=4, alpha="1/n^0.8", epsilon=0.4, record=path)
@@ -268,7 +267,7 @@ def test_visits_in_batches_are_arrivals(tmp_path: Path) -> None:
     assert not run.visits[n_open:].any()
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BY_EPSILON)
 def test_visits_are_kept_in_the_file_and_gone_on_from(name: str, tmp_path: Path) -> None:
     games, path = tmp_path / "games.txt", tmp_path / "run.h5"
     whole = ttt.train(200, learner=name, batch=1, seed=4, alpha="1/n", epsilon=0.5, record=games)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from naive_streams import below, drawn, drawn_set, plies_of
+from support import BY_EPSILON
 
 from ttt_batch.agents.scripted import PLAYERS
 from ttt_batch.base import streams
@@ -90,7 +91,7 @@ def trained(name: str, games: int = 20_000) -> tuple[Graph, Policy, Trainer]:
     return trainer.graph, policy, trainer
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BY_EPSILON)
 def test_the_walk_plays_what_a_plain_walk_plays(name: str) -> None:
     graph, policy, trainer = trained(name)
     for epsilon, first in ((trainer.config.settings.epsilon, 0), (0.05, 123_456_789_012)):

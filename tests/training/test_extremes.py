@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import command
+from support import BY_EPSILON, command
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.jit import kernel
-from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.batches import MAX_GAMES
 from ttt_batch.runs.exchange import export_run, import_tables
 from ttt_batch.runs.formats.base import FormatError
@@ -68,7 +67,7 @@ def test_the_most_games_open_again(options: dict[str, Any], tmp_path: Path) -> N
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(
     options=st.fixed_dictionaries({name: st.sampled_from(values) for name, values in EXTREMES.items()}),
-    learner=st.sampled_from(list(LEARNERS)),
+    learner=st.sampled_from(BY_EPSILON),
     engine=st.sampled_from(["walk", "flow"]),
 )
 def test_extremes_together_open_again(

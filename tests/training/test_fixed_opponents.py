@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import games_of
+from support import BY_EPSILON, games_of
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import BoardError, UsageError
@@ -245,7 +245,7 @@ def test_the_window_of_backward_q() -> None:
     assert first_moves("backward-q", 1_000, raised("backward-q", border))[1] == 1_000
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BY_EPSILON)
 def test_exploring_draws_every_cell_alike(name: str) -> None:
     assert_even(first_moves(name, GAMES, epsilon=1.0), list(range(9)))
 

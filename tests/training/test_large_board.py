@@ -11,7 +11,7 @@ import naive
 import numpy as np
 import pytest
 from naive_boards import assert_same, oracle_of, random_games, start_tables
-from support import assert_same_in_parts
+from support import BY_EPSILON, assert_same_in_parts
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import BoardError, UsageError
@@ -72,7 +72,7 @@ def random_shares(graph: Graph) -> np.ndarray:
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("batch", [1, 200])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BY_EPSILON)
 def test_recorded_games_teach_what_the_oracle_learns(name: str, batch: int, tmp_path: Path) -> None:
     """Every greedy move is one that the oracle could pick then, and the tables are its own to the last bit."""
     path, occupied = tmp_path / "games.txt", LEARNERS[name].occupied

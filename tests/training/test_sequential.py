@@ -8,6 +8,7 @@ import numba
 import numpy as np
 import pytest
 from naive_streams import below, drawn, drawn_set, plies_of
+from support import BY_EPSILON
 
 import ttt_batch as ttt
 from ttt_batch.base.intrinsics import _exceeding, _highest, exceeding, highest
@@ -27,7 +28,7 @@ from ttt_batch.training.trainers import make_trainer
 STOPS = (1, 2, 40, 700, 2_500)
 
 CASES: list[dict[str, Any]] = [
-    *({"learner": name, "epsilon": epsilon} for name in LEARNERS for epsilon in (0.0, 0.03, 0.6)),
+    *({"learner": name, "epsilon": epsilon} for name in BY_EPSILON for epsilon in (0.0, 0.03, 0.6)),
     {"learner": "td", "alpha": 0.1, "epsilon": 0.1},
     {"learner": "td", "alpha": 1.0, "gamma": 0.9, "epsilon": 0.3},
     {"learner": "td", "alpha": "1/n", "epsilon": 0.3},
@@ -206,7 +207,7 @@ def test_scores_by_edge_are_what_the_learner_scores(name: str) -> None:
         assert scores.tobytes() == table[lo:hi].tobytes()
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BY_EPSILON)
 def test_a_lesson_changes_only_what_the_game_met(name: str) -> None:
     """What lets a game repeat itself: all other moves of its rows score as before."""
     plain = Plain({"learner": name, "epsilon": 0.5})

@@ -8,7 +8,7 @@ import naive
 import numpy as np
 import pytest
 from naive_boards import ImageBoard, assert_same, oracle_of, random_games, start_tables
-from support import assert_same_in_parts
+from support import BY_EPSILON, assert_same_in_parts
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import UsageError
@@ -145,7 +145,7 @@ def test_losing_lines_are_real_games_that_the_agent_loses(name: str) -> None:
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("batch", [1, 200])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BY_EPSILON)
 def test_recorded_games_are_real_and_teach_the_same(name: str, batch: int, tmp_path: Path) -> None:
     """Folded batch by batch by the oracle, whose positions are the images of lowest code."""
     path = tmp_path / "games.txt"

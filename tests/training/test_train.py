@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import BY_EPSILON
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import BoardError, RunFileError, UsageError
@@ -152,7 +153,7 @@ def test_the_number_of_games_abreast_changes_no_byte(name: str) -> None:
         assert_same(wide, learnt(name, 5_000, batch=1_024, block=block))
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BY_EPSILON)
 def test_sequential_games_are_batches_of_one(name: str) -> None:
     """`play_self`, which `batch=1` uses, and `run_batches` are two programs for one algorithm."""
     for epsilon, games in ((None, 2_500), (0.0, 500), (1.0, 500)):

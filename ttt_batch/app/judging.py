@@ -16,6 +16,7 @@ from ttt_batch.base.errors import BoardError, UsageError, option, quoted
 from ttt_batch.base.quantities import Number
 from ttt_batch.game.board import Board
 from ttt_batch.game.state_space import too_large
+from ttt_batch.runs.as_played import PlayedEvaluation, evaluate_as_played
 from ttt_batch.runs.evaluation import EXACT_OPPONENTS, Evaluation
 from ttt_batch.runs.loading import AnyRun, load, load_any, with_table
 from ttt_batch.runs.lookup import name_or_run
@@ -80,16 +81,22 @@ def evaluate(
     seed: int | str | None = None,
     budget: int | str | None = None,
     ties: Ties = "any",
-) -> Evaluation | GrownEvaluation:
+    as_played: bool = False,
+) -> Evaluation | GrownEvaluation | PlayedEvaluation:
     """Judge a run, exactly unless its board is too large to enumerate or it is of networks; an agent as `judge` does.
 
     against: `random` (if not given), `one-ply`, `two-ply`, `optimal`, `self`, another run or an agent.  On boards
     too large to enumerate, and with networks, `random`, `one-ply` or `two-ply`; all three if not given.
     games: games per match, there only.  seed: of these matches.  budget: positions to search in each seat for
     a way to beat the agent.  ties: as for `Run.candidates`.
+    as_played: judge a run of tables as it plays while it learns, against random moves and the best opponent; the other
+    options do not go with it.
     Raises UsageError, BoardError and RunFileError.
     """
     ties = check_ties(ties)
+    if as_played:
+        refused = {"against": against, "games": games, "seed": seed, "budget": budget}
+        return _as_played(run, [name for name, value in refused.items() if value is not None], ties)
     if isinstance(run, Outsider):
         return _judged(run, against, games=games, seed=seed, budget=budget, ties=ties)
     agent = load_any(run) if isinstance(run, str | Path) else run
@@ -114,6 +121,18 @@ def evaluate(
     if isinstance(opponent, Run) or opponent in EXACT_OPPONENTS:
         return agent.evaluation(opponent, ties)
     return scripted_evaluation(agent, opponent, ties)
+
+
+def _as_played(run: Any, given: list[str], ties: Ties) -> PlayedEvaluation:
+    """A run as it plays while it learns.  given: other options, of which there must be none; nor are ties chosen."""
+    switched = option("as_played", True)
+    if given or ties != "any":
+        first = option(given[0] if given else "ties")
+        raise UsageError(f"{switched} is against random moves and the best opponent; leave {first} out")
+    agent = load_any(run) if isinstance(run, str | Path) else run
+    if not isinstance(agent, Run):
+        raise UsageError(f"{switched} is for runs of tables, which explore; leave it out")
+    return evaluate_as_played(agent)
 
 
 def _judged(agent: Outsider, against: Player | None, **options: Any) -> Evaluation | GrownEvaluation:

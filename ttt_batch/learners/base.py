@@ -114,6 +114,7 @@ class Settings:
     draw_worth: what a draw is worth to the first and to the second player, on the learner's own scale.
     start_value: what unfinished positions or moves start at; None for the learner's own start.
     lambda_: the share of a return that goes on to what came later, [0, 1].  cut: whether an exploratory move ends it.
+    beta: the step size of a second table, (0, 1].  explore: `softmax:T` instead of epsilon.
     None for learners that have no such number.
     """
 
@@ -124,6 +125,8 @@ class Settings:
     start_value: float | None = None
     lambda_: float | None = None
     cut: bool | None = None
+    beta: float | None = None
+    explore: str | None = None
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,8 @@ class Learner:
     arrivals: its `fold` reads `counts.arrived` alone, not how often moves were taken, and the rows of a ply may be
     folded apart: several threads do.
     repeats: at its defaults it explores so seldom, and in steps so small, that most games repeat the one before.
+    temperature: of the softmax of its scores by which it plays, and cannot play otherwise; None for any other learner.
+    undiscounted: its rule has no discount, so gamma is 1.
     start_value: the number that unfinished positions or moves start at; None if there is no such number.
     loss: what a loss is worth.
     """
@@ -164,6 +169,8 @@ class Learner:
     edge_scores: str | None = None
     arrivals: bool = False
     repeats: bool = False
+    temperature: float | None = None
+    undiscounted: bool = False
     start_value: float | None = None
     loss: float = 0.0
 

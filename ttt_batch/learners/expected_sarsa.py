@@ -6,15 +6,16 @@ by itself and takes the opponent for a part of its environment.  With s' the mov
     Q(s, a) += alpha * (target - Q(s, a))
     target = the result for the mover if the game is over by then, else gamma * sum over a' of pi(a' | s') * Q(s', a')
 
-pi is the policy in force: with n moves of which m are best, epsilon / n for each, and (1 - epsilon) / m more for the
-best ones.  A player that does not explore has an epsilon of 0 there.  What `sarsa` averages over many games is exact
-here.
+pi is the policy in force: that of softmax play; or with n moves of which m are best, epsilon / n for each, and
+(1 - epsilon) / m more for the best ones.  A player that does not explore has an epsilon of 0 there.  What `sarsa`
+averages over many games is exact here.
 
 In a batch the target is the mean over the replies seen; values of later turns are those from before the batch.
 """
 
 from typing import Any, NamedTuple
 
+from ttt_batch.base.exponential import exponential
 from ttt_batch.base.jit import inlined
 from ttt_batch.game.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import Learner, Settings
@@ -33,7 +34,7 @@ class ExpectedSarsaTables(NamedTuple):
 
 
 @inlined
-def _expected(q: Any, best: Any, epsilon: Any, lo: Any, hi: Any) -> Any:
+def _by_epsilon(q: Any, best: Any, epsilon: Any, lo: Any, hi: Any) -> Any:
     """The sum of pi(a) * Q(a) over edges `lo` to `hi - 1`, in cell order; best: the highest value."""
     n_best = 0
     for edge in range(lo, hi):
@@ -45,18 +46,35 @@ def _expected(q: Any, best: Any, epsilon: Any, lo: Any, hi: Any) -> Any:
     return total
 
 
+@inlined
+def _by_softmax(q: Any, best: Any, temperature: Any, lo: Any, hi: Any) -> Any:
+    """The same if pi is softmax play."""
+    powers, total = 0.0, 0.0
+    for edge in range(lo, hi):
+        powers += exponential((q[edge] - best) / temperature)
+    for edge in range(lo, hi):
+        total += exponential((q[edge] - best) / temperature) / powers * q[edge]
+    return total
+
+
+@inlined
+def _expected(tables: ExpectedSarsaTables, graph: Graph, row: Any, step: Step) -> Any:
+    """What the policy in force expects of a move in `row`."""
+    lo, hi = edges_of(graph, row)
+    mover, best = mover_of(graph, row), best_score(tables, graph, row, 0)
+    if step.temperature > 0.0 and (step.seat < 0 or mover == step.seat):
+        return _by_softmax(tables.q, best, step.temperature, lo, hi)
+    return _by_epsilon(tables.q, best, exploring_share(step, mover), lo, hi)
+
+
 @turn_value.register(ExpectedSarsaTables)
 def _turn_value(tables: ExpectedSarsaTables, graph: Graph, row: Any, edge: Any, step: Step) -> Any:
-    lo, hi = edges_of(graph, row)
-    epsilon = exploring_share(step, mover_of(graph, row))
-    return _expected(tables.q, best_score(tables, graph, row, 0), epsilon, lo, hi)
+    return _expected(tables, graph, row, step)
 
 
 @batch_turn_value.register(ExpectedSarsaTables)
 def _batch_turn_value(tables: ExpectedSarsaTables, graph: Graph, row: Any, counts: Counts, step: Step) -> Any:
-    lo, hi = edges_of(graph, row)
-    epsilon = exploring_share(step, mover_of(graph, row))
-    return _expected(tables.q, best_score(tables, graph, row, 0), epsilon, lo, hi)
+    return _expected(tables, graph, row, step)
 
 
 LEARNER = Learner(

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.jit import inlined, kernel
+from ttt_batch.simulation.chances import WIDEST
 
 TABULATED = 1024
 """Visits whose weight is tabulated; expm1 and log1p in the fold cost more than the fold itself."""
@@ -22,7 +23,8 @@ class Step(NamedTuple):
     visits: float64, a number per entry of the table (none where `power` is 0): updates so far, kept by `share_of`.
     epsilon: probability of an exploratory move, [0, 1].  seat: the player that it holds for, -1 for both.
     game: the batch's first game.  chance: uint64[1], the key of the stream from which a rule itself may draw.
-    lambda_, cut: of learners that have traces, see `Settings`.
+    lambda_, cut: of learners that have traces, beta: of those with a second table, see `Settings`.
+    temperature: of play by softmax; 0 for epsilon-greedy play.  room: float64[64], scratch for the moves of a row.
     """
 
     alpha: float
@@ -37,6 +39,9 @@ class Step(NamedTuple):
     chance: Any
     lambda_: float
     cut: bool
+    beta: float
+    temperature: float
+    room: Any
 
 
 @inlined
@@ -55,6 +60,9 @@ def with_game(step: Step, alpha: float, epsilon: float, seat: Any, game: Any) ->
         step.chance,
         step.lambda_,
         step.cut,
+        step.beta,
+        step.temperature,
+        step.room,
     )
 
 
@@ -118,11 +126,14 @@ def make_step(
     epsilon: float = 0.0,
     lambda_: float | None = None,
     cut: bool | None = None,
+    beta: float | None = None,
+    temperature: float | None = None,
     chance: Any = np.uint64(0),  # noqa: B008 - a number
 ) -> Step:
     """A step with its table filled, of self-play from game 0 on; `chance` is the key itself."""
     weights = np.zeros(TABULATED)
     fill_weights(alpha, weights)
     kept = np.zeros(0) if visits is None else visits
-    drawn, traces = np.array([chance], np.uint64), (float(lambda_ or 0.0), bool(cut))
-    return Step(float(alpha), float(gamma), weights, worth, float(power), kept, float(epsilon), -1, 0, drawn, *traces)
+    drawn = np.array([chance], np.uint64)
+    own = float(lambda_ or 0.0), bool(cut), float(beta or 0.0), float(temperature or 0.0), np.zeros(WIDEST)
+    return Step(float(alpha), float(gamma), weights, worth, float(power), kept, float(epsilon), -1, 0, drawn, *own)

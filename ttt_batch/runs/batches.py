@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ttt_batch.base.choices import fold
-from ttt_batch.base.errors import UsageError
+from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.jit import inlined
 from ttt_batch.base.quantities import Number, number_text, whole, whole_number
+from ttt_batch.simulation.walk import MAX_WALKED
 
 AUTO = "auto"
 DENSE_POINTS, PER_OCTAVE = 32, 8
@@ -45,6 +46,20 @@ def parse_batch(text: Number) -> int | str:
             f"batch {number_text(text)} is not a number of games; give a whole number, e.g. 16384 or 10k, or auto"
         )
     return whole("batch", text, 1, MAX_GAMES)
+
+
+def check_batch(batch: Number, engine: str) -> int | str:
+    """Return `batch` as the configuration keeps it.  Raises UsageError if the engine cannot play such batches."""
+    games = parse_batch(batch)
+    if games == 1 and engine == "flow":
+        walk = option("engine", "walk")
+        raise UsageError(f"batch 1 belongs to {walk}, which plays games one by one; flow takes 2 or more")
+    if engine == "walk" and not isinstance(games, str) and games > MAX_WALKED:
+        raise UsageError(
+            f"batch {games:,} is more than the {MAX_WALKED:,} games that {option('engine', 'walk')} plays in one "
+            f"batch; choose {option('engine', 'flow')}"
+        )
+    return games
 
 
 def batch_bounds(batches: Batches, game: int) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any, Unpack
 
 from ttt_batch.base.choices import choose, choose_seat
-from ttt_batch.base.errors import RunFileError, UsageError, option, quoted
+from ttt_batch.base.errors import RunFileError, UsageError, quoted
 from ttt_batch.base.quantities import Number, any_seed, real, share, whole
 from ttt_batch.base.signatures import given_options, with_options
 from ttt_batch.game.board import Board, parse_board
@@ -15,7 +15,8 @@ from ttt_batch.game.graph import Graph
 from ttt_batch.game.state_space import check_enumerable, check_gravity, choose_space, space_of
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Settings
-from ttt_batch.runs.batches import AUTO, MAX_GAMES, Batches, make_batches, parse_batch
+from ttt_batch.runs.batches import AUTO, MAX_GAMES, Batches, check_batch, make_batches
+from ttt_batch.runs.explorations import check_numbers, temperature_of
 from ttt_batch.runs.own_options import READ, OwnOptions, own_values
 from ttt_batch.runs.schedules import Schedule, parse_schedule
 from ttt_batch.runs.state import LARGEST
@@ -79,7 +80,8 @@ class Config:
     engine: `walk` plays every game, `flow` draws how many games take each move; `given` games were not played here.
     seed: any integer of 64 bits.
     symmetry: a row of the table stands for all images of a position under the board's symmetries.
-    start_value, lambda_, cut: see `Settings`; None if the learner has none, and for its own start.
+    start_value, lambda_, cut, beta: see `Settings`; None if the learner has none, and for its own start.
+    explore: `softmax:T`, how moves are drawn instead of by epsilon, see `explorations`; None for epsilon-greedy play.
     horizon: games over which schedules run; 0 if none depends on games.
     start: digest of the tables it begins from, of a fork with `@` and the games that they had learnt; empty for the
     learner's own start.
@@ -104,6 +106,8 @@ class Config:
     start_value: float | None = None
     lambda_: float | None = None
     cut: bool | None = None
+    beta: float | None = None
+    explore: str | None = None
 
     @functools.cached_property
     def grown(self) -> bool:
@@ -124,6 +128,12 @@ class Config:
         """The enumerated board, if it has as many positions of each ply as `counts` (see `enumerate_graph`)."""
         check_enumerable(self.board, self.grown, "this")
         return enumerate_graph(self.board, learner_named(self.learner).occupied, self.symmetry, counts)
+
+    @property
+    def temperature(self) -> float | None:
+        """The temperature of play by softmax, chosen or the learner's own; None for epsilon-greedy play."""
+        own = learner_named(self.learner).temperature
+        return own if self.explore is None else temperature_of(self.explore)
 
     @property
     def inherited(self) -> int:
@@ -174,6 +184,7 @@ def make_config(
     """
     given: dict[str, Any] = {**DEFAULTS, **given_options(make_config, options)}
     learner = learner_named(given["learner"])
+    given = {"epsilon": 0.0} | given if given.get("explore") or learner.temperature else given
     given = {**vars(learner.defaults), **given}
     engine = given["engine"] if given["engine"] == GIVEN else choose("engine", given["engine"], ENGINES)
     board = parse_board(given["board"])
@@ -188,7 +199,7 @@ def make_config(
     epsilon = parse_schedule("epsilon", given["epsilon"], positive=False)
     alpha = parse_schedule("alpha", given["alpha"], positive=True)
     _check_opponent(start, opponent, seat)
-    return Config(
+    config = Config(
         board=board,
         learner=learner.name,
         epsilon=epsilon,
@@ -205,6 +216,8 @@ def make_config(
         symmetry=space.symmetry,
         **own_values(learner, given),
     )
+    check_numbers(config)
+    return config
 
 
 def horizon_of(epsilon: Schedule, alpha: Schedule, games: int) -> int:
@@ -224,20 +237,6 @@ def _check_opponent(start: str, opponent: str, seat: str) -> None:
         raise UsageError(f"seat {seat!r} goes with an opponent; name one, or leave the seat out for self-play")
     if opponent and not seat:
         raise UsageError(f"opponent {opponent} needs the learner's seat; choose first, second or both")
-
-
-def check_batch(batch: Number, engine: str) -> int | str:
-    """Return `batch` as the configuration keeps it.  Raises UsageError if the engine cannot play such batches."""
-    games = parse_batch(batch)
-    if games == 1 and engine == "flow":
-        walk = option("engine", "walk")
-        raise UsageError(f"batch 1 belongs to {walk}, which plays games one by one; flow takes 2 or more")
-    if engine == "walk" and not isinstance(games, str) and games > MAX_WALKED:
-        raise UsageError(
-            f"batch {games:,} is more than the {MAX_WALKED:,} games that {option('engine', 'walk')} plays in one "
-            f"batch; choose {option('engine', 'flow')}"
-        )
-    return games
 
 
 def parse_worths(given: tuple[Number, Number] | str) -> tuple[float, float]:

@@ -154,6 +154,8 @@ def _table_misfits(
                 yield f"table {prefix + name!r} holds NaN, which {config.learner} never does; {_FOREIGN}"
             # Steps of at most 1 towards worths and towards other values never lead out of the range of both.
             limit = max(np.nanmax(np.abs(start[name]), initial=0.0), np.abs(worth).max()) * (1 + 1e-6)
+            if name == "q" and learner.temperature is not None:  # a preference, which a game moves by one such distance
+                limit *= 1 + 2 * data.games
             own = not config.start and config.engine != "given"
             if own and np.nanmax(np.abs(found), initial=0.0) > limit:
                 beyond = f"holds a value beyond {limit:.6g}, which training never reaches"

@@ -56,8 +56,13 @@ class Evaluation(Printable):
     agent: JudgedAgent | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values with stable keys, as `--json` prints them; `symmetric` is there for agents that are no runs."""
-        folded = {} if self.agent is None else {"symmetric": self.agent.symmetric}
+        """Plain values with stable keys, as `--json` prints them.
+
+        `symmetric` is there for agents that are no runs, and `judged` for runs that play by chances.
+        """
+        folded: dict[str, Any] = {} if self.agent is None else {"symmetric": self.agent.symmetric}
+        if self.run is not None and self.run.config.temperature is not None:
+            folded["judged"] = "best moves"
         return folded | {
             "against": self.against,
             "ties": self.ties,

@@ -31,6 +31,7 @@ def export_run(
 ) -> list[Path]:
     """Write a run's table as format `to`: one file, or for a format with a file per player one or two.
 
+    Of preferences for moves the baseline beside them is not written.
     Returns the paths written.  Raises UsageError and FormatError.
     """
     files = [Path(path) for path in paths]

@@ -8,9 +8,10 @@ from typing import Any, TypedDict
 
 from ttt_batch.base.choices import SWITCH_WORDS, choose
 from ttt_batch.base.errors import UsageError, option, spoken
-from ttt_batch.base.quantities import Number, real, share
+from ttt_batch.base.quantities import Number, number_text, real, share
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
+from ttt_batch.runs.explorations import parse_explore
 from ttt_batch.runs.state import LARGEST
 
 
@@ -20,6 +21,8 @@ class OwnOptions(TypedDict, total=False):
     start_value: Number | None
     lambda_: Number | None
     cut: bool | str | None
+    beta: Number | None
+    explore: str | None
 
 
 def _switched(given: bool | str) -> bool:
@@ -34,16 +37,27 @@ def _start_value(given: Number) -> float:
     return number + 0.0  # of the two zeros the one without a sign
 
 
+def _beta(given: Number) -> float:
+    number = real("beta", given, "a number above 0 up to 1, such as 0.1")
+    if not 0.0 < number <= 1.0:
+        raise UsageError(f"beta {number_text(given)} is outside (0, 1]; give a number in it, e.g. 0.1")
+    return number
+
+
 READ: Mapping[str, Callable[[Any], Any]] = {
     "start_value": _start_value,
     "lambda_": lambda given: share("lambda", given, "0.7 is usual"),
     "cut": _switched,
+    "beta": _beta,
+    "explore": parse_explore,
 }
 """How each option is read.  Raises UsageError."""
 
 
 def takes(learner: Learner, name: str) -> bool:
     """Whether a learner has the option."""
+    if name == "explore":
+        return learner.temperature is None
     return getattr(learner if name == "start_value" else learner.defaults, name) is not None
 
 
@@ -62,8 +76,10 @@ def own_values(learner: Learner, given: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def own_text(name: str, value: float | bool) -> str:
-    """An option with its value, for a person: `lambda 0.7`, `start value 1`, `cut`."""
+def own_text(name: str, value: float | bool | str) -> str:
+    """An option with its value, for a person: `lambda 0.7`, `start value 1`, `cut`, `softmax:0.1`."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, bool):
         return spoken(name) if value else f"not {spoken(name)}"
     return f"{spoken(name)} {value:g}"
@@ -73,5 +89,7 @@ def _instead(name: str) -> str:
     """What has the option: some learners; or why others have no such start."""
     if name == "start_value":
         return ", whose start values are no one number"
+    if name == "explore":
+        return ", which draws its moves from chances that it learns"
     having = [learner.name for learner in LEARNERS.values() if takes(learner, name)]
     return f", only of {', '.join([*having, *(['ntuple-td'] if name == 'lambda_' else [])])}"

@@ -40,6 +40,7 @@ from ttt_batch.training.session import Progress, Session
 from ttt_batch.training.shares import Shares
 from ttt_batch.training.trainers import kernels_needed, make_trainer, way_to_learn
 from ttt_batch.training.trainers.base import Trainer
+from ttt_batch.training.trainers.mixture import MixtureWalking
 from ttt_batch.training.trainers.pieces import InPieces
 
 
@@ -81,7 +82,8 @@ def train(
     `games="10M"` or `epsilon="10%"`; names may be spelled freely.
     learner, board, epsilon, alpha, gamma, draw_worth, batch, engine, seed, symmetry: see `Config`; None for the
     default, or when resuming for the run's own.
-    start_value, lambda_, cut: see `Settings`; for the learners that have them (`lambda_` also for `ntuple-td`).
+    start_value, lambda_, cut, beta, explore: see `Settings`; for the learners that have them (`lambda_` also for
+    `ntuple-td`).
     tuples, sharing, objective, trace, prove_every, keep: of pattern networks alone, see `PatternConfig`; `seat` is the
     one to be proved then, and the number of games is rounded up to the next proof.
     epsilon, alpha: numbers or schedules (see `schedules`).
@@ -197,6 +199,10 @@ def _shared(place: Place, config: Config, games: int, warn: Callable[[str], None
             else f"the table of {config.board.name} grows with every game"
         )
         raise UsageError(f"{workers} share the games of a batch, but {why}; leave {workers} out")
+    if issubclass(way, MixtureWalking):
+        raise UsageError(
+            f"{workers} share a batch by its best moves, and softmax play draws others, too; leave {workers} out"
+        )
     modules_of([config.learner])
     say = warn or warn_python
     largest, least = min(config.batches.most, games), way.least_shared(learner_named(config.learner))

@@ -34,6 +34,18 @@ if TYPE_CHECKING:
 NAMED = 10
 """Most files left out of a tournament that are named one by one."""
 
+Folded = Annotated[
+    bool, switch("--symmetric", "Ask an agent about one image of each position, as if it played alike in all.")
+]
+AsPlayed = Annotated[
+    bool,
+    switch(
+        "--as-played",
+        "Judge a run as it plays while it learns, exploring or drawing by chances, not by its best moves: exact shares "
+        "against random moves and the best opponent.",
+    ),
+]
+
 
 def evaluate(
     path: AnyPlayer,
@@ -57,10 +69,8 @@ def evaluate(
     ] = None,
     ties: TiesRule = "any",
     board: AgentBoard = None,
-    symmetric: Annotated[
-        bool,
-        switch("--symmetric", "Ask an agent about one image of each position, as if it played alike in all."),
-    ] = False,
+    symmetric: Folded = False,
+    as_played: AsPlayed = False,
     illegal: Illegal = None,
     time_limit: TimeLimit = None,
     trust: Trust = False,
@@ -78,7 +88,8 @@ def evaluate(
     from ttt_batch.agents.outsider import Outsider
     from ttt_batch.analysis.matches import GrownEvaluation
     from ttt_batch.app import api
-    from ttt_batch.app.reports.evaluation import evaluation_text, grown_evaluation_text
+    from ttt_batch.app.reports.evaluation import evaluation_text, grown_evaluation_text, played_text
+    from ttt_batch.runs.as_played import PlayedEvaluation
     from ttt_batch.runs.lookup import name_or_run
     from ttt_batch.runs.run import Run
 
@@ -96,9 +107,11 @@ def evaluate(
             found = name_or_run("opponent", against, AGAINST)
             read = load_any_run if isinstance(run, Outsider) else load_run
             opponent = read(found, trust) if isinstance(found, Path) else found
-        result = api.evaluate(run, opponent, games=games, seed=seed, budget=budget, ties=rule)
+        result = api.evaluate(run, opponent, games=games, seed=seed, budget=budget, ties=rule, as_played=as_played)
     name = called(path)
-    if isinstance(result, GrownEvaluation):
+    if isinstance(result, PlayedEvaluation):
+        answer(json, result.to_dict, lambda: played_text(result, name))
+    elif isinstance(result, GrownEvaluation):
         answer(json, result.to_dict, lambda: grown_evaluation_text(result, name))
     else:
         answer(json, result.to_dict, lambda: evaluation_text(result, name))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ttt_batch.app.commands.declare import BOARDS, File, Text, argument, option, switch
 from ttt_batch.app.commands.options import (
     BOARD,
+    Beta,
     Cut,
     DrawWorth,
     Gamma,
@@ -24,8 +25,13 @@ from ttt_batch.base.console import tell
 from ttt_batch.base.quantities import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ttt_batch.app.progress import Reporter
     from ttt_batch.game.transcript_reader import Skipped
+    from ttt_batch.game.transcript_source import GameFile
     from ttt_batch.runs.loading import AnyRun
+    from ttt_batch.training.from_games import Learnt
 
 
 def learn_from(
@@ -38,6 +44,7 @@ def learn_from(
     start_value: StartValue = None,
     lambda_: Lambda = None,
     cut: Cut = False,
+    beta: Beta = None,
     board: Annotated[Text, option("BOARD", f"{BOARD}.", offers=BOARDS)] = None,
     seed: Annotated[Text, option("N", "Seed of the start table.")] = None,
     skip_bad: Annotated[bool, switch("--skip-bad", "Leave out lines that are no legal game.")] = False,
@@ -54,15 +61,9 @@ def learn_from(
     from ttt_batch.training import from_games
 
     options: dict[str, Any] = {"alpha": alpha, "gamma": gamma, "draw_worth": draw_worth, "start_value": start_value}
-    options |= {"lambda_": lambda_, "board": board, "seed": seed, "cut": cut or None}
+    options |= {"lambda_": lambda_, "cut": cut or None, "beta": beta, "board": board, "seed": seed}
     source = GameFile(games)
     with working("interrupted; nothing was written", quiet=quiet) as report:
-
-        def follow(now: from_games.Learnt) -> None:
-            if now.read == 0 and source.waits():
-                report.note(f"waiting for games from {source.name} ...")
-            elif now.read and not source.typed():
-                report.reading(now)
 
         def work(target: Path) -> "tuple[AnyRun, Skipped]":
             return from_games.learn_from(
@@ -74,7 +75,7 @@ def learn_from(
                 out=target,
                 overwrite=overwrite,
                 trust=trust,
-                progress=follow,
+                progress=_following(source, report),
                 warn=report.warn,
                 command=command_line(),
                 **options,
@@ -89,6 +90,18 @@ def learn_from(
         lambda: training_text(result, target, compiled=report.compiled) + left_out,
         saved=target,
     )
+
+
+def _following(source: "GameFile", report: "Reporter") -> "Callable[[Learnt], None]":
+    """What shows how far reading is, and that it waits for games."""
+
+    def follow(now: "Learnt") -> None:
+        if now.read == 0 and source.waits():
+            report.note(f"waiting for games from {source.name} ...")
+        elif now.read and not source.typed():
+            report.reading(now)
+
+    return follow
 
 
 def _tell_skipped(skipped: "Skipped") -> str:

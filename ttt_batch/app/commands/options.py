@@ -66,6 +66,12 @@ Lambda = Annotated[
     Text, option("NUMBER", "td-lambda, ntuple-td: how far targets look ahead, 0 to 1.", "--lambda", default="0.7; 0.5")
 ]
 Cut = Annotated[bool, switch("--cut", "td-lambda: exploratory moves end the targets before them (Watkins).")]
+Beta = Annotated[
+    Text, option("NUMBER", "reinforce, actor-critic: step size of their values, above 0 up to 1.", default="0.1")
+]
+Explore = Annotated[
+    Text, option("softmax:T", "Draw moves by softmax of their scores, at a temperature above 0, instead of by epsilon.")
+]
 Gamma = Annotated[Text, option("NUMBER", "Discount, 0 to 1.")]
 Player = Annotated[
     Text, option("first|second", "With one file: the player whose values it holds.", offers=SEATS, read=player_named)

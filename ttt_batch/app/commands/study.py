@@ -44,6 +44,8 @@ def study(
     start_value: Annotated[Text, option("NUMBERS", "What unfinished positions or moves start at.")] = None,
     lambda_: Annotated[Text, option("NUMBERS", "td-lambda, ntuple-td: lambda of the targets.", "--lambda")] = None,
     cut: Annotated[Text, option("on,off", "td-lambda: whether exploratory moves end targets.", offers=CUTS)] = None,
+    beta: Annotated[Text, option("NUMBERS", "reinforce, actor-critic: step size of their values.")] = None,
+    explore: Annotated[Text, option("softmax:T", "Draw moves by softmax of their scores; commas between.")] = None,
     batch: Annotated[Text, option("N|auto", "Games played with the same tables.")] = None,
     engine: Annotated[Text, option("walk|flow", "How games are played.", offers=ENGINES)] = None,
     symmetry: Annotated[Text, option("on|off|auto", "One row for all images of a position.", offers=SWITCH)] = None,

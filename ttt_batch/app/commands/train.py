@@ -18,8 +18,10 @@ from ttt_batch.app.commands.entrants import fixed_opponent
 from ttt_batch.app.commands.network_options import Keep, Objective, ProveEvery, Sharing, Tuples
 from ttt_batch.app.commands.options import (
     BOARD,
+    Beta,
     Cut,
     DrawWorth,
+    Explore,
     Gamma,
     Json,
     Lambda,
@@ -108,6 +110,8 @@ def train(
     start_value: StartValue = None,
     lambda_: Lambda = None,
     cut: Cut = False,
+    beta: Beta = None,
+    explore: Explore = None,
     batch: Batch = None,
     engine: Engine = None,
     symmetry: Symmetry = None,

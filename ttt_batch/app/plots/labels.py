@@ -23,6 +23,8 @@ SETTINGS = (
     "start_value",
     "lambda_",
     "cut",
+    "beta",
+    "explore",
     "batch",
     "engine",
     "symmetry",

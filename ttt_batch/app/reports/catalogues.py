@@ -141,7 +141,8 @@ def learners_text(chosen: list[Learner]) -> str:
     lines = []
     for learner in chosen:
         d = learner.defaults
-        numbers = f"epsilon {d.epsilon:g}, alpha {d.alpha:g}, gamma {d.gamma:g}, draw worth {_draw_worth(learner)}"
+        played = f"epsilon {d.epsilon:g}" if learner.temperature is None else "softmax of preferences"
+        numbers = f"{played}, alpha {d.alpha:g}, gamma {d.gamma:g}, draw worth {_draw_worth(learner)}"
         numbers += f", lambda {d.lambda_:g}" if d.lambda_ is not None else ""
         lines += [
             *hanging(learner.name, learner.source, 14),
@@ -158,9 +159,9 @@ def learner_text(learner: Learner) -> str:
     falling = "or 0.3->0.01:linear, 0.3->0.01:exp"
     options = [
         (f"--games {learner.games}", ""),
-        (f"--epsilon {d.epsilon:g}", falling),
+        *([(f"--epsilon {d.epsilon:g}", falling)] if learner.temperature is None else []),
         (f"--alpha {d.alpha:g}", f"{falling}, 1/n, 1/n^0.8"),
-        (f"--gamma {d.gamma:g}", ""),
+        *([] if learner.undiscounted else [(f"--gamma {d.gamma:g}", "")]),
         (f"--draw-worth {_draw_worth(learner)}", ""),
         *((_own_option(name, value), "") for name, value in _own(learner).items() if value is not None),
     ]

@@ -10,6 +10,7 @@ from ttt_batch.base.errors import option
 from ttt_batch.base.quantities import counted
 from ttt_batch.evaluation.ties import default_ties, meaning
 from ttt_batch.game.notation import moves_text
+from ttt_batch.runs.as_played import PLAYED_AGAINST, PlayedEvaluation
 from ttt_batch.runs.evaluation import Evaluation, Judged, JudgedAgent
 
 if TYPE_CHECKING:
@@ -46,6 +47,21 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
     return "\n".join(lines)
 
 
+def played_text(evaluation: PlayedEvaluation, name: str = "") -> str:
+    """What `evaluate --as-played` prints: exact results per opponent and seat, and that best moves are judged apart."""
+    run = evaluation.run
+    assert run is not None
+    lines = [f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board.name}, {counted(run.games, 'game')}"]
+    lines += [f"judged: as it plays while it learns, by {evaluation.how}", ""]
+    for against in PLAYED_AGAINST:
+        title = "random" if against == "random" else "the best"
+        lines.append(row(f"against {title}, exactly", *RESULTS))
+        for seat, shares in zip(SEATS, getattr(evaluation, against), strict=True):
+            lines.append(row(f"as {seat}", *shares))
+        lines.append("")
+    return "\n".join([*lines, f"its best moves are judged without {option('as_played', True)}"])
+
+
 def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
     """What `evaluate` prints on a board too large to enumerate: verdicts of the search, then sampled matches."""
     run, agent = evaluation.run, evaluation.agent
@@ -78,7 +94,10 @@ def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
 def _head(run: "Judged | PatternRun", name: str, ties: Ties) -> list[str]:
     """Which run is judged, and by which ties."""
     title = f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board.name}, {counted(run.games, 'game')}"
-    return [title, f"ties: {meaning(ties)}", ""]
+    judged = []
+    if isinstance(run, Judged) and run.config.temperature is not None:
+        judged = [f"judged: its best moves; the chances that it plays by: {option('as_played', True)}"]
+    return [title, *judged, f"ties: {meaning(ties)}", ""]
 
 
 def _agent_head(agent: JudgedAgent | None, name: str) -> list[str]:

@@ -11,17 +11,17 @@ from ttt_batch.base.quantities import share, whole
 from ttt_batch.game.board import parse_board
 from ttt_batch.game.state_space import WORDS
 from ttt_batch.learners import learner_named, modules_of
-from ttt_batch.runs.batches import MAX_GAMES, Batches, parse_batch, recorded_points
+from ttt_batch.runs.batches import MAX_GAMES, Batches, check_batch, parse_batch, recorded_points
 from ttt_batch.runs.config import (
     DEFAULTS,
     ENGINES,
     Config,
-    check_batch,
     config_from_dict,
     horizon_of,
     make_config,
     parse_worths,
 )
+from ttt_batch.runs.explorations import check_numbers
 from ttt_batch.runs.own_options import READ
 from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
 from ttt_batch.runs.schedules import parse_schedule
@@ -44,7 +44,7 @@ OPTIONS: Mapping[str, Option] = {
     "engine": Option(lambda given: choose("engine", given, ENGINES)),
     "opponent": Option(read_opponent),
     "seat": Option(lambda given: choose_seat(given, "both")),
-    **{name: Option(read, ranges=name != "cut") for name, read in READ.items()},
+    **{name: Option(read, ranges=name not in ("cut", "explore")) for name, read in READ.items()},
     "batch": Option(parse_batch, ranges=True, whole=True),
     "epsilon": Option(lambda given: parse_schedule("epsilon", given, positive=False), ranges=True),
     "alpha": Option(lambda given: parse_schedule("alpha", given, positive=True), ranges=True),
@@ -67,7 +67,11 @@ class Tables(Family):
 
     name, default_learner, options = "tables", str(DEFAULTS["learner"]), OPTIONS
     numbers = ("batch", "epsilon", "alpha", "gamma", "draw_worth", "games")
-    checked = ("batch",)  # it depends on the engine
+    checked = (
+        "batch",
+        "epsilon",
+        "gamma",
+    )  # they depend on the engine, on how the learner explores, and on the learner
 
     def refuse(self, name: str) -> None:
         """See `Family`."""
@@ -94,6 +98,7 @@ class Tables(Family):
             check_batch(changed["batch"], base.config.engine)
         epsilon, alpha = (changed.get(name, getattr(base.config, name)) for name in ("epsilon", "alpha"))
         config = replace(base.config, **changed, horizon=horizon_of(epsilon, alpha, games))
+        check_numbers(config)
         return Setting(self, config, games, base.opponent)
 
     def config_from(self, values: dict[str, Any]) -> Config:

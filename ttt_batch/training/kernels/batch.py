@@ -11,13 +11,14 @@ from ttt_batch.learners.base import fold
 from ttt_batch.learners.steps import Step, fill_weights, with_game
 from ttt_batch.runs.batches import Batches, bounds_in_kernels
 from ttt_batch.runs.schedules import EXPONENTIAL, LINEAR, Decay, value_at
+from ttt_batch.simulation.chances import Chances
 from ttt_batch.simulation.counts import Counts, clear, complete, complete_arrived, empty_counts
 from ttt_batch.simulation.exploration import N_SETS, Explorations, fill_explorations
 from ttt_batch.simulation.flow import Rows, flow
 from ttt_batch.simulation.greedy_paths import pack_row, trace_paths
 from ttt_batch.simulation.lockstep import Lockstep, pack_moves
 from ttt_batch.simulation.pieces import walk_piece
-from ttt_batch.simulation.policy import Choice, Policy, empty_policy, order_row
+from ttt_batch.simulation.policy import Choice, Policy, empty_policy, order_row, policy_among
 from ttt_batch.simulation.walk import Walker
 
 
@@ -70,13 +71,14 @@ def make_decays(alpha: Decay, epsilon: Decay) -> Decays:
     return Decays(alpha, epsilon, np.zeros(N_SETS), np.zeros(N_SETS, np.int64))
 
 
-def make_workspace(graph: Graph, *, rival: Policy | None = None, seat: int = -1) -> Workspace:
+def make_workspace(graph: Graph, *, rival: Policy | Chances | None = None, seat: int = -1) -> Workspace:
     """Working space for one board, every row stale; with a `rival`, for the learner in `seat`."""
     policy = empty_policy(graph)
     n_open = graph.first_edge.size - 1
     owned = np.ones(n_open, dtype=np.bool_)
     if rival is not None:
         owned = (graph.ply[:n_open] & 1) == seat
+        rival = policy_among(graph, rival.chance > 0.0) if isinstance(rival, Chances) else rival
         policy.ordered[:] = rival.ordered
         policy.best[:] = rival.best
     stale = np.ones(n_open, dtype=np.bool_)
@@ -197,7 +199,8 @@ def _(way: Lockstep, graph: Graph, work: Workspace, games: int) -> None:
 
 @play_batch.register(Walker)
 @play_batch.register(Lockstep)
-def _walk(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any) -> None:
+def walk_batch(way: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any) -> None:
+    """`play_batch` of every way to walk."""
     game, end = bounds
     prepare(way, graph, decays, work, n_changed, game)
     walk_piece(way, graph, key, game, end)
@@ -216,7 +219,7 @@ def run_batches(
 ) -> None:
     """Play games `first_game` to `last_game - 1` and learn from them batch by batch, on one thread.
 
-    way: a `Walker`, `Lockstep`, or `Rows`, the scratch of a flow.  key: see `play_batch`.
+    way: one for which `play_batch` is registered.  key: see `play_batch`.
     `way`, `learning` and `work` are modified in place.
     """
     tables, graph, choice, step, decays = learning

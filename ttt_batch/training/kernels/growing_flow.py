@@ -30,6 +30,17 @@ def order_legal(graph: Graph, policy: Policy, row: Any) -> None:
     policy.best[row] = put - lo
 
 
+@inlined
+def forget_arrivals(graph: Graph, counts: Counts, first: Any, last: Any) -> None:
+    """Take what left the rows at `counts.visited[first:last]` from where it arrived: `arrive` adds it up again, once
+    every row is there."""
+    for i in range(first, last):
+        lo, hi = edges_of(graph, counts.visited[i])
+        for edge in range(lo, hi):
+            games = counts.taken[edge, GREEDY] + counts.taken[edge, EXPLORING]
+            counts.arrived[graph.child[edge]] -= games
+
+
 @kernel
 def draw_ply(
     learning: Learning,
@@ -55,11 +66,7 @@ def draw_ply(
         else:
             list_best(tables, graph, choice, policy, counts.visited[i])
     flow_rows(graph, policy, epsilon, batch_base(key, batch), counts, room, first, last)
-    for i in range(first, last):  # `arrive` adds them up again, once every row is there
-        lo, hi = edges_of(graph, counts.visited[i])
-        for edge in range(lo, hi):
-            games = counts.taken[edge, GREEDY] + counts.taken[edge, EXPLORING]
-            counts.arrived[graph.child[edge]] -= games
+    forget_arrivals(graph, counts, first, last)
 
 
 @kernel

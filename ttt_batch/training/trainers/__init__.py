@@ -7,12 +7,20 @@ from ttt_batch.game.growing_graph import MAX_ROWS
 from ttt_batch.game.transcripts import Games
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.state import State
+from ttt_batch.simulation.chances import Chances
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.trainers.base import Task, Trainer
 from ttt_batch.training.trainers.batched import Flowing
 from ttt_batch.training.trainers.growing import Growing, GrowingFlow
 from ttt_batch.training.trainers.lockstep import InLockstep
+from ttt_batch.training.trainers.mixture import (
+    MixtureFlowing,
+    MixtureGames,
+    MixtureGrowing,
+    MixtureGrowingFlow,
+    MixtureWalking,
+)
 from ttt_batch.training.trainers.one_by_one import OneByOne
 from ttt_batch.training.trainers.pieces import piecewise_from
 from ttt_batch.training.trainers.ply_by_ply import PlyByPly
@@ -25,12 +33,21 @@ WAYS: dict[str, dict[str, type[Trainer]]] = {
 }
 """How to learn, by the kind of board (small and large ones are enumerated), then game by game or in batches."""
 
+MIXED: dict[bool, dict[str, type[Trainer]]] = {
+    False: {"games": MixtureGames, "walk": MixtureWalking, "flow": MixtureFlowing},
+    True: {"games": MixtureGames, "walk": MixtureGrowing, "flow": MixtureGrowingFlow},
+}
+"""How to learn if moves have chances of their own, by whether the board grows."""
 
-def way_to_learn(config: Config) -> type[Trainer]:
-    """The class of trainers for a configuration."""
-    board = "grown" if config.grown else "small" if config.small else "large"
+
+def way_to_learn(config: Config, rival: Policy | Chances | None = None) -> type[Trainer]:
+    """The class of trainers for a configuration, and for a fixed opponent."""
+    if config.temperature is not None or isinstance(rival, Chances):
+        ways = MIXED[config.grown]
+    else:
+        ways = WAYS["grown" if config.grown else "small" if config.small else "large"]
     batches = "flow" if config.engine == "flow" else "walk"
-    return WAYS[board]["games" if config.batch == 1 else batches]
+    return ways["games" if config.batch == 1 else batches]
 
 
 KERNELS: dict[type[Trainer], int] = {OneByOne: 5, Walking: 12, Flowing: 11}
@@ -50,7 +67,7 @@ def kernels_needed(config: Config, games: int, threads: int) -> int:
 def make_trainer(
     config: Config,
     *,
-    rival: Policy | None = None,
+    rival: Policy | Chances | None = None,
     state: State | None = None,
     record: Callable[[Games], None] | None = None,
     threads: int = 1,
@@ -60,4 +77,4 @@ def make_trainer(
     shares: Any = None,
 ) -> Trainer:
     """A trainer for `config`, from the first game on or from `state`; for the parameters see `Task`."""
-    return way_to_learn(config)(Task(config, rival, state, record, threads, block, max_rows, games, shares))
+    return way_to_learn(config, rival)(Task(config, rival, state, record, threads, block, max_rows, games, shares))

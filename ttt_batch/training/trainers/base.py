@@ -23,6 +23,7 @@ from ttt_batch.runs.config import SEATS_IN_TURN, Config
 from ttt_batch.runs.growing_table import GrowingTable, grow
 from ttt_batch.runs.recorder import Judge, counting_judge
 from ttt_batch.runs.state import State
+from ttt_batch.simulation.chances import Chances
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.kernels.batch import Learning, make_decays
@@ -35,8 +36,8 @@ RECORDED_AT_ONCE = 1 << 16
 class Task:
     """What a training is made from.
 
-    rival: the fixed player to train against in the seat `config.seat`, None for self-play; on growing boards one
-    without moves plays at random.
+    rival: the fixed player to train against in the seat `config.seat`, equally likely moves or chances, None for
+    self-play; on growing boards one without moves plays at random.
     state: where to begin, copied; None for the learner's start tables.
     record: called with the games as they are played.
     threads: how many play, on enumerated boards.  block: games that each plays together on boards of up to nine cells.
@@ -46,7 +47,7 @@ class Task:
     """
 
     config: Config
-    rival: Policy | None = None
+    rival: Policy | Chances | None = None
     state: State | None = None
     record: Callable[[Games], None] | None = None
     threads: int = 1
@@ -107,6 +108,8 @@ class Trainer(ABC):
             epsilon=epsilon.start,
             lambda_=config.lambda_,
             cut=config.cut,
+            beta=config.beta,
+            temperature=config.temperature,
             chance=stream_key(config.seed, RULE),
         )
         self._decays = make_decays(alpha.over(config.horizon), epsilon.over(config.horizon))

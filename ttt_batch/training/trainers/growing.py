@@ -13,9 +13,10 @@ from ttt_batch.runs.batches import batch_bounds, batch_parity
 from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.simulation.counts import Counts, empty_counts
 from ttt_batch.simulation.flow import make_rows
-from ttt_batch.simulation.policy import Policy
+from ttt_batch.simulation.policy import UNLISTED, Policy
 from ttt_batch.training.kernels.games import fold_counted
 from ttt_batch.training.kernels.growing_flow import arrive, draw_ply
+from ttt_batch.training.trainers.base import Task
 from ttt_batch.training.trainers.ply_by_ply import PlyByPly
 
 
@@ -51,30 +52,40 @@ class Growing(PlyByPly):
 class GrowingFlow(Growing):
     """As `Growing`, with counts that are drawn."""
 
+    _policy = UNLISTED
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        self._rows = make_rows()
+
     def _count(self, last: int, seat: int, grown: GrowingTable) -> Counts | None:
         """As in `Growing`; all positions of a batch without room are forgotten."""
         counts = self._counts
         assert counts is not None
-        policy, room = _scratch_policy(grown.graph), make_rows()
         counts.visited[0], counts.arrived[0], counts.n_visited[0] = 0, last - self.games, 1
         before, first, ply = grown.used, 0, 0
         while first < counts.n_visited[0]:
             until = int(counts.n_visited[0])
-            rival = seat >= 0 and ply & 1 != seat
-            draw_ply(self._learning, policy, rival, self._key, self.games, counts, room, first, until)
+            self._draw(counts, first, until, rival=seat >= 0 and ply & 1 != seat)
             while (first := arrive(grown.tables, grown.graph, grown.growth, counts, first, until, self.worth)) < until:
                 if not grown.may_grow:
                     grown.go_back(before.rows, before.finals)
                     return None
                 self._make_room(grown)
                 assert self._counts is not None
-                counts, policy = self._counts, _scratch_policy(grown.graph)
+                counts = self._counts
             ply += 1
         n_open = grown.graph.first_edge.size - 1
         finals = grown.graph.outcome[n_open:]
         for outcome in (FIRST_WINS, SECOND_WINS, DRAW):
             self._by_outcome[outcome] += counts.arrived[n_open:][finals == outcome].sum()
         return counts
+
+    def _draw(self, counts: Counts, first: int, last: int, *, rival: bool) -> None:
+        """Draw the moves of the games at `counts.visited[first:last]`, all of one ply; rival: its mover is random."""
+        if self._policy.ordered.size != self.graph.child.size:
+            self._policy = _scratch_policy(self.graph)
+        draw_ply(self._learning, self._policy, rival, self._key, self.games, counts, self._rows, first, last)
 
 
 def _scratch_policy(graph: Graph) -> Policy:

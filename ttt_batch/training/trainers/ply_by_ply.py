@@ -10,7 +10,7 @@ from ttt_batch.game.transcripts import Games, games_space, on_graph
 from ttt_batch.learners.base import make_trajectory
 from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.simulation.counts import Counts
-from ttt_batch.simulation.policy import UNLISTED
+from ttt_batch.simulation.policy import UNLISTED, Policy
 from ttt_batch.simulation.replay import trimmed
 from ttt_batch.training.kernels.games import Seats, Shortcuts, Span, play_games
 from ttt_batch.training.kernels.given import learn_given
@@ -30,7 +30,8 @@ class PlyByPly(Trainer):
     def __init__(self, task: Task) -> None:
         super().__init__(task)
         # Self-play with a signature of `play_games` of its own is 0 to 3 % faster, and a second more to compile.
-        self._players = Seats(task.rival or UNLISTED, *self._seats)
+        rival = task.rival if isinstance(task.rival, Policy) else UNLISTED
+        self._players = Seats(rival, *self._seats)
         self._game = make_trajectory(self.config.board.cells)
         self._by_outcome = np.zeros(4, np.int64)
 
@@ -57,21 +58,29 @@ class PlyByPly(Trainer):
         """Games `first` to `last - 1`, written to `space` unless it is empty."""
         grown, game = self.grown, first
         while True:
-            game = play_games(
-                self._learning,
-                players,
-                self._shortcuts,
-                None if grown is None else grown.growth,
-                self._game,
-                self._counts,
-                self._by_outcome,
-                grown is not None and grown.may_grow,
-                Span(self._key, self.games, game, last),
-                Games(space.start[game - first :], space.move, space.exploring),
-            )
+            rest = Games(space.start[game - first :], space.move, space.exploring)
+            game = self._kernel(players, Span(self._key, self.games, game, last), rest)
             if game == last or grown is None:
                 return
             self._make_room(grown)
+
+    def _kernel(self, players: Seats, span: Span, space: Games) -> int:
+        """Play the games of `span`, written to `space` unless it is empty; return the first not played, for want of
+        room."""
+        grown = self.grown
+        played: int = play_games(
+            self._learning,
+            players,
+            self._shortcuts,
+            None if grown is None else grown.growth,
+            self._game,
+            self._counts,
+            self._by_outcome,
+            grown is not None and grown.may_grow,
+            span,
+            space,
+        )
+        return played
 
     def _make_room(self, grown: GrowingTable) -> None:
         """Let the board grow."""

@@ -1,0 +1,192 @@
+"""Training by softmax play: the naive oracle game by game, then batches, threads, interruptions and opponents."""
+
+from pathlib import Path
+from typing import Any
+
+import naive
+import naive_softmax
+import numpy as np
+import pytest
+from naive_boards import assert_same, oracle_of, start_tables
+from support import assert_same_in_parts, command, mostly_slow
+
+import ttt_batch as ttt
+from ttt_batch.base.errors import UsageError
+from ttt_batch.base.streams import stream_key
+from ttt_batch.learners import LEARNERS
+from ttt_batch.runs.config import make_config
+from ttt_batch.simulation.chances import even_chances
+from ttt_batch.training.plan import rival_policy
+from ttt_batch.training.trainers import make_trainer
+
+GREEDY_ONES = ("td", "sutton-barto", "value-feed", "minimax-q", "backward-q", "greedy-td")
+
+ORACLES: list[Any] = [
+    *((name, temperature) for name in GREEDY_ONES for temperature in (0.05, 1.0)),
+    ("td", 1e-6),
+    ("value-feed", 0.3),
+]
+
+
+@pytest.mark.parametrize(("name", "temperature"), mostly_slow(ORACLES, ("td", 0.05), ("minimax-q", 1.0)))
+def test_games_one_by_one_equal_the_oracle(name: str, temperature: float) -> None:
+    run = ttt.train(1_500, learner=name, explore=f"softmax:{temperature}", batch=1, seed=4)
+    oracle = oracle_of(run, naive.Board(), start_tables(run))
+    for number in range(run.games):
+        oracle.learn(naive_softmax.play(oracle, temperature, int(stream_key(4)), number))
+    assert_same(run, oracle)
+
+
+@pytest.mark.slow  # kernels of a growing board
+def test_on_a_growing_board_too() -> None:
+    run = ttt.train(60, board="5x5x4", symmetry="off", explore="softmax:0.1", seed=2)
+    assert run.grown is not None
+    oracle = oracle_of(run, naive.Board(5, 5, 4))
+    for number in range(run.games):
+        oracle.learn(naive_softmax.play(oracle, 0.1, int(stream_key(2)), number))
+    assert_same(run, oracle)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["walk", "flow"])
+def test_batches_on_a_growing_board(engine: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"board": "5x5x4", "explore": "softmax:0.2", "batch": 50, "engine": engine}
+    whole = assert_same_in_parts(tmp_path / "run.h5", 300, (60, 120), **options)
+    against = ttt.train(100, opponent="random", **options)
+    assert whole.statistics["positions"][-1] > 300 and against.games == 100
+
+
+def test_batches_of_one_game_are_the_games_one_by_one() -> None:
+    """By walk and by the game: what is laid out once a batch is what is found when a position is reached."""
+    options: dict[str, Any] = {"learner": "backward-q", "explore": "softmax:0.3", "seed": 8}
+    one = make_trainer(make_config(batch=1, **options))
+    one.advance(400, lambda: False)
+    walk = make_trainer(make_config(batch=2, **options))
+    walk.batches = walk.batches._replace(least=1, most=1)
+    walk.advance(400, lambda: False)
+    assert walk.tables.q.tobytes() == one.tables.q.tobytes() and (walk.outcomes == one.outcomes).all()
+
+
+@pytest.mark.parametrize("options", mostly_slow([{}, {"learner": "minimax-q"}, {"board": "2x5x3"}], {}), ids=str)
+def test_neither_threads_nor_blocks_nor_interruptions_show(options: dict[str, Any], tmp_path: Path) -> None:
+    options = {"explore": "softmax:0.1", "batch": 1 << 17, "seed": 3, **options}
+    whole = assert_same_in_parts(tmp_path / "run.h5", 300_000, (1000, 200_000), threads=2, **options)
+    alone = ttt.train(300_000, threads=1, **options)
+    for ours, theirs in zip(alone.tables, whole.tables, strict=True):
+        assert ours.tobytes() == theirs.tobytes()
+    wide = make_trainer(alone.config, threads=2, games=300_000)
+    wide.advance(300_000, lambda: False)
+    assert wide.tables[0].tobytes() == alone.tables[0].tobytes()
+
+
+REMEMBERED: list[dict[str, Any]] = [
+    {"learner": "td", "opponent": "random", "seat": "both"},
+    {"learner": "value-feed"},
+    {"learner": "minimax-q"},
+    {"learner": "reinforce"},
+]
+
+
+@pytest.mark.parametrize("options", mostly_slow(REMEMBERED, REMEMBERED[0]), ids=str)
+def test_what_stays_laid_out_is_what_the_tables_say(options: dict[str, Any]) -> None:
+    """A trainer that goes on, and one made anew for every batch, which lays out every row."""
+    explore = {} if options["learner"] == "reinforce" else {"explore": "softmax:0.1"}
+    config = make_config(batch=128, **options, **explore)
+    rival = rival_policy(config.opponent, config) if config.opponent else None
+    one, other = make_trainer(config, rival=rival), make_trainer(config, rival=rival)
+    for games in range(128, 5_000, 128):
+        other = make_trainer(config, rival=rival, state=other.state())
+        for trainer in (one, other):
+            trainer.advance(games, lambda: False)
+    for ours, theirs in zip(one.tables, other.tables, strict=True):
+        assert ours.tobytes() == theirs.tobytes()
+
+
+@pytest.mark.parametrize("batch", mostly_slow([1, 500], 500))
+def test_recorded_games_are_those_played_and_teach_the_same(batch: int, tmp_path: Path) -> None:
+    file, options = tmp_path / "games.txt", {"learner": "sutton-barto", "explore": "softmax:0.02", "batch": batch}
+    run = ttt.train(2_000, record=file, **options)
+    assert run == ttt.train(2_000, **options)
+    games = [naive.parse_game(line) for line in file.read_text().splitlines()]
+    assert len(games) == 2_000
+    oracle: Any = naive.SuttonBarto(naive.Board())
+    for start in range(0, 2_000, batch):
+        for moves in games[start : start + batch]:
+            position = naive.Board().empty
+            for cell, exploring in moves:
+                assert exploring != (cell in oracle.candidates(position))
+                position = naive.Board().place(position, cell)
+        if batch == 1:
+            oracle.learn(games[start])
+        else:
+            oracle.fold(games[start : start + batch])
+    assert_same(run, oracle)
+
+
+@pytest.mark.parametrize("engine", mostly_slow(["walk", "flow"], "walk"))
+@pytest.mark.parametrize("seat", mostly_slow(["second", "both"], "both"))
+def test_a_fixed_opponent_s_chances_are_those_of_its_moves(engine: str, seat: str) -> None:
+    """One whose moves are equally likely, given by its moves and by its chances."""
+    config = make_config(
+        learner="td", explore="softmax:0.1", engine=engine, batch=1000, opponent="random", seat=seat, seed=6
+    )
+    policy = rival_policy("random", config)
+    one, other = make_trainer(config, rival=policy), make_trainer(config, rival=even_chances(config.graph, policy))
+    for trainer in (one, other):
+        trainer.advance(20_000, lambda: False)
+    assert one.tables.value.tobytes() == other.tables.value.tobytes()
+    assert abs(one.outcomes - other.outcomes).sum() == 0 and one.outcomes.min() > 100
+
+
+def test_a_learner_by_epsilon_against_chances_explores_as_often_as_ever() -> None:
+    config = make_config(
+        learner="td", epsilon="0.4->0.1:linear", horizon=40_000, batch=500, opponent="random", seat="first"
+    )
+    policy = rival_policy("random", config)
+    games: list[Any] = []
+    trainer = make_trainer(config, rival=even_chances(config.graph, policy), record=games.append)
+    trainer.advance(40_000, lambda: False)
+    ply = np.concatenate(
+        [
+            np.arange(part.move.size) - part.start[np.repeat(np.arange(part.start.size - 1), np.diff(part.start))]
+            for part in games
+        ]
+    )
+    exploring = np.concatenate([part.exploring for part in games])
+    own = exploring[ply % 2 == 0]
+    half = own.size // 2
+    assert not exploring[ply % 2 == 1].any()
+    # Means of 0.325 and 0.175, of some 75,000 moves each: standard errors of 0.0017.
+    assert abs(own[:half].mean() - 0.325) < 0.008 and abs(own[half:].mean() - 0.175) < 0.008
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--explore", "softmax:0"], "explore 'softmax:0': its temperature is not above 0"),
+        (["--explore", "softmax:-1"], "its temperature is not above 0"),
+        (["--explore", "softmax:nan"], "the temperature of explore 'nan' is not a number"),
+        (["--explore", "softmax"], "explore 'softmax' is not softmax:T"),
+        (["--explore", "boltzmann:1"], "explore 'boltzmann:1' is not softmax:T"),
+        (["--explore", "softmax:warm"], "the temperature of explore 'warm' is not a number"),
+        (
+            ["--explore", "softmax:1", "--epsilon", "0.1"],
+            "--explore takes the place of --epsilon; leave one of them out",
+        ),
+        (["--explore", "softmax:1", "--workers", "2", "--batch", "10M"], "--workers"),
+    ],
+)
+def test_bad_input_is_one_line(words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = command(capsys, "train", "--games", "10", "--out", tmp_path / "run.h5", *words)
+    assert status == 2 and not out and said in err and err.count("\n") == 1
+    assert not (tmp_path / "run.h5").exists()
+
+
+def test_the_configuration_says_how_a_run_explored(tmp_path: Path) -> None:
+    run = ttt.train(300, explore=" Softmax : .5 ", out=tmp_path / "run.h5")
+    assert run.config.explore == "softmax:0.5" and run.config.epsilon.text == "0.0"
+    assert ttt.load(tmp_path / "run.h5") == run
+    assert "explore" not in ttt.train(300).config.to_dict()
+    with pytest.raises(UsageError, match=r"explore softmax:0\.5, not softmax:1\.0"):
+        ttt.train(resume=run, more=10, explore="softmax:1")
+    assert LEARNERS["td"].temperature is None

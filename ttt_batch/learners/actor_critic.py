@@ -1,0 +1,45 @@
+"""`actor-critic`: preferences for moves, each pulled by the value of the position at the same player's next turn.
+
+Source: Barto, Sutton and Anderson 1983; Sutton and Barto, Reinforcement Learning, 2nd edition, section 13.5, one step.
+The rule is that of `preferences`.  With s' the mover's next turn after its move from s, the target is gamma * V(s')
+unless the game is over by then.  The book's factor gamma**t in the actor's step is left out.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ttt_batch.learners.base import Learner, Settings
+from ttt_batch.learners.preferences import FIELDS, preferences, start_values, turn_worth
+from ttt_batch.learners.steps import Step
+from ttt_batch.simulation.policy import UNIFORM, Choice
+
+
+@preferences
+class ActorCriticTables(NamedTuple):
+    """q: float64[E], theta, preferences for moves.  value: float64[S], what positions are worth to their movers."""
+
+    q: Any
+    value: Any
+
+
+@turn_worth.register(ActorCriticTables)
+def _turn_worth(tables: ActorCriticTables, step: Step, value: Any, result: Any) -> Any:
+    return step.gamma * value
+
+
+LEARNER = Learner(
+    name="actor-critic",
+    source="Barto, Sutton and Anderson 1983; Sutton and Barto 13.5: one step ahead, without the factor gamma**t",
+    rule="theta(s,b) += alpha * delta * (1[b=a] - pi(b|s)), V(s) += beta * delta, delta = gamma * V(s'') - V(s)",
+    defaults=Settings(epsilon=0.0, alpha=0.1, gamma=1.0, draw_worth=(0.0, 0.0), beta=0.1),
+    games=1_000_000,
+    choice=Choice(UNIFORM, 0.0),
+    prefers_symmetry=True,
+    tables=ActorCriticTables,
+    fields=FIELDS,
+    start=lambda graph, worth, _: ActorCriticTables(np.zeros(graph.child.size), start_values(graph, worth)),
+    start_value=0.0,
+    loss=-1.0,
+    temperature=1.0,
+)

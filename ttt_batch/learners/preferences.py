@@ -1,0 +1,162 @@
+"""Preferences for moves, followed up their gradient: what `reinforce` and `actor-critic` share.
+
+Source: Sutton and Barto, Reinforcement Learning, 2nd edition, sections 13.2 to 13.5.  A row's moves are drawn with
+the chances pi = softmax(theta).  V is what a position is worth to its mover, a baseline.  After a game, for every move
+a from s, with pi and V from before the game:
+
+    delta = target - V(s)
+    theta(s, b) += alpha * delta * (1[b = a] - pi(b | s))   for every move b of s
+    V(s) += beta * delta
+
+The target is the result for the mover if the game is over by its next turn, else a rule of the learner: `turn_worth`.
+
+In a batch with n visits of s, theta(s, b) goes 1 - (1 - alpha)**n times the mean over them of delta * (1[b = a] -
+pi(b)), and V(s) as far, by beta, to the mean target.  A move's target is the mean over how games went on after it.
+A fixed opponent's moves are not drawn from these chances, so nothing is learnt from them.
+"""
+
+import functools
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.exponential import exponential
+from ttt_batch.base.jit import generic, inlined
+from ttt_batch.game.board import UNFINISHED
+from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
+from ttt_batch.learners.base import Trajectory, begin, fold, learn, state_value
+from ttt_batch.learners.steps import Step, share_of, step_size, visit_weight
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
+from ttt_batch.simulation.policy import score
+
+T = TypeVar("T", bound=type[Any])
+
+FIELDS = {
+    "q": ("E", "theta, the preference for the move: it is made with the chance e**theta over the sum for its position"),
+    "value": ("S", "what the position is worth to the player who moves there: a win 1, a loss -1"),
+}
+
+
+@functools.partial(generic, inline=True)
+def turn_worth(tables: Any, step: Any, value: Any, result: Any) -> Any:
+    """What it is worth to be on turn in a position of this value, if games that went on from there had this result."""
+
+
+def preferences(tables: T) -> T:
+    """For tables of `q`, float64[E], which is theta, and `value`, float64[S], with a `turn_worth`."""
+    score.register(tables)(_score)
+    state_value.register(tables)(_state_value)
+    fold.register(tables)(_fold)
+    learn.register(tables)(_learn)
+    begin.register(tables)(_begin)
+    return tables
+
+
+def start_values(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[S]: unfinished positions are worth what learners start with, final ones the result."""
+    return np.ascontiguousarray(worth[graph.ply.astype(np.int64) & 1, graph.outcome])
+
+
+def _score(tables: Any, graph: Graph, edge: int, mover: int) -> Any:
+    return tables.q[edge]
+
+
+def _state_value(tables: Any, graph: Graph, row: int, player: int) -> Any:
+    return tables.value[row] if mover_of(graph, row) == player else np.nan
+
+
+@inlined
+def _find_chances(theta: Any, lo: Any, hi: Any, chance: Any) -> None:
+    """Write pi of the edges `lo` to `hi - 1` of a row into `chance` (float64[64]), in place."""
+    highest, total = -np.inf, 0.0
+    for edge in range(lo, hi):
+        highest = theta[edge] if theta[edge] > highest else highest
+    for edge in range(lo, hi):
+        chance[edge - lo] = exponential(theta[edge] - highest)
+        total += chance[edge - lo]
+    for edge in range(lo, hi):
+        chance[edge - lo] /= total
+
+
+@inlined
+def _learns(step: Step, mover: Any) -> Any:
+    """Whether this player's moves are the learner's own."""
+    return step.seat < 0 or mover == step.seat
+
+
+def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
+    theta, value = tables.q, tables.value
+    for ply in range(plies):
+        if not _learns(step, ply & 1):
+            continue
+        row, taken = game.row[ply], np.int64(game.edge[ply])
+        target = step.worth[ply & 1, graph.outcome[game.row[plies]]]
+        if ply + 2 < plies:
+            target = turn_worth(tables, step, value[game.row[ply + 2]], target)
+        delta = target - value[row]
+        lo, hi = edges_of(graph, row)
+        _find_chances(theta, lo, hi, step.room)
+        for edge in range(lo, hi):
+            way = (1.0 if edge == taken else 0.0) - step.room[edge - lo]
+            theta[edge] += step_size(step, edge, 1) * delta * way
+        value[row] += step.beta * delta
+
+
+@inlined
+def _target(graph: Graph, hand: Any, step: Step, edge: Any, player: Any) -> Any:
+    """What a move gives to a player: the result if it ends the game, else what its child has handed up."""
+    child = graph.child[edge]
+    outcome = graph.outcome[child]
+    return step.worth[player, outcome] if outcome != UNFINISHED else hand[4 * child + player]
+
+
+@inlined
+def _fold_preferences(
+    tables: Any, graph: Graph, counts: Counts, step: Step, row: Any, before: Any, target: Any
+) -> None:
+    """Move the preferences of one row, in place.  before: its value.  target: the mean of its moves' targets.
+
+    The mean of delta * (1[b = a] - pi(b)) is the share of b among the moves taken times its delta, less pi(b) times the
+    mean delta; of one visit the terms of the definition are formed as it has them, to the last bit.
+    """
+    theta, taken, visits = tables.q, counts.taken, counts.arrived[row]
+    lo, hi = edges_of(graph, row)
+    mover, chance, mean = mover_of(graph, row), step.room, target - before
+    _find_chances(theta, lo, hi, chance)
+    for edge in range(lo, hi):
+        n, share = taken[edge, GREEDY] + taken[edge, EXPLORING], share_of(step, edge, visits)
+        if visits == 1:
+            theta[edge] += share * mean * (n - chance[edge - lo])
+        else:
+            own = n * (_target(graph, counts.scratch, step, edge, mover) - before) if n != 0 else 0.0
+            theta[edge] += share * (own / visits - chance[edge - lo] * mean)
+
+
+def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+    value, taken, hand = tables.value, counts.taken, counts.scratch  # hand: what a row gives to each player
+    for i in range(counts.n_visited[0] - 1, -1, -1):
+        row = counts.visited[i]
+        mover, before, visits = mover_of(graph, row), value[row], counts.arrived[row]
+        own, others = 0.0, 0.0
+        lo, hi = edges_of(graph, row)
+        for edge in range(lo, hi):
+            n = taken[edge, GREEDY] + taken[edge, EXPLORING]
+            if n != 0:
+                own += n * _target(graph, hand, step, edge, mover)
+                others += n * _target(graph, hand, step, edge, 1 - mover)
+        target = own / visits
+        if _learns(step, mover):
+            _fold_preferences(tables, graph, counts, step, row, before, target)
+            value[row] = before + visit_weight(step.beta, float(visits)) * (target - before)
+            stale[row] = True
+        hand[4 * row + mover] = turn_worth(tables, step, before, target)
+        hand[4 * row + 1 - mover] = others / visits
+
+
+def _begin(tables: Any, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+    tables.value[row] = worth[0, UNFINISHED]
+    if row < n_unfinished(graph):
+        lo, hi = edges_of(graph, row)
+        for edge in range(lo, hi):
+            tables.q[edge] = 0.0

@@ -1,0 +1,74 @@
+"""A run as it plays while it learns, by its chances, instead of by its best moves alone; judged exactly."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ttt_batch.base.choices import RESULTS, SEATS
+from ttt_batch.base.printable import Printable
+from ttt_batch.evaluation.chances import Shares, chances_of, shares_against
+from ttt_batch.runs.config import Config
+from ttt_batch.runs.evaluation import Judged
+from ttt_batch.runs.schedules import value_at
+from ttt_batch.simulation.chances import Chances, Exploring, Softmax, even_chances
+from ttt_batch.simulation.policy import random_policy
+
+PLAYED_AGAINST = ("random", "best")
+"""Opponents of a run as it plays: random moves, and the best opponent."""
+
+
+@dataclass(frozen=True)
+class PlayedEvaluation(Printable):
+    """Exact results of a run as it plays while it learns.
+
+    how: `softmax:0.1`, `chances` that it learns, or `epsilon 0.1` of its last game.
+    random, best: (win, draw, loss) as first and as second, against random moves and the best opponent.
+    """
+
+    how: str
+    random: tuple[Shares, Shares]
+    best: tuple[Shares, Shares]
+    run: Judged | None = field(default=None, repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values with stable keys, as `--json` prints them."""
+        return {"judged": "as played", "how": self.how} | {
+            against: {
+                seat: dict(zip(RESULTS, shares, strict=True))
+                for seat, shares in zip(SEATS, getattr(self, against), strict=True)
+            }
+            for against in PLAYED_AGAINST
+        }
+
+    def records(self) -> tuple[list[dict[str, Any]], str]:
+        """Return a row for each opponent and seat."""
+        whole = self.to_dict()
+        rows = [{"against": one, "seat": seat, **whole[one][seat]} for one in PLAYED_AGAINST for seat in SEATS]
+        return rows, "seat"
+
+
+def how_to_play(config: Config, games: int = 0) -> Any:
+    """How a learner plays after so many games, see `chances.spread`."""
+    if config.temperature is not None:
+        return Softmax(np.array([config.temperature]))
+    return Exploring(np.array([value_at(config.epsilon.over(config.horizon), games)]))
+
+
+def played_chances(run: Judged) -> Chances:
+    """How likely a run makes each move while it learns, after its last game.  Raises BoardError on a growing board."""
+    return chances_of(how_to_play(run.config, run.games), run.tables, run.graph, run.learner.choice)
+
+
+def evaluate_as_played(run: Judged) -> PlayedEvaluation:
+    """Exact shares of a run as it plays, against random moves and the best opponent.
+
+    Raises BoardError on a board too large to enumerate.
+    """
+    run._needs_all("an exact evaluation")
+    graph, agent, config = run.graph, played_chances(run), run.config
+    rivals = even_chances(graph, random_policy(graph)), None
+    random, best = (tuple(shares_against(graph, agent, rival, seat) for seat in range(2)) for rival in rivals)
+    epsilon = float(how_to_play(config, run.games)[0][0])
+    how = config.explore or (f"epsilon {epsilon:g}" if config.temperature is None else "chances")
+    return PlayedEvaluation(how, random, best, run)  # type: ignore[arg-type]

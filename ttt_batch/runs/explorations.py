@@ -1,0 +1,45 @@
+"""How a learner tries what does not look best: epsilon-greedily, or by softmax, written `softmax:T`."""
+
+import math
+from typing import TYPE_CHECKING
+
+from ttt_batch.base.choices import fold
+from ttt_batch.base.errors import UsageError, option, quoted
+from ttt_batch.base.quantities import real
+from ttt_batch.learners import learner_named
+
+if TYPE_CHECKING:
+    from ttt_batch.runs.config import Config
+
+SOFTMAX = "softmax"
+
+
+def parse_explore(given: str) -> str:
+    """The canonical form of `softmax:T`.  Raises UsageError."""
+    return f"{SOFTMAX}:{temperature_of(given)!r}"
+
+
+def temperature_of(given: str) -> float:
+    """The temperature of `softmax:T`.  Raises UsageError."""
+    name, _, number = given.partition(":") if isinstance(given, str) else ("", "", "")
+    if fold(name.strip()) != SOFTMAX or not number.strip():
+        raise UsageError(f"explore {quoted(given)} is not softmax:T; give a temperature, such as softmax:0.1")
+    temperature = real("the temperature of explore", number, "a number above 0, such as softmax:0.1")
+    if not (temperature > 0.0 and math.isfinite(temperature)):
+        raise UsageError(f"explore {quoted(given)}: its temperature is not above 0; give one such as softmax:0.1")
+    return temperature
+
+
+def check_numbers(config: "Config") -> None:
+    """Raise UsageError for an epsilon beside softmax play, and for a discount of a learner that has none."""
+    learner = learner_named(config.learner)
+    if config.temperature is not None and config.epsilon.text != "0.0":
+        if config.explore is None:
+            raise UsageError(
+                f"{learner.name} draws its moves from chances that it learns; leave {option('epsilon')} out"
+            )
+        raise UsageError(f"{option('explore')} takes the place of {option('epsilon')}; leave one of them out")
+    if learner.undiscounted and config.gamma != 1.0:
+        raise UsageError(
+            f"{learner.name} is not discounted: gamma {config.gamma:g} is not 1; leave {option('gamma')} out"
+        )

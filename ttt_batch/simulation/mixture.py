@@ -1,0 +1,211 @@
+"""The walk of players whose moves have chances of their own: every ply is a draw, many games in lockstep.
+
+A row's chances are laid out as an alias table (see `exploration` for the method), so that a draw takes one step however
+many moves there are: the upper half of a random number chooses a column, the lower half one of its two slots.  A game's
+number `ply` decides its move at that ply, whether there is a choice or not.  Slots are those of `chances`; one with the
+chance 0 is in no column.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ttt_batch.base.jit import inlined, kernel
+from ttt_batch.base.streams import GOLDEN, S32, STRIDE, draw, game_base, mix
+from ttt_batch.game.graph import Graph, edges_of, n_unfinished
+from ttt_batch.game.transcripts import Games
+from ttt_batch.simulation.chances import WIDEST
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts, list_visited
+from ttt_batch.simulation.pieces import walk_piece
+from ttt_batch.simulation.policy import Choice
+
+SLOTS = 2 * WIDEST
+AT_ONCE = 1 << 11
+"""Games in lockstep; 40 KB of state."""
+
+ONE, S8, BYTE, HALF = (np.uint64(n) for n in (1, 8, 0xFF, 0xFFFFFFFF))
+OWN = ("drawn", "base", "row", "slot")
+"""What each thread needs for itself of a `Mixture`."""
+
+
+class Table(NamedTuple):
+    """Scratch for the alias table of one row.
+
+    chance: float64[128], the chances of the row's slots.  slot: int64[128], those of them that are above 0.
+    weight: float64[128], what columns have left to give.  stack: int64[128], columns.
+    """
+
+    chance: Any
+    slot: Any
+    weight: Any
+    stack: Any
+
+
+class Mixture(NamedTuple):
+    """A way to walk: how the learner plays, its chances laid out, and where games stand.
+
+    how, tables, choice: see `chances.spread`.  rival: the fixed opponent's `Chances`.
+    stale: bool[U], rows whose chances may have changed; all at first.
+    column: uint64[2 * E], the columns of row r from 2 * first_edge[r] on: a threshold (bits 32-63) below which the
+    lower half of a random number takes the column's own slot (bits 8-15, counted from the row's first), and the slot
+    that it takes otherwise (bits 0-7).  columns: uint8[U], how many a row has.
+    table: scratch.
+    drawn: uint32[2 * E], how often each slot was drawn, added to by `walk_mixture`.
+    base: uint64[block], row, slot: uint32[block], the games' next random numbers, rows, and present moves.
+    """
+
+    how: Any
+    tables: Any
+    choice: Choice
+    rival: Any
+    stale: Any
+    column: Any
+    columns: Any
+    table: Table
+    drawn: Any
+    base: Any
+    row: Any
+    slot: Any
+
+
+def make_table() -> Table:
+    """Scratch for one row."""
+    return Table(np.zeros(SLOTS), np.zeros(SLOTS, np.int64), np.zeros(SLOTS), np.zeros(SLOTS, np.int64))
+
+
+def make_mixture(graph: Graph, how: Any, tables: Any, choice: Choice, rival: Any, *, at_once: int = AT_ONCE) -> Mixture:
+    """A way to walk `at_once` games together, nothing laid out or drawn."""
+    n_slots = 2 * graph.child.size
+    return Mixture(
+        how,
+        tables,
+        choice,
+        rival,
+        np.ones(graph.first_edge.size - 1, np.bool_),
+        np.zeros(n_slots, np.uint64),
+        np.zeros(graph.first_edge.size - 1, np.uint8),
+        make_table(),
+        np.zeros(n_slots, np.uint32),
+        np.zeros(at_once, np.uint64),
+        *np.zeros((2, at_once), np.uint32),
+    )
+
+
+def beside(mixture: Mixture) -> Mixture:
+    """What another thread needs to walk games of the same batch, nothing drawn."""
+    return mixture._replace(**{name: np.zeros_like(getattr(mixture, name)) for name in OWN})
+
+
+@inlined
+def lay_out(table: Table, n_slots: Any, column: Any, at: Any) -> Any:
+    """Make the alias table of the first `n_slots` chances in `table.chance`; return how many columns it has.
+
+    They are written to `column` from `at` on.  `table` is modified in place.
+    """
+    chance, slot, weight, stack = table
+    n = np.int64(0)
+    for number in range(n_slots):  # without a branch: an entry is overwritten by the next one unless it counts
+        slot[n] = number
+        n += chance[number] > 0.0
+    n_poor, first_rich = np.int64(0), n  # two stacks in one array, growing towards each other
+    for i in range(n):
+        weight[i] = chance[slot[i]] * n
+        own = np.uint64(slot[i])
+        column[at + i] = (own << S8) | own
+        if weight[i] < 1.0:
+            stack[n_poor] = i
+            n_poor += 1
+        else:
+            first_rich -= 1
+            stack[first_rich] = i
+    while n_poor > 0 and first_rich < n:
+        n_poor -= 1
+        poor, rich = stack[n_poor], stack[first_rich]
+        threshold = np.uint64(weight[poor] * 2.0**32)
+        column[at + poor] = (threshold << S32) | (np.uint64(slot[poor]) << S8) | np.uint64(slot[rich])
+        weight[rich] -= 1.0 - weight[poor]
+        if weight[rich] < 1.0:
+            first_rich += 1
+            stack[n_poor] = rich
+            n_poor += 1
+    return n
+
+
+@inlined
+def slot_drawn(column: Any, at: Any, n: Any, bits: Any) -> Any:
+    """The slot (uint64, counted from the row's first) that a random number takes of `n` columns from `at` on."""
+    word = column[at + (((bits >> S32) * n) >> S32)]
+    return (word >> S8 if (bits & HALF) < (word >> S32) else word) & BYTE
+
+
+@kernel
+def walk_mixture(graph: Graph, mixture: Mixture, key: Any, first_game: int, last_game: int) -> None:
+    """Play games `first_game` to `last_game - 1`; count each move in `mixture.drawn`, in place."""
+    column, columns, drawn = mixture.column, mixture.columns, mixture.drawn
+    base, rows, slots, n_open = mixture.base, mixture.row, mixture.slot, n_unfinished(graph)
+    for start in range(first_game, last_game, base.shape[0]):
+        playing = min(base.shape[0], last_game - start)
+        first = game_base(key, start)
+        for game in range(playing):
+            base[game] = first + np.uint64(game) * STRIDE
+            rows[game] = 0
+        while playing > 0:
+            for game in range(playing):
+                row = np.uint64(rows[game])
+                at = np.uint64(graph.first_edge[row]) << ONE
+                slots[game] = at + slot_drawn(column, at, np.uint64(columns[row]), mix(base[game]))
+            left = 0
+            for game in range(playing):
+                slot = np.uint64(slots[game])
+                child = graph.child[slot >> ONE]
+                drawn[slot] += 1
+                base[left] = base[game] + GOLDEN
+                rows[left] = child
+                left += child < n_open
+            playing = left
+
+
+@walk_piece.register(Mixture)
+def _walk_piece(mixture: Mixture, graph: Graph, key: Any, first_game: int, last_game: int) -> None:
+    walk_mixture(graph, mixture, key, first_game, last_game)
+
+
+@kernel
+def complete_drawn(graph: Graph, drawn: Any, counts: Counts, games: int) -> None:
+    """Fill `counts` for `games` games whose every move was drawn, in one sweep down the rows.
+
+    drawn: uint32[2 * E], see `Mixture`; set back to zero.  `counts` (nothing arrived) and `drawn` are modified in
+    place.
+    """
+    taken, arrived = counts.taken, counts.arrived
+    arrived[0] = games
+    n: Any = np.int64(0)
+    for ply in range(graph.ply_start.shape[0] - 1):
+        first, n = n, list_visited(graph, counts, ply, n)
+        for i in range(first, n):
+            lo, hi = edges_of(graph, counts.visited[i])
+            for number in range(lo, hi):
+                edge = np.uint64(number)
+                greedy, exploring = np.int64(drawn[edge << ONE]), np.int64(drawn[(edge << ONE) | ONE])
+                drawn[edge << ONE] = 0
+                drawn[(edge << ONE) | ONE] = 0
+                taken[edge, GREEDY] = greedy
+                taken[edge, EXPLORING] = exploring
+                arrived[graph.child[edge]] += greedy + exploring
+    counts.n_visited[0] = n
+
+
+@kernel
+def replay_mixture(graph: Graph, mixture: Mixture, key: Any, first_game: int, last_game: int, games: Games) -> None:
+    """Write games `first_game` to `last_game - 1`, the very ones that `walk_mixture` plays, into `games`, in place."""
+    move = 0
+    for number in range(first_game, last_game):
+        base, row, ply = game_base(key, number), np.uint64(0), 0
+        while row < n_unfinished(graph):
+            at = np.uint64(graph.first_edge[row]) << ONE
+            slot = at + slot_drawn(mixture.column, at, np.uint64(mixture.columns[row]), draw(base, ply))
+            games.move[move], games.exploring[move] = slot >> ONE, slot & ONE != np.uint64(0)
+            move += 1
+            ply += 1
+            row = np.uint64(graph.child[slot >> ONE])
+        games.start[number - first_game + 1] = move

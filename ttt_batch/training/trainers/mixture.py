@@ -1,0 +1,135 @@
+"""Trainers for learners whose moves have chances of their own, or whose opponent's have (`simulation.chances`)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ttt_batch.base.memory import free_memory
+from ttt_batch.game.graph import Graph
+from ttt_batch.game.transcripts import Games, games_space
+from ttt_batch.learners.base import Learner
+from ttt_batch.runs.as_played import how_to_play
+from ttt_batch.runs.config import Config
+from ttt_batch.simulation.chances import NO_CHANCES, Chances, even_chances
+from ttt_batch.simulation.counts import Counts
+from ttt_batch.simulation.mixture import Mixture, beside, make_mixture, replay_mixture
+from ttt_batch.simulation.mixture_flow import Streams, make_streams
+from ttt_batch.simulation.replay import trimmed
+from ttt_batch.training.kernels.batch import Workspace
+from ttt_batch.training.kernels.games import Seats, Span
+from ttt_batch.training.kernels.mixture import lay_out_rows
+from ttt_batch.training.kernels.mixture_games import draw_mixed_ply, play_drawn_games
+from ttt_batch.training.trainers.base import Task
+from ttt_batch.training.trainers.batched import Batched
+from ttt_batch.training.trainers.growing import Growing, GrowingFlow
+from ttt_batch.training.trainers.pieces import InPieces
+from ttt_batch.training.trainers.ply_by_ply import PlyByPly
+
+NOBODY_SHARES = 1 << 62
+"""Games of a batch from which on workers pay: never, since they are sent best moves, not chances."""
+
+
+def _take_numbers(how: Any, config: Config) -> None:
+    """Take over another configuration's numbers, in place; rows are laid out again."""
+    how[0][0] = how_to_play(config)[0][0]
+
+
+def rival_chances(task: Task, graph: Graph) -> Chances:
+    """The chances of a task's fixed opponent; nobody's in self-play, and of a random one on a growing board."""
+    if task.rival is None or task.config.grown:
+        return NO_CHANCES
+    return task.rival if isinstance(task.rival, Chances) else even_chances(graph, task.rival)
+
+
+class MixtureWalking(InPieces):
+    """A walk on any enumerated board: the games of a block go in lockstep, and every move is drawn."""
+
+    games_per_thread = 1 << 16
+    stop_every = 1 << 20
+    claim = 1 << 14
+
+    @classmethod
+    def least_shared(cls, learner: Learner) -> int:
+        """See `NOBODY_SHARES`."""
+        return NOBODY_SHARES
+
+    def _learn(self, last: int, stop: Callable[[], bool]) -> None:
+        super()._learn(last, stop)
+        if len(self._ways) > 1:  # a batch for each seat in turn: what one changed, the other has to lay out, too
+            stale = np.any([way.stale for way in self._ways], axis=0)
+            for way in self._ways:
+                way.stale[:] = stale
+
+    def _most_helpers(self) -> int:
+        """As many as half of what is free is enough for: each counts 8 bytes a move, 52 MB on 4x4x4."""
+        each: int = sum(way.drawn.nbytes for way in self._ways)
+        return free_memory() // (2 * each)
+
+    def _way(self, work: Workspace, task: Task) -> Mixture:
+        how, rival = how_to_play(self.config), rival_chances(task, self.graph)
+        way = make_mixture(self.graph, how, self.tables, self.learner.choice, rival)
+        lay_out_rows(way, self.graph, work.owned)
+        return way
+
+    def _beside(self, way: Mixture) -> Mixture:
+        return beside(way)
+
+    def _retake(self, way: Mixture, work: Workspace) -> None:
+        _take_numbers(way.how, self.config)
+        way.stale[:] = True
+
+    def _record_batch(self, turn: int, last: int) -> None:
+        if self._record is None:
+            return
+        for start in range(self.games, last, self._at_once):
+            end = min(last, start + self._at_once)
+            space = games_space(end - start, self.config.board.cells)
+            replay_mixture(self.graph, self._ways[turn], self._key, start, end, space)
+            self._record(trimmed(space))
+
+
+class MixtureFlowing(Batched):
+    """Flow: how many games take each move is drawn."""
+
+    def _way(self, work: Workspace, task: Task) -> Streams:
+        how, rival = how_to_play(self.config), rival_chances(task, self.graph)
+        return make_streams(how, rival, self.tables, self.learner.choice)
+
+    def _retake(self, way: Streams, work: Workspace) -> None:
+        _take_numbers(way.how, self.config)
+
+
+class MixtureGames(PlyByPly):
+    """Games one by one, on any board."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        self._way = make_streams(how_to_play(self.config), rival_chances(task, self.graph))
+
+    def _kernel(self, players: Seats, span: Span, space: Games) -> int:
+        grown = self.grown
+        played: int = play_drawn_games(
+            self._way,
+            self._learning,
+            (players.even, players.odd),
+            None if grown is None else grown.growth,
+            self._game,
+            self._counts,
+            self._by_outcome,
+            grown is not None and grown.may_grow,
+            span,
+            space,
+        )
+        return played
+
+
+class MixtureGrowing(MixtureGames, Growing):
+    """Batches on a growing board whose games are played."""
+
+
+class MixtureGrowingFlow(MixtureGames, GrowingFlow):
+    """Batches on a growing board whose counts are drawn."""
+
+    def _draw(self, counts: Counts, first: int, last: int, *, rival: bool) -> None:
+        draw_mixed_ply(self._way, self._learning, not rival, self._key, self.games, counts, first, last)
