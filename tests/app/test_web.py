@@ -150,7 +150,8 @@ def test_sampled_games_on_four_by_four(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [name for name in RUNS if name not in ("exact", "2x3", "1x1")])
 def test_size(name: str) -> None:
-    assert len(web.page_text(trained(**RUNS[name])).encode()) < 150_000
+    dense = name.startswith(("value-feed", "minimax-q"))  # two tables, or values of moves to taken cells
+    assert len(web.page_text(trained(**RUNS[name])).encode()) < (165_000 if dense else 150_000)
 
 
 def test_the_page_needs_nothing_else() -> None:

@@ -219,13 +219,13 @@ class Reporter:
             self._next_line = 2 * now.done
             self._say(f"{learners}  {pace}".rstrip())
 
-    def __call__(self, now: Progress) -> None:
-        """Show how far training has come."""
+    def __call__(self, now: Progress, beside: Callable[[Progress], list[str]] = lambda _: []) -> None:
+        """Show how far training has come, and on a terminal the lines of `beside`."""
         self._first = self._first or now
         line = progress_text(now, self._first)
         if self._live:
             left = self._time_left(now.games, now.total, now.seconds)
-            self._draw(now.games, now.total, f"{now.games:,} of {counted(now.total, 'game')}{left}", line)
+            self._draw(now.games, now.total, f"{now.games:,} of {counted(now.total, 'game')}{left}", line, *beside(now))
         if now.recorded and (now.games >= self._next_line or now.games == now.total):
             self._next_line = 2 * now.games
             point = f"{counted(now.games, 'game'):>19}  {line}"  # 80 columns up to ten thousand million games

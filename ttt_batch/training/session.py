@@ -29,6 +29,7 @@ class Progress:
     unbeatable_since: games at the first recorded point since which every one was unbeatable in both seats, or None.
     saved: games in the last checkpoint; 0 before the first.  saved_in: returns in words what has become of it.
     positions: in the table of a growing board, else None.  without_room: times that a new position found no room.
+    run: returns the run as it is at this moment, whose tables go on changing afterwards; None of pattern networks.
     proofs: of pattern networks, what the latest proof of each seat found, `proved`, `refuted` or `undecided`, and how
     many positions it entered; None elsewhere.
     """
@@ -44,6 +45,7 @@ class Progress:
     positions: int | None = None
     without_room: int = 0
     proofs: dict[str, tuple[str, int]] | None = None
+    run: Callable[[], Run] | None = None
 
 
 @dataclass
@@ -184,7 +186,7 @@ class Session:
         trainer, checkpoints, grown = self.trainer, self.checkpoints, self.trainer.grown
         wins, draws, losses = trainer.outcomes.tolist()
         counts = trainer.games, self.plan.total, self.clock.seconds, (wins, draws, losses)
-        now = Progress(*counts, self._recorder.since, recorded)
+        now = Progress(*counts, self._recorder.since, recorded, run=self._run_now)
         if checkpoints is not None:
             now = replace(now, saved=checkpoints.saved, saved_in=checkpoints.where)
         return now if grown is None else replace(now, positions=grown.positions, without_room=grown.lost)

@@ -150,6 +150,9 @@ def train(
     prove_every: ProveEvery = None,
     keep: Keep = None,
     time_limit: TimeLimit = None,
+    watch: Annotated[
+        bool, switch("--watch", "On a terminal: games of the table as it is now, a few new ones each second.")
+    ] = False,
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -158,7 +161,7 @@ def train(
     _train(**locals())
 
 
-def _train(*, out: Path | None, quiet: bool, json: bool, time_limit: str | None, **options: Any) -> None:
+def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, time_limit: str | None, **options: Any) -> None:
     """Train with the options of `train` as they were given, and say what became of it."""
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
@@ -176,7 +179,7 @@ def _train(*, out: Path | None, quiet: bool, json: bool, time_limit: str | None,
         def work(target: Path) -> Any:
             return train_run(
                 **options,
-                **_followers(interrupt, report),
+                **_followers(interrupt, report, watch=watch),
                 out=target if resume is None else out,
                 command=command_line(),
             )
@@ -196,15 +199,21 @@ def _named(learner: str | None, board: str | None) -> "tuple[str, Board]":
     return config.learner, config.board
 
 
-def _followers(interrupt: "Interrupt", report: "Reporter") -> dict[str, Any]:
-    """What a training calls meanwhile: to show how far it is, to be interrupted, to warn and to ask."""
+def _followers(interrupt: "Interrupt", report: "Reporter", *, watch: bool) -> dict[str, Any]:
+    """What a training calls meanwhile: to show how far it is, to be interrupted, to warn and to ask.
+
+    watch: show games, too.
+    """
+    from ttt_batch.app.showcase import Showcase
+
+    beside = (Showcase().lines,) if watch else ()
 
     def progress(now: "Progress") -> None:
         interrupt.gently = True
         if now.saved:
             interrupt.message = lambda: f"interrupted; {now.saved_in()}"
         with suppress(OSError):  # the terminal may be gone, and what was learnt is still to be saved
-            report(now)
+            report(now, *beside)
 
     def elsewhere(failure: Exception) -> Path | None:
         report.clear()

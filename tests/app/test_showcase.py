@@ -1,0 +1,77 @@
+"""`train --watch`: games of the table as it is, beside the progress on a terminal, which change nothing of the run."""
+
+import re
+from pathlib import Path
+from random import Random
+
+import pytest
+from pages import trained
+from support import command
+
+import ttt_batch as ttt
+from ttt_batch.app import progress as moving
+from ttt_batch.app.showcase import Showcase, side_by_side
+from ttt_batch.game.board import UNFINISHED, Game
+
+
+def test_boards_stand_side_by_side() -> None:
+    board = ttt.parse_board("3x3")
+    assert side_by_side([Game(board, (0, 4)), Game(board)]) == ["X . .   . . .", ". O .   . . .", ". . .   . . ."]
+
+
+def test_games_are_the_tables_own_and_new_each_second() -> None:
+    run, shows, asked = trained(), Showcase(), []
+
+    def now(seconds: float) -> ttt.Progress:
+        return ttt.Progress(1, 2, seconds, (1, 0, 0), None, False, run=lambda: asked.append(seconds) or run)
+
+    marks = [len(re.findall("[XO]", " ".join(shows.lines(now(seconds))))) for seconds in (5.0, 5.3, 5.6, 5.99)]
+    assert marks[0] == 0 and marks == sorted(marks) and marks[1] > 0
+    assert asked == [5.0]
+    ends = shows.lines(now(5.99))
+    boards = ["".join(line[8 * i : 8 * i + 5].replace(" ", "") for line in ends) for i in range(5)]
+    for text in boards:
+        outcome = run.board.outcome(run.position(text))
+        assert outcome == 3 != UNFINISHED, text  # td draws against itself
+    shows.lines(now(6.0))
+    assert asked == [5.0, 6.0]
+    assert len(set(boards)) > 1  # ties are drawn
+    assert shows.lines(ttt.Progress(1, 2, 9.0, (1, 0, 0), None, False)) == []  # networks
+
+
+class FakeDisplay:
+    """Keeps what it is given to show."""
+
+    def __init__(self, **_: object) -> None:
+        self.console = self
+
+    def print(self, *_: object, **__: object) -> None:
+        pass
+
+    def update(self, what: object) -> None:
+        SHOWN.append("\n".join(str(part) for part in what.renderables if hasattr(part, "plain")))  # type: ignore[attr-defined]
+
+    def stop(self) -> None:
+        pass
+
+
+SHOWN: list[str] = []
+
+
+def test_watching_shows_on_a_terminal_and_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(moving, "_live_display", FakeDisplay)
+    words = ["train", "--games", "20k", "--seed", str(Random(1).randrange(100))]
+    assert command(capsys, *words, "-o", tmp_path / "off.h5")[0] == 0
+    SHOWN.clear()
+    assert command(capsys, *words, "--watch", "-o", tmp_path / "off-terminal.h5")[0] == 0
+    assert SHOWN == []
+    monkeypatch.setattr(moving, "is_live", lambda _: True)
+    assert command(capsys, *words, "-o", tmp_path / "alone.h5")[0] == 0
+    assert SHOWN and not any(re.search(r"^[XO.] [XO.] [XO.]", shown, re.MULTILINE) for shown in SHOWN)
+    SHOWN.clear()
+    assert command(capsys, *words, "--watch", "-o", tmp_path / "on.h5")[0] == 0
+    assert any(len(re.findall(r"^(?:[XO.] [XO.] [XO.]\s*){5}$", shown, re.MULTILINE)) == 3 for shown in SHOWN)
+    runs = [ttt.load(tmp_path / f"{name}.h5") for name in ("off", "off-terminal", "alone", "on")]
+    assert all(run == runs[0] for run in runs)
