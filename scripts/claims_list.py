@@ -140,7 +140,7 @@ CLAIMS = (
     Claim(
         "afterstates",
         "Q-learning on afterstates plays optimally after a little over 30,000 games, all self-play drawn",
-        "README of neilslater/game_playing_scripts",
+        "README of game_playing_scripts by Neil Slater (read in the fork Smeilz/game_playing_scripts)",
         "The nearest rule is `td`, whose one table serves both players, with its own step size and exploration.",
         verdicts,
         plays_well,
