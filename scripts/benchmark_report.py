@@ -1,6 +1,7 @@
 """What `benchmark.py` reports: a table for the terminal, and the page `data/benchmark.md`."""
 
 import math
+import textwrap
 from typing import Any
 
 from page_writer import fill, markdown_table, measured_on
@@ -70,6 +71,6 @@ def page(report: dict[str, Any]) -> str:
     return fill(
         "benchmark.md",
         machine=measured_when(report),
-        verdict=f"Not reached: {'; '.join(missed)}." if missed else "Every target is reached.",
+        verdict=textwrap.fill(f"Not reached: {'; '.join(missed)}.", 120) if missed else "Every target is reached.",
         figures=markdown_table(HEAD, figure_rows(report)),
     )

@@ -254,7 +254,8 @@ def test_a_run_says_what_it_is(run):
         (False, False): "can be beaten in both seats",
         (True, False): "unbeatable as first, can be beaten as second",
     }.items():
-        said = dataclasses.replace(run, statistics={**run.statistics, "unbeatable": np.array([pair])})
+        judged = np.tile(np.array(pair), (run.statistics["games"].size, 1))
+        said = dataclasses.replace(run, statistics={**run.statistics, "unbeatable": judged})
         assert said.verdict() == words and repr(said).endswith(f"; {words}>") and words in said._repr_html_()
     unjudged = dataclasses.replace(run, games=run.games + 1)
     assert unjudged.verdict() == "" and repr(unjudged) == "<Run: td on 3x3, 20,001 games, seed 1>"
