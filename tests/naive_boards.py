@@ -144,10 +144,11 @@ def position_values(run: ttt.Run) -> list[dict[int, float]]:
 def assert_same(run: ttt.Run, oracle: Any) -> None:
     """Every entry of a run's tables is that of the oracle to the last bit, and it has all that the oracle wrote."""
     if "q" in run.learner.fields:
-        ours = action_values(run)
-        written = set(oracle.Q)
-        assert written <= ours.keys()
-        assert {key: value for key, value in ours.items() if oracle.Q[key] != value} == {}
+        rows = np.atleast_2d(run.tables.q)
+        for q, table in zip(rows, oracle.pair if len(rows) > 1 else [oracle.Q], strict=True):
+            ours = action_values(run, run.tables._replace(q=q))
+            assert set(table) <= ours.keys()
+            assert {key: value for key, value in ours.items() if table[key] != value} == {}
         return
     theirs = [oracle.V] if run.learner.zero_sum else [oracle.V[1], oracle.V[2]]
     for ours, table in zip(position_values(run), theirs, strict=True):

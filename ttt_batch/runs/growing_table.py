@@ -152,7 +152,7 @@ class GrowingTable:
         edges = int(graph.first_edge[rows])
 
         def cut(table: Any, by_row: bool) -> Any:
-            return np.ascontiguousarray(table[..., kept] if by_row else table[:edges])
+            return np.ascontiguousarray(table[..., kept] if by_row else table[..., :edges])
 
         tables, visits = self._changed(state.tables, state.visits, cut)
         return State(state.games, tables, visits, state.outcomes, graph.code[kept], graph.outcome[kept])

@@ -54,7 +54,7 @@ def learn_from(
     from ttt_batch.training import from_games
 
     options: dict[str, Any] = {"alpha": alpha, "gamma": gamma, "draw_worth": draw_worth, "start_value": start_value}
-    options |= {"lambda_": lambda_, "board": board, "seed": seed, "cut": cut or None}
+    options |= {"lambda_": lambda_, "cut": cut or None, "board": board, "seed": seed}
     source = GameFile(games)
     with working("interrupted; nothing was written", quiet=quiet) as report:
 
