@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from math import gcd
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,6 +24,9 @@ from ttt_batch.base.errors import TttBatchError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.training.train import train
+
+if TYPE_CHECKING:
+    from browser import Browser
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -141,3 +145,23 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
         return importlib.import_module(name)
 
     return load
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Browser"]:
+    from browser import Browser
+    from pages import program
+
+    program("chromium", "chromium")
+    program("chromedriver", "chromium-driver")
+    browser = Browser(tmp_path_factory.mktemp("pages"))
+    yield browser
+    browser.driver.quit()
+
+
+@pytest.fixture
+def browser(chromium: "Browser") -> Iterator["Browser"]:
+    """The one browser of a file of tests; afterwards nothing was complained about."""
+    yield chromium
+    assert chromium.errors() == []
+    assert chromium.do("return violations") == []

@@ -239,7 +239,7 @@ def test_every_kind_of_finding_has_a_text():
     """Every kind of finding says itself how it is printed, or a function that is there does."""
     import_all()
     kinds = {kind.__name__: kind for kind in Printable.__subclasses__()}
-    assert {"Evaluation", "GrownEvaluation", "Shown", "Tournament", "Score"} <= kinds.keys()
+    assert {"Evaluation", "GrownEvaluation", "PlayedEvaluation", "Shown", "Tournament", "Score"} <= kinds.keys()
     for name, kind in kinds.items():
         if "__str__" not in kind.__dict__:
             assert callable(pkgutil.resolve_name(printable._homes[name])), name

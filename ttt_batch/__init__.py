@@ -50,6 +50,7 @@ for _name, _home in {
     "run_html": "app.notebooks:notebook_html",
     "Evaluation": "app.reports.evaluation:evaluation_text",
     "GrownEvaluation": "app.reports.evaluation:grown_evaluation_text",
+    "PlayedEvaluation": "app.reports.evaluation:played_text",
     "Proofs": "app.reports.proof:proofs_text",
     "Series": "app.reports.tournament:series_text",
     "Repetition": "app.reports.study:confirmation_text",

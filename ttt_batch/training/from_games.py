@@ -73,8 +73,8 @@ def learn_from(
     trust: go on from a file that another program has changed.
     warn: called with a line, instead of a Python warning, if the numbers in a file seem to count from 1 although
     `cells_from` is not given, or if another program replaces the run's file, and the run goes into a new one.
-    board, epsilon, alpha, gamma, draw_worth, start_value, lambda_, cut, seed, symmetry: see `Config`; over the
-    learner's defaults or the run's.
+    board, epsilon, explore, alpha, beta, gamma, draw_worth, start_value, lambda_, cut, seed, symmetry: see `Config`;
+    over the learner's defaults or the run's.
     Of networks only alpha and gamma may change.
 
     No more than a piece is in memory at a time.  Nothing is kept of what was learnt before an error.
