@@ -5,37 +5,34 @@ the learner plays; then it plays no part any more.  So a training against it has
 threads, and a resumed one can tell whether the agent is still the same.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.agents.answers import Chances, where
+from ttt_batch.agents.answers import Chances as Answered
 from ttt_batch.agents.layers import Rules
 from ttt_batch.agents.outsider import Outsider
-from ttt_batch.agents.positions import Words, batch_of, codes_of
+from ttt_batch.agents.positions import Words, codes_of
 from ttt_batch.agents.reach import Reached
-from ttt_batch.base.errors import AgentError
 from ttt_batch.game.board import MAX_TABLE_CELLS
 from ttt_batch.game.graph import Graph, rows_of_edges
 from ttt_batch.runs.state import table_digest
+from ttt_batch.simulation.chances import Chances, make_chances
 from ttt_batch.simulation.policy import Policy, legal_edges, policy_among
 
-Check = Callable[[Outsider, Words, Words, int, Chances], None]
-"""Raises AgentError for an answer of an agent to positions (see `reach.Answers`) after so many moves."""
-
-EVEN = 1e-6
-"""How far equal probabilities may be apart."""
+EVEN = 1e-5
+"""How far equal probabilities may be apart, as a share of them: float32 has seven digits."""
 
 
 class Rival(NamedTuple):
     """What an agent plays on a graph, in the positions that its play lets happen; in others any move.
 
-    digest: of these moves, for a configuration.
+    policy: its moves if they are equally likely, else how likely each is.
+    digest: of these moves or probabilities, for a configuration.
     """
 
-    policy: Policy
+    policy: Policy | Chances
     digest: str
 
 
@@ -43,24 +40,32 @@ def rival_of(agent: Outsider, graph: Graph, symmetry: bool) -> Rival:
     """An agent as a fixed opponent on the rows of a graph of its board.
 
     symmetry: whether a row stands for all images of a position; then it is asked about that image alone.
-    Raises AgentError, also for an agent whose moves are not equally likely.
+    Raises AgentError.
     """
-    allowed = edge_chances(agent, graph, symmetry, check=_check_equal) > 0
+    chances = edge_chances(agent, graph, symmetry)
+    if not are_even(graph, chances):
+        return Rival(make_chances(graph, chances), table_digest([chances]))
+    allowed = chances > 0
     return Rival(policy_among(graph, allowed), table_digest([allowed]))
 
 
-def edge_chances(agent: Outsider, graph: Graph, symmetry: bool, check: Check | None = None) -> NDArray[np.float64]:
+def are_even(graph: Graph, chances: NDArray[np.float64]) -> bool:
+    """Whether the moves that may be made in each row are equally likely; chances: float64[E]."""
+    likely, row = chances > 0, rows_of_edges(graph)
+    share = chances[likely] * np.bincount(row[likely])[row[likely]]
+    return bool((np.abs(share - 1) <= EVEN).all())
+
+
+def edge_chances(agent: Outsider, graph: Graph, symmetry: bool) -> NDArray[np.float64]:
     """float64[E]: the probability of each move of an agent, in positions that its play does not let happen any move.
 
-    symmetry: as for `rival_of`.  check: what is to be so of its answers.  Raises AgentError.
+    symmetry: as for `rival_of`.  Raises AgentError.
     """
     rules, cells = Rules(agent.board, symmetry), agent.board.cells
     code, cell, chance = list[NDArray[np.int64]](), list[NDArray[np.int64]](), list[NDArray[np.float64]]()
 
-    def answers(own: Words, other: Words, ply: int) -> Chances:
+    def answers(own: Words, other: Words, ply: int) -> Answered:
         chances = agent.answers(own, other, ply)
-        if check is not None:
-            check(agent, own, other, ply, chances)
         source, moves = np.nonzero(chances)
         code.append(codes_of(*((other, own) if ply % 2 else (own, other)), cells)[source])
         cell.append(moves)
@@ -71,18 +76,6 @@ def edge_chances(agent: Outsider, graph: Graph, symmetry: bool, check: Check | N
         Reached(rules, answers, seat)
     agent.ask_again()
     return _on_edges(graph, np.concatenate(code), np.concatenate(cell), np.concatenate(chance))
-
-
-def _check_equal(agent: Outsider, own: Words, other: Words, ply: int, chances: Chances) -> None:
-    """Raise AgentError unless all moves that the agent may make in a position are equally likely."""
-    lowest = np.where(chances > 0, chances, 1.0).min(1)
-    uneven = np.flatnonzero(chances.max(1) - lowest > EVEN)
-    if uneven.size:
-        batch = batch_of(agent.board, own[uneven[:1]], other[uneven[:1]], ply % 2)
-        raise AgentError(
-            f"in position {where(agent.board, batch, 0)} {agent.name} answered unequal probabilities; an opponent "
-            "to train against makes each of its moves equally often: have it return a cell"
-        )
 
 
 def _on_edges(

@@ -58,8 +58,8 @@ def share_out(graph: Graph, streams: Streams, base: Any, counts: Counts, row: An
         columns = np.uint64(lay_out(streams.table, n_slots, streams.column, np.int64(0)))
         for _ in range(games):
             counter += GOLDEN
-            slot = np.int64(slot_drawn(streams.column, at, columns, mix(counter)))
-            taken[lo + (slot >> 1), slot & 1] += 1
+            drawn = np.int64(slot_drawn(streams.column, at, columns, mix(counter)))
+            taken[lo + (drawn >> 1), drawn & 1] += 1
     else:
         for slot in range(n_slots - 1, -1, -1):
             if chance[slot] > 0.0 and games > 0:

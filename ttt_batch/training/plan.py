@@ -31,6 +31,7 @@ from ttt_batch.runs.lookup import name_or_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import State, table_digest
+from ttt_batch.simulation.chances import Chances
 from ttt_batch.simulation.policy import UNLISTED, Policy, optimal_policy, random_policy
 
 Source = Run | str | Path | None
@@ -219,7 +220,7 @@ def check_rival(rival: Run | Rival | str, config: Config) -> None:
         raise UsageError(f"the opponent's run has another symmetry; give the {option('symmetry')} of the opponent")
 
 
-def rival_policy(rival: Run | Rival | str, config: Config) -> Policy:
+def rival_policy(rival: Run | Rival | str, config: Config) -> Policy | Chances:
     """What a fixed opponent plays on the board of `config`; on a growing board, random moves, which are not listed."""
     check_rival(rival, config)
     if config.grown:

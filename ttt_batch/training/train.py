@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Unpack
 
+from ttt_batch.agents.rival import Rival
 from ttt_batch.base.errors import RunFileError, UsageError, option
 from ttt_batch.base.files import shown
 from ttt_batch.base.kernel_cache import announce_kernels
@@ -136,7 +137,7 @@ def train(
         plan = make_plan(games, runs, given, seat=seat, more=more, until=until, fork=fork, in_place=out is None)
         config, limit, writer = plan.config, parse_memory(max_memory), None
         check_space(config, limit)
-        shares = None if place is None else stack.enter_context(_shared(place, config, plan.total, warn))
+        shares = None if place is None else stack.enter_context(_shared(place, plan, warn))
         if record is not None:
             writer = stack.enter_context(_writer(Path(record), config, overwrite=overwrite, say=say))
         elif plan.rival is None:
@@ -187,9 +188,10 @@ def _trainer(
 
 
 @contextmanager
-def _shared(place: Place, config: Config, games: int, warn: Callable[[str], None] | None) -> Iterator[Shares | None]:
+def _shared(place: Place, plan: Plan, warn: Callable[[str], None] | None) -> Iterator[Shares | None]:
     """The workers of a place for a run's batches.  Raises UsageError for what cannot be shared, and ClusterError."""
-    way, workers = way_to_learn(config), option("workers" if place.workers else "scheduler")
+    config, games, workers = plan.config, plan.total, option("workers" if place.workers else "scheduler")
+    way = way_to_learn(config, plan.rival.policy if isinstance(plan.rival, Rival) else None)
     if config.batch == 1:
         raise UsageError(f"{workers} share the games of a batch, and one game cannot be shared; choose a larger batch")
     if not issubclass(way, InPieces):

@@ -8,12 +8,11 @@ from ttt_batch.agents.judging import judge_exactly
 from ttt_batch.agents.known import named_agent
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.player import Player
-from ttt_batch.agents.rival import EVEN, edge_chances
+from ttt_batch.agents.rival import are_even, edge_chances
 from ttt_batch.app.web.about import PROOF, known_facts, rules_text
 from ttt_batch.app.web.packing import Part
 from ttt_batch.app.web.table import moves_part
 from ttt_batch.base.choices import SEATS
-from ttt_batch.game.graph import rows_of_edges
 from ttt_batch.game.state_space import check_enumerable
 from ttt_batch.simulation.policy import policy_among
 
@@ -23,10 +22,8 @@ def agent_part(agent: Outsider) -> Part:
     check_enumerable(agent.board, not agent.exact, "a page of an agent")
     graph, seated = agent.graph, _seated(agent)
     chances = edge_chances(seated, graph, agent.images_share)
-    likely, row = chances > 0, rows_of_edges(graph)
-    share = chances[likely] * np.bincount(row[likely])[row[likely]]  # 1 where moves are equally likely
-    uneven = bool((np.abs(share - 1) > EVEN).any())
-    return moves_part(graph, policy_among(graph, likely), np.zeros(0, "<i2"), 0.0, chances if uneven else None)
+    policy, uneven = policy_among(graph, chances > 0), None if are_even(graph, chances) else chances
+    return moves_part(graph, policy, np.zeros(0, "<i2"), 0.0, uneven)
 
 
 def _seated(agent: Outsider) -> Outsider:
