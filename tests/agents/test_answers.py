@@ -1,11 +1,13 @@
 """What agents answer wrongly, and what becomes of it: one line with the position and the answer."""
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
 
 import ttt_batch as ttt
+from ttt_batch.agents.agent import Agent
 from ttt_batch.base.errors import AgentError, UsageError
 
 
@@ -154,3 +156,29 @@ def test_what_is_no_agent():
     for what in (5, None, [1], object(), NoArray):
         with pytest.raises(UsageError):
             ttt.judge(what)
+
+
+class Occupies(Agent):
+    """It chooses cell 0, and loses if that is occupied."""
+
+    name, loses = "occupies", True
+
+    def ask(self, batch: Any) -> Any:
+        return np.zeros(batch.size, np.int64)
+
+
+def test_an_occupied_cell_is_told_of_where_it_cannot_lose() -> None:
+    with pytest.raises(ttt.TttBatchError, match=r"occupies chose cell 0, which is occupied"):
+        ttt.train(10, opponent=Occupies(), seat="first")
+
+
+class Ragged(Occupies):
+    """It answers lists of different lengths."""
+
+    def ask(self, batch: Any) -> Any:
+        return [[1], [2, 3]]
+
+
+def test_lists_of_different_lengths_are_no_answer() -> None:
+    with pytest.raises(ttt.TttBatchError, match="occupies answered None"):
+        ttt.judge(Ragged())

@@ -385,3 +385,10 @@ def test_a_step_keeps_no_memory():
         held.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
     assert held[2] - held[1] < 2000
+
+
+def test_the_number_of_boards_stays() -> None:
+    batch = ttt.Batch(4)
+    with pytest.raises(AttributeError):
+        batch.n = 8  # type: ignore[misc]
+    assert batch.n == len(batch.planes) == 4

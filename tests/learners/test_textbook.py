@@ -3,9 +3,11 @@
 import importlib
 import math
 import random
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import h5py
 import naive
 import naive_textbook
 import numpy as np
@@ -314,3 +316,14 @@ def test_options_that_are_not_given_are_not_written() -> None:
     assert {name: written[name] for name in own} == {"start_value": 0.5, "lambda_": 0.7, "cut": True}
     assert config_from_dict(written) == config
     assert config.settings == Settings(0.1, 0.1, 1.0, (0.0, 0.0), 0.5, 0.7, True)
+
+
+def test_two_tables_are_read_by_position(tmp_path: Path) -> None:
+    """By h5py alone; and `show` counts the updates of both."""
+    run = ttt.train(300, learner="double-q", alpha="1/n", batch=1, seed=1, out=tmp_path / "run.h5")
+    with h5py.File(tmp_path / "run.h5") as file:
+        first, cell = file["states/first_edge"][:2], file["states/cell"][:]
+        visits = file["tables/visits"][:, slice(*first)].sum(axis=0)
+        assert file["states/code"][0] == 0 and cell[slice(*first)].tolist() == list(range(9))
+    assert visits.sum() == 300
+    assert [move.visits for move in ttt.show(run, ".../.../...").moves] == visits.astype(int).tolist()

@@ -28,7 +28,11 @@ def chances_of(board: Board, name: str, batch: Batch, answer: Any, *, loses: boo
     loses: an occupied cell is an answer, which loses the game; None if a person cannot choose that here.
     Raises AgentError for what is neither.
     """
-    given, n, cells = np.asarray(answer), batch.size, board.cells
+    n, cells = batch.size, board.cells
+    try:
+        given = np.asarray(answer)
+    except Exception:  # lists of different lengths, or what an object of somebody else's raises
+        given = np.array(None)
     if given.shape == (n,) and given.dtype.kind in "iu":
         return _of_cells(board, name, batch, given, loses)
     if given.shape == (n, cells) and given.dtype.kind == "f":

@@ -15,6 +15,7 @@ from ttt_batch.agents.layers import Rules
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.positions import Words, codes_of
 from ttt_batch.agents.reach import Reached
+from ttt_batch.base.errors import AgentError
 from ttt_batch.game.board import MAX_TABLE_CELLS
 from ttt_batch.game.graph import Graph, rows_of_edges
 from ttt_batch.runs.state import table_digest
@@ -75,19 +76,31 @@ def edge_chances(agent: Outsider, graph: Graph, symmetry: bool) -> NDArray[np.fl
     for seat in (0, 1):
         Reached(rules, answers, seat)
     agent.ask_again()
-    return _on_edges(graph, np.concatenate(code), np.concatenate(cell), np.concatenate(chance))
+    return _on_edges(agent, graph, np.concatenate(code), np.concatenate(cell), np.concatenate(chance))
 
 
 def _on_edges(
-    graph: Graph, code: NDArray[np.int64], cell: NDArray[np.int64], chance: NDArray[np.float64]
+    agent: Outsider, graph: Graph, code: NDArray[np.int64], cell: NDArray[np.int64], chance: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """float64[E]: the chances of moves given as codes of positions and cells; rows without any make all alike."""
+    """float64[E]: the chances of moves given as codes of positions and cells; rows without any make all alike.
+
+    Raises AgentError for an occupied cell.
+    """
     n_open = graph.first_edge.size - 1
     row = rows_of_edges(graph)
     order = np.argsort(graph.code[:n_open])
     rows = order[np.searchsorted(graph.code[:n_open], code, sorter=order)]
+    edges, wanted = row * MAX_TABLE_CELLS + graph.cell, rows * MAX_TABLE_CELLS + cell
+    places = np.searchsorted(edges, wanted).clip(max=edges.size - 1)
+    wrong = np.flatnonzero(edges[places] != wanted)
+    if wrong.size:
+        where = agent.board.format_position(agent.board.decode(int(code[wrong[0]])))
+        raise AgentError(
+            f"in position {where!r} {agent.name} chose cell {int(cell[wrong[0]])}, which is occupied; an agent that "
+            "does so cannot be an opponent or have a page"
+        )
     chances = np.zeros(row.size)
-    chances[np.searchsorted(row * MAX_TABLE_CELLS + graph.cell, rows * MAX_TABLE_CELLS + cell)] = chance
+    chances[places] = chance
     legal = legal_edges(graph) & (np.bincount(row, chances, n_open) == 0)[row]
     chances[legal] = (1 / np.bincount(row[legal], minlength=n_open).clip(1))[row[legal]]
     return chances

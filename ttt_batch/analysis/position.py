@@ -234,13 +234,14 @@ def _visits(run: Run, marks: Position, mover: int) -> dict[int, int]:
     if not run.visits.size:
         return {}
     board, graph, symmetry = run.board, run.graph, run.config.symmetry
-    visits = run.visits.reshape(run.tables[0].shape)
     free = [cell for cell, mark in enumerate(marks) if mark == EMPTY]
-    if run.learner.fields[run.tables._fields[0]][0] == "E":
+    if run.learner.by_moves:
+        visits = run.visits.reshape(-1, graph.child.size).sum(axis=0)  # of two tables, of either
         lowest, image = board.representative(marks, symmetry)
         edges = [slice(*graph.first_edge[row : row + 2]) for row in _rows(run, lowest)]
         counted = {image[cell]: n for here in edges for cell, n in zip(graph.cell[here], visits[here], strict=True)}
         return {cell: int(counted.get(cell, 0)) for cell in free}
+    visits = run.visits.reshape(run.tables[0].shape)
     counts = visits if visits.ndim == 1 else visits[mover]
     after = {cell: board.after(marks, cell) for cell in free}
     return {

@@ -26,7 +26,7 @@ POWERS = np.array([math.ldexp(1.0, -k) for k in range(1012)])
 
 @inlined
 def exponential(x: Any) -> Any:
-    """e**x for x <= 0, in [0, 1]; 0 below -700 and for NaN."""
+    """e**x for x <= 0, in [0, 1]; 0 below -700 and for NaN.  A number above 0 would read memory that is not its own."""
     if not x >= LOWEST:
         return 0.0
     k = np.floor(x * LOG2_E + 0.5)

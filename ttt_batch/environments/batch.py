@@ -27,7 +27,7 @@ MAX_BOARDS = 2**31 - 1
 AUTORESET = ("same-step", "next-step", "disabled")
 ILLEGAL = ("raise", "lose")
 INT64 = np.dtype(np.int64)
-SETTINGS = ("n", "board", "seed", "first_env", "autoreset", "illegal", "n_actions", "_player", "_settings", "_keys")
+SETTINGS = ("_n", "board", "seed", "first_env", "autoreset", "illegal", "n_actions", "_player", "_settings", "_keys")
 ARRAYS = ("planes", "mask", "rewards", "terminated", "seats", "last", "_moves", "_played")
 """What a copy of a batch is made of, beside its state."""
 
@@ -88,7 +88,7 @@ class Batch:
         keep_last: keep final positions in `last`.  record: keep moves, for `games`.
         Raises UsageError and BoardError, and RunFileError for an opponent's file.
         """
-        self.n, self.board = whole("n", n, 1, MAX_BOARDS), parse_board(board)
+        self._n, self.board = whole("n", n, 1, MAX_BOARDS), parse_board(board)
         self.seed, self.first_env = any_seed(seed), whole("first_env", first_env, 0, 2**62)
         self.autoreset, self.illegal = choose("autoreset", autoreset, AUTORESET), choose("illegal", illegal, ILLEGAL)
         person, ties = choose_person(seat), check_ties(ties)
@@ -107,6 +107,11 @@ class Batch:
         )
         self._prepare()
         self.reset(seed=self.seed)
+
+    @property
+    def n(self) -> int:
+        """How many boards there are."""
+        return self._n
 
     def _prepare(self) -> None:
         """Make everything that settings and arrays determine."""

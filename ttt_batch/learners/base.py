@@ -175,6 +175,11 @@ class Learner:
     loss: float = 0.0
 
     @property
+    def by_moves(self) -> bool:
+        """Whether the entries of its (first) table are those of edges: E, or several times E."""
+        return self.fields[self.tables._fields[0]][0].endswith("E")
+
+    @property
     def by_arrivals(self) -> bool:
         """Whether it is enough to count arrivals.  Tables from outside have a `fold` that nothing is known of, even if
         all else of their learner is taken from one of the package."""

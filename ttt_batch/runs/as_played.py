@@ -49,15 +49,15 @@ class PlayedEvaluation(Printable):
 
 
 def how_to_play(config: Config, games: int = 0) -> Any:
-    """How a learner plays after so many games, see `chances.spread`."""
+    """How a learner plays in a game before which there were `games`, see `chances.spread`."""
     if config.temperature is not None:
         return Softmax(np.array([config.temperature]))
     return Exploring(np.array([value_at(config.epsilon.over(config.horizon), games)]))
 
 
 def played_chances(run: Judged) -> Chances:
-    """How likely a run makes each move while it learns, after its last game.  Raises BoardError on a growing board."""
-    return chances_of(how_to_play(run.config, run.games), run.tables, run.graph, run.learner.choice)
+    """How likely a run makes each move as in its last game.  Raises BoardError on a growing board."""
+    return chances_of(how_to_play(run.config, max(run.games - 1, 0)), run.tables, run.graph, run.learner.choice)
 
 
 def evaluate_as_played(run: Judged) -> PlayedEvaluation:
@@ -69,6 +69,6 @@ def evaluate_as_played(run: Judged) -> PlayedEvaluation:
     graph, agent, config = run.graph, played_chances(run), run.config
     rivals = even_chances(graph, random_policy(graph)), None
     random, best = (tuple(shares_against(graph, agent, rival, seat) for seat in range(2)) for rival in rivals)
-    epsilon = float(how_to_play(config, run.games)[0][0])
+    epsilon = float(how_to_play(config, max(run.games - 1, 0))[0][0])
     how = config.explore or (f"epsilon {epsilon:g}" if config.temperature is None else "chances")
     return PlayedEvaluation(how, random, best, run)  # type: ignore[arg-type]

@@ -151,14 +151,15 @@ def _background(run: Run) -> NDArray[np.float64]:
         rng = np.random.default_rng([run.config.seed % 2**64, 1])
         return rng.standard_normal((3**run.board.cells, run.board.cells))
     start = run.learner.start(run.graph, run.worth, np.random.default_rng(0)).q
-    return _start_values(run.board, run.worth, alike=bool((start == start.flat[0]).all()))
+    alike = float(start.flat[0]) if (start == start.flat[0]).all() else None
+    return _start_values(run.board, run.worth, alike)
 
 
-def _start_values(board: Board, worth: NDArray[np.float64], *, alike: bool) -> NDArray[np.float64]:
+def _start_values(board: Board, worth: NDArray[np.float64], alike: float | None) -> NDArray[np.float64]:
     """The start values of moves for every code, those that cannot occur included.
 
-    alike: also of moves that end the game.  Of others, as `backward-q` has them, the mover follows from the number of
-    marks, and a move is worth 1 after which any line is complete.
+    alike: that of all moves, also of those that end the game; None if they differ.  Then, as `backward-q` has them, the
+    mover follows from the number of marks, and a move is worth 1 after which any line is complete.
     """
     codes = np.arange(3**board.cells)
     marks = marks_of(codes, board.cells)
@@ -168,7 +169,10 @@ def _start_values(board: Board, worth: NDArray[np.float64], *, alike: bool) -> N
     table = np.full(marks.shape, ILLEGAL)
     for cell in range(board.cells):
         free = np.flatnonzero(marks[:, cell] == EMPTY)
+        if alike is not None:
+            table[free, cell] = alike
+            continue
         after = codes[free] + (mover[free] + 1) * 3**cell
         in_full = np.where((marks[after] != EMPTY).all(axis=1), worth[mover[free], DRAW], worth[0, UNFINISHED])
-        table[free, cell] = worth[0, UNFINISHED] if alike else np.where(complete[after], 1.0, in_full)
+        table[free, cell] = np.where(complete[after], 1.0, in_full)
     return table

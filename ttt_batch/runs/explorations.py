@@ -1,7 +1,8 @@
 """How a learner tries what does not look best: epsilon-greedily, or by softmax, written `softmax:T`."""
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ttt_batch.base.choices import fold
 from ttt_batch.base.errors import UsageError, option, quoted
@@ -28,6 +29,15 @@ def temperature_of(given: str) -> float:
     if not (temperature > 0.0 and math.isfinite(temperature)):
         raise UsageError(f"explore {quoted(given)}: its temperature is not above 0; give one such as softmax:0.1")
     return temperature
+
+
+def instead_of_the_other(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options for a run that goes on: of epsilon and softmax play the one that is given takes the other's place."""
+    if given.get("explore") is not None and given.get("epsilon") is None:
+        return {**given, "epsilon": 0.0}
+    if given.get("epsilon") is not None and given.get("explore") is None:
+        return {**given, "explore": None}
+    return dict(given)
 
 
 def check_numbers(config: "Config") -> None:

@@ -14,7 +14,7 @@ def bytes_a_row(config: Config) -> float:
     edges = cells if learner.occupied else cells * 0.75  # rows late in a game have few moves, and they are the most
     by_row = sum(8 * (2 if axes.startswith("P") else 1) for axes, _ in learner.fields.values() if axes.endswith("S"))
     by_edge = sum(8 * (2 if axes.startswith("2") else 1) for axes, _ in learner.fields.values() if axes.endswith("E"))
-    entries = (by_row or by_edge * edges) if config.alpha.power else 0
+    entries = (by_edge * edges if learner.by_moves else by_row) if config.alpha.power else 0
     # Rows: code, outcome, ply, first edge, hash table.  Edges: child, cell.
     taken = 14 + 32 + by_row + entries + edges * (5 + by_edge)
     if config.grown and learner.final_rows:  # as many final rows, without edges

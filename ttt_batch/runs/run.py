@@ -105,7 +105,7 @@ class Run(Judged, Kept):
     def data(self) -> RunData:
         """What the run file holds."""
         states = {"code": self.graph.code, "outcome": self.graph.outcome}
-        if any(axes == "E" for axes, _ in self.learner.fields.values()):
+        if self.learner.by_moves:
             states |= {"first_edge": self.graph.first_edge.astype(np.int32), "cell": self.graph.cell}
         tables, fields = self.tables._asdict(), dict(self.learner.fields)
         if self.visits.size:

@@ -16,6 +16,7 @@ from ttt_batch.game.transcript_source import GameFile, GameLines
 from ttt_batch.game.transcripts import Games, GamesError, from_one
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import Config, LearnerOptions, make_config
+from ttt_batch.runs.explorations import instead_of_the_other
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.memory_needs import rows_within
 from ttt_batch.runs.patterns.config import PatternConfig
@@ -141,7 +142,8 @@ def given_config(
     if isinstance(origin, PatternRun):
         return given_networks_config(origin, **given)
     if origin is not None:
-        given = {name: getattr(origin.config, name) for name in LearnerOptions.__annotations__} | given
+        before = {name: getattr(origin.config, name) for name in LearnerOptions.__annotations__}
+        given = before | instead_of_the_other(given)
         learner, start = origin.config.learner, table_digest(origin.tables)
     config = make_config(learner=str(learner), batch=1, engine="given", start=start, **given)
     if origin is not None:

@@ -26,6 +26,7 @@ from ttt_batch.game.state_space import check_enumerable
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.batches import MAX_GAMES, recorded_points
 from ttt_batch.runs.config import DEFAULTS, OPPONENTS, Config, make_config
+from ttt_batch.runs.explorations import instead_of_the_other
 from ttt_batch.runs.loading import load, with_table
 from ttt_batch.runs.lookup import name_or_run
 from ttt_batch.runs.patterns.run import PatternRun
@@ -277,7 +278,7 @@ def differing_settings(before: Config, given: dict[str, Any], *, horizon: int) -
     horizon: games over which a schedule runs that `before` did not have.  Raises UsageError for impossible values.
     """
     values = {field.name: getattr(before, field.name) for field in fields(before)}
-    config = make_config(**{**values, "horizon": before.horizon or horizon, **given})
+    config = make_config(**{**values, "horizon": before.horizon or horizon, **instead_of_the_other(given)})
     changes = [
         f"{name} {'none' if old == '' else old}, not {'none' if new == '' else new}"
         for (name, old), new in zip(before.written.items(), config.written.values(), strict=True)

@@ -202,8 +202,9 @@ def _shared(place: Place, plan: Plan, warn: Callable[[str], None] | None) -> Ite
         )
         raise UsageError(f"{workers} share the games of a batch, but {why}; leave {workers} out")
     if issubclass(way, MixtureWalking):
+        others = "an opponent of unequal chances" if config.temperature is None else "softmax play"
         raise UsageError(
-            f"{workers} share a batch by its best moves, and softmax play draws others, too; leave {workers} out"
+            f"{workers} share a batch by its best moves, and {others} draws others, too; leave {workers} out"
         )
     modules_of([config.learner])
     say = warn or warn_python

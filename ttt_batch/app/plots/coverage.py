@@ -106,8 +106,7 @@ def coverage_of(run: Run) -> Coverage:
 def row_visits(run: Run) -> NDArray[np.float64]:
     """float64[U]: updates of every unfinished row's entries: its own, both players' together, or those of its moves."""
     n_open = run.graph.first_edge.size - 1
-    axes = run.learner.fields[run.tables._fields[0]][0]
-    if axes.endswith("E"):
+    if run.learner.by_moves:
         visits = run.visits.reshape(-1, run.graph.child.size).sum(axis=0)
         return np.asarray(np.add.reduceat(visits, run.graph.first_edge[:n_open].astype(np.int64)))
     return np.asarray(run.visits.reshape(-1, run.graph.code.size)[:, :n_open].sum(axis=0))
