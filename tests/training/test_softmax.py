@@ -192,15 +192,13 @@ def test_the_configuration_says_how_a_run_explored(tmp_path: Path) -> None:
     assert LEARNERS["td"].temperature is None
 
 
-def test_epsilon_and_softmax_take_each_others_place_when_a_run_goes_on(tmp_path: Path) -> None:
-    ttt.train(200, seed=1, out=tmp_path / "epsilon.h5")
-    softmax = ttt.train(
-        resume=tmp_path / "epsilon.h5", fork=True, more=100, explore="softmax:0.1", out=tmp_path / "softmax.h5"
-    )
+def test_epsilon_and_softmax_take_each_others_place_when_a_run_goes_on() -> None:
+    run = ttt.train(200, seed=1)
+    softmax = ttt.train(resume=run, fork=True, more=100, explore="softmax:0.1")
     assert (softmax.config.explore, softmax.config.epsilon.text) == ("softmax:0.1", "0.0")
-    again = ttt.train(resume=tmp_path / "softmax.h5", fork=True, more=100, epsilon=0.2, out=tmp_path / "again.h5")
+    again = ttt.train(resume=softmax, fork=True, more=100, epsilon=0.2)
     assert (again.config.explore, again.config.epsilon.text) == (None, "0.2")
     given, _ = ttt.learn_from(["0 3 1 4 2"], run=softmax, epsilon=0.1)
     assert (given.config.explore, given.config.epsilon.text) == (None, "0.1")
     with pytest.raises(UsageError, match="leave one of them out"):
-        ttt.train(resume=tmp_path / "epsilon.h5", fork=True, more=100, explore="softmax:0.1", epsilon=0.2)
+        ttt.train(resume=run, fork=True, more=100, explore="softmax:0.1", epsilon=0.2)
