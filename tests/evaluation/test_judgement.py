@@ -343,7 +343,8 @@ def own_value(name: str) -> Callable[[Agent, int, int], float]:
         return one.graph.child[one.graph.first_edge[row] : one.graph.first_edge[row + 1]]
 
     def edges(one: Agent, row: int) -> np.ndarray:
-        return one.tables.q[one.graph.first_edge[row] : one.graph.first_edge[row + 1]]
+        q = one.tables.q if one.tables.q.ndim == 1 else one.tables.q.mean(axis=0)
+        return q[one.graph.first_edge[row] : one.graph.first_edge[row + 1]]
 
     def moves(one: Agent, row: int, player: int) -> bool:
         return bool(one.graph.ply[row] & 1 == player)
@@ -377,6 +378,8 @@ def own_value(name: str) -> Callable[[Agent, int, int], float]:
         "minimax-q": minimax_q,
         "backward-q": backward_q,
         "greedy-td": afterstates,
+        **dict.fromkeys(("q-learning", "sarsa", "expected-sarsa", "double-q"), backward_q),
+        "td-lambda": td,
         "reinforce": baseline,
         "actor-critic": baseline,
     }[name]

@@ -516,3 +516,10 @@ def test_every_command_says_which_policy_it_judged(tmp_path: Any, monkeypatch: A
     assert "agent   plays 4 6 7 (1 in 3 each)" in command(capsys, *judging["show"])[1]
     status, _, err = command(capsys, "export", "run.h5", "--to", "csv", "-o", "table.csv", "--ties", "soonest")
     assert status == 2 and "--ties soonest is for a page" in err
+
+
+@pytest.mark.slow
+def test_what_only_its_ties_make_unbeatable_says_so() -> None:
+    run = ttt.train(2000, learner="q-learning")
+    assert "unbeatable as first: no opponent beats it with ties='sharp'" in str(ttt.evaluate(run, ties="sharp"))
+    assert "can be beaten as first" in str(ttt.evaluate(run))

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ttt_batch.game.board import EMPTY, FIRST
+from ttt_batch.game.graph import rows_of_edges
 from ttt_batch.game.transcripts import Games, GamesError, parse_line
 from ttt_batch.runs.knowledge import StandIn
 from ttt_batch.runs.loading import AnyRun
@@ -114,12 +115,19 @@ def _changed_positions(before: AnyRun, after: AnyRun, cells: Sequence[int]) -> i
     """
     if not (isinstance(before, Run) and isinstance(after, Run)):
         return _changed_moves(before, after, cells)
-    if any(old.shape != new.shape for old, new in zip(before.tables, after.tables, strict=True)):
+    mixed = len({table.shape[-1] for table in after.tables}) > 1  # tables of moves and of positions
+    if any(old.shape != new.shape for old, new in zip(before.tables, after.tables, strict=True)) or (
+        mixed and after.grown is not None
+    ):
         return _changed_moves(before, after, cells)
-    changed = np.zeros(1, np.bool_)
+    changed = np.zeros(after.graph.code.size if mixed else 1, np.bool_)
     for old, new in zip(before.tables, after.tables, strict=True):
         differs = (old != new) & ~(np.isnan(old) & np.isnan(new))
-        changed = changed | differs.reshape(-1, differs.shape[-1]).any(axis=0)
+        differs = differs.reshape(-1, differs.shape[-1]).any(axis=0)
+        if mixed and differs.size != changed.size:
+            changed[rows_of_edges(after.graph)[differs]] = True
+        else:
+            changed = changed | differs
     return int(changed.sum())
 
 

@@ -280,7 +280,7 @@ def differing_settings(before: Config, given: dict[str, Any], *, horizon: int) -
     values = {field.name: getattr(before, field.name) for field in fields(before)}
     config = make_config(**{**values, "horizon": before.horizon or horizon, **instead_of_the_other(given)})
     changes = [
-        f"{name} {'none' if old == '' else old}, not {'none' if new == '' else new}"
+        f"{name.rstrip('_')} {'none' if old in ('', None) else old}, not {'none' if new in ('', None) else new}"
         for (name, old), new in zip(before.written.items(), config.written.values(), strict=True)
         if new != old
     ]

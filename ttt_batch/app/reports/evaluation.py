@@ -41,10 +41,16 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
     for seat in SEATS:
         line = evaluation.losing_line[seat]
         if line is None:
-            lines.append(f"unbeatable as {seat}: no opponent and no tie-break beats it")
+            lines.append(_unbeaten(seat, evaluation.ties))
         else:
             lines += _beaten(agent if run is None else run, seat, line, evaluation.ties)
     return "\n".join(lines)
+
+
+def _unbeaten(seat: str, ties: str) -> str:
+    """That an agent cannot be beaten; with other ties than `any` some tie-break may still lose."""
+    beats = "and no tie-break beats it" if ties == "any" else f"beats it with {option('ties', ties)}"
+    return f"unbeatable as {seat}: no opponent {beats}"
 
 
 def played_text(evaluation: PlayedEvaluation, name: str = "") -> str:
@@ -78,7 +84,7 @@ def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
         if verdict.line is not None:
             lines += _beaten(agent if run is None else run, seat, verdict.line, evaluation.ties)
         elif verdict.unbeatable:
-            lines += [f"unbeatable as {seat}: no opponent and no tie-break beats it ({found} searched)", ""]
+            lines += [f"{_unbeaten(seat, evaluation.ties)} ({found} searched)", ""]
         else:
             nothing = f"no way to beat it among {found}; {option('budget', 'N')} searches on"
             lines += [f"undecided as {seat} within the budget: {nothing}", ""]

@@ -94,7 +94,7 @@ def run_html(run: Run) -> str:
         "board": run.board.name,
         "games": f"{run.games:,}{' (interrupted)' * run.interrupted}",
         "seed": str(run.config.seed),
-        "verdict": run.verdict(),
+        "positions" if run.grown is not None else "verdict": run.verdict().removesuffix(" positions"),
         "file": "" if run.file is None else str(run.file),
     }
     if run.verdict() and run.grown is None:

@@ -86,7 +86,7 @@ class Grid:
         named = zip(self.family.options, values[:count], strict=False)
         checked = {*[*self.family.options][: self.family.first], *self.family.checked}
         several = [
-            f"{name} {listed([value])}"
+            f"{name.rstrip('_')} {listed([value])}"
             for name, value in named
             if name in checked and len(self.values.get(name, ())) > 1
         ]
