@@ -107,10 +107,15 @@ def test_the_number_of_changed_positions(name: str) -> None:
     run = ttt.train(50, learner=name, batch=1, seed=2)
     learning = LearningRun(run)
     for cells in random_games(run.board, 20):
-        old = learning.run.tables[0].copy()
+        old = [table.copy() for table in learning.run.tables]
         changed = learning.update(cells)
-        differ = old.view(np.uint64) != learning.run.tables[0].view(np.uint64)  # as bits, so that nan is nan
-        assert changed == np.atleast_2d(differ).any(axis=0).sum()
+        places = set()
+        for before, after in zip(old, learning.run.tables, strict=True):
+            differ = np.atleast_2d(before.view(np.uint64) != after.view(np.uint64)).any(axis=0)  # as bits: nan is nan
+            ends = run.graph.first_edge if len(old) > 1 and differ.size == run.graph.child.size else None
+            where = np.flatnonzero(differ)  # a move belongs to its position if there are values of both
+            places |= set((where if ends is None else np.searchsorted(ends, where, side="right") - 1).tolist())
+        assert changed == len(places)
         assert changed <= len(cells) and (changed > 0 or name in TEXTBOOK)  # a draw moves no 0
 
 
