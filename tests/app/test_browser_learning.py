@@ -221,6 +221,31 @@ def test_load(browser: Browser, tmp_path: Path) -> None:
     assert tables_of(again) == bytes_of(ttt.train(3000, batch=1, seed=6))
 
 
+def test_letters_are_shortcuts_of_the_match_alone(browser: Browser) -> None:
+    browser.open(trained())
+    browser.cells()[0].click()
+    browser.wait_for_agent()
+    shown = browser.element("values").get_attribute("aria-pressed")
+    browser.element("tab-learn").click()
+    browser.wait("document.getElementById('learn-status').textContent.startsWith('A table without')")
+    look = browser.element("look").get_attribute("aria-pressed")
+    for name in ("alpha", "learner", "tab-learn"):
+        browser.do("document.getElementById(arguments[0]).focus()", name)
+        browser.press(*"nuvts")
+    browser.element("seed").send_keys("d")
+    assert browser.element("look").get_attribute("aria-pressed") == look
+    browser.do("document.activeElement.blur()")
+    browser.press("d")
+    assert browser.element("look").get_attribute("aria-pressed") != look
+    key = "new KeyboardEvent('keydown', { key: 'ArrowDown', bubbles: true, cancelable: true })"
+    assert browser.do(f"return document.body.dispatchEvent({key})")  # it scrolls, as nobody has prevented that
+    assert browser.element("values").get_attribute("aria-pressed") == shown
+    assert sum(map(bool, browser.position)) == 2
+    browser.element("tab-play").click()
+    browser.press("u")
+    assert sum(map(bool, browser.position)) == 0
+
+
 def test_a_browser_without_workers(browser: Browser) -> None:
     added = browser.command("Page.addScriptToEvaluateOnNewDocument", source="delete window.Worker")
     try:
