@@ -175,6 +175,13 @@ def test_a_worker_that_is_stopped_goes_on(tmp_path: Path) -> None:
     assert tables_of(found) == bytes_of(ttt.train(games, batch=1, seed=2))
 
 
+def test_a_table_that_is_loaded_is_not_taught_by_what_ran_before(tmp_path: Path) -> None:
+    job = {"settings": settings("td", 2, 0.5, 0.3), "games": 500}
+    (saved,) = work(tmp_path, job)
+    (found,) = work(tmp_path, {"loaded": saved["text"], "settings": job["settings"]})
+    assert found == {"running": False, "games": 500}
+
+
 def test_pages_of_other_boards_have_no_tab() -> None:
     for board, tab in {"3x3": True, "3x3-misere": True, "2x3": False, "3x4": False}.items():
         text = web.page_text(trained(games=100, board=board))

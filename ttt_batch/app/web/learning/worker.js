@@ -66,7 +66,9 @@ function learningWorker(post) {
     async read({ file }) {
       stop();
       try {
-        session = tableFiles.read(await file.text(), graph);
+        const read = tableFiles.read(await file.text(), graph);
+        stop(); // again: it may have been told to learn while it waited for the file
+        session = read;
         tell();
       } catch (error) {
         tell();
