@@ -22,6 +22,7 @@ function told(session) {
   return {
     learner: session.settings.learner,
     games: session.games,
+    elsewhere: session.elsewhere,
     arrays: session.learner.arrays.map((array) => Buffer.from(array.buffer).toString("base64")),
     points: [...session.points, session.point()],
     since: judge.unbeatableSince(session.points),

@@ -200,6 +200,7 @@ def test_load(browser: Browser, tmp_path: Path) -> None:
     (found,) = work(tmp_path, {"settings": settings("td", 6, 0.5, 0.3), "games": 2000})
     (tmp_path / "page.json").write_text(found["text"])
     open_tab(browser)
+    assert text(browser, "command") == ""
     load = browser.element("load")
     wrong = {"broken": "it is no JSON;", "other": "it is of the board 4x4x3, and this page learns 3x3"}
     for name, expected in wrong.items():
@@ -209,9 +210,15 @@ def test_load(browser: Browser, tmp_path: Path) -> None:
         browser.do("document.getElementById('learn-status').textContent = ''")
     load.send_keys(str(tmp_path / "run.json"))
     browser.wait("document.getElementById('learner').value === 'backward-q'")
+    assert text(browser, "command") == "A table that was loaded."
+    fill(browser, games=100)
+    browser.element("go").click()
+    wait_for(browser, 100)
+    assert text(browser, "command") == "A table that was loaded, and 100 games learnt here."
     load.send_keys(str(tmp_path / "page.json"))
     browser.wait("document.getElementById('learner').value === 'td'")
     wait_for(browser, 2000)
+    assert text(browser, "command").endswith("--seed 6 --games 2000")
     fill(browser, games=1000)
     browser.element("go").click()
     wait_for(browser, 3000)

@@ -126,6 +126,9 @@ def test_a_download_becomes_a_run_and_an_export_is_loaded(name: str, tmp_path: P
     )
     assert tables_of(again) == tables_of(loaded) == bytes_of(run)
     assert (again["games"], loaded["games"]) == (4000, 0)
+    (reloaded,) = work(tmp_path, {"text": loaded["text"]})
+    elsewhere = [one["elsewhere"] for one in (found, again, on, loaded, reloaded)]
+    assert elsewhere == [False, False, False, True, True]  # an export does not say how its table was learnt
     # Loaded and gone on with is learnt in one go.
     assert tables_of(on) == bytes_of(ttt.train(5000, learner=name, batch=1, seed=3))
 

@@ -11,9 +11,9 @@ const tableFiles = (() => {
   const isObject = (value) => value !== null && typeof value === "object";
 
   /** A table as text. */
-  function write({ graph, learner, settings, games }) {
+  function write({ graph, learner, settings, games, elsewhere }) {
     const { name, rows, cols, k } = graph.board;
-    const learnt = { ...settings, games };
+    const learnt = { ...settings, games, ...(elsewhere ? { elsewhere } : {}) };
     const states = Array.from(graph.code, (code, row) => JSON.stringify(stateOf(graph, learner, code, row)));
     const head = JSON.stringify({ board: name, rows, cols, k, learnt });
     return `${head.slice(0, -1)}, "states": [\n${states.join(",\n")}\n]}\n`;
@@ -54,10 +54,16 @@ const tableFiles = (() => {
       throw new Error(`it is of the board ${whole.board.slice(0, 20)}, and this page learns ${graph.board.name}`);
     }
     const settings = settingsOf(whole.learnt, states);
-    const session = new sessions.Session(graph, settings, gamesOf(whole.learnt));
+    const session = new sessions.Session(graph, settings, gamesOf(whole.learnt), !isWhole(whole.learnt));
     fill(session.learner, graph, states);
     session.points.push(session.point());
     return session;
+  }
+
+  /** Whether a file says all of how its table was learnt, so that it can be learnt again. */
+  function isWhole(learnt) {
+    const names = ["learner", "alpha", "epsilon", "seed", "games"];
+    return isObject(learnt) && !learnt.elsewhere && names.every((name) => Object.hasOwn(learnt, name));
   }
 
   function gamesOf(learnt) {

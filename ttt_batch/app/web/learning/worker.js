@@ -16,11 +16,12 @@ function learningWorker(post) {
   /** Post how far it is; the table is copied, since it goes on changing here. */
   function tell() {
     told = now();
-    const { settings, games, points, learner, self } = session;
+    const { settings, games, elsewhere, points, learner, self } = session;
     post({
       kind: "state",
       settings,
       games,
+      elsewhere,
       points,
       now: points.at(-1)?.games === games ? points.at(-1) : session.point(),
       arrays: learner.arrays.map((array) => array.slice()),
