@@ -25,6 +25,9 @@ TASKS = """
 """
 """Notes how long each task of the page takes that takes more than 50 ms, and how often the page shows something new."""
 
+READY = "document.getElementById('learn-status').textContent.startsWith('A table without')"
+"""Holds once the tab's worker has begun."""
+
 
 def text(browser: Browser, name: str) -> str:
     return str(browser.do("return document.getElementById(arguments[0]).textContent", name))
@@ -33,7 +36,7 @@ def text(browser: Browser, name: str) -> str:
 def open_tab(browser: Browser, **options: Any) -> None:
     browser.open(trained(), **options)
     browser.element("tab-learn").click()
-    browser.wait("document.getElementById('learn-status').textContent.startsWith('A table without')")
+    browser.wait(READY)
 
 
 def fill(browser: Browser, **fields: Any) -> None:
@@ -234,7 +237,7 @@ def test_letters_are_shortcuts_of_the_match_alone(browser: Browser) -> None:
     browser.wait_for_agent()
     shown = browser.element("values").get_attribute("aria-pressed")
     browser.element("tab-learn").click()
-    browser.wait("document.getElementById('learn-status').textContent.startsWith('A table without')")
+    browser.wait(READY)
     look = browser.element("look").get_attribute("aria-pressed")
     for name in ("alpha", "learner", "tab-learn"):
         browser.do("document.getElementById(arguments[0]).focus()", name)
@@ -263,6 +266,23 @@ def test_a_browser_without_workers(browser: Browser) -> None:
         browser.element("tab-play").click()
         browser.play_perfectly(trained())
         assert browser.score == (0, 1, 0)
+    finally:
+        browser.command("Page.removeScriptToEvaluateOnNewDocument", identifier=added["identifier"])
+
+
+def test_a_browser_that_cannot_read_the_agent(browser: Browser) -> None:
+    added = browser.command("Page.addScriptToEvaluateOnNewDocument", source="delete window.DecompressionStream")
+    try:
+        browser.open(trained(), ready=READY)
+        assert browser.status == "This browser cannot read the page's agent; a newer one can."
+        browser.element("tab-learn").click()
+        fill(browser, games=100)
+        browser.element("go").click()
+        wait_for(browser, 100)
+        assert not browser.element("challenge").is_displayed()
+        browser.element("tab-play").click()
+        assert browser.element("status").is_displayed()
+        assert all("DecompressionStream" in error for error in browser.errors())
     finally:
         browser.command("Page.removeScriptToEvaluateOnNewDocument", identifier=added["identifier"])
 
