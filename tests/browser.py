@@ -47,10 +47,20 @@ class Browser:
     def do(self, script: str, *arguments: Any) -> Any:
         return self.driver.execute_script(script, *arguments)
 
-    def open(self, run: AnyRun, *, width: int = 1000, height: int = 800, values: bool = True, **media: str) -> None:
+    def open(
+        self,
+        run: AnyRun,
+        *,
+        width: int = 1000,
+        height: int = 800,
+        values: bool = True,
+        ready: str = "document.body.dataset.turn",
+        **media: str,
+    ) -> None:
         """Open the page of a run, in a window of some size, with media features such as prefers_color_scheme.
 
         values: leave them shown, as a page begins; without them a cell's name says only what stands in it.
+        ready: what holds once the page can be used.
 
         Motion is reduced unless it is asked for: the agent answers at once then.
         """
@@ -67,7 +77,7 @@ class Browser:
         for kind in ("browser", "performance"):
             self.driver.get_log(kind)  # forget what came before
         self.driver.get(self.pages[id(run)].as_uri())
-        self.wait("document.body.dataset.turn")
+        self.wait(ready)
         if not values:
             self.do("document.getElementById('values').click()")
 

@@ -3,7 +3,8 @@
  *
  *   node drive_learning.mjs PAGE JOBS.json
  *
- * A job is { settings, games } or, to load a file, { text }, and then { more }, games to go on with.
+ * A job is { settings, games } or, to load a file, { text }, and then { more }, games to go on with.  Of a worker it is
+ * { settings, games, stopped: true }, or { settings, loaded } with the text of a file.
  */
 import { readFileSync } from "node:fs";
 import { argv, stdout } from "node:process";
@@ -21,6 +22,7 @@ function told(session) {
   return {
     learner: session.settings.learner,
     games: session.games,
+    elsewhere: session.elsewhere,
     arrays: session.learner.arrays.map((array) => Buffer.from(array.buffer).toString("base64")),
     points: [...session.points, session.point()],
     since: judge.unbeatableSince(session.points),
@@ -55,7 +57,26 @@ async function stopped(settings, games) {
   return { before, running, arrays: arrays.map((array) => Buffer.from(array.buffer).toString("base64")) };
 }
 
+/** What a worker holds that was told to read a file and, before it had it, to learn. */
+async function loaded(text, settings) {
+  const posted = [];
+  const answer = learningWorker((message) => posted.push(message));
+  let give;
+  answer({ kind: "begin", board, settings });
+  const reading = answer({ kind: "read", file: { text: () => new Promise((resolve) => (give = resolve)) } });
+  answer({ kind: "learn", until: 1_000_000_000, pace: "fast" });
+  give(text);
+  await reading;
+  const { running } = posted.at(-1);
+  await new Promise((resolve) => setTimeout(resolve, 50)); // longer than a timer that went on would take
+  answer({ kind: "stop" }); // which tells how far it is
+  return { running, games: posted.at(-1).games };
+}
+
 const jobs = JSON.parse(readFileSync(argv[3], "utf8"));
 const found = [];
-for (const job of jobs) found.push(job.stopped ? await stopped(job.settings, job.games) : work(job));
+for (const job of jobs) {
+  if (job.stopped) found.push(await stopped(job.settings, job.games));
+  else found.push(job.loaded ? await loaded(job.loaded, job.settings) : work(job));
+}
 stdout.write(JSON.stringify(found));

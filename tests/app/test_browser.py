@@ -402,13 +402,13 @@ def test_what_is_told(browser: Browser) -> None:
     assert "100,000 games against itself" in browser.element("introduction").text
     assert browser.element("introduction").text.endswith("With best play on both sides it is a draw.")
     assert not browser.driver.find_elements("css selector", "#beatable details")
-    evaluation = trained().evaluation("random")
+    evaluation = trained().evaluation("random", "sharp")
     for text, seat in zip(browser.element("results").text.split("\n"), ("first", "second"), strict=True):
         shares = [f"{100 * share:.1f}" for share in getattr(evaluation, seat)]
         assert re.findall(r"[\d.]+(?=\s%)", text) == shares
     assert "Seed\n1" in browser.element("facts").text
     browser.open(weak())
-    line = weak().evaluation("random").losing_line["first"]
+    line = weak().evaluation("random", "sharp").losing_line["first"]
     assert line
     browser.driver.find_element("css selector", "#beatable summary").click()
     moves = browser.driver.find_elements("css selector", "#beatable details:first-child li")

@@ -25,6 +25,9 @@ TASKS = """
 """
 """Notes how long each task of the page takes that takes more than 50 ms, and how often the page shows something new."""
 
+READY = "document.getElementById('learn-status').textContent.startsWith('A table without')"
+"""Holds once the tab's worker has begun."""
+
 
 def text(browser: Browser, name: str) -> str:
     return str(browser.do("return document.getElementById(arguments[0]).textContent", name))
@@ -33,7 +36,7 @@ def text(browser: Browser, name: str) -> str:
 def open_tab(browser: Browser, **options: Any) -> None:
     browser.open(trained(), **options)
     browser.element("tab-learn").click()
-    browser.wait("document.getElementById('learn-status').textContent.startsWith('A table without')")
+    browser.wait(READY)
 
 
 def fill(browser: Browser, **fields: Any) -> None:
@@ -200,6 +203,7 @@ def test_load(browser: Browser, tmp_path: Path) -> None:
     (found,) = work(tmp_path, {"settings": settings("td", 6, 0.5, 0.3), "games": 2000})
     (tmp_path / "page.json").write_text(found["text"])
     open_tab(browser)
+    assert text(browser, "command") == ""
     load = browser.element("load")
     wrong = {"broken": "it is no JSON;", "other": "it is of the board 4x4x3, and this page learns 3x3"}
     for name, expected in wrong.items():
@@ -209,9 +213,15 @@ def test_load(browser: Browser, tmp_path: Path) -> None:
         browser.do("document.getElementById('learn-status').textContent = ''")
     load.send_keys(str(tmp_path / "run.json"))
     browser.wait("document.getElementById('learner').value === 'backward-q'")
+    assert text(browser, "command") == "A table that was loaded."
+    fill(browser, games=100)
+    browser.element("go").click()
+    wait_for(browser, 100)
+    assert text(browser, "command") == "A table that was loaded, and 100 games learnt here."
     load.send_keys(str(tmp_path / "page.json"))
     browser.wait("document.getElementById('learner').value === 'td'")
     wait_for(browser, 2000)
+    assert text(browser, "command").endswith("--seed 6 --games 2000")
     fill(browser, games=1000)
     browser.element("go").click()
     wait_for(browser, 3000)
@@ -219,6 +229,31 @@ def test_load(browser: Browser, tmp_path: Path) -> None:
     path = download(browser, tmp_path / "more")
     (again,) = work(tmp_path, {"text": path.read_text()})
     assert tables_of(again) == bytes_of(ttt.train(3000, batch=1, seed=6))
+
+
+def test_letters_are_shortcuts_of_the_match_alone(browser: Browser) -> None:
+    browser.open(trained())
+    browser.cells()[0].click()
+    browser.wait_for_agent()
+    shown = browser.element("values").get_attribute("aria-pressed")
+    browser.element("tab-learn").click()
+    browser.wait(READY)
+    look = browser.element("look").get_attribute("aria-pressed")
+    for name in ("alpha", "learner", "tab-learn"):
+        browser.do("document.getElementById(arguments[0]).focus()", name)
+        browser.press(*"nuvts")
+    browser.element("seed").send_keys("d")
+    assert browser.element("look").get_attribute("aria-pressed") == look
+    browser.do("document.activeElement.blur()")
+    browser.press("d")
+    assert browser.element("look").get_attribute("aria-pressed") != look
+    key = "new KeyboardEvent('keydown', { key: 'ArrowDown', bubbles: true, cancelable: true })"
+    assert browser.do(f"return document.body.dispatchEvent({key})")  # it scrolls, as nobody has prevented that
+    assert browser.element("values").get_attribute("aria-pressed") == shown
+    assert sum(map(bool, browser.position)) == 2
+    browser.element("tab-play").click()
+    browser.press("u")
+    assert sum(map(bool, browser.position)) == 0
 
 
 def test_a_browser_without_workers(browser: Browser) -> None:
@@ -231,6 +266,23 @@ def test_a_browser_without_workers(browser: Browser) -> None:
         browser.element("tab-play").click()
         browser.play_perfectly(trained())
         assert browser.score == (0, 1, 0)
+    finally:
+        browser.command("Page.removeScriptToEvaluateOnNewDocument", identifier=added["identifier"])
+
+
+def test_a_browser_that_cannot_read_the_agent(browser: Browser) -> None:
+    added = browser.command("Page.addScriptToEvaluateOnNewDocument", source="delete window.DecompressionStream")
+    try:
+        browser.open(trained(), ready=READY)
+        assert browser.status == "This browser cannot read the page's agent; a newer one can."
+        browser.element("tab-learn").click()
+        fill(browser, games=100)
+        browser.element("go").click()
+        wait_for(browser, 100)
+        assert not browser.element("challenge").is_displayed()
+        browser.element("tab-play").click()
+        assert browser.element("status").is_displayed()
+        assert all("DecompressionStream" in error for error in browser.errors())
     finally:
         browser.command("Page.removeScriptToEvaluateOnNewDocument", identifier=added["identifier"])
 

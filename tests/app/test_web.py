@@ -18,6 +18,7 @@ from support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.app import web
+from ttt_batch.app.reports.information import information_text, run_information
 from ttt_batch.app.web.table import table_part
 from ttt_batch.base.choices import SEATS, Ties
 from ttt_batch.base.errors import BoardError, TttBatchError
@@ -200,6 +201,26 @@ def test_what_is_told_of_the_run() -> None:
     assert facts["Version"] == run.provenance["ttt_batch_version"]
     run.provenance = {}
     assert "Date" not in dict(web.about(run)["facts"])
+
+
+@pytest.mark.parametrize(
+    ("options", "explores", "numbers"),
+    [
+        ({"epsilon": 0.25}, {"Exploration (epsilon)": "0.25"}, "epsilon 0.25, alpha 0.5,"),
+        ({"explore": "softmax:0.5"}, {"Exploration": "softmax:0.5"}, "alpha 0.5,"),
+        ({"learner": "reinforce", "alpha": 0.25}, {}, "alpha 0.25,"),
+    ],
+    ids=["epsilon", "softmax", "reinforce"],
+)
+def test_play_by_softmax_has_no_epsilon(options: dict[str, Any], explores: dict[str, str], numbers: str) -> None:
+    """Neither on the page nor in what `info` prints, where 0 would read as if it did not explore."""
+    run = ttt.train(50, board="2x3", **options)
+    facts = dict(web.about(run)["facts"])
+    assert {label: text for label, text in facts.items() if label.startswith("Exploration")} == explores
+    assert "softmax" not in facts.get("Of its rule", "")
+    told = information_text(run_information(run, "run.h5"), run)
+    (line,) = re.findall(r"^numbers:? +(.*)", told, re.MULTILINE)
+    assert line.startswith(numbers)
 
 
 def test_how_the_agent_learned_is_told_truly(tmp_path: Path) -> None:

@@ -126,6 +126,9 @@ def test_a_download_becomes_a_run_and_an_export_is_loaded(name: str, tmp_path: P
     )
     assert tables_of(again) == tables_of(loaded) == bytes_of(run)
     assert (again["games"], loaded["games"]) == (4000, 0)
+    (reloaded,) = work(tmp_path, {"text": loaded["text"]})
+    elsewhere = [one["elsewhere"] for one in (found, again, on, loaded, reloaded)]
+    assert elsewhere == [False, False, False, True, True]  # an export does not say how its table was learnt
     # Loaded and gone on with is learnt in one go.
     assert tables_of(on) == bytes_of(ttt.train(5000, learner=name, batch=1, seed=3))
 
@@ -139,6 +142,9 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
         change(changed[number])
         return good | {"states": changed}
 
+    def disagree(state: dict[str, Any]) -> None:
+        state["value"] = {"first": 0.5, "second": 0.5}
+
     wrong: dict[str, Any] = {
         "no JSON": "{",
         "no list of states": [],
@@ -146,15 +152,21 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
         "list of states": {"board": "3x3", "states": []},
         "has no list of states; choose": {"board": "3x3", "states": [None]},
         "of the board 4x4x3": good | {"board": "4x4x3"},
-        "of the board null": good | {"board": None},
+        "does not say of which board": good | {"board": None},
+        "it does not say of which board it is": good | {"board": {"toString": 1}},
         "positions are missing": good | {"states": good["states"][:-2]},
         "state 5478 is of no position of 3x3, or there twice": good | {"states": [*good["states"], good["states"][0]]},
         "state 5 is of no position": states(lambda state: state.update(code=19682)),
         "state 5 has a value that is no number": states(lambda state: state.update(value=None)),
         "state 6 has a value that": states(lambda state: state.update(value={"first": "1", "second": 0}), 6),
+        "state 5 has a value beyond 1e+100": states(lambda state: state.update(value={"first": -1e101, "second": 0})),
+        "state 6 has values that are not each other": good | {"learnt": {"learner": "td"}} | states(disagree, 6),
         "learner is none": good | {"learnt": {"learner": "constructor"}},
+        "its learner is none": good | {"learnt": {"learner": {"toString": 1}}},
         "settings are damaged": good | {"learnt": {"learner": "td", "alpha": 2}},
         "its settings are damaged": good | {"learnt": {"learner": "td", "alpha": "0.5"}},
+        "its settings are damaged; choose": good | {"learnt": {"alpha": {"valueOf": 1, "toString": 1}}},
+        "state 4 has a value that": states(lambda state: state.update(value={"first": {"valueOf": 1}}), 4),
         "number of games is damaged": good | {"learnt": {"learner": "td", "games": -1}},
     }
     occupied = ttt.train(1000, learner="minimax-q")
@@ -173,6 +185,13 @@ def test_a_worker_that_is_stopped_goes_on(tmp_path: Path) -> None:
     (found,) = work(tmp_path, {"settings": settings("td", 2, 0.5, 0.3), "games": games, "stopped": True})
     assert 0 < found["before"] <= games and not found["running"]
     assert tables_of(found) == bytes_of(ttt.train(games, batch=1, seed=2))
+
+
+def test_a_table_that_is_loaded_is_not_taught_by_what_ran_before(tmp_path: Path) -> None:
+    job = {"settings": settings("td", 2, 0.5, 0.3), "games": 500}
+    (saved,) = work(tmp_path, job)
+    (found,) = work(tmp_path, {"loaded": saved["text"], "settings": job["settings"]})
+    assert found == {"running": False, "games": 500}
 
 
 def test_pages_of_other_boards_have_no_tab() -> None:

@@ -42,6 +42,8 @@ def information_text(information: dict[str, Any], run: Run) -> str:
     goal = f" of {information['goal']:,}" if information["goal"] > information["games"] else ""
     rows = "rows in the table so far" if run.grown is not None else "positions"
     worth = f"draw worth {','.join(f'{number:g}' for number in config['draw_worth'])}"
+    # Play by softmax has no epsilon, and the 0 of its configuration would read as if it did not explore.
+    keys = ("epsilon", "alpha", "gamma") if run.config.temperature is None else ("alpha", "gamma")
     own = [own_text(name, config[name]) for name in READ if name in config]
     played = f"in batches of {batch} ({config['engine']})"
     if config["engine"] == "given":
@@ -52,7 +54,7 @@ def information_text(information: dict[str, Any], run: Run) -> str:
         ("rule", run.learner.rule),
         ("board", f"{config['board']}: {information['states']:,} {rows}, {counted(information['edges'], 'move')}"),
         ("games", f"{information['games']:,}{goal}, {played}"),
-        ("numbers", ", ".join([*(f"{key} {config[key]}" for key in ("epsilon", "alpha", "gamma")), worth, *own])),
+        ("numbers", ", ".join([*(f"{key} {config[key]}" for key in keys), worth, *own])),
         ("seed", str(config["seed"])),
         ("verdict", verdict_text(run)),
         ("ties", meaning("any") if run.grown is None else ""),

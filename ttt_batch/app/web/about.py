@@ -86,6 +86,7 @@ def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
     opponent = config.opponent if config.opponent in AGAINST else "another table"
     first, second = config.draw_worth
     draw = f"{first:g}" if run.learner.zero_sum or first == second else f"{first:g} to first and {second:g} to second"
+    own = {name: value for name, value in config.own.items() if name != "explore"}
     positions = counted(run.graph.code.size, "position")
     facts = [
         ("Learner", config.learner),
@@ -96,11 +97,12 @@ def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
         ("Games", games_text(run.games, origin)),
         ("Opponent", f"{opponent}{seat}" or "itself"),
         ("Seed", str(config.seed)),
-        ("Exploration (epsilon)", config.epsilon.text),
+        ("Exploration (epsilon)", config.epsilon.text if config.temperature is None else ""),
+        ("Exploration", config.explore or ""),
         ("Step size (alpha)", config.alpha.text),
         ("Discount (gamma)", f"{config.gamma:g}"),
         ("Rewards", f"a win 1, a draw {draw}, a loss {run.learner.lost:g}"),
-        ("Of its rule", ", ".join(own_text(name, value) for name, value in config.own.items() if value is not None)),
+        ("Of its rule", ", ".join(own_text(name, value) for name, value in own.items() if value is not None)),
         ("Batch", f"{batch}, engine {config.engine}"),
         ("Board", f"{config.board.name}, {positions}{' up to symmetry' if config.symmetry else ''}"),
     ]

@@ -5,7 +5,9 @@
  *
  * An agent, of `table.js` or `network.js`, has
  *   board; hasValues, whether it has values of moves; solution, the truth of `solution.js`, or null if it is not known;
- *   candidates(marks): the cells that it may pick, each equally likely; some learners may name a taken one;
+ *   candidates(marks): the cells that it may pick, each equally likely unless `chances` says otherwise; some learners may
+ *     name a taken one;
+ *   chances(marks), if it has that: how likely it picks each of these cells, or null where all are equally likely;
  *   moveValues(marks): what it gives a move to each cell for the player to move: NaN if never seen, null if taken.
  */
 const tttBatch = (() => {

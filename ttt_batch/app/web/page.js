@@ -259,6 +259,10 @@ const page = (async () => {
     }
   }
 
+  function onLearn() {
+    return document.body.dataset.tab === "learn";
+  }
+
   function listen() {
     const shortcuts = {
       n: restart,
@@ -281,13 +285,16 @@ const page = (async () => {
     document.addEventListener("keydown", (event) => {
       // On a fresh page nothing has the focus yet: an arrow key then goes to the board instead of scrolling the page.
       const nowhere = document.activeElement === document.body && event.target === document.body;
-      if (!nowhere || event.altKey || event.ctrlKey || event.metaKey || neighbour(event.key) === null) return;
+      if (!nowhere || onLearn() || event.altKey || event.ctrlKey || event.metaKey || neighbour(event.key) === null) return;
       event.preventDefault();
       cells[focused].focus();
     });
     document.addEventListener("keydown", (event) => {
       if (event.altKey || event.ctrlKey || event.metaKey || event.repeat || !element("shortcuts").checked) return;
-      shortcuts[event.key.toLowerCase()]?.();
+      const key = event.key.toLowerCase();
+      // There the match is out of sight, and letters go to the fields; the look alone is of both tabs.
+      if (onLearn() && (key !== "d" || event.target.matches("input, select"))) return;
+      shortcuts[key]?.();
     });
     element("replay").addEventListener("input", ({ target }) => replay(Number(target.value)));
     element("level").addEventListener("input", setLevel);

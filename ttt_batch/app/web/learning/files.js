@@ -5,14 +5,15 @@
  */
 const tableFiles = (() => {
   const OUTCOMES = ["unfinished", "first wins", "second wins", "draw"];
+  const LARGEST = 1e100; // the largest number that a table may hold, as of `import` (see `runs/state.py`)
   const NO_TABLE = "choose one that this page or “ttt-batch export RUN --to json” has written";
 
   const isObject = (value) => value !== null && typeof value === "object";
 
   /** A table as text. */
-  function write({ graph, learner, settings, games }) {
+  function write({ graph, learner, settings, games, elsewhere }) {
     const { name, rows, cols, k } = graph.board;
-    const learnt = { ...settings, games };
+    const learnt = { ...settings, games, ...(elsewhere ? { elsewhere } : {}) };
     const states = Array.from(graph.code, (code, row) => JSON.stringify(stateOf(graph, learner, code, row)));
     const head = JSON.stringify({ board: name, rows, cols, k, learnt });
     return `${head.slice(0, -1)}, "states": [\n${states.join(",\n")}\n]}\n`;
@@ -48,14 +49,21 @@ const tableFiles = (() => {
     if (!Array.isArray(states) || states.length === 0 || !states.every(isObject)) {
       throw new Error(`it has no list of states; ${NO_TABLE}`);
     }
+    if (typeof whole.board !== "string") throw new Error(`it does not say of which board it is; ${NO_TABLE}`);
     if (whole.board !== graph.board.name) {
-      throw new Error(`it is of the board ${String(whole.board).slice(0, 20)}, and this page learns ${graph.board.name}`);
+      throw new Error(`it is of the board ${whole.board.slice(0, 20)}, and this page learns ${graph.board.name}`);
     }
     const settings = settingsOf(whole.learnt, states);
-    const session = new sessions.Session(graph, settings, gamesOf(whole.learnt));
+    const session = new sessions.Session(graph, settings, gamesOf(whole.learnt), !isWhole(whole.learnt));
     fill(session.learner, graph, states);
     session.points.push(session.point());
     return session;
+  }
+
+  /** Whether a file says all of how its table was learnt, so that it can be learnt again. */
+  function isWhole(learnt) {
+    const names = ["learner", "alpha", "epsilon", "seed", "games"];
+    return isObject(learnt) && !learnt.elsewhere && names.every((name) => Object.hasOwn(learnt, name));
   }
 
   function gamesOf(learnt) {
@@ -66,15 +74,18 @@ const tableFiles = (() => {
 
   /** What the file says of the learner; of a file that says nothing, the learner whose table it may be. */
   function settingsOf(learnt, states) {
-    const opposite = ({ value }) => value?.second === 0 - value?.first;
-    const losing = ({ q }) => Array.isArray(q) && q.some((value) => value < 0); // a loss is worth -1, or 0
+    const opposite = ({ value }) => typeof value?.first === "number" && value.second === 0 - value.first;
+    // A loss is worth -1, or 0.
+    const losing = ({ q }) => Array.isArray(q) && q.some((value) => typeof value === "number" && value < 0);
     const guess = "q" in states[0] ? (states.some(losing) ? "q-learning" : "backward-q") :
       states.every(opposite) ? "td" : "sutton-barto";
     const learner = learnt?.learner ?? guess;
-    if (!Object.hasOwn(sessions.LEARNERS, learner)) throw new Error(`its learner is none of this page; ${NO_TABLE}`);
+    if (typeof learner !== "string" || !Object.hasOwn(sessions.LEARNERS, learner)) {
+      throw new Error(`its learner is none of this page; ${NO_TABLE}`);
+    }
     const { alpha, epsilon, seed } = { ...sessions.LEARNERS[learner].defaults, seed: "0", ...learnt };
-    const inRange = alpha > 0 && alpha <= 1 && epsilon >= 0 && epsilon <= 1;
-    if (!inRange || ![alpha, epsilon].every(Number.isFinite) || typeof seed !== "string" || !sessions.isSeed(seed)) {
+    const inRange = [alpha, epsilon].every(Number.isFinite) && alpha > 0 && alpha <= 1 && epsilon >= 0 && epsilon <= 1;
+    if (!inRange || typeof seed !== "string" || !sessions.isSeed(seed)) {
       throw new Error(`its settings are damaged; ${NO_TABLE}`);
     }
     return { learner, alpha, epsilon, seed };
@@ -89,12 +100,19 @@ const tableFiles = (() => {
       }
       const row = graph.rowOf[state.code];
       if (learner.values) {
-        learner.setValues(row, [state.value?.first, state.value?.second].map((one) => numberIn(one, number)));
+        fillValues(learner, row, [state.value?.first, state.value?.second].map((one) => numberIn(one, number)), number);
       } else if (row < graph.open) {
         fillMoves(learner, graph, state, row, number);
       }
     }
     if (missing.size > 0) throw new Error(`${missing.size} positions are missing; ${NO_TABLE}`);
+  }
+
+  function fillValues(learner, row, values, number) {
+    learner.setValues(row, values);
+    if (learner.values(row).some((kept, seat) => kept !== values[seat])) {
+      throw new Error(`state ${number} has values that are not each other’s negative; td learns no such tables`);
+    }
   }
 
   function fillMoves(learner, graph, { q }, row, number) {
@@ -110,6 +128,9 @@ const tableFiles = (() => {
   function numberIn(value, number) {
     if (typeof value !== "number" || !Number.isFinite(value)) {
       throw new Error(`state ${number} has a value that is no number; this page learns tables with all values`);
+    }
+    if (Math.abs(value) > LARGEST) {
+      throw new Error(`state ${number} has a value beyond ${LARGEST}, the largest that a table may hold`);
     }
     return value;
   }

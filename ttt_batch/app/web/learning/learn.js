@@ -86,10 +86,17 @@ const learn = (() => {
     element("learn-settings").disabled = !fresh() || running;
     for (const [name, value] of Object.entries(settings)) if (!fresh()) element(name).value = value;
     element("go").textContent = running ? "Stop" : pace() === "step" ? "Next game" : games > 0 ? "Go on" : "Learn";
-    element("command").textContent = `${counted(games)} learnt. The same table, byte for byte: ${training()}`;
+    element("command").textContent = origin();
     if (running) say(pace() === "slow" ? "Learning slowly …" : "Learning …");
     showGame();
     showJudged();
+  }
+
+  /** From how many games the table comes, and the command that makes the same, if there is one. */
+  function origin() {
+    const { games, elsewhere } = state;
+    if (elsewhere) return `A table that was loaded${games > 0 ? `, and ${counted(games)} learnt here` : ""}.`;
+    return games > 0 ? `${counted(games)} learnt. The same table, byte for byte: ${training()}` : "";
   }
 
   function training() {

@@ -13,10 +13,14 @@ const sessions = (() => {
   }
 
   class Session {
-    /** settings: learner (its name), alpha and epsilon (numbers), seed (text).  games: learnt from before. */
-    constructor(graph, settings, games = 0) {
+    /**
+     * settings: learner (its name), alpha and epsilon (numbers), seed (text).  games: learnt from before.
+     * elsewhere: whether the table is not known to come from such games alone.
+     */
+    constructor(graph, settings, games = 0, elsewhere = false) {
       this.graph = graph;
       this.settings = settings;
+      this.elsewhere = elsewhere;
       this.learner = new LEARNERS[settings.learner](graph, settings.alpha);
       this.self = new selfPlay.SelfPlay(graph, this.learner, settings.epsilon, BigInt(settings.seed), games);
       this.points = [];

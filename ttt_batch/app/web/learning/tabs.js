@@ -6,7 +6,13 @@
 (async () => {
   const { element } = parts;
   const data = JSON.parse(element("data").textContent);
-  const { agent, challenge } = await page;
+  let agent = null, challenge = null; // of a page whose agent this browser cannot read: Learn works without it
+  try {
+    ({ agent, challenge } = await page);
+  } catch (error) {
+    console.error(error); // the Play tab has said what to do
+    element("challenge").hidden = true;
+  }
 
   function open(tab) {
     document.body.dataset.tab = tab;
@@ -30,5 +36,5 @@
   element("tab-learn").addEventListener("click", () => open("learn"));
   element("own").addEventListener("click", () => play(agent));
   open(location.hash === "#learn" || (data.tab === "learn" && !location.hash) ? "learn" : "play");
-  learn.begin(data, agent.solution, play);
+  learn.begin(data, agent?.solution ?? null, play);
 })();

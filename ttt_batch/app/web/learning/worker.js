@@ -16,11 +16,12 @@ function learningWorker(post) {
   /** Post how far it is; the table is copied, since it goes on changing here. */
   function tell() {
     told = now();
-    const { settings, games, points, learner, self } = session;
+    const { settings, games, elsewhere, points, learner, self } = session;
     post({
       kind: "state",
       settings,
       games,
+      elsewhere,
       points,
       now: points.at(-1)?.games === games ? points.at(-1) : session.point(),
       arrays: learner.arrays.map((array) => array.slice()),
@@ -66,7 +67,9 @@ function learningWorker(post) {
     async read({ file }) {
       stop();
       try {
-        session = tableFiles.read(await file.text(), graph);
+        const read = tableFiles.read(await file.text(), graph);
+        stop(); // again: it may have been told to learn while it waited for the file
+        session = read;
         tell();
       } catch (error) {
         tell();
