@@ -116,7 +116,8 @@ def knowing(learner: str) -> Run:
         )
     else:
         table = truth if run.learner.zero_sum else np.stack([truth, -truth])
-    return dataclasses.replace(run, tables=run.tables._replace(**{name: table.astype(np.float64)}))
+    table = np.broadcast_to(table, run.tables[0].shape).astype(np.float64)  # double-q has two
+    return dataclasses.replace(run, tables=run.tables._replace(**{name: table}))
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -129,7 +129,7 @@ def test_the_runs_are_of_every_kind() -> None:
 @pytest.mark.parametrize("board", ["3x4x3", "3x4x4", "4x3x3-misere"])
 def test_sampled_games_on_twelve_cells(board: str, tmp_path: Path) -> None:
     run = trained(board=board, games=1_000_000)
-    found = drive(run, tmp_path, 300)
+    found = drive(run, tmp_path, 800)
     assert len(found["positions"]) > 1000
     check_positions(run, found)
     assert (tmp_path / "page.html").stat().st_size < 1_000_000

@@ -279,6 +279,8 @@ def test_a_start_value_is_where_everything_undecided_starts(name: str) -> None:
     for field, before, after in zip(learner.fields, own.tables, raised.tables, strict=True):
         undecided = own.graph.outcome == 0
         if learner.fields[field][0].endswith("E"):
+            if LEARNERS[name].temperature is not None:
+                continue  # preferences start at 0
             alike = name in TEXTBOOK  # also moves that end the game
             undecided = np.ones(before.shape[-1], bool) if alike else own.graph.outcome[own.graph.child] == 0
         assert (after[..., undecided] == 0.75).all() and (before[..., undecided] == learner.start_value).all()

@@ -11,7 +11,6 @@ from support import BY_EPSILON, Subject, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import UsageError
-from ttt_batch.learners.steps import make_step
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.schedules import parse_schedule, value_at
 from ttt_batch.training.trainers import make_trainer
@@ -132,11 +131,11 @@ def test_a_horizon_belongs_to_schedules_by_games_only() -> None:
 GAMES = 300
 
 
-def scheduled(shape: str, game: int, games: int) -> float:
-    """What alpha 0.5 -> 0.1 is worth at a game."""
+def scheduled(shape: str, game: int, games: int, first: float = 0.5) -> float:
+    """What alpha 0.5 -> 0.1 is worth at a game; or epsilon, linearly from another number to 0.1."""
     share = min(game / float(games), 1.0)
     if shape == "linear":
-        return 0.5 + (0.1 - 0.5) * share
+        return first + (0.1 - first) * share
     return 0.5 * math.exp(math.log(0.1 / 0.5) * share)
 
 
@@ -152,6 +151,8 @@ def test_games_one_by_one_equal_the_oracle(name: str, shape: str, tmp_path: Path
     oracle = subject.oracle()
     for game, line in enumerate(path.read_text().splitlines()):
         oracle.alpha = scheduled(shape, game, GAMES)
+        if name == "expected-sarsa":
+            oracle.epsilon = scheduled("linear", game, GAMES, 0.6)
         oracle.learn(naive.parse_game(line))
     subject.tables = run.tables
     subject.assert_same(oracle)
@@ -161,7 +162,7 @@ def test_games_one_by_one_equal_the_oracle(name: str, shape: str, tmp_path: Path
 def test_alpha_stands_still_within_a_batch(name: str, tmp_path: Path) -> None:
     path, batch = tmp_path / "games.txt", 40
     run = ttt.train(GAMES, learner=name, batch=batch, seed=5, alpha="0.5->0.1:linear", epsilon=0.4, record=path)
-    subject = Subject(name, seed=5)
+    subject = Subject(name, seed=5, epsilon=0.4)
     oracle = subject.oracle()
     games = [naive.parse_game(line) for line in path.read_text().splitlines()]
     assert len(games) == GAMES
@@ -244,15 +245,15 @@ def test_td_by_visits_equals_a_direct_computation(alpha: str, power: float, tmp_
 def test_a_batch_of_one_game_by_visits_is_the_sequential_algorithm(name: str, tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
     run = ttt.train(300, learner=name, batch=1, seed=4, alpha="1/n^0.8", epsilon=0.4, record=path)
-    subject = Subject(name, seed=4)
+    subject = Subject(name, seed=4, epsilon=0.4)
     visits = np.zeros(subject.tables[0].size)
-    subject.step = make_step(1.0, subject.settings.gamma, subject.worth, 0.8, visits)
+    subject.step = subject.step._replace(alpha=1.0, power=0.8, visits=visits)
     lines = path.read_text().splitlines()
     for line in lines:
         subject.fold([line])
     assert bytes_of(subject.tables) == bytes_of(run.tables)
     assert visits.tobytes() == run.visits.tobytes()
-    given, _ = ttt.learn_from(lines, learner=name, seed=4, alpha="1/n^0.8")
+    given, _ = ttt.learn_from(lines, learner=name, seed=4, alpha="1/n^0.8", epsilon=0.4)
     assert bytes_of(given.tables) == bytes_of(run.tables)
     assert given.visits.tobytes() == run.visits.tobytes()
 
@@ -272,7 +273,7 @@ def test_visits_are_kept_in_the_file_and_gone_on_from(name: str, tmp_path: Path)
     games, path = tmp_path / "games.txt", tmp_path / "run.h5"
     whole = ttt.train(200, learner=name, batch=1, seed=4, alpha="1/n", epsilon=0.5, record=games)
     lines = games.read_text().splitlines()
-    half, _ = ttt.learn_from(lines[:100], learner=name, seed=4, alpha="1/n", out=path)
+    half, _ = ttt.learn_from(lines[:100], learner=name, seed=4, alpha="1/n", epsilon=0.5, out=path)
     found = ttt.load(path)
     assert found.visits.tobytes() == half.visits.tobytes() and found.visits.any()
     assert found.config == half.config

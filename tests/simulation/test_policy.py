@@ -43,7 +43,9 @@ def plain_score(learner: Learner, tables: Any, graph: Graph, row: int, edge: int
     """How a learner's table ranks a move for the player who takes it."""
     mover = int(graph.ply[row]) & 1
     if "q" in learner.fields:
-        value = float(tables.q[edge])
+        value = (
+            float(tables.q[edge]) if tables.q.ndim == 1 else 0.5 * (float(tables.q[0, edge]) + float(tables.q[1, edge]))
+        )
     elif learner.zero_sum:
         value = float(tables.value[graph.child[edge]])
     else:
