@@ -96,7 +96,7 @@ def test_recorded_games_teach_what_the_oracle_learns(name: str, batch: int, tmp_
     results = [result_of(moves) for moves in games]
     assert run.statistics["outcomes"][-1].tolist() == [results.count(FIRST_WINS), results.count(3), results.count(2)]
     if batch == 1:
-        given, skipped = ttt.learn_from(path.read_text().splitlines(), **options)
+        given, skipped = ttt.learn_from(path.read_text().splitlines(), **options, epsilon=0.4)
         assert not skipped and bytes_of(given)[:-2] == bytes_of(run)[:-2]
 
 
@@ -202,8 +202,9 @@ def test_threads_do_not_show(options: dict[str, Any], tmp_path: Path, monkeypatc
         path = tmp_path / f"{threads}.txt"
         assert bytes_of(ttt.train(12_000, **options, threads=threads, record=path)) == bytes_of(whole)
         assert path.read_bytes() == (tmp_path / "1.txt").read_bytes()
-    last = "fold_claimed" if options.get("learner", "td") == "td" else "_add_part"
-    assert shared == {"order_claimed", "walk_claimed", last}
+    name = options.get("learner", "td")
+    last = "fold_claimed" if name == "td" else "_add_part"
+    assert shared == ({"order_claimed", "walk_claimed", last} if name in BY_EPSILON else set())  # others share apart
 
 
 def test_helping_threads_have_memory(monkeypatch: pytest.MonkeyPatch) -> None:
