@@ -370,7 +370,7 @@ def test_a_copy_goes_on_alone(how: str, board: str, opponent: str | None):
 
 
 def test_a_step_keeps_no_memory():
-    """Neither Python's nor NumPy's: what is traced does not grow over steps, once a thousand have filled their pools."""
+    """Neither Python's nor NumPy's: what is traced stops growing after a thousand steps."""
     import tracemalloc
 
     batch = ttt.Batch(4096, "4x4x4", autoreset="same-step", opponent="random")
