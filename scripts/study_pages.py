@@ -72,6 +72,11 @@ def headlines_rows(study: ttt.Study) -> list[Row]:
     ]
 
 
+def provenance_of(study: ttt.Study) -> Row:
+    """When and with what a study was done: what `learnt_with` says."""
+    return {name: study.provenance[name] for name in ("created", "processor", *(f"{one}_version" for one in LIBRARIES))}
+
+
 def report_of(study: ttt.Study, figures: Callable[[ttt.Study], list[Row]]) -> Row:
     """All that a page is made of."""
     left = int(np.count_nonzero(study.state != DONE))
@@ -81,10 +86,7 @@ def report_of(study: ttt.Study, figures: Callable[[ttt.Study], list[Row]]) -> Ro
         )
     options = [{name: setting.written[name] for name in OPTIONS} for setting in study.design.settings]
     rows = [one | found for one, found in zip(options, figures(study), strict=True)]
-    provenance = {
-        name: study.provenance[name] for name in ("created", "processor", *(f"{n}_version" for n in LIBRARIES))
-    }
-    return {"provenance": provenance, "seeds": len(study.design.seeds), "settings": rows}
+    return {"provenance": provenance_of(study), "seeds": len(study.design.seeds), "settings": rows}
 
 
 # --- tables -------------------------------------------------------------------------------------------------------

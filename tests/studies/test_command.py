@@ -118,6 +118,13 @@ def test_dry_run_refuses_what_the_study_would(
     assert not untried
 
 
+def test_dry_run_of_grids_with_and_without_an_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grids = 'seeds = 1\n[[grid]]\nlearner = "td"\n[[grid]]\nlearner = "td-lambda"\nlambda = [0.3, 0.7]\n'
+    (tmp_path / "grids.toml").write_text(grids, encoding="utf-8")
+    status, out, _ = command(capsys, "study", tmp_path / "grids.toml", "--dry-run")
+    assert status == 0 and "  lambda: 0.3, 0.7\n" in out
+
+
 def test_dry_run_of_many_settings_is_short(untried: list[int], capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = command(capsys, "study", "--dry-run", "--alpha", "0.1..0.9:2000", "--seeds", 1)
     assert status == 0 and len(out) < 300 and "..., 0.9" in out and untried

@@ -23,7 +23,7 @@ from ttt_batch.app.commands.declare import (
 from ttt_batch.app.commands.options import BOARD, Json, Overwrite, Quiet, Scheduler, Workers, found
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, run_name
 from ttt_batch.base.choices import ALL_LEARNERS
-from ttt_batch.base.errors import ClusterError, InterruptedTraining, TttBatchError
+from ttt_batch.base.errors import ClusterError, InterruptedTraining, TttBatchError, spoken
 from ttt_batch.base.quantities import counted, duration_text, size_text
 
 if TYPE_CHECKING:
@@ -225,7 +225,10 @@ def _say_plan(
             [
                 f"{counted(len(design.settings), 'setting')}, {counted(len(design.seeds), 'seed')}: "
                 f"{counted(design.learners, 'learner')}, {counted(games, 'game')}",
-                *(f"  {name}: {listed(values)}" for name, values in design.axes.items()),
+                *(
+                    f"  {spoken(name)}: {listed([value for value in values if value != ''])}"  # '': a grid without it
+                    for name, values in design.axes.items()
+                ),
                 *([f"done: {counted(done, 'learner')}"] if resume is not None else []),
                 f"time: {takes}",
                 f"file: {size_text(needs.bytes)}",
