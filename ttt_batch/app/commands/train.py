@@ -98,6 +98,10 @@ SharedBy = Annotated[
     ),
 ]
 
+KeepPoints = Annotated[
+    bool, switch("--keep-points", "Keep the table at every recorded point, too: plot --kind movie shows them.")
+]
+
 
 def train(
     games: Games = None,
@@ -144,6 +148,7 @@ def train(
     ] = None,
     seat: Seat = None,
     record: Annotated[File, option("GAMES", "Write the games played to a text file.")] = None,
+    keep_points: KeepPoints = False,
     tuples: Tuples = None,
     sharing: Sharing = None,
     objective: Objective = None,
@@ -219,7 +224,8 @@ def _followers(interrupt: "Interrupt", report: "Reporter", *, watch: bool) -> di
         report.clear()
         return _ask_for_file(failure)
 
-    return {"progress": progress, "stop": interrupt.requested, "warn": report.warn, "elsewhere": elsewhere}
+    said = {"warn": report.warn, "note": report.note}
+    return {"progress": progress, "stop": interrupt.requested, "elsewhere": elsewhere, **said}
 
 
 def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compiled: bool) -> None:
