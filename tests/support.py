@@ -30,8 +30,10 @@ from ttt_batch.training.from_games import given_config, pupil_of
 from ttt_batch.training.kernels.given import learn_given
 
 BOARD = Board()
-BY_EPSILON = [name for name, learner in LEARNERS.items() if learner.temperature is None]
+BY_EPSILON = [name for name, learner in LEARNERS.items() if not learner.by_chances]
 """Learners that play their best moves unless they explore; the others draw by chances that they learn."""
+BOTH_SEATS = [name for name, learner in LEARNERS.items() if not learner.boxes]
+"""Learners that play in either seat and on any board."""
 
 
 def command(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str, str]:

@@ -121,7 +121,7 @@ def test_plain_h5py_reads_it(saved):
         assert run["statistics/unbeatable"].dtype == bool
         assert run["progress/games"][()] == data.games
         assert run["tables/action"].attrs["axes"] == b"E"
-        assert run.attrs["format_version"] == b"1.4"
+        assert run.attrs["format_version"] == b"1.5"
         assert json.loads(run.attrs["config"]) == data.config
         assert run.attrs["config_hash"].decode() == hashlib.sha256(run.attrs["config"]).hexdigest()
         for field in FIELDS:
@@ -133,7 +133,7 @@ def test_plain_h5py_reads_it(saved):
 def test_the_first_512_bytes_say_what_it_is(saved):
     content = saved.read_bytes()
     lines = content[:512].decode("ascii").splitlines()
-    assert lines[0] == "ttt-batch run, format 1.4"
+    assert lines[0] == "ttt-batch run, format 1.5"
     assert lines[1] == f"sha256 {hashlib.sha256(content[512:]).hexdigest()}"
     assert lines[2] == f"length {len(content)} bytes"
     assert content[512:520] == b"\x89HDF\r\n\x1a\n"
@@ -343,7 +343,7 @@ def test_permissions_are_those_of_any_new_file(tmp_path):
 
 def test_a_file_cut_off_anywhere_says_what_is_missing(saved):
     content = saved.read_bytes()
-    shown = len("ttt-batch run, format 1.4\n") + len("sha256 \n") + 64 + len(f"length {len(content)} bytes\n")
+    shown = len("ttt-batch run, format 1.5\n") + len("sha256 \n") + 64 + len(f"length {len(content)} bytes\n")
     for keep in (*range(1, 512, 37), 511, 512, 513, *range(600, len(content), 997), len(content) - 1):
         saved.write_bytes(content[:keep])
         missing = f"{len(content) - keep:,}" if keep >= shown else f"at least {512 - keep:,}"
@@ -402,7 +402,7 @@ def test_no_permission(saved):
 
 
 def test_a_newer_major_version_is_refused_by_name(saved):
-    saved.write_bytes(saved.read_bytes().replace(b"format 1.4", b"format 2.0", 1))
+    saved.write_bytes(saved.read_bytes().replace(b"format 1.5", b"format 2.0", 1))
     refused(saved, "has format 2.0", "reads 1.x", "upgrade")
     saved.write_bytes(b"ttt-batch run, format 12.3\nnobody knows what comes next")
     refused(saved, "has format 12.3")
@@ -417,7 +417,7 @@ def test_a_newer_minor_version_opens_with_a_note(saved):
         file["more/new"] = np.zeros(3)
 
     content = saved.read_bytes()
-    block = content[:512].replace(b"format 1.4", b"format 1.7").replace(b"tic-tac-toe", b"noughts&crs")
+    block = content[:512].replace(b"format 1.5", b"format 1.7").replace(b"tic-tac-toe", b"noughts&crs")
     resealed(saved, add, block)
     length = str(saved.stat().st_size).encode()
     saved.write_bytes(re.sub(rb"length [0-9]+", b"length " + length, saved.read_bytes()))
@@ -429,7 +429,7 @@ def test_a_newer_minor_version_opens_with_a_note(saved):
 
 def test_a_version_that_was_never_written(saved):
     for version in (b"0.9", b"1.x", b"1"):
-        saved.write_bytes(saved.read_bytes().replace(b"format 1.4\n", b"format " + version + b"\n", 1)[:600])
+        saved.write_bytes(saved.read_bytes().replace(b"format 1.5\n", b"format " + version + b"\n", 1)[:600])
         with pytest.raises(RunFileError, match=r"cut off|damaged"):
             load_run(saved)
 
@@ -548,7 +548,7 @@ def test_changed_with_other_tools(saved, change, words):
 def test_an_image_that_hdf5_cannot_read(saved):
     content = saved.read_bytes()[:512] + np.random.default_rng(1).bytes(5000)
     digest = hashlib.sha256(content[512:]).hexdigest()
-    saved.write_bytes(user_block("1.4", digest, len(content)) + content[512:])
+    saved.write_bytes(user_block("1.5", digest, len(content)) + content[512:])
     refused(saved, "HDF5 cannot read it")
 
 
@@ -560,7 +560,7 @@ def test_damage_under_a_right_digest_never_escapes(saved):
         damaged = bytearray(content[512:])
         damaged[place - 512] ^= int(rng.integers(1, 256))
         digest = hashlib.sha256(damaged).hexdigest()
-        saved.write_bytes(user_block("1.4", digest, len(content)) + damaged)
+        saved.write_bytes(user_block("1.5", digest, len(content)) + damaged)
         try:
             assert isinstance(load_run(saved), RunData)
         except RunFileError as exc:

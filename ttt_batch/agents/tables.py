@@ -18,6 +18,7 @@ from ttt_batch.game.state_space import check_gravity
 from ttt_batch.learners.growing_rows import row_at
 from ttt_batch.patterns.agent import NetAgent
 from ttt_batch.proofs.playing import mark, picks, reset
+from ttt_batch.runs.boxes import not_second
 from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
@@ -109,6 +110,8 @@ def make_agent(run: AnyRun, ties: Ties = "any") -> Agent | NetAgent:
 def make_table_agent(run: Run, ties: Ties = "any") -> Agent:
     """As `make_agent`, of a run that has a table of positions."""
     ties = check_ties(ties)
+    if run.learner.boxes:
+        raise not_second(run.config.learner, "a match in both seats, or a search,", "evaluate judges it exactly")
     check_gravity(run.board, "an agent that searches or plays matches")
     grown = run.grown if run.grown is not None else _as_grown(run)
     chosen, solution = np.zeros(run.board.cells, np.bool_), np.zeros(0, np.int8)

@@ -2,6 +2,7 @@
 
 With probability `epsilon` a move goes to any free cell, each equally likely, as in training; else with probability
 `1 - level` it is drawn by softmax over the agent's values; else the agent's own rule picks, with the given ties.
+An agent that learns chances in boxes (`menace`) draws by them instead of its best moves.
 At level 1 and epsilon 0 nothing is drawn here, and with ties `any` the agent plays exactly as it is.
 """
 
@@ -75,6 +76,8 @@ class Weakened(StandIn):
         if isinstance(self._agent, Outsider):
             shares = self._agent.shares(position)
             return self._rng.choices(list(shares), list(shares.values())) if len(shares) > 1 else list(shares)
+        if (drawn := self.drawn_shares(position)) is not None:
+            return self._rng.choices(list(drawn), list(drawn.values()))
         cells = self._agent.candidates(position)
         return kept_cells(self._agent, position, cells, self._ties)
 

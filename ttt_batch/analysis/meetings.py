@@ -24,6 +24,7 @@ from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.lines import make_lines
 from ttt_batch.game.state_space import check_gravity
+from ttt_batch.runs.boxes import not_second
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
@@ -134,6 +135,8 @@ class Participants:
         ties = check_ties(ties)
         for run in runs:
             check_gravity(run.board, "a meeting of two agents")
+            if isinstance(run, Run) and run.learner.boxes:
+                raise not_second(run.config.learner, "a meeting in both seats", "evaluate judges it exactly")
         if len(runs) != len(names):
             raise UsageError(f"{len(runs)} runs, but {len(names)} names; give one for each")
         for run, name in zip(runs, names, strict=True):

@@ -75,6 +75,8 @@ class Shown(Printable):
     value: to the player to move, at the end of a game to the one who would move next; nan if never seen.
     moves: the free cells, none at the end of a game.
     forfeits: occupied cells among which the agent also chooses (`minimax-q` alone), each with equal probability.
+    resigns: it has nothing to choose and resigns (`menace` alone).  beads: in its box (`menace` alone), else None.
+    boxless: the player to move is one for whom it has no boxes.
     keeps: probability that the agent's choice keeps the result of best play; None at the end of a game.
     line: cells of best play for both from here on, the lowest of equals each time.
     images: the distinct ones by code, if wanted.  ties: as for `Run.candidates`.
@@ -96,6 +98,9 @@ class Shown(Printable):
     images: tuple[Image, ...] | None
     ties: Ties = "any"
     outside: bool = False
+    resigns: bool = False
+    beads: float | None = None
+    boxless: bool = False
 
     @property
     def code(self) -> int:
@@ -123,6 +128,7 @@ class Shown(Printable):
             "truth": truth and {"winner": {1: SEATS[0], -1: SEATS[1]}.get(truth.result), "plies": truth.plies},
             "moves": [] if self.player is None else [move.to_dict(self.player) for move in self.moves],
             "forfeits": list(self.forfeits),
+            **({} if self.beads is None else {"resigns": self.resigns, "beads": self.beads}),
             "keeps": self.keeps,
             "best": None if truth is None else [move.cell for move in self.moves if move.best],
             "line": None if self.line is None else list(self.line),
@@ -150,6 +156,9 @@ def show(
     chosen = run.candidates(marks) if outcome == UNFINISHED else []
     if ties == "sharp" and not isinstance(run, Outsider):
         check_sharp(run)
+    resigns = chosen == [board.resignation]
+    if resigns:
+        chosen = []
     if chosen:
         chosen = kept_cells(run, marks, chosen, ties)
     moves = _moves(run, marks, mover, chosen, truth) if outcome == UNFINISHED else ()
@@ -169,7 +178,19 @@ def show(
         images=_images(run, marks) if symmetric else None,
         ties=ties,
         outside=isinstance(run, Outsider),
+        resigns=resigns,
+        boxless=bool(moves) and isinstance(run, Run) and run.learner.boxes and mover == 1,
+        beads=_beads(run, marks) if moves and isinstance(run, Run) and run.learner.boxes and mover == 0 else None,
     )
+
+
+def _beads(run: Run, marks: Position) -> float | None:
+    """The beads in the box of a position, each kind once; None if there is no box for it."""
+    row, _ = run._located(marks)
+    edges = slice(int(run.graph.first_edge[row]), int(run.graph.first_edge[row + 1]))
+    _, first = np.unique(run.graph.child[edges], return_index=True)
+    beads = run.tables.q[edges][first]
+    return None if np.isnan(beads).any() else float(beads.sum())
 
 
 def _value(run: AnyRun | Outsider, marks: Position) -> float:
@@ -209,6 +230,8 @@ def _moves(
         values = {cell: math.nan for cell, mark in enumerate(marks) if mark == EMPTY}
     else:
         shares, values = {cell: 1 / len(chosen) for cell in chosen}, run.move_values(marks)
+        if isinstance(run, Run) and (drawn := run.drawn_shares(marks)) is not None:
+            shares = drawn
     after, visits = run.true_moves(marks) or {}, _visits(run, marks, mover) if isinstance(run, Run) else {}
     truths = {cell: then.a_ply_earlier for cell, then in after.items()}
     return tuple(

@@ -137,7 +137,8 @@ def _ended(game: Game, names: tuple[str, str]) -> str:
     if game.outcome == DRAW:
         return "Draw."
     winner = 0 if game.outcome == FIRST_WINS else 1
-    forfeited = f"{MARKS[2 - winner]} chose an occupied cell. " if game.forfeited else ""
+    how = "resigns" if game.resigned else "chose an occupied cell"
+    forfeited = f"{MARKS[2 - winner]} {how}. " if game.forfeited else ""
     return f"{forfeited}{MARKS[1 + winner]} wins ({names[winner]})."
 
 

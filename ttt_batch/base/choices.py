@@ -18,7 +18,7 @@ TIES: tuple[Ties, ...] = get_args(Ties)
 CLASSICS = ("sutton-barto", "value-feed", "minimax-q", "backward-q", "greedy-td")
 TEXTBOOK = ("q-learning", "sarsa", "expected-sarsa", "double-q", "td-lambda")
 GRADIENTS = ("reinforce", "actor-critic")
-LEARNER_NAMES = ("td", *CLASSICS, *TEXTBOOK, *GRADIENTS)
+LEARNER_NAMES = ("td", *CLASSICS, *TEXTBOOK, *GRADIENTS, "menace")
 """The package's learners, each a file of that name in `learners`; here because completion has no time to load them."""
 
 PATTERN_LEARNERS = ("patterns", "ntuple-td")

@@ -14,6 +14,9 @@ from numbers import Integral
 from ttt_batch.base.errors import BoardError, quoted
 
 EMPTY, FIRST, SECOND = 0, 1, 2
+RESIGNS = "resigns"
+"""The word for resigning, in the place of a cell's name."""
+
 UNFINISHED, FIRST_WINS, SECOND_WINS, DRAW = 0, 1, 2, 3
 MARKS = ".XO"
 LETTERS = string.ascii_lowercase
@@ -169,8 +172,18 @@ class Board:
         text = "".join(MARKS[mark] for mark in position)
         return " ".join(text[row * self.cols : (row + 1) * self.cols] for row in range(self.rows))
 
+    @property
+    def resignation(self) -> int:
+        """The number that stands in the place of a cell for resigning: one above the last cell's."""
+        return self.cells
+
     def cell_name(self, cell: int) -> str:
-        """Name of a cell: the digit 1-9 on boards of up to nine cells, column letter and row number elsewhere."""
+        """Name of a cell: the digit 1-9 on boards of up to nine cells, column letter and row number elsewhere.
+
+        That of `resignation` is the word for it.
+        """
+        if cell == self.resignation:
+            return RESIGNS
         if self.cells <= 9:
             return str(cell + 1)
         row, col = divmod(cell, self.cols)
@@ -195,7 +208,7 @@ class Game:
         """Marks of all cells.  A forfeiting move leaves no mark."""
         marks = [EMPTY] * self.board.cells
         for ply, cell in enumerate(self.moves):
-            if marks[cell] == EMPTY:
+            if cell != self.board.resignation and marks[cell] == EMPTY:
                 marks[cell] = FIRST + ply % 2
         return tuple(marks)
 
@@ -206,8 +219,13 @@ class Game:
 
     @property
     def forfeited(self) -> bool:
-        """Whether the last move went to an occupied cell."""
+        """Whether the last move went to an occupied cell, or resigned."""
         return self.board.cells - self.position.count(EMPTY) < len(self.moves)
+
+    @property
+    def resigned(self) -> bool:
+        """Whether the last move resigned."""
+        return self.moves[-1:] == (self.board.resignation,)
 
     @functools.cached_property
     def outcome(self) -> int:
@@ -217,12 +235,14 @@ class Game:
         return self.board.outcome(self.position)
 
     def after(self, cell: int) -> "Game":
-        """The game with one more move; an occupied cell forfeits it.
+        """The game with one more move; an occupied cell, and resigning, forfeits it.
 
         Raises BoardError for a cell outside the board and for a move after the end.
         """
         if self.outcome != UNFINISHED:
             raise BoardError(f"no move to cell {cell}: the game is over")
+        if cell == self.board.resignation:
+            return replace(self, moves=(*self.moves, cell))
         if not 0 <= cell < self.board.cells:
             raise BoardError(f"cell {cell} is outside 0 .. {self.board.cells - 1}")
         if self.board.floats(self.position, cell):

@@ -183,27 +183,34 @@ def _other_positions(board: Board) -> BoardError:
 
 
 def enumerate_graph(
-    board: Board, occupied: bool = False, symmetry: bool = False, counts: tuple[int, ...] | None = None
+    board: Board,
+    occupied: bool = False,
+    symmetry: bool = False,
+    counts: tuple[int, ...] | None = None,
+    *,
+    resigns: bool = False,
 ) -> Graph:
     """Enumerate every position of `board` that can occur in play, with its moves.
 
     occupied: make edges of occupied cells, too; they lead to the row in which the mover has forfeited.
     symmetry: a row for each class of positions that are images of each other.
+    resigns: make an edge to resign, the last one of its row, wherever the first player has a choice; its cell is the
+    number of cells, and it leads to the row in which the first player has forfeited.
     counts: the claimed number of positions (classes) with 0, 1, ... marks up to all cells.  A larger board with
     others is refused at the first ply that differs, with no more work than the claimed positions take.
     Arrays are read-only; the result is remembered.  Raises BoardError if the board is too large.
     """
-    key = board, occupied, symmetry
+    key = board, occupied, symmetry, resigns
     if key not in GRAPHS:
         GRAPHS[key] = _enumerated(*key, counts)
     return GRAPHS[key]
 
 
-GRAPHS: dict[tuple[Board, bool, bool], Graph] = {}
-"""The graphs of this process, by board, occupied and symmetry."""
+GRAPHS: dict[tuple[Board, bool, bool, bool], Graph] = {}
+"""The graphs of this process, by board, occupied, symmetry and resigns."""
 
 
-def _enumerated(board: Board, occupied: bool, symmetry: bool, counts: tuple[int, ...] | None) -> Graph:
+def _enumerated(board: Board, occupied: bool, symmetry: bool, resigns: bool, counts: tuple[int, ...] | None) -> Graph:
     """What `enumerate_graph` remembers."""
     small = board.cells <= SMALL and not symmetry
     plies: list[_Ply] = []
@@ -223,10 +230,17 @@ def _enumerated(board: Board, occupied: bool, symmetry: bool, counts: tuple[int,
         table = np.repeat(forfeits, board.cells).reshape(n_open, board.cells)
         table[np.arange(n_open).repeat(legal), cells] = children
         children, cells = table.ravel(), np.tile(np.arange(board.cells, dtype=np.int8), n_open)
+        width = np.full(n_open, board.cells, np.uint32)
+    if resigns:
+        resigning = (ply[:n_open] % 2 == 0) & (legal > 1)
+        after = np.cumsum(width)[resigning].astype(np.int64)
+        children = np.insert(children, after, np.uint32(n_rows))
+        cells = np.insert(cells, after, np.int8(board.cells))
+        width = (width + resigning).astype(np.uint32)
+    if occupied or resigns:
         code = np.append(code, [-1, -2])
         outcome = np.append(outcome, np.array([SECOND_WINS, FIRST_WINS], np.int8))
         ply = np.append(ply, np.zeros(2, np.int8))
-        width = np.full(n_open, board.cells, np.uint32)
     first_parent, parent = _parents(children, width, code.size, small)
     graph = Graph(
         code=code,

@@ -26,8 +26,8 @@ class Graph(NamedTuple):
     ply: int8[S], moves made so far; 0 for forfeits.
     first_edge: uint32[U + 1]; the edges of row r are first_edge[r] to first_edge[r + 1] - 1.
     child: uint32[E], row that the move leads to.
-    cell: int8[E], cell that the move marks.
-    legal: uint32[U], number of legal moves; fewer than edges where occupied cells are edges, too.
+    cell: int8[E], cell that the move marks; the number of cells, which no cell has, to resign.
+    legal: uint32[U], number of legal moves; fewer than edges where occupied cells or resigning are edges, too.
     first_parent, parent: uint32[S + 1] and uint32[E], the rows with a move into each row, grouped by it.
     ply_start: uint32[plies + 1]; the unfinished rows of ply p are ply_start[p] to ply_start[p + 1] - 1.
     """

@@ -16,7 +16,16 @@ from ttt_batch.base.quantities import Number
 from ttt_batch.game.bitboards import Places, completes, make_places
 from ttt_batch.game.board import Board
 from ttt_batch.game.transcript_source import FIRST_END, LONGEST_LINE
-from ttt_batch.game.transcripts import DIGITS, Games, GamesError, checked_base, from_one, games_space, parse_line
+from ttt_batch.game.transcripts import (
+    DIGITS,
+    Games,
+    GamesError,
+    Moves,
+    checked_base,
+    from_one,
+    games_space,
+    parse_line,
+)
 
 TAB, NEWLINE, RETURN, SPACE, BANG, HASH = (ord(sign) for sign in "\t\n\r !#")
 ZERO, NINE, A, Z = (ord(sign) for sign in "09az")
@@ -132,14 +141,23 @@ def scan(text: Any, rules: Rules, found: Games, at: Any) -> bool:
 class GameReader:
     """Reads games of a board, piece by piece.
 
-    occupied: choosing an occupied cell is a move, too, and loses.  cells_from: the number of the first cell, 0 or 1.
+    occupied: choosing an occupied cell is a move, too, and loses.  resigns: the first player may resign.
+    cells_from: the number of the first cell, 0 or 1.
     name: the source, for messages.  skip_bad: leave out lines that are no game, and list them in `skipped`.
     games: good ones so far.
     """
 
     def __init__(
-        self, board: Board, *, occupied: bool, cells_from: Number = 0, name: str = "games", skip_bad: bool = False
+        self,
+        board: Board,
+        *,
+        occupied: bool,
+        resigns: bool = False,
+        cells_from: Number = 0,
+        name: str = "games",
+        skip_bad: bool = False,
     ) -> None:
+        self._resigns = resigns
         self._board, self._occupied, self._first = board, occupied, checked_base(cells_from)
         self._name, self._skip_bad = name, skip_bad
         self._rules = Rules(make_places(board, False), board.rows, board.cols, int(occupied), self._first)
@@ -181,7 +199,7 @@ class GameReader:
         try:
             if end - begin > LONGEST_LINE:
                 raise GamesError(f"the line is longer than {LONGEST_LINE:,} bytes")
-            moves = parse_line(line, self._board, occupied=self._occupied, cells_from=self._first)
+            moves = self._parsed(line, self._first)
         except GamesError as error:
             message = f"{self._name}, line {at[LINES]}: {error}"
             if not self._skip_bad:
@@ -201,5 +219,9 @@ class GameReader:
     def _is_game(self, line: str, cells_from: int) -> bool:
         """Whether a line is a whole game if its cells count from `cells_from`."""
         with suppress(GamesError):
-            return bool(parse_line(line, self._board, occupied=self._occupied, cells_from=cells_from))
+            return bool(self._parsed(line, cells_from))
         return False
+
+    def _parsed(self, line: str, cells_from: int) -> Moves:
+        """The moves of a line.  Raises GamesError."""
+        return parse_line(line, self._board, occupied=self._occupied, resigns=self._resigns, cells_from=cells_from)

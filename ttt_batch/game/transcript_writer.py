@@ -11,7 +11,7 @@ from ttt_batch.base.errors import RunFileError, TakenError
 from ttt_batch.base.files import flush_folder, free_names, is_there, reason, shown, write_all
 from ttt_batch.base.lock import Lock
 from ttt_batch.base.outputs import Draft, Kind
-from ttt_batch.game.board import Board
+from ttt_batch.game.board import RESIGNS, Board
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.transcripts import Games, GamesError, format_games, joined
 
@@ -123,11 +123,13 @@ class GamesWriter:
 class GameRecord:
     """A text file to which finished games are appended; call it with the cells of a game.
 
+    resignation: the number that stands for resigning, if it may occur.
+
     Raises GamesError at once if `path` cannot be written, or holds something other than text.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, resignation: int | None = None) -> None:
+        self._path, self._resignation = path, resignation
         with _RECORD.refusing(path):
             if not is_there(path):
                 _RECORD.check(path, overwrite=False)
@@ -145,7 +147,7 @@ class GameRecord:
 
     def __call__(self, cells: Sequence[int]) -> None:
         """Append a game, all of it or nothing.  Raises GamesError for what the disk refuses."""
-        line = " ".join(map(str, cells)).encode() + b"\n"
+        line = " ".join(RESIGNS if cell == self._resignation else str(cell) for cell in cells).encode() + b"\n"
         target = _RECORD.place(self._path, overwrite=True)
         alone = _RECORD.alone(target, patience=1.0, necessary=False)
         with alone, _RECORD.refusing(self._path), target.open("a+b", buffering=0) as file:

@@ -1,6 +1,7 @@
 """Games, and their lines of text: the cells in the order of play, `!` after an exploratory move, `#` before a comment.
 
-A cell is its number, which counts from 0 in game files, or its name: `b2`, column letter and row number.
+A cell is its number, which counts from 0 in game files, or its name: `b2`, column letter and row number.  A game may
+end with `resigns` instead of a cell, if a learner may do so: the first player has lost it.
 `transcript_writer` keeps games in a file; `transcript_reader` reads whole files, thousands of lines at a time.  Lines
 that it cannot read are read here, with a message for each fault.
 """
@@ -14,7 +15,7 @@ from ttt_batch.base.errors import TttBatchError, UsageError, option, quoted
 from ttt_batch.base.jit import kernel
 from ttt_batch.base.quantities import Number, counted
 from ttt_batch.game.bitboards import Places, make_places
-from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Position
+from ttt_batch.game.board import EMPTY, RESIGNS, UNFINISHED, Board, Position
 from ttt_batch.game.graph import Graph, edges_of
 from ttt_batch.game.notation import named_cell
 
@@ -51,7 +52,8 @@ def games_space(games: int, plies: int, dtype: type = np.uint32) -> Games:
 def find_edges(graph: Graph, places: Places, origin: Any, codes: Any, games: Games, edge: Any) -> None:
     """Write the edges of games of cells, which the rules allow, into `edge` (uint32), in place.
 
-    places, origin: the images of which a row stands for one, see `make_places`, and `Board.images` as int64 array.
+    places, origin: the images of which a row stands for one, see `make_places`, and `Board.images` as int64 array, each
+    followed by the number that stands for resigning.
     codes: int64[images], scratch.
     """
     images = places.power.shape[1]
@@ -67,7 +69,7 @@ def find_edges(graph: Graph, places: Places, origin: Any, codes: Any, games: Gam
                     found = other
             edge[move] = found
             row = np.int64(graph.child[found])
-            if images > 1:  # the row stands for the one of lowest code
+            if images > 1 and cell < places.power.shape[0]:  # the row stands for the one of lowest code
                 image = 0
                 for i in range(images):
                     codes[i] += player * places.power[cell, i]
@@ -77,9 +79,10 @@ def find_edges(graph: Graph, places: Places, origin: Any, codes: Any, games: Gam
 
 def on_graph(games: Games, graph: Graph, board: Board, symmetry: bool) -> Games:
     """Games of cells as games on the rows of `graph`, whose rows stand for all images of a position with `symmetry`."""
-    edge, images = np.empty(games.move.size, np.uint32), board.images(symmetry)
-    places, codes = make_places(board, symmetry), np.zeros(len(images), np.int64)
-    find_edges(graph, places, np.array(images, np.int64), codes, games, edge)
+    edge = np.empty(games.move.size, np.uint32)
+    origin = np.array([(*image, board.resignation) for image in board.images(symmetry)], np.int64)
+    places, codes = make_places(board, symmetry), np.zeros(len(origin), np.int64)
+    find_edges(graph, places, origin, codes, games, edge)
     return Games(games.start, edge, games.exploring)
 
 
@@ -98,14 +101,18 @@ def joined(cells: Any, games: Games) -> list[str]:
     return [" ".join(words[a:b]) for a, b in zip(games.start[:-1], games.start[1:], strict=True)]
 
 
-def _cells_in_game(cells: Any, games: Games, board: Board) -> list[int]:
-    """The game's cells of moves whose `cells` are those of the images that rows stand for."""
-    found: list[int] = []
+def _cells_in_game(cells: Any, games: Games, board: Board) -> list[int | str]:
+    """The game's cells of moves whose `cells` are those of the images that rows stand for, or the word to resign."""
+    found: list[int | str] = []
     for start, end in zip(games.start[:-1], games.start[1:], strict=True):
         position: Position = (EMPTY,) * board.cells
         for cell in cells[start:end]:
-            found.append(board.representative(position)[1][cell])
-            position = board.after(position, found[-1])
+            if cell == board.resignation:
+                found.append(RESIGNS)
+                continue
+            own = board.representative(position)[1][cell]
+            found.append(own)
+            position = board.after(position, own)
     return found
 
 
@@ -121,10 +128,11 @@ def checked_base(cells_from: Number) -> int:
     return int(cells_from)
 
 
-def parse_line(line: str, board: Board, *, occupied: bool, cells_from: int = 0) -> Moves:
+def parse_line(line: str, board: Board, *, occupied: bool, resigns: bool = False, cells_from: int = 0) -> Moves:
     """Read a game; no moves for a line that is empty or a comment.
 
-    occupied: choosing an occupied cell is a move, too, and loses.  cells_from: the number of the first cell, 0 or 1.
+    occupied: choosing an occupied cell is a move, too, and loses.  resigns: the first player may resign where it has a
+    choice.  cells_from: the number of the first cell, 0 or 1.
 
     Raises GamesError for anything but a whole game that the rules allow.
     """
@@ -133,6 +141,14 @@ def parse_line(line: str, board: Board, *, occupied: bool, cells_from: int = 0) 
     for number, (word, cell, explores) in enumerate(_words(line.partition("#")[0], board, cells_from), 1):
         if over:
             raise GamesError(f"the game is over after {counted(len(moves), 'move')}, but {quoted(word)} follows")
+        if word == RESIGNS:
+            if not resigns:
+                raise GamesError(f"move {number}, {quoted(word)}, is a move of menace alone")
+            if len(moves) % 2 or marks.count(EMPTY) < 2:
+                raise GamesError(f"move {number}, {quoted(word)}, is a move of the first player where it has a choice")
+            over = True
+            moves.append((cell, explores))
+            continue
         if cell not in range(board.cells) or (marks[cell] != EMPTY and not occupied):
             hint = _numbers_of_cells(board, cells_from) if word[0].isdigit() and cell not in range(board.cells) else ""
             raise GamesError(f"move {number}, {quoted(word)}, is not a free cell of the board{hint}")
@@ -152,6 +168,9 @@ def _words(text: str, board: Board, cells_from: int) -> Iterator[tuple[str, int,
         name, explores = (word[:-1], True) if word.endswith("!") else (word, False)
         if name.isascii() and name.isdigit() and len(name) <= DIGITS:
             yield word, int(name) - cells_from, explores
+            continue
+        if name == RESIGNS:
+            yield name, board.resignation, explores
             continue
         cell = named_cell(name, board)
         if cell is None:

@@ -115,6 +115,8 @@ class Settings:
     start_value: what unfinished positions or moves start at; None for the learner's own start.
     lambda_: the share of a return that goes on to what came later, [0, 1].  cut: whether an exploratory move ends it.
     beta: the step size of a second table, (0, 1].  explore: `softmax:T` instead of epsilon.
+    beads: of each kind in a box at the beginning, by the first player's turn, as text: `4,3,2,1`.
+    rewards: beads that a win, a draw and a loss add to those drawn, as text: `3,1,-1`.
     None for learners that have no such number.
     """
 
@@ -127,6 +129,8 @@ class Settings:
     cut: bool | None = None
     beta: float | None = None
     explore: str | None = None
+    beads: str | None = None
+    rewards: str | None = None
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,7 @@ class Learner:
     prefers_symmetry: on boards too large to enumerate it does better with one row for all images of a position.
     tables: the NamedTuple of its arrays; fields: for each, its axes and meaning.
     start: makes the start tables for a graph, the worths and a seeded generator.
+    start_by: makes them for a graph and the settings instead, if they depend on more than the worths.
     settles: its `learn` keeps `Trajectory.settled`.
     edge_scores: the table (float64[E]) whose entries are the scores of edges, if there is one; no update makes them NaN
     or larger than the largest of them and the worths.
@@ -150,6 +155,8 @@ class Learner:
     undiscounted: its rule has no discount, so gamma is 1.
     start_value: the number that unfinished positions or moves start at; None if there is no such number.
     loss: what a loss is worth.
+    boxes: it plays first on 3x3 alone, a box for all images of a position, and draws moves by the beads in it; an empty
+    box resigns.  It has rewards instead of worths, and no step size, so a game may move its values however far.
     """
 
     name: str
@@ -173,6 +180,19 @@ class Learner:
     undiscounted: bool = False
     start_value: float | None = None
     loss: float = 0.0
+    boxes: bool = False
+    start_by: Callable[[Graph, Settings], Any] | None = None
+
+    def fresh(self, graph: Graph, settings: Settings, rng: np.random.Generator) -> Any:
+        """The start tables for a graph, settings, and a seeded generator."""
+        if self.start_by is not None:
+            return self.start_by(graph, settings)
+        return self.start(graph, self.worth(settings), rng)
+
+    @property
+    def by_chances(self) -> bool:
+        """Whether it draws its moves from chances that it learns, and cannot play otherwise."""
+        return self.temperature is not None or self.boxes
 
     @property
     def by_moves(self) -> bool:
@@ -195,6 +215,9 @@ class Learner:
 
         Unfinished: what positions or moves start at, 0 if that is no number.
         """
+        if settings.rewards is not None:
+            win, draw, loss = map(float, settings.rewards.split(","))
+            return np.array([[0.0, win, loss, draw], [0.0, -win, -loss, -draw]])
         worth = np.zeros((2, 4))
         worth[:, DRAW] = settings.draw_worth
         worth[0, FIRST_WINS] = worth[1, SECOND_WINS] = 1.0

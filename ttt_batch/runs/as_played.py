@@ -8,10 +8,11 @@ import numpy as np
 from ttt_batch.base.choices import RESULTS, SEATS
 from ttt_batch.base.printable import Printable
 from ttt_batch.evaluation.chances import Shares, chances_of, shares_against
+from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.evaluation import Judged
 from ttt_batch.runs.schedules import value_at
-from ttt_batch.simulation.chances import Chances, Exploring, Softmax, even_chances
+from ttt_batch.simulation.chances import BY_BEADS, Chances, Exploring, Softmax, even_chances
 from ttt_batch.simulation.policy import random_policy
 
 PLAYED_AGAINST = ("random", "best")
@@ -23,12 +24,13 @@ class PlayedEvaluation(Printable):
     """Exact results of a run as it plays while it learns.
 
     how: `softmax:0.1`, `chances` that it learns, or `epsilon 0.1` of its last game.
-    random, best: (win, draw, loss) as first and as second, against random moves and the best opponent.
+    random, best: (win, draw, loss) as first and as second, against random moves and the best opponent; as first alone
+    of one that cannot play second.
     """
 
     how: str
-    random: tuple[Shares, Shares]
-    best: tuple[Shares, Shares]
+    random: tuple[Shares, ...]
+    best: tuple[Shares, ...]
     run: Judged | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -36,7 +38,7 @@ class PlayedEvaluation(Printable):
         return {"judged": "as played", "how": self.how} | {
             against: {
                 seat: dict(zip(RESULTS, shares, strict=True))
-                for seat, shares in zip(SEATS, getattr(self, against), strict=True)
+                for seat, shares in zip(SEATS, getattr(self, against), strict=False)
             }
             for against in PLAYED_AGAINST
         }
@@ -44,12 +46,16 @@ class PlayedEvaluation(Printable):
     def records(self) -> tuple[list[dict[str, Any]], str]:
         """Return a row for each opponent and seat."""
         whole = self.to_dict()
-        rows = [{"against": one, "seat": seat, **whole[one][seat]} for one in PLAYED_AGAINST for seat in SEATS]
+        rows = [
+            {"against": one, "seat": seat, **shares} for one in PLAYED_AGAINST for seat, shares in whole[one].items()
+        ]
         return rows, "seat"
 
 
 def how_to_play(config: Config, games: int = 0) -> Any:
     """How a learner plays in a game before which there were `games`, see `chances.spread`."""
+    if learner_named(config.learner).boxes:
+        return BY_BEADS
     if config.temperature is not None:
         return Softmax(np.array([config.temperature]))
     return Exploring(np.array([value_at(config.epsilon.over(config.horizon), games)]))
@@ -67,8 +73,9 @@ def evaluate_as_played(run: Judged) -> PlayedEvaluation:
     """
     run._needs_all("an exact evaluation")
     graph, agent, config = run.graph, played_chances(run), run.config
+    seats = range(1 if run.learner.boxes else 2)
     rivals = even_chances(graph, random_policy(graph)), None
-    random, best = (tuple(shares_against(graph, agent, rival, seat) for seat in range(2)) for rival in rivals)
+    random, best = (tuple(shares_against(graph, agent, rival, seat) for seat in seats) for rival in rivals)
     epsilon = float(how_to_play(config, max(run.games - 1, 0))[0][0])
-    how = config.explore or (f"epsilon {epsilon:g}" if config.temperature is None else "chances")
-    return PlayedEvaluation(how, random, best, run)  # type: ignore[arg-type]
+    how = config.explore or ("chances" if config.by_chances else f"epsilon {epsilon:g}")
+    return PlayedEvaluation(how, random, best, run)

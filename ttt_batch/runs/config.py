@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from ttt_batch.base.choices import choose, choose_seat
 from ttt_batch.base.errors import RunFileError, UsageError, quoted
-from ttt_batch.base.quantities import Number, any_seed, real, share, whole
+from ttt_batch.base.quantities import Number, any_seed, share, whole
 from ttt_batch.base.signatures import given_options, with_options
 from ttt_batch.game.board import Board, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
@@ -16,10 +16,10 @@ from ttt_batch.game.state_space import check_enumerable, check_gravity, choose_s
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Settings
 from ttt_batch.runs.batches import AUTO, MAX_GAMES, Batches, check_batch, make_batches
+from ttt_batch.runs.boxes import check_boxes
 from ttt_batch.runs.explorations import check_numbers, temperature_of
-from ttt_batch.runs.own_options import READ, OwnOptions, own_values
+from ttt_batch.runs.own_options import READ, OwnOptions, own_values, parse_worths
 from ttt_batch.runs.schedules import Schedule, parse_schedule
-from ttt_batch.runs.state import LARGEST
 from ttt_batch.simulation.walk import MAX_WALKED
 
 DEFAULT_BATCH = AUTO
@@ -80,7 +80,7 @@ class Config:
     engine: `walk` plays every game, `flow` draws how many games take each move; `given` games were not played here.
     seed: any integer of 64 bits.
     symmetry: a row of the table stands for all images of a position under the board's symmetries.
-    start_value, lambda_, cut, beta: see `Settings`; None if the learner has none, and for its own start.
+    start_value, lambda_, cut, beta, beads, rewards: see `Settings`; None if the learner has none, or its own start.
     explore: `softmax:T`, how moves are drawn instead of by epsilon, see `explorations`; None for epsilon-greedy play.
     horizon: games over which schedules run; 0 if none depends on games.
     start: digest of the tables it begins from, of a fork with `@` and the games that they had learnt; empty for the
@@ -108,6 +108,8 @@ class Config:
     cut: bool | None = None
     beta: float | None = None
     explore: str | None = None
+    beads: str | None = None
+    rewards: str | None = None
 
     @functools.cached_property
     def grown(self) -> bool:
@@ -127,13 +129,19 @@ class Config:
     def graph_of(self, counts: tuple[int, ...] | None) -> Graph:
         """The enumerated board, if it has as many positions of each ply as `counts` (see `enumerate_graph`)."""
         check_enumerable(self.board, self.grown, "this")
-        return enumerate_graph(self.board, learner_named(self.learner).occupied, self.symmetry, counts)
+        learner = learner_named(self.learner)
+        return enumerate_graph(self.board, learner.occupied, self.symmetry, counts, resigns=learner.boxes)
 
     @property
     def temperature(self) -> float | None:
         """The temperature of play by softmax, chosen or the learner's own; None for epsilon-greedy play."""
         own = learner_named(self.learner).temperature
         return own if self.explore is None else temperature_of(self.explore)
+
+    @property
+    def by_chances(self) -> bool:
+        """Whether moves are drawn from chances, and not epsilon-greedily."""
+        return self.explore is not None or learner_named(self.learner).by_chances
 
     @property
     def inherited(self) -> int:
@@ -184,10 +192,15 @@ def make_config(
     """
     given: dict[str, Any] = {**DEFAULTS, **given_options(make_config, options)}
     learner = learner_named(given["learner"])
-    given = {"epsilon": 0.0} | given if given.get("explore") or learner.temperature else given
+    given = {"epsilon": 0.0} | given if given.get("explore") or learner.by_chances else given
     given = {**vars(learner.defaults), **given}
     engine = given["engine"] if given["engine"] == GIVEN else choose("engine", given["engine"], ENGINES)
     board = parse_board(given["board"])
+    if learner.boxes:
+        check_boxes(learner.name, board, given["symmetry"], seat)
+        given["symmetry"] = "on"
+        if engine != GIVEN:
+            opponent, seat = opponent or OPPONENTS[0], "first"
     space = choose_space(board, given["symmetry"], prefers=learner.prefers_symmetry)
     if space.grown:
         check_gravity(board, "a table that grows")
@@ -206,7 +219,9 @@ def make_config(
         alpha=alpha,
         gamma=share("gamma", given["gamma"], "give a number such as 0.9"),
         draw_worth=parse_worths(given["draw_worth"]),
-        batch=check_batch(given.get("batch", 1 if space.grown and engine == "walk" else DEFAULT_BATCH), engine),
+        batch=check_batch(
+            given.get("batch", 1 if (space.grown or learner.boxes) and engine == "walk" else DEFAULT_BATCH), engine
+        ),
         engine=engine,
         seed=any_seed(given["seed"]),
         horizon=horizon_of(epsilon, alpha, whole("horizon", horizon, 0, MAX_GAMES)),
@@ -237,21 +252,6 @@ def _check_opponent(start: str, opponent: str, seat: str) -> None:
         raise UsageError(f"seat {seat!r} goes with an opponent; name one, or leave the seat out for self-play")
     if opponent and not seat:
         raise UsageError(f"opponent {opponent} needs the learner's seat; choose first, second or both")
-
-
-def parse_worths(given: tuple[Number, Number] | str) -> tuple[float, float]:
-    """What a draw is worth to either player, from a pair or from `A,B` (or `A` for both).  Raises UsageError."""
-    parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int | float) else list(given)
-    expected = "two numbers such as 0.5,0.5"
-    if len(parts) not in (1, 2):
-        raise UsageError(f"draw worth {quoted(given)} is not one or two numbers; give {expected}")
-    numbers = [real("draw worth", part, expected) for part in parts]
-    for number in numbers:
-        if not -LARGEST <= number <= LARGEST:  # NaN is not, either
-            raise UsageError(
-                f"draw worth {number} is no number from {-LARGEST:g} to {LARGEST:g}; a win is worth 1: give {expected}"
-            )
-    return numbers[0], numbers[-1]
 
 
 def config_from_dict(values: dict[str, Any]) -> Config:

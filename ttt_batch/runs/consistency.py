@@ -79,7 +79,7 @@ def misfits(data: RunData, parts: Parts) -> Iterator[str]:
     if any(found.shape != wanted[name].shape for name, found in data.states.items()):
         return  # the learner's own tables below may be far larger than the file, and its tables cannot fit them
     seed = np.random.default_rng(config.seed % 2**64)
-    start = learner.start(graph, learner.worth(config.settings), seed) if grown is None else grown.fresh()
+    start = learner.fresh(graph, config.settings, seed) if grown is None else grown.fresh()
     yield from _table_misfits("", data.tables, data, config, start)
     if data.resume:
         yield from _table_misfits("resume/", data.resume, data, config, start)
@@ -154,8 +154,12 @@ def _table_misfits(
                 yield f"table {prefix + name!r} holds NaN, which {config.learner} never does; {_FOREIGN}"
             # Steps of at most 1 towards worths and towards other values never lead out of the range of both.
             limit = max(np.nanmax(np.abs(start[name]), initial=0.0), np.abs(worth).max()) * (1 + 1e-6)
-            if name == "q" and learner.temperature is not None:  # a preference, which a game moves by one such distance
+            if name == "q" and learner.by_chances:  # preferences or beads, which a game moves by one such distance
                 limit *= 1 + 2 * data.games
+            if learner.boxes and np.nanmin(found) < 0:
+                yield f"table {prefix + name!r} holds a number of beads below 0; {_FOREIGN}"
+            if learner.boxes and config.batch == 1 and not config.start and (np.nan_to_num(found) % 1 != 0).any():
+                yield f"table {prefix + name!r} holds a fraction of a bead, which no game adds; {_FOREIGN}"
             own = not config.start and config.engine != "given"
             if own and np.nanmax(np.abs(found), initial=0.0) > limit:
                 beyond = f"holds a value beyond {limit:.6g}, which training never reaches"

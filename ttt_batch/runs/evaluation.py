@@ -1,9 +1,11 @@
 """A run against opponents: its policy, exact results, and whether it can be beaten."""
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ttt_batch.base.choices import OPPONENT_HINTS, RESULTS, SEATS, Ties, check_ties, choose
 from ttt_batch.base.errors import BoardError, UsageError
@@ -14,8 +16,9 @@ from ttt_batch.evaluation.ties import soonest_cells
 from ttt_batch.game.board import EMPTY, MAX_TABLE_CELLS, Board, Position
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph, rows_of_edges
+from ttt_batch.runs.boxes import not_second
 from ttt_batch.runs.knowledge import Knowledge
-from ttt_batch.simulation.policy import Policy, chosen_edges, optimal_policy, policy_among, random_policy
+from ttt_batch.simulation.policy import Policy, chosen_edges, legal_edges, optimal_policy, policy_among, random_policy
 
 EXACT_OPPONENTS = ("random", "optimal", "self")
 """Opponents on enumerated boards besides other runs."""
@@ -39,7 +42,8 @@ class JudgedAgent(NamedTuple):
 class Evaluation(Printable):
     """Exact results of an agent against an opponent.
 
-    first, second: probabilities (win, draw, loss) of the agent in that seat.
+    first, second: probabilities (win, draw, loss) of the agent in that seat; None for one in which it cannot play.
+    unbeatable, losing_line: of the seats in which it can play.
     unbeatable: whether no opponent and no tie-break beats the agent in a seat, whatever `against` is.
     losing_line: a shortest game that the agent can lose in a seat, as cells; None if it cannot.
     ties: which of the moves that their rules may pick runs play, see `ties`.
@@ -48,12 +52,16 @@ class Evaluation(Printable):
 
     against: str
     first: tuple[float, float, float]
-    second: tuple[float, float, float]
+    second: tuple[float, float, float] | None
     unbeatable: dict[str, bool]
     losing_line: dict[str, list[int] | None]
     ties: Ties = "any"
     run: "Judged | None" = field(default=None, repr=False, compare=False)
     agent: JudgedAgent | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.run is not None and self.run.learner.boxes:
+            object.__setattr__(self, "second", None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them.
@@ -61,13 +69,13 @@ class Evaluation(Printable):
         `symmetric` is there for agents that are no runs, and `judged` for runs that play by chances.
         """
         folded: dict[str, Any] = {} if self.agent is None else {"symmetric": self.agent.symmetric}
-        if self.run is not None and self.run.config.temperature is not None:
+        if self.run is not None and self.run.config.by_chances:
             folded["judged"] = "best moves"
         return folded | {
             "against": self.against,
             "ties": self.ties,
             "first": dict(zip(RESULTS, self.first, strict=True)),
-            "second": dict(zip(RESULTS, self.second, strict=True)),
+            "second": None if self.second is None else dict(zip(RESULTS, self.second, strict=True)),
             "unbeatable": self.unbeatable,
             "losing_line": self.losing_line,
         }
@@ -77,9 +85,20 @@ class Evaluation(Printable):
         whole = self.to_dict()
         rows = [
             {"seat": seat, "against": self.against, **whole[seat], **{key: whole[key][seat] for key in _BY_SEAT}}
-            for seat in SEATS
+            for seat in self.unbeatable
         ]
         return rows, "seat"
+
+
+def _may_come(graph: Graph, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """bool[E]: the edges of rows to which a first player that picks among the `chosen` edges may come."""
+    reached = np.zeros(graph.code.size, np.bool_)
+    reached[0] = True
+    for row, (lo, hi) in enumerate(itertools.pairwise(graph.first_edge.tolist())):
+        if reached[row]:
+            kept = slice(lo, hi) if graph.ply[row] % 2 else lo + np.flatnonzero(chosen[lo:hi])
+            reached[graph.child[kept]] = True
+    return reached[rows_of_edges(graph)]
 
 
 class Judged(Knowledge):
@@ -100,6 +119,8 @@ class Judged(Knowledge):
                 kept = self.sharp_cells(marks) if self.sharpens else soonest_cells(self, marks, self.candidates(marks))
                 if cell not in kept:
                     return ply
+            if cell == self.board.resignation:
+                return None
             marks = self.board.after(marks, cell)  # the last one may be occupied
         return None
 
@@ -107,9 +128,13 @@ class Judged(Knowledge):
         """A game given as cells of the images that rows stand for, as cells of one board."""
         if line is None or not self.config.symmetry:
             return line
+        resignation = self.board.resignation
         marks: Position = (EMPTY,) * self.board.cells
         cells = []
         for cell in line:
+            if cell == resignation:
+                cells.append(cell)
+                break
             _, image = self.board.representative(marks)
             cells.append(image[cell])
             marks = self.board.after(marks, image[cell])
@@ -129,7 +154,10 @@ class Judged(Knowledge):
             raise BoardError(
                 "one run takes all images of a position for one, the other does not; compare runs of one symmetry"
             )
-        return enumerate_graph(self.board, self.learner.occupied or other.learner.occupied, self.config.symmetry)
+        occupied, resigns = (
+            getattr(self.learner, name) or getattr(other.learner, name) for name in ("occupied", "boxes")
+        )
+        return enumerate_graph(self.board, occupied, self.config.symmetry, resigns=resigns)
 
     def policy_on(self, graph: Graph, ties: Ties = "any") -> Policy:
         """The agent's policy over the edges of this or another graph of the same board; ties: as for `candidates`.
@@ -143,6 +171,8 @@ class Judged(Knowledge):
             return policy
         own = self.graph
         picked = chosen_edges(own, policy)
+        if self.learner.boxes:
+            picked &= _may_come(own, picked)
         # Edges are sorted by row, and by cell within a row.
         sought = rows_of_edges(own)[picked] * MAX_TABLE_CELLS + own.cell[picked]
         known = rows_of_edges(graph) * MAX_TABLE_CELLS + graph.cell
@@ -150,13 +180,18 @@ class Judged(Knowledge):
         lacking = np.flatnonzero(known[edge] != sought)
         if lacking.size:
             code = int(graph.code[sought[lacking[0]] // MAX_TABLE_CELLS])
+            does = "resigns" if self.learner.boxes else "still chooses occupied cells"
             raise UsageError(
-                f"this run of {self.config.learner} still chooses occupied cells, e.g. in position "
-                f"{self.board.format_position(self.board.decode(code))!r}, which only minimax-q's "
-                "rules allow; train it for more games, or choose another opponent"
+                f"this run of {self.config.learner} {does}, e.g. in position "
+                f"{self.board.format_position(self.board.decode(code))!r}, which only "
+                f"{'its own' if self.learner.boxes else 'minimax-q' + chr(39) + 's'} rules allow; train it for more "
+                "games, or choose another opponent"
             )
         allowed = np.zeros(graph.child.size, dtype=np.bool_)
         allowed[edge] = True
+        if self.learner.boxes:  # where it cannot come, anything will do
+            without = ~np.logical_or.reduceat(allowed, graph.first_edge[:-1])
+            allowed |= without[rows_of_edges(graph)] & legal_edges(graph)
         return policy_among(graph, allowed)
 
     def judgement(self) -> Judgement:
@@ -174,18 +209,23 @@ class Judged(Knowledge):
         Raises UsageError for any other opponent or ties, BoardError for a run of another board or on a growing board.
         """
         self._needs_all("an exact evaluation")
-        graph = self.graph
+        graph, first_only = self.graph, self.learner.boxes
         if isinstance(against, Judged):
+            if against.learner.boxes:
+                raise not_second(against.config.learner, "an opponent's part in both seats", "evaluate it instead")
             graph = self.common_graph(against)
             name, opponent = against.config.learner, against.policy_on(graph, ties)
         else:
             name = choose("opponent", against, EXACT_OPPONENTS, hints=OPPONENT_HINTS, others="a run")
+            if name == "self" and first_only:
+                raise not_second(self.config.learner, "play against itself", "choose another opponent")
             if name == "self":
                 opponent = self.policy_on(graph, ties)
             else:
                 opponent = random_policy(graph) if name == "random" else optimal_policy(graph, self.solution)
         own, agent = self.policy_on(self.graph, ties), self.policy_on(graph, ties)
-        lines = {seat: self._real(losing_line(self.graph, own, number)) for number, seat in enumerate(SEATS)}
+        seats = SEATS[:1] if first_only else SEATS
+        lines = {seat: self._real(losing_line(self.graph, own, number)) for number, seat in enumerate(seats)}
         second = match(graph, opponent, agent)
         return Evaluation(
             against=name,

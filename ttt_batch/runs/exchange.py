@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import choose_seat
-from ttt_batch.base.errors import option
+from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.files import shown
 from ttt_batch.game.board import DRAW, EMPTY, UNFINISHED, Board
 from ttt_batch.game.state_space import too_large
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
+from ttt_batch.runs.boxes import not_second
 from ttt_batch.runs.config import Config, make_config
 from ttt_batch.runs.formats import FORMATS, check_use, format_named, read, write
 from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, Format, FormatError, Table, marks_of
@@ -31,7 +32,8 @@ def export_run(
 ) -> list[Path]:
     """Write a run's table as format `to`: one file, or for a format with a file per player one or two.
 
-    Of preferences for moves the baseline beside them is not written.
+    Of preferences for moves the baseline beside them is not written.  Of boxes a table by code holds the beads for the
+    images of lowest code, and 0 elsewhere.
     Returns the paths written.  Raises UsageError and FormatError.
     """
     files = [Path(path) for path in paths]
@@ -43,14 +45,20 @@ def export_run(
         numbers: dict[str, Any] = {"q": _actions(run)} if _has_actions(run.learner) else {"values": _both_players(run)}
         table = listing(run.graph, chosen_edges(run.graph, run.policy), run.board.cells, **numbers)
     elif kind == ACTION_VALUES:
-        table = action_by_code(run.graph, _actions(run), _background(run))
+        marks = run.graph.cell < run.board.cells  # not those that resign
+        table = action_by_code(run.graph, marks, np.nan_to_num(_actions(run)), _background(run))
     else:
         table = value_by_code(run.graph, _both_players(run), run.board.cells)
     return write(form.name, table, run.board, files, player=player, overwrite=overwrite)
 
 
 def check_export(config: Config, to: str) -> None:
-    """Raise BoardError if a run's board is too large for any table to be written, or for a page of it (`html`)."""
+    """Raise BoardError if a run's board is too large for any table to be written, or for a page of it (`html`).
+
+    Raises UsageError for a page of boxes, which play one seat.
+    """
+    if to == "html" and learner_named(config.learner).boxes:
+        raise not_second(config.learner, "a page on which either player begins", "choose json or another format")
     if config.grown and to == "html":
         remedy = f"choose a smaller one, such as 4x4x4, or train {option('learner', 'patterns')}"
         raise too_large("a page of a table", config.board, remedy)
@@ -81,6 +89,8 @@ def import_tables(
         if is_run_file(file):
             raise FormatError(f"{shown(file)} is a run already; use it as it is, or export it first")
     settings: dict[str, Any] = {"learner": learner, "board": board, "batch": 1, "engine": "given", **options}
+    if learner_named(learner).boxes:
+        raise UsageError(f"import is not applicable to {learner}, whose boxes no other table has; use its run file")
     config = make_config(symmetry="off", **settings)
     used = learner_named(config.learner)
     form_used = format_named(form or _format_of(files[0], used))
@@ -88,7 +98,7 @@ def import_tables(
     if table.kind == STATES and of_classes(table, config.board):
         config = make_config(symmetry="on", **settings)
     run = Run(config, None, 0, {})
-    run.tables = run.learner.start(run.graph, run.worth, np.random.default_rng(config.seed % 2**64))
+    run.tables = run.learner.fresh(run.graph, config.settings, np.random.default_rng(config.seed % 2**64))
     only_second = len(files) == 1 and player is not None and choose_seat(player) == "second"
     try:
         _fill(run, table, only_second=only_second)
@@ -147,10 +157,12 @@ def _background(run: Run) -> NDArray[np.float64]:
     """float64[codes, cells]: what a full table holds if the run has no number of its own."""
     if run.background is not None:
         return run.background
+    if run.learner.boxes:
+        return np.zeros((3**run.board.cells, run.board.cells))
     if run.learner.occupied:  # every cell is an action, and every row was drawn at the start
         rng = np.random.default_rng([run.config.seed % 2**64, 1])
         return rng.standard_normal((3**run.board.cells, run.board.cells))
-    start = run.learner.start(run.graph, run.worth, np.random.default_rng(0)).q
+    start = run.learner.fresh(run.graph, run.config.settings, np.random.default_rng(0)).q
     alike = float(start.flat[0]) if (start == start.flat[0]).all() else None
     return _start_values(run.board, run.worth, alike)
 

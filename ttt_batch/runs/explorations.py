@@ -41,15 +41,29 @@ def instead_of_the_other(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_numbers(config: "Config") -> None:
-    """Raise UsageError for an epsilon beside softmax play, and for a discount of a learner that has none."""
+    """Raise UsageError for an epsilon beside play by chances, and for numbers that a learner does not have."""
     learner = learner_named(config.learner)
-    if config.temperature is not None and config.epsilon.text != "0.0":
+    if config.by_chances and config.epsilon.text != "0.0":
         if config.explore is None:
             raise UsageError(
                 f"{learner.name} draws its moves from chances that it learns; leave {option('epsilon')} out"
             )
         raise UsageError(f"{option('explore')} takes the place of {option('epsilon')}; leave one of them out")
+    if learner.boxes:
+        _check_beads(config)
     if learner.undiscounted and config.gamma != 1.0:
         raise UsageError(
             f"{learner.name} is not discounted: gamma {config.gamma:g} is not 1; leave {option('gamma')} out"
         )
+
+
+def _check_beads(config: "Config") -> None:
+    """Raise UsageError for a step size and worths of a learner that has beads instead."""
+    name = config.learner
+    if config.alpha.text != "1.0":
+        raise UsageError(
+            f"{name} has no step size: alpha {config.alpha.text} means nothing to whole beads; leave {option('alpha')} "
+            f"out, and choose {option('rewards')}"
+        )
+    if config.draw_worth != (0.0, 0.0):
+        raise UsageError(f"{name} has rewards in beads; instead of {option('draw_worth')} give {option('rewards')}")

@@ -1,7 +1,7 @@
 """What tables know of positions and moves, with their board and learner."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.errors import BoardError
+from ttt_batch.evaluation.chances import chances_of
 from ttt_batch.evaluation.sharp import sharp_edges
 from ttt_batch.evaluation.ties import Knowing, check_sharp, kept_cells, soonest_policy
 from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Position
@@ -18,6 +19,7 @@ from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.learners.growing_rows import row_at
 from ttt_batch.runs.truth import Solved
+from ttt_batch.simulation.chances import BY_BEADS
 from ttt_batch.simulation.policy import Policy, empty_policy, order_rows, policy_among, row_choices, row_scores
 
 if TYPE_CHECKING:
@@ -110,6 +112,7 @@ class Knowledge(Solved):
     def sharp_cells(self, position: str | int | Position) -> list[int]:
         """Cells that the agent may pick in an unfinished position with ties `sharp`.  Raises BoardError."""
         row, image = self._located(self.position(position))
+        image = (*image, self.board.resignation)
         edges = range(int(self.graph.first_edge[row]), int(self.graph.first_edge[row + 1]))
         return sorted(image[int(self.graph.cell[edge])] for edge in edges if self.sharp_edges[edge])
 
@@ -126,6 +129,7 @@ class Knowledge(Solved):
             graph, tables = grown.graph, grown.tables
             row, number = row_at(tables, graph, grown.growth, self.board.encode(marks), ply, self.worth)
             image = self.board.images(self.config.symmetry)[number]
+        image = (*image, self.board.resignation)
         edges = range(int(graph.first_edge[row]), int(graph.first_edge[row + 1]))
         return _Row(graph, tables, row, edges, [image[int(graph.cell[edge])] for edge in edges])
 
@@ -135,7 +139,7 @@ class Knowledge(Solved):
         scores = np.empty(len(asked.edges))
         row_scores(asked.tables, asked.graph, asked.row, scores)
         values = dict(zip(asked.cells, scores.tolist(), strict=True))
-        return {cell: values[cell] for cell in sorted(values) if marks[cell] == EMPTY}
+        return {cell: values[cell] for cell in sorted(values) if cell < len(marks) and marks[cell] == EMPTY}
 
     def value(self, position: str | int | Position) -> float:
         """What a position is worth to the player to move, on its learner's scale: the best move's value, nan if none
@@ -150,8 +154,23 @@ class Knowledge(Solved):
         values = [value for value in self.move_values(marks).values() if value == value]
         return max(values) + 0.0 if values else float("nan")  # of the two zeros only the one without a sign
 
+    def drawn_shares(self, position: str | int | Position) -> dict[int, float] | None:
+        """How likely each cell is to be drawn in an unfinished position by a learner with boxes; None by any other."""
+        if not self.learner.boxes:
+            return None
+        asked = self._row(position)
+        shares = dict(zip(asked.cells, self._bead_chances[asked.edges].tolist(), strict=True))
+        return {cell: shares[cell] for cell in sorted(shares) if shares[cell] > 0.0}
+
+    @functools.cached_property
+    def _bead_chances(self) -> NDArray[np.float64]:
+        """float64[E]: how likely each move is drawn from its box."""
+        chance: NDArray[np.float64] = chances_of(BY_BEADS, self.tables, self.graph, self.learner.choice).chance
+        return chance
+
     def candidates(self, position: str | int | Position, ties: Ties = "any") -> list[int]:
-        """Cells that the agent may pick, each equally likely; `minimax-q` may name occupied ones.
+        """Cells that the agent may pick, each equally likely; `minimax-q` may name occupied ones, and `menace`
+        `Board.resignation` if it has nothing else.
 
         ties: `any` of the moves that its rule may pick; `soonest`, of them the quickest wins and longest losses; or
         `sharp`, of them the best against random play.
@@ -163,6 +182,8 @@ class Knowledge(Solved):
         chosen = np.zeros(len(asked.edges), np.bool_)
         row_choices(asked.tables, asked.graph, self.learner.choice, asked.row, chosen)
         cells = sorted(cell for cell, good in zip(asked.cells, chosen, strict=True) if good)
+        if cells == [self.board.resignation]:
+            return cells
         return kept_cells(self, self.position(position), cells, ties)
 
 
@@ -194,6 +215,11 @@ class StandIn:
     def move_values(self, position: Position) -> dict[int, float]:
         """The agent's value of each free cell."""
         return self._agent.move_values(position)
+
+    def drawn_shares(self, position: Position) -> dict[int, float] | None:
+        """How likely an agent that always draws from chances makes each move; None of any other agent."""
+        shares: Callable[[Position], dict[int, float] | None] | None = getattr(self._agent, "drawn_shares", None)
+        return None if shares is None else shares(position)
 
     def sharp_cells(self, position: Position) -> list[int]:
         """Cells that the agent may pick with ties `sharp`."""

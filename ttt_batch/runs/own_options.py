@@ -3,12 +3,12 @@
 A learner has the option if its defaults hold a value; all but those of value None are part of a configuration.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from ttt_batch.base.choices import SWITCH_WORDS, choose
-from ttt_batch.base.errors import UsageError, option, spoken
-from ttt_batch.base.quantities import Number, number_text, real, share
+from ttt_batch.base.errors import UsageError, option, quoted, spoken
+from ttt_batch.base.quantities import Number, number_text, real, share, whole_number
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner
 from ttt_batch.runs.explorations import parse_explore
@@ -23,6 +23,12 @@ class OwnOptions(TypedDict, total=False):
     cut: bool | str | None
     beta: Number | None
     explore: str | None
+    beads: str | Sequence[int] | None
+    rewards: str | Sequence[int] | None
+
+
+MOST_BEADS = 1_000_000
+"""Beads of a kind at the beginning, and of a reward, at most."""
 
 
 def _switched(given: bool | str) -> bool:
@@ -44,12 +50,43 @@ def _beta(given: Number) -> float:
     return number
 
 
+def _whole_numbers(name: str, given: str | Sequence[int], example: str, meaning: str, lowest: Sequence[int]) -> str:
+    """The canonical text of so many whole numbers, each of them at least as large as in `lowest`.
+
+    meaning: what they are, for the message of UsageError.
+    """
+    parts = given.split(",") if isinstance(given, str) else list(given)
+    numbers = [whole_number(part) for part in parts]
+    good = len(numbers) == len(lowest) and all(
+        number is not None and low <= number <= MOST_BEADS for number, low in zip(numbers, lowest, strict=True)
+    )
+    if not good:
+        text = given if isinstance(given, str) else ",".join(map(str, parts))
+        raise UsageError(f"{name} {quoted(text)} are not {meaning}; give them such as {example}")
+    return ",".join(map(str, numbers))
+
+
+def _beads(given: str | Sequence[int]) -> str:
+    meaning = f"four whole numbers from 1 to {MOST_BEADS:,}, for the first player's turns one to four"
+    return _whole_numbers("beads", given, "4,3,2,1 or 8,4,2,1", meaning, [1, 1, 1, 1])
+
+
+def _rewards(given: str | Sequence[int]) -> str:
+    meaning = "three whole numbers of beads for a win (0 or more), a draw and a loss (0 or less)"
+    text = _whole_numbers("rewards", given, "3,1,-1", meaning, [0, -MOST_BEADS, -MOST_BEADS])
+    if int(text.rpartition(",")[2]) > 0:
+        raise UsageError(f"rewards {quoted(text)} are not {meaning}; give them such as 3,1,-1")
+    return text
+
+
 READ: Mapping[str, Callable[[Any], Any]] = {
     "start_value": _start_value,
     "lambda_": lambda given: share("lambda", given, "0.7 is usual"),
     "cut": _switched,
     "beta": _beta,
     "explore": parse_explore,
+    "beads": _beads,
+    "rewards": _rewards,
 }
 """How each option is read.  Raises UsageError."""
 
@@ -57,7 +94,7 @@ READ: Mapping[str, Callable[[Any], Any]] = {
 def takes(learner: Learner, name: str) -> bool:
     """Whether a learner has the option."""
     if name == "explore":
-        return learner.temperature is None
+        return not learner.by_chances
     return getattr(learner if name == "start_value" else learner.defaults, name) is not None
 
 
@@ -77,9 +114,9 @@ def own_values(learner: Learner, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def own_text(name: str, value: float | bool | str) -> str:
-    """An option with its value, for a person: `lambda 0.7`, `start value 1`, `cut`, `softmax:0.1`."""
+    """An option with its value, for a person: `lambda 0.7`, `start value 1`, `cut`, `softmax:0.1`, `beads 4,3,2,1`."""
     if isinstance(value, str):
-        return value
+        return value if name == "explore" else f"{name} {value}"
     if isinstance(value, bool):
         return spoken(name) if value else f"not {spoken(name)}"
     return f"{spoken(name)} {value:g}"
@@ -93,3 +130,18 @@ def _instead(name: str) -> str:
         return ", which draws its moves from chances that it learns"
     having = [learner.name for learner in LEARNERS.values() if takes(learner, name)]
     return f", only of {', '.join([*having, *(['ntuple-td'] if name == 'lambda_' else [])])}"
+
+
+def parse_worths(given: tuple[Number, Number] | str) -> tuple[float, float]:
+    """What a draw is worth to either player, from a pair or from `A,B` (or `A` for both).  Raises UsageError."""
+    parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int | float) else list(given)
+    expected = "two numbers such as 0.5,0.5"
+    if len(parts) not in (1, 2):
+        raise UsageError(f"draw worth {quoted(given)} is not one or two numbers; give {expected}")
+    numbers = [real("draw worth", part, expected) for part in parts]
+    for number in numbers:
+        if not -LARGEST <= number <= LARGEST:  # NaN is not, either
+            raise UsageError(
+                f"draw worth {number} is no number from {-LARGEST:g} to {LARGEST:g}; a win is worth 1: give {expected}"
+            )
+    return numbers[0], numbers[-1]

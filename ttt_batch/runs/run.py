@@ -73,6 +73,8 @@ class Run(Judged, Kept):
         if self.grown is not None:
             return counted(int(self.statistics["positions"][-1]), "position")
         seats = self.statistics["unbeatable"][-1].tolist()
+        if self.learner.boxes:
+            return f"{'unbeatable' if seats[0] else 'can be beaten'} as first"
         first, second = ("unbeatable" if unbeatable else "can be beaten" for unbeatable in seats)
         return f"{first} in both seats" if first == second else f"{first} as first, {second} as second"
 

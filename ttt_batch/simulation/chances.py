@@ -20,6 +20,9 @@ from ttt_batch.simulation.policy import Choice, Policy, best_moves, chosen_edges
 WIDEST = 64
 """Moves of a row at most."""
 
+LEAST_BEADS = 1e-300
+"""Above the score of a kind without beads, and not above that of any other: the score of resigning."""
+
 SUM = 1e-6
 """How far the chances of a row may be from 1 in all when they are given."""
 
@@ -34,6 +37,19 @@ class Softmax(NamedTuple):
     """A move's chance is proportional to e**(score / temperature); temperature: float64[1], above 0."""
 
     temperature: Any
+
+
+class Beads(NamedTuple):
+    """A move's chance is its share of the beads of its row: its score, shared evenly by moves to the same child.
+
+    Without any beads the move that forfeits is made, or where there is none any move, evenly.
+    least: float64[1], LEAST_BEADS, above which a score is a number of beads.
+    """
+
+    least: Any
+
+
+BY_BEADS = Beads(np.array([LEAST_BEADS]))
 
 
 class Exploring(NamedTuple):
@@ -70,6 +86,26 @@ def _softmax(how: Softmax, tables: Any, graph: Graph, choice: Choice, row: Any, 
         share = chance[slot] / total
         good = edge >= first and edge <= last and ties(choice, score(tables, graph, np.uint64(edge), mover), best)
         greedy = good or n == 0
+        chance[slot] = share if greedy else 0.0
+        chance[slot + 1] = 0.0 if greedy else share
+
+
+@spread.register(Beads)
+def _beads(how: Beads, tables: Any, graph: Graph, choice: Choice, row: Any, chance: Any) -> None:
+    lo, hi = edges_of(graph, row)
+    mover, least, total = mover_of(graph, row), how.least[0], 0.0
+    for edge in range(lo, hi):
+        s, alike = score(tables, graph, np.uint64(edge), mover), 0
+        for other in range(lo, hi):
+            alike += graph.child[other] == graph.child[edge]
+        chance[2 * (edge - lo)] = s / alike if s > least else 0.0
+        total += chance[2 * (edge - lo)]
+    n, best, first, last = best_moves(tables, graph, choice, lo, hi, mover)
+    for edge in range(lo, hi):
+        slot = 2 * (edge - lo)
+        good = edge >= first and edge <= last and ties(choice, score(tables, graph, np.uint64(edge), mover), best)
+        greedy = good or n == 0
+        share = chance[slot] / total if total > 0.0 else (1.0 / (n if n else hi - lo) if greedy else 0.0)
         chance[slot] = share if greedy else 0.0
         chance[slot + 1] = 0.0 if greedy else share
 

@@ -74,8 +74,8 @@ def learn_from(
     trust: go on from a file that another program has changed.
     warn: called with a line, instead of a Python warning, if the numbers in a file seem to count from 1 although
     `cells_from` is not given, or if another program replaces the run's file, and the run goes into a new one.
-    board, epsilon, explore, alpha, beta, gamma, draw_worth, start_value, lambda_, cut, seed, symmetry: see `Config`;
-    over the learner's defaults or the run's.
+    board, epsilon, explore, alpha, beta, gamma, draw_worth, start_value, lambda_, cut, beads, rewards, seed, symmetry:
+    see `Config`; over the learner's defaults or the run's.
     Of networks only alpha and gamma may change.
 
     No more than a piece is in memory at a time.  Nothing is kept of what was learnt before an error.
@@ -98,9 +98,11 @@ def learn_from(
         if progress is not None:
             progress(Learnt(0, 0, source.size, clock.seconds))
         pupil = pupil_of(config, origin)
+        rule = learner_named(config.learner) if isinstance(config, Config) else None
         reader = GameReader(
             config.board,
-            occupied=isinstance(config, Config) and learner_named(config.learner).occupied,
+            occupied=rule is not None and rule.occupied,
+            resigns=rule is not None and rule.boxes,
             cells_from=0 if cells_from is None else cells_from,
             name=name,
             skip_bad=skip_bad,

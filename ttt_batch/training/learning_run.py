@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ttt_batch.game.board import EMPTY, FIRST
+from ttt_batch.game.board import EMPTY, FIRST, RESIGNS
 from ttt_batch.game.graph import rows_of_edges
 from ttt_batch.game.transcripts import Games, GamesError, parse_line
 from ttt_batch.runs.knowledge import StandIn
@@ -60,10 +60,12 @@ class LearningRun(StandIn):
         Action tables count the positions whose move changed value.  Raises GamesError for what is no finished game,
         and RunFileError if the run could not be saved; nothing is learnt then.
         """
-        line, before, clock = " ".join(map(str, cells)), self.run, Clock()
+        words = [RESIGNS if cell == self.board.resignation else str(cell) for cell in cells]
+        line, before, clock = " ".join(words), self.run, Clock()
         try:
-            occupied = isinstance(before, Run) and before.learner.occupied
-            if not (moves := parse_line(line, self.board, occupied=occupied)):
+            rule = before.learner if isinstance(before, Run) else None
+            may = {"occupied": rule is not None and rule.occupied, "resigns": rule is not None and rule.boxes}
+            if not (moves := parse_line(line, self.board, **may)):
                 raise GamesError("a game needs a move")
         except GamesError as error:
             raise GamesError(f"the game: {error}; nothing was learnt") from None

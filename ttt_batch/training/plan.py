@@ -146,10 +146,10 @@ def _fresh_plan(
     """A training from the first game on, which takes over the tables of `origin`."""
     learner = learner_named({**DEFAULTS, **options}["learner"])
     total = whole("games", learner.games if games is None else games, 1, MAX_GAMES)
-    start, against = "" if origin is None else table_digest(origin.tables), ""
+    meant = OPPONENTS[0] if learner.boxes and meant is None else meant  # it plays one seat, so never itself
+    start, usual = "" if origin is None else table_digest(origin.tables), "first" if learner.boxes else "both"
     rival = None if meant is None else _asked(meant, make_config(**options, horizon=total, start=start))
-    if rival is not None:
-        against, seat = _rival_name(rival), seat or "both"
+    against, seat = ("", seat) if rival is None else (_rival_name(rival), seat or usual)
     config = make_config(**options, horizon=total, start=start, opponent=against, seat=seat)
     _check_engine(config)
     if origin is not None:

@@ -83,8 +83,8 @@ def train(
     `games="10M"` or `epsilon="10%"`; names may be spelled freely.
     learner, board, epsilon, alpha, gamma, draw_worth, batch, engine, seed, symmetry: see `Config`; None for the
     default, or when resuming for the run's own.
-    start_value, lambda_, cut, beta, explore: see `Settings`; for the learners that have them (`lambda_` also for
-    `ntuple-td`).
+    start_value, lambda_, cut, beta, explore, beads, rewards: see `Settings`; for the learners that have them
+    (`lambda_` also for `ntuple-td`).
     tuples, sharing, objective, trace, prove_every, keep: of pattern networks alone, see `PatternConfig`; `seat` is the
     one to be proved then, and the number of games is rounded up to the next proof.
     epsilon, alpha: numbers or schedules (see `schedules`).
@@ -202,7 +202,7 @@ def _shared(place: Place, plan: Plan, warn: Callable[[str], None] | None) -> Ite
         )
         raise UsageError(f"{workers} share the games of a batch, but {why}; leave {workers} out")
     if issubclass(way, MixtureWalking):
-        others = "an opponent of unequal chances" if config.temperature is None else "softmax play"
+        others = "play by chances" if config.by_chances else "an opponent of unequal chances"
         raise UsageError(
             f"{workers} share a batch by its best moves, and {others} draws others, too; leave {workers} out"
         )

@@ -133,6 +133,15 @@ def _second(given: str, first: "Entrant", load: Load) -> "tuple[Participant, str
     return load(meant), run_name(meant)
 
 
+def refuse_boxes(player: object, what: str, remedy: str = "choose --as second") -> None:
+    """Raise UsageError for a run with boxes for the first player alone in `what`, which needs the second seat."""
+    from ttt_batch.runs.boxes import not_second
+    from ttt_batch.runs.run import Run
+
+    if isinstance(player, Run) and player.learner.boxes:
+        raise not_second(player.config.learner, what, remedy)
+
+
 def fixed_opponent(
     given: str | None, board: "Board", resume: Path | None, time_limit: str | None, stack: ExitStack
 ) -> "str | Agent | None":

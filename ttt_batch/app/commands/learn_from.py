@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ttt_batch.app.commands.declare import BOARDS, File, Text, argument, option, switch
 from ttt_batch.app.commands.options import (
     BOARD,
+    Beads,
     Beta,
     Cut,
     DrawWorth,
@@ -15,6 +16,7 @@ from ttt_batch.app.commands.options import (
     NewRun,
     Overwrite,
     Quiet,
+    Rewards,
     StartValue,
     Trust,
     found,
@@ -45,6 +47,8 @@ def learn_from(
     lambda_: Lambda = None,
     cut: Cut = False,
     beta: Beta = None,
+    beads: Beads = None,
+    rewards: Rewards = None,
     board: Annotated[Text, option("BOARD", f"{BOARD}.", offers=BOARDS)] = None,
     seed: Annotated[Text, option("N", "Seed of the start table.")] = None,
     skip_bad: Annotated[bool, switch("--skip-bad", "Leave out lines that are no legal game.")] = False,
@@ -61,7 +65,8 @@ def learn_from(
     from ttt_batch.training import from_games
 
     options: dict[str, Any] = {"alpha": alpha, "gamma": gamma, "draw_worth": draw_worth, "start_value": start_value}
-    options |= {"lambda_": lambda_, "cut": cut or None, "beta": beta, "board": board, "seed": seed}
+    options |= {"lambda_": lambda_, "cut": cut or None, "beta": beta, "beads": beads, "rewards": rewards}
+    options |= {"board": board, "seed": seed}
     source = GameFile(games)
     with working("interrupted; nothing was written", quiet=quiet) as report:
 

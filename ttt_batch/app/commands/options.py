@@ -69,6 +69,12 @@ Cut = Annotated[bool, switch("--cut", "td-lambda: exploratory moves end the targ
 Beta = Annotated[
     Text, option("NUMBER", "reinforce, actor-critic: step size of their values, above 0 up to 1.", default="0.1")
 ]
+Beads = Annotated[
+    Text, option("A,B,C,D", "menace: beads of a kind, by the first player's turns one to four.", default="4,3,2,1")
+]
+Rewards = Annotated[
+    Text, option("WIN,DRAW,LOSS", "menace: beads that a game adds to those drawn in it.", default="3,1,-1")
+]
 Explore = Annotated[
     Text, option("softmax:T", "Draw moves by softmax of their scores, at a temperature above 0, instead of by epsilon.")
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 from ttt_batch.app.commands.declare import SCRIPTED, File, Text, argument, option, switch
-from ttt_batch.app.commands.entrants import Rules, both_players, called, entrants, is_named
+from ttt_batch.app.commands.entrants import Rules, both_players, called, entrants, is_named, refuse_boxes
 from ttt_batch.app.commands.options import (
     AgentBoard,
     AnyPlayer,
@@ -95,7 +95,9 @@ def play(
         path = _checked(path, report, learn=learn, out=out, record=record)
         agent = load(named) if named else _agent(path, trust, report)
         report.clear()
-        keeper = None if record is None else _keeper(record)
+        if person != 1:
+            refuse_boxes(agent, f"a game in which you move {'first' if person == 0 else 'first in turn'}")
+        keeper = None if record is None else _keeper(record, agent.board.resignation)
         pupil = _pupil(cast("AnyRun", agent), path, out, later.append) if learn else None
         playing.play(
             pupil or agent,
@@ -124,11 +126,11 @@ def _who(run: str | None, rules: Rules, *, learn: bool) -> tuple[Path | None, st
     return (None if run is None else find_run(run)), ""
 
 
-def _keeper(record: Path) -> "GameRecord":
+def _keeper(record: Path, resignation: int) -> "GameRecord":
     """What writes finished games down."""
     from ttt_batch.game.transcript_writer import GameRecord
 
-    return GameRecord(record)
+    return GameRecord(record, resignation)
 
 
 def watch(
@@ -170,6 +172,7 @@ def watch(
     ):
         first, second, names = both_players(path, other, load)
         report.clear()
+        refuse_boxes(second, "the second player's part", "name it first, and another player second")
         if games is None:
             from ttt_batch.app.watching import watch as show
 

@@ -46,11 +46,13 @@ def study(
     cut: Annotated[Text, option("on,off", "td-lambda: whether exploratory moves end targets.", offers=CUTS)] = None,
     beta: Annotated[Text, option("NUMBERS", "reinforce, actor-critic: step size of their values.")] = None,
     explore: Annotated[Text, option("softmax:T", "Draw moves by softmax of their scores; commas between.")] = None,
+    beads: Annotated[Text, option("A,B,C,D", "menace: beads of a kind by turn; semicolons between.")] = None,
+    rewards: Annotated[Text, option("W,D,L", "menace: beads that a game adds; semicolons between.")] = None,
     batch: Annotated[Text, option("N|auto", "Games played with the same tables.")] = None,
     engine: Annotated[Text, option("walk|flow", "How games are played.", offers=ENGINES)] = None,
     symmetry: Annotated[Text, option("on|off|auto", "One row for all images of a position.", offers=SWITCH)] = None,
     opponent: Annotated[
-        Text, option("NAMES", "self, random, optimal or run files.", offers=RIVALS, default="self")
+        Text, option("NAMES", "self, random, optimal or run files.", offers=RIVALS, default="self; menace: random")
     ] = None,
     seat: Annotated[Text, option("NAMES", "The learner's seats, or those to be proved.", "--as")] = None,
     tuples: Annotated[Text, option("lines;blocks:3x3;FILE", "Networks: tuples of cells; semicolons between.")] = None,

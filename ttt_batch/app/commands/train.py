@@ -18,6 +18,7 @@ from ttt_batch.app.commands.entrants import fixed_opponent
 from ttt_batch.app.commands.network_options import Keep, Objective, ProveEvery, Sharing, Tuples
 from ttt_batch.app.commands.options import (
     BOARD,
+    Beads,
     Beta,
     Cut,
     DrawWorth,
@@ -28,6 +29,7 @@ from ttt_batch.app.commands.options import (
     NewRun,
     Overwrite,
     Quiet,
+    Rewards,
     Scheduler,
     StartValue,
     TimeLimit,
@@ -97,6 +99,9 @@ SharedBy = Annotated[
         "(td) or 16M on 4x4x4, and threads pay sooner.",
     ),
 ]
+Watch = Annotated[
+    bool, switch("--watch", "On a terminal: games of the table as it is now, a few new ones each second.")
+]
 
 
 def train(
@@ -112,6 +117,8 @@ def train(
     cut: Cut = False,
     beta: Beta = None,
     explore: Explore = None,
+    beads: Beads = None,
+    rewards: Rewards = None,
     batch: Batch = None,
     engine: Engine = None,
     symmetry: Symmetry = None,
@@ -150,9 +157,7 @@ def train(
     prove_every: ProveEvery = None,
     keep: Keep = None,
     time_limit: TimeLimit = None,
-    watch: Annotated[
-        bool, switch("--watch", "On a terminal: games of the table as it is now, a few new ones each second.")
-    ] = False,
+    watch: Watch = False,
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,

@@ -24,6 +24,8 @@ SETTINGS = (
     "lambda_",
     "cut",
     "beta",
+    "beads",
+    "rewards",
     "explore",
     "batch",
     "engine",

@@ -141,8 +141,10 @@ def learners_text(chosen: list[Learner]) -> str:
     lines = []
     for learner in chosen:
         d = learner.defaults
-        played = f"epsilon {d.epsilon:g}" if learner.temperature is None else "softmax of preferences"
+        played = "softmax of preferences" if learner.by_chances else f"epsilon {d.epsilon:g}"
         numbers = f"{played}, alpha {d.alpha:g}, gamma {d.gamma:g}, draw worth {_draw_worth(learner)}"
+        if learner.boxes:
+            numbers = f"beads {d.beads}, rewards {d.rewards}, against random moves"
         numbers += f", lambda {d.lambda_:g}" if d.lambda_ is not None else ""
         lines += [
             *hanging(learner.name, learner.source, 14),
@@ -159,10 +161,10 @@ def learner_text(learner: Learner) -> str:
     falling = "or 0.3->0.01:linear, 0.3->0.01:exp"
     options = [
         (f"--games {learner.games}", ""),
-        *([(f"--epsilon {d.epsilon:g}", falling)] if learner.temperature is None else []),
-        (f"--alpha {d.alpha:g}", f"{falling}, 1/n, 1/n^0.8"),
+        *([] if learner.by_chances else [(f"--epsilon {d.epsilon:g}", falling)]),
+        *([] if learner.boxes else [(f"--alpha {d.alpha:g}", f"{falling}, 1/n, 1/n^0.8")]),
         *([] if learner.undiscounted else [(f"--gamma {d.gamma:g}", "")]),
-        (f"--draw-worth {_draw_worth(learner)}", ""),
+        *([] if learner.boxes else [(f"--draw-worth {_draw_worth(learner)}", "")]),
         *((_own_option(name, value), "") for name, value in _own(learner).items() if value is not None),
     ]
     width = max(len(option) for option, _ in options) + 2
@@ -188,7 +190,7 @@ def _own(learner: Learner) -> dict[str, Any]:
 def _own_option(name: str, value: Any) -> str:
     """An option of some learners with its default, as a command takes it; a switch alone."""
     word = f"--{spoken(name).replace(' ', '-')}"
-    return word if isinstance(value, bool) else f"{word} {value:g}"
+    return word if isinstance(value, bool) else f"{word} {value if isinstance(value, str) else format(value, 'g')}"
 
 
 def _draw_worth(learner: Learner) -> str:

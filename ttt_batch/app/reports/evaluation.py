@@ -35,10 +35,12 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
         *(_head(run, name, evaluation.ties) if run is not None else _agent_head(agent, name)),
         row(f"against {evaluation.against}, exactly", *RESULTS),
         row("as first", *evaluation.first),
-        row("as second", *evaluation.second),
+        "as second: not applicable, it moves first"
+        if evaluation.second is None
+        else row("as second", *evaluation.second),
         "",
     ]
-    for seat in SEATS:
+    for seat in evaluation.losing_line:
         line = evaluation.losing_line[seat]
         if line is None:
             lines.append(_unbeaten(seat, evaluation.ties))
@@ -62,7 +64,7 @@ def played_text(evaluation: PlayedEvaluation, name: str = "") -> str:
     for against in PLAYED_AGAINST:
         title = "random" if against == "random" else "the best"
         lines.append(row(f"against {title}, exactly", *RESULTS))
-        for seat, shares in zip(SEATS, getattr(evaluation, against), strict=True):
+        for seat, shares in zip(SEATS, getattr(evaluation, against), strict=False):
             lines.append(row(f"as {seat}", *shares))
         lines.append("")
     return "\n".join([*lines, f"its best moves are judged without {option('as_played', True)}"])
@@ -101,7 +103,7 @@ def _head(run: "Judged | PatternRun", name: str, ties: Ties) -> list[str]:
     """Which run is judged, and by which ties."""
     title = f"{name}{': ' * bool(name)}{run.config.learner} on {run.config.board.name}, {counted(run.games, 'game')}"
     judged = []
-    if isinstance(run, Judged) and run.config.temperature is not None:
+    if isinstance(run, Judged) and run.config.by_chances:
         judged = [f"judged: its best moves; the chances that it plays by: {option('as_played', True)}"]
     return [title, *judged, f"ties: {meaning(ties)}", ""]
 

@@ -43,7 +43,7 @@ def information_text(information: dict[str, Any], run: Run) -> str:
     rows = "rows in the table so far" if run.grown is not None else "positions"
     worth = f"draw worth {','.join(f'{number:g}' for number in config['draw_worth'])}"
     # Play by softmax has no epsilon, and the 0 of its configuration would read as if it did not explore.
-    keys = ("epsilon", "alpha", "gamma") if run.config.temperature is None else ("alpha", "gamma")
+    keys = ("alpha", "gamma") if run.config.by_chances else ("epsilon", "alpha", "gamma")
     own = [own_text(name, config[name]) for name in READ if name in config]
     played = f"in batches of {batch} ({config['engine']})"
     if config["engine"] == "given":
@@ -54,7 +54,7 @@ def information_text(information: dict[str, Any], run: Run) -> str:
         ("rule", run.learner.rule),
         ("board", f"{config['board']}: {information['states']:,} {rows}, {counted(information['edges'], 'move')}"),
         ("games", f"{information['games']:,}{goal}, {played}"),
-        ("numbers", ", ".join([*(f"{key} {config[key]}" for key in keys), worth, *own])),
+        ("numbers", ", ".join(own if run.learner.boxes else [*(f"{key} {config[key]}" for key in keys), worth, *own])),
         ("seed", str(config["seed"])),
         ("verdict", verdict_text(run)),
         ("ties", meaning("any") if run.grown is None else ""),

@@ -91,7 +91,8 @@ def pictures(board: Board, position: Position, cells: Iterable[int]) -> list[lis
     """The position after each of the moves, as `plain` draws it; the mark on an occupied cell stays what it is."""
     found = []
     for cell in cells:
-        position = board.after(position, cell) if position[cell] == EMPTY else position
+        if cell != board.resignation and position[cell] == EMPTY:
+            position = board.after(position, cell)
         found.append(plain(board, position, cell))
     return found
 
@@ -120,7 +121,7 @@ def line_of_play(board: Board, cells: Sequence[int]) -> list[str]:
     """A game from the empty board as moves and as boards side by side, and who forfeits it by an occupied cell."""
     game = Game(board, tuple(cells))
     lines = [moves_text(board, cells)]
-    if game.forfeited:
+    if game.forfeited and not game.resigned:
         who = MARKS[FIRST + SECOND - game.mover]
         lines.append(f"{who} forfeits by choosing {board.cell_name(cells[-1])}, taken already")
     lines += ["", *side_by_side(pictures(board, Game(board).position, cells), REPORT_WIDTH - 6, "  "), ""]

@@ -53,12 +53,18 @@ def _boards(shown: Shown) -> list[list[str]]:
     found = [drawn("position", names)]
     if free:
         if not shown.outside:
-            found.append(drawn("agent's values", {cell: value_text(move.value) for cell, move in free.items()}))
+            texts = {cell: _number_text(shown, move) for cell, move in free.items()}
+            found.append(drawn("agent's values" if shown.beads is None else "beads", texts))
         player = shown.player or 0
         truths = {cell: move.truth.seen_by(player).short for cell, move in free.items() if move.truth is not None}
         if truths:
             found.append(drawn("truth, in plies", truths))
     return [block for block in found if max(map(len, block)) <= REPORT_WIDTH]
+
+
+def _number_text(shown: Shown, move: Move) -> str:
+    """A move's value, or its beads."""
+    return value_text(move.value) if shown.beads is None else f"{move.value:.6g}"
 
 
 def value_text(value: float) -> str:
@@ -75,6 +81,8 @@ def _summary(shown: Shown) -> list[str]:
     unknown = "an agent that is no run tells none" if shown.outside else "never seen"
     value = unknown if math.isnan(shown.value) else f"{shown.value:z.4f} {scale}"
     rows = [("value", value)]
+    if shown.beads is not None:
+        rows = [("box", f"{shown.beads:g} beads; moves that are images of each other share theirs")]
     if shown.truth is None:
         rows.append(("truth", "not known: the board is too large to enumerate"))
     elif shown.outcome == UNFINISHED:
@@ -98,6 +106,10 @@ def _choice(shown: Shown) -> str:
     cells = [move.name for move in shown.moves if move.probability > 0]
     occupied = [shown.board.cell_name(cell) for cell in shown.forfeits]
     n = len(cells) + len(occupied)
+    if shown.boxless:
+        return "not applicable: it has boxes for the first player alone"
+    if shown.resigns:
+        return "resigns: its box is empty"
     text = f"plays {' '.join(cells)}" if cells else "plays no free cell"
     even = len({round(move.probability, 9) for move in shown.moves if move.probability > 0}) < 2
     text += f" (1 in {n} each)" if n > 1 and even else " (as often as stands below)" if n > 1 else ""
@@ -116,7 +128,11 @@ def _table(shown: Shown) -> list[str]:
     if not shown.moves:
         return []
     known, unseen = shown.truth is not None, "-" if shown.outside else "never"
-    head = f"  {'cell':<6}{'value':>9}{'chance':>10}" + f"{'visits':>14}" * shown.counted + "   truth" * known
+    head = (
+        f"  {'cell':<6}{'value' if shown.beads is None else 'beads':>9}{'chance':>10}"
+        + f"{'visits':>14}" * shown.counted
+        + "   truth" * known
+    )
     lines = ["", head]
     for move in shown.moves:
         lines.append(

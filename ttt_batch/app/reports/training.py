@@ -33,6 +33,9 @@ def proof_text(run: Run, unbeatable: dict[str, bool]) -> str:
     What training records is judged with any ties; a run that is unbeatable so is unbeatable with the others, too.
     """
     since = unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
+    if run.learner.boxes:
+        since = None
+        unbeatable = {SEATS[0]: unbeatable[SEATS[0]]}
     if since is not None:
         points = f" at every recorded point since game {since:,}" if since else " from its start" if run.games else ""
         return f"unbeatable in both seats{points}"
@@ -84,8 +87,10 @@ def training_text(run: AnyRun, path: Path, *, compiled: bool = False) -> str:
     played = last["outcomes"] / max(1, int(last["outcomes"].sum()))
     exact = []
     if run.grown is None:
-        exact = [row(f"as {seat}, against random", *last["versus_random"][i]) for i, seat in enumerate(SEATS)]
-        exact.append(row("greedy self-play, as first", *last["self_play"]))
+        seats = SEATS[:1] if run.learner.boxes else SEATS
+        exact = [row(f"as {seat}, against random", *last["versus_random"][i]) for i, seat in enumerate(seats)]
+        if not run.learner.boxes:  # without a second player's boxes it does not play itself
+            exact.append(row("greedy self-play, as first", *last["self_play"]))
     lines = [
         training_title(run, compiled=compiled),
         "",

@@ -100,7 +100,7 @@ def play_game(
         if game.mover != player:
             cell = rng.choice(agent.candidates(game.position))
             game = game.after(cell)
-            face.tell(f"The agent plays {board.cell_name(cell)}.")
+            face.tell("The agent resigns." if game.resigned else f"The agent plays {board.cell_name(cell)}.")
             continue
         if game != shown:
             # Only a new position is drawn, so that a slip of the finger costs one line and not a screen.
@@ -131,7 +131,7 @@ def play_game(
             case _:
                 return Result.LEFT, game
     face.show(game)
-    if game.forfeited:
+    if game.forfeited and not game.resigned:
         face.tell("The agent chose a taken cell and loses.")
     result = result_of(game, person)
     face.tell(result.value)

@@ -97,7 +97,7 @@ def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
         ("Games", games_text(run.games, origin)),
         ("Opponent", f"{opponent}{seat}" or "itself"),
         ("Seed", str(config.seed)),
-        ("Exploration (epsilon)", config.epsilon.text if config.temperature is None else ""),
+        ("Exploration (epsilon)", "" if config.by_chances else config.epsilon.text),
         ("Exploration", config.explore or ""),
         ("Step size (alpha)", config.alpha.text),
         ("Discount (gamma)", f"{config.gamma:g}"),

@@ -51,10 +51,15 @@ def _check_rules(value: NDArray[np.float64], outcome: NDArray[np.int8]) -> None:
             )
 
 
-def action_by_code(graph: Graph, q: NDArray[np.float64], background: NDArray[np.float64]) -> Table:
-    """Action values by edge, float64[E], on a copy of `background`, float64[C, cells]."""
+def action_by_code(
+    graph: Graph, marks: NDArray[np.bool_], q: NDArray[np.float64], background: NDArray[np.float64]
+) -> Table:
+    """Action values by edge, float64[E], on a copy of `background`, float64[C, cells].
+
+    marks: bool[E], the edges that mark a cell.
+    """
     by_code = np.array(background, dtype=np.float64)
-    by_code[graph.code[rows_of_edges(graph)], graph.cell] = q
+    by_code[graph.code[rows_of_edges(graph)[marks]], graph.cell[marks]] = q[marks]
     return Table(q=by_code)
 
 
@@ -135,6 +140,7 @@ def listing(
     by_cell = np.full(best.shape, np.nan)
     for by_edge, into in ((chosen, best), (q, by_cell)):
         if by_edge is not None:
-            into[rows_of_edges(graph), graph.cell] = by_edge
+            marks = graph.cell < cells  # not those that resign
+            into[rows_of_edges(graph)[marks], graph.cell[marks]] = by_edge[marks]
     numbers = {"q": by_cell[real]} if values is None else {"value": values[:, real]}
     return Table(**numbers, code=graph.code[real], outcome=graph.outcome[real], best=best[real])

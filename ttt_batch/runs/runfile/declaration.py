@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 FILE_TYPE, STUDY_TYPE = "ttt-batch run", "ttt-batch study"
 """What the file, and that of a study, says it is, in its first line and in the root attribute `file_type`."""
 
-FORMAT = (1, 4)
+FORMAT = (1, 5)
 """Major and minor version of the format; a reader opens every minor version of its own major version.
 
 1.0: tables, statistics and configuration.  1.1: what resuming needs.  1.2: boards too large
 to enumerate, without exact results.  1.3: pattern networks, which have no positions.  1.4: options
-of some learners only.
+of some learners only.  1.5: boxes of beads, with moves that resign.
 A new version comes with a file `data/run-MAJOR.MINOR.h5`, which has to open for ever.
 """
 
@@ -95,7 +95,7 @@ states/outcome           | int8[S]        | 0..3  |             | 1.0 | 0 unfini
 states/first_edge        | int32[U+1]     |       | edges       | 1.0 | edges of row r: first_edge[r] to
     first_edge[r+1]-1
 states/cell              | int8[E]        | 0..   |             | 1.0 | cell that the move marks, row by row from the
-    top left
+    top left; the number of cells: it resigns
 statistics/games         | int64[T]       |       | games       |     | games learnt from at the point
 statistics/seconds       | float64[T]     |       | s           |     | wall clock since the start; informative only
 statistics/outcomes      | int64[T,3]     |       | games       |     | first wins, draws, second wins in play so far

@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import Any
 
 from ttt_batch.base.choices import SWITCH_WORDS, choose, choose_seat
+from ttt_batch.base.errors import UsageError
 from ttt_batch.base.quantities import share, whole
 from ttt_batch.game.board import parse_board
 from ttt_batch.game.state_space import WORDS
@@ -15,14 +16,14 @@ from ttt_batch.runs.batches import MAX_GAMES, Batches, check_batch, parse_batch,
 from ttt_batch.runs.config import (
     DEFAULTS,
     ENGINES,
+    OPPONENTS,
     Config,
     config_from_dict,
     horizon_of,
     make_config,
-    parse_worths,
 )
 from ttt_batch.runs.explorations import check_numbers
-from ttt_batch.runs.own_options import READ
+from ttt_batch.runs.own_options import READ, parse_worths
 from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
 from ttt_batch.runs.schedules import parse_schedule
 from ttt_batch.studies.designs.family import Family, Option, Setting
@@ -37,6 +38,9 @@ def _switch(given: Any) -> str:
     return choose("symmetry", given, WORDS, words=SWITCH_WORDS)
 
 
+IN_BEADS = ("beads", "rewards")
+"""Options that are lists of numbers."""
+
 OPTIONS: Mapping[str, Option] = {
     "learner": Option(lambda given: learner_named(given).name),
     "board": Option(parse_board),
@@ -44,7 +48,10 @@ OPTIONS: Mapping[str, Option] = {
     "engine": Option(lambda given: choose("engine", given, ENGINES)),
     "opponent": Option(read_opponent),
     "seat": Option(lambda given: choose_seat(given, "both")),
-    **{name: Option(read, ranges=name not in ("cut", "explore")) for name, read in READ.items()},
+    **{
+        name: Option(read, ranges=name not in ("cut", "explore", *IN_BEADS), commas=name in IN_BEADS)
+        for name, read in READ.items()
+    },
     "batch": Option(parse_batch, ranges=True, whole=True),
     "epsilon": Option(lambda given: parse_schedule("epsilon", given, positive=False), ranges=True),
     "alpha": Option(lambda given: parse_schedule("alpha", given, positive=True), ranges=True),
@@ -80,10 +87,16 @@ class Tables(Family):
     def base(self, given: dict[str, Any]) -> Setting:
         """See `Family`."""
         options = dict(given)
-        opponent = options.pop("opponent", SELF)
+        boxes = learner_named(str(given.get("learner", self.default_learner))).boxes
+        opponent = options.pop("opponent", OPPONENTS[0] if boxes else SELF)
+        if boxes and opponent == SELF:
+            raise UsageError(
+                f"opponent self is not applicable to {given['learner']}, which plays first alone; choose random, "
+                "optimal or a run"
+            )
         rival = None if opponent == SELF else opponent
         against = "" if rival is None else rival.digest if isinstance(rival, RunOpponent) else rival
-        seat = options.pop("seat", "" if rival is None else "both")
+        seat = options.pop("seat", "" if rival is None else "first" if boxes else "both")
         config = make_config(**options, opponent=against, seat=seat)
         played = rival.given if isinstance(rival, RunOpponent) else rival
         if played is not None:

@@ -53,7 +53,7 @@ def _of_tables(
     learner, graph = learner_named(config.learner), config.graph
     own = {"table_setting": np.array(numbers), "row": np.arange(graph.code.size)}
     meanings = {"table_setting": "number of the setting", "row": "number of the position"}
-    tables = learner.start(graph, learner.worth(config.settings), np.random.default_rng(0))._asdict()
+    tables = learner.fresh(graph, config.settings, np.random.default_rng(0))._asdict()
     fields = dict(learner.fields)
     if config.alpha.power:
         first = next(iter(tables))

@@ -9,7 +9,7 @@ from ttt_batch.base.jit import generic, inlined, kernel
 from ttt_batch.game.graph import Graph, edges_of, n_unfinished
 from ttt_batch.learners.base import mark_parents
 from ttt_batch.runs.schedules import value_at
-from ttt_batch.simulation.chances import Exploring, Softmax, copy_chances, spread
+from ttt_batch.simulation.chances import Beads, Exploring, Softmax, copy_chances, spread
 from ttt_batch.simulation.counts import list_visited
 from ttt_batch.simulation.flow import batch_base
 from ttt_batch.simulation.mixture import Mixture, complete_drawn, lay_out
@@ -25,6 +25,11 @@ def retune(how: Any, decays: Decays, game: int) -> Any:
 
 @retune.register(Softmax)
 def _keep(how: Softmax, decays: Decays, game: int) -> Any:
+    return False
+
+
+@retune.register(Beads)
+def _keep_beads(how: Beads, decays: Decays, game: int) -> Any:
     return False
 
 

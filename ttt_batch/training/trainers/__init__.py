@@ -42,7 +42,7 @@ MIXED: dict[bool, dict[str, type[Trainer]]] = {
 
 def way_to_learn(config: Config, rival: Policy | Chances | None = None) -> type[Trainer]:
     """The class of trainers for a configuration, and for a fixed opponent."""
-    if config.temperature is not None or isinstance(rival, Chances):
+    if config.by_chances or isinstance(rival, Chances):
         ways = MIXED[config.grown]
     else:
         ways = WAYS["grown" if config.grown else "small" if config.small else "large"]

@@ -187,11 +187,10 @@ def _grown(task: Task) -> GrowingTable:
 def start_tables(config: Config, graph: Graph, seeds: Sequence[int]) -> list[Any]:
     """What learners with some seeds begin with on an enumerated board: tables for each, or one for all if equal."""
     learner, tables = learner_named(config.learner), []
-    worth = learner.worth(config.settings)
     for seed in seeds:
         rng = np.random.default_rng(seed % 2**64)
         before = rng.bit_generator.state
-        tables.append(learner.start(graph, worth, rng))
+        tables.append(learner.fresh(graph, config.settings, rng))
         if rng.bit_generator.state == before:
             break
     return tables

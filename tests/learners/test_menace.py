@@ -1,0 +1,267 @@
+"""`menace` against the naive oracle: its boxes, game by game and in batches, and what it refuses."""
+
+import io
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import h5py
+import naive
+import naive_menace
+import numpy as np
+import pytest
+from naive_menace import BOARD, OPPONENTS, Menace, drawn_kinds, moves_of
+from support import assert_same_in_parts, command, mostly_slow
+
+import ttt_batch as ttt
+from ttt_batch.analysis.handicap import Weakened
+from ttt_batch.app.terminal.playing import play
+from ttt_batch.base.errors import TttBatchError, UsageError
+from ttt_batch.base.streams import stream_key
+from ttt_batch.evaluation.exact_results import match
+from ttt_batch.training.learning_run import LearningRun
+
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("random", {}),
+    ("optimal", {}),
+    ("random", {"beads": "8,4,2,1", "rewards": "1,0,-1"}),
+    ("optimal", {"beads": "2,1,1,1", "rewards": "3,-1,-2"}),
+]
+
+
+def oracle_of(options: dict[str, Any]) -> Menace:
+    return Menace(**{name: tuple(map(int, text.split(","))) for name, text in options.items()})
+
+
+def beads_of(run: ttt.Run) -> dict[naive.Position, dict[frozenset[int], set[float]]]:
+    """The beads of every box of a run, by kind: those of all its cells; nothing else has any."""
+    graph, found = run.graph, dict[naive.Position, dict[frozenset[int], set[float]]]()
+    for row in range(graph.legal.size):
+        lo, hi = map(int, graph.first_edge[row : row + 2])
+        position, edges = BOARD.position(int(graph.code[row])), range(lo, hi)
+        resigning = [edge for edge in edges if graph.cell[edge] == 9]
+        if not resigning:
+            assert np.isnan(run.tables.q[lo:hi]).all()
+            continue
+        assert run.tables.q[resigning[0]] == 0.0 and int(graph.code[graph.child[resigning[0]]]) == -1
+        beads = {int(graph.cell[edge]): float(run.tables.q[edge]) for edge in edges if graph.cell[edge] < 9}
+        found[position] = {kind: {beads[cell] for cell in kind} for kind in naive_menace.kinds(position)}
+    return found
+
+
+def assert_same(run: ttt.Run, oracle: Menace, *, exact: bool = True) -> None:
+    boxes = beads_of(run)
+    assert boxes.keys() == oracle.boxes.keys()
+    for position, kinds in boxes.items():
+        for kind, beads in kinds.items():
+            (found,) = beads  # one number for all cells of a kind
+            wanted = oracle.boxes[position][kind]
+            assert found == wanted if exact else found == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+
+
+def test_it_has_the_304_boxes_and_three_first_kinds() -> None:
+    run = ttt.train(1, learner="menace")
+    boxes = beads_of(run)
+    assert len(boxes) == 304
+    plies = [naive.ply(position) for position in boxes]
+    assert [plies.count(ply) for ply in (0, 2, 4, 6)] == [1, 12, 108, 183]
+    assert len(boxes[BOARD.empty]) == 3
+    assert run.config.opponent == "random" and run.config.seat == "first" and run.config.batch == 1
+
+
+@pytest.mark.parametrize(("opponent", "options"), mostly_slow(CASES, CASES[0], CASES[3]))
+def test_games_one_by_one_equal_the_oracle(opponent: str, options: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "games.txt"
+    run = ttt.train(3_000, learner="menace", seed=5, opponent=opponent, record=file, **options)
+    oracle, outcomes = oracle_of(options), [0, 0, 0, 0]
+    lines = file.read_text().splitlines()
+    for number in range(3_000):
+        moves, outcome = oracle.play(int(stream_key(5)), number, OPPONENTS[opponent])
+        recorded, end = moves_of(lines[number])
+        assert (drawn_kinds(recorded), end) == (drawn_kinds(moves), outcome), lines[number]
+        outcomes[outcome] += 1
+        oracle.learn(moves, outcome)
+    assert_same(run, oracle)
+    assert run.statistics["outcomes"][-1].tolist() == [outcomes[naive.FIRST], outcomes[naive.DRAW], outcomes[2]]
+
+
+def test_a_bead_is_worth_a_whole_number_and_an_empty_box_resigns(tmp_path: Path) -> None:
+    """With one bead of a kind, of which losses and draws take, the first box is empty soon, and every game ends."""
+    file = tmp_path / "games.txt"
+    ttt.train(300, learner="menace", opponent="optimal", beads="1,1,1,1", rewards="0,-1,-1", record=file)
+    lines = file.read_text().splitlines()
+    assert lines[-1] == "resigns" and lines.count("resigns") > 200
+    taught, _ = ttt.learn_from(file, learner="menace", beads="1,1,1,1", rewards="0,-1,-1")
+    run = ttt.train(300, learner="menace", opponent="optimal", beads="1,1,1,1", rewards="0,-1,-1")
+    assert taught.tables.q.tobytes() == run.tables.q.tobytes()
+    assert run.candidates("... ... ...") == [9]
+    evaluation = run.evaluation("random")
+    assert evaluation.first == (0.0, 0.0, 1.0) and evaluation.losing_line == {"first": [9]}
+    assert ttt.evaluate(run, as_played=True).best == ((0.0, 0.0, 1.0),)
+
+
+def test_hand_played_games_move_the_beads_that_were_drawn() -> None:
+    """A win by the left column, a draw and a loss that begin in corners of other images."""
+    games = ["0 1 3 4 6", "8 4 0 2 6 7 1 3 5", "2 4 0 1 3 7"]
+    run, _ = ttt.learn_from(games, learner="menace")
+    oracle = Menace()
+    for line in games:
+        oracle.learn(*moves_of(line))
+    assert_same(run, oracle)
+    assert run.move_values("... ... ...") == {
+        cell: {0: 4 + 3 + 1 - 1, 1: 4, 4: 4}[kind] for cell, kind in enumerate(CORNERS)
+    }
+    after = run.move_values("XO. ... ...")
+    assert after[3] == 3 + 3
+
+
+CORNERS = (0, 1, 0, 1, 4, 1, 0, 1, 0)
+"""The first cell that is an image of each."""
+
+
+@pytest.mark.parametrize("opponent", ["random", "optimal"])
+def test_batches_equal_the_pooled_rewards(opponent: str, tmp_path: Path) -> None:
+    file = tmp_path / "games.txt"
+    options: dict[str, Any] = {"rewards": "2,1,-3"}
+    run = ttt.train(600, learner="menace", batch=60, seed=6, opponent=opponent, record=file, **options)
+    oracle, lines = oracle_of(options), file.read_text().splitlines()
+    for start in range(0, 600, 60):
+        oracle.fold([moves_of(line) for line in lines[start : start + 60]])
+    assert_same(run, oracle, exact=False)
+    assert min(min(box.values()) for box in oracle.boxes.values()) == 0.0
+
+
+def test_flow_and_threads_and_interruptions(tmp_path: Path) -> None:
+    assert_same_in_parts(tmp_path / "run.h5", 500, (7, 220), learner="menace", seed=3)
+    options: dict[str, Any] = {"learner": "menace", "batch": 1 << 17, "seed": 1}
+    both = [ttt.train(300_000, threads=threads, **options).tables.q.tobytes() for threads in (1, 2)]
+    assert both[0] == both[1]
+    walked, flowed = (
+        ttt.train(20_000, learner="menace", batch=20_000, engine=engine).statistics["outcomes"][-1] / 20_000
+        for engine in ("walk", "flow")
+    )
+    assert walked == pytest.approx(flowed, abs=0.02)
+
+
+def test_a_run_is_an_opponent_in_its_seat() -> None:
+    machine = ttt.train(2_000, learner="menace", seed=1)
+    run = ttt.train(20_000, learner="td", symmetry="on", opponent=machine, seat="second")
+    assert machine.evaluation("random").first[0] > 0.8
+    assert match(run.graph, machine.policy_on(run.graph), run.policy)[0] == 0.0
+    other = ttt.train(2_000, learner="menace", opponent=run)
+    assert other.config.seat == "first"
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"beads": "4,3,2"}, "beads '4,3,2' are not four whole numbers from 1"),
+    ({"beads": "4,3,2,-1"}, "beads '4,3,2,-1' are not four whole numbers from 1"),
+    ({"beads": "4,3,2,0"}, "beads '4,3,2,0' are not"),
+    ({"beads": "4,3,2,1.5"}, "beads '4,3,2,1.5' are not"),
+    ({"beads": "4;3;2;1"}, "beads '4;3;2;1' are not"),
+    ({"beads": ""}, "beads '' are not"),
+    ({"rewards": "3,1"}, "rewards '3,1' are not three whole numbers of beads"),
+    ({"rewards": "-3,1,-1"}, "rewards '-3,1,-1' are not"),
+    ({"rewards": "3,1,1"}, "rewards '3,1,1' are not"),
+    ({"board": "4x4x4"}, "menace is not applicable to 4x4x4: its boxes are the 304 of 3x3"),
+    ({"board": "3x3-misere"}, "menace is not applicable to 3x3-misere"),
+    ({"symmetry": "off"}, "symmetry off is not applicable to menace"),
+    ({"opponent": "random", "seat": "second"}, "seat second is not applicable to menace"),
+    ({"opponent": "random", "seat": "both"}, "seat both is not applicable to menace"),
+    ({"gamma": 0.9}, "menace is not discounted: gamma 0.9 is not 1"),
+    ({"alpha": 0.5}, "menace has no step size: alpha 0.5"),
+    ({"alpha": "1/n"}, "menace has no step size: alpha 1/n"),
+    ({"epsilon": "0.3->0.1:linear"}, "menace draws its moves from chances that it learns"),
+    ({"explore": "softmax:1"}, "explore is no option of menace"),
+    ({"draw_worth": 0.5}, "menace has rewards in beads"),
+    ({"start_value": 1}, "start_value is no option of menace"),
+    ({"lambda_": 0.5}, "lambda_ is no option of menace"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD)
+def test_misuse_is_one_line(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(TttBatchError) as caught:
+        ttt.train(10, learner="menace", **options)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_other_learners_have_no_beads() -> None:
+    for option in ("beads", "rewards"):
+        with pytest.raises(UsageError, match=f"{option} is no option of td, only of menace"):
+            ttt.train(10, **{option: "4,3,2,1"})
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("menace") / "menace.h5"
+    ttt.train(500, learner="menace", seed=2, out=path)
+    return path
+
+
+def test_the_commands_say_what_it_does(capsys: pytest.CaptureFixture[str], machine: Path, tmp_path: Path) -> None:
+    _, shown, _ = command(capsys, "show", machine, "... ... ...")
+    assert "beads; moves that are images of each other share theirs" in shown
+    assert "as second: not applicable, it moves first" in command(capsys, "evaluate", machine)[1]
+    assert "by chances" in command(capsys, "evaluate", machine, "--as-played")[1]
+    assert "it has boxes for the first player alone" in command(capsys, "show", machine, "X.. ... ...")[1]
+    assert "beads 4,3,2,1, rewards 3,1,-1" in command(capsys, "info", machine)[1]
+    for form in ("json", "csv"):
+        assert command(capsys, "export", machine, "--to", form, "-o", tmp_path / f"beads.{form}")[0] == 0
+    rows = json.loads((tmp_path / "beads.json").read_text())["states"]
+    run = ttt.load(machine)
+    assert rows[0]["q"] == [run.move_values(0)[cell] for cell in range(9)]
+    table = np.loadtxt(tmp_path / "beads.csv", delimiter=",")
+    assert table[0].tolist() == rows[0]["q"] and table.shape == (3**9, 9) and not np.isnan(table).any()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["play", "RUN"], "a game in which you move first is not applicable to menace"),
+        (["play", "RUN", "--as", "alternate"], "a game in which you move first in turn is not applicable to menace"),
+        (["watch", "RUN"], "the second player's part is not applicable to menace"),
+        (["watch", "RUN", "one-ply", "--games", "10"], "a meeting in both seats is not applicable to menace"),
+        (["tournament", "RUN", "RUN"], "a meeting in both seats is not applicable to menace"),
+        (["evaluate", "RUN", "--against", "self"], "play against itself is not applicable to menace"),
+        (["evaluate", "RUN", "--against", "RUN"], "an opponent's part in both seats is not applicable to menace"),
+        (["export", "RUN", "--to", "html", "-o", "OUT"], "a page on which either player begins is not applicable to"),
+        (["study", "--learner", "menace", "--opponent", "self", "-o", "OUT"], "opponent self is not applicable"),
+        (["train", "--learner", "menace", "--beads", "4,3,2"], "beads '4,3,2' are not four whole numbers"),
+        (["import", "TABLE", "--learner", "menace", "-o", "OUT"], "import is not applicable to menace"),
+    ],
+)
+def test_what_does_not_apply_is_one_line(
+    capsys: pytest.CaptureFixture[str], machine: Path, tmp_path: Path, words: list[str], message: str
+) -> None:
+    (tmp_path / "table.csv").write_text("0\n")
+    names = {"RUN": machine, "OUT": tmp_path / "out", "TABLE": tmp_path / "table.csv"}
+    status, out, err = command(capsys, *(names.get(word, word) for word in words))
+    assert status in (1, 2) and not out and message in err and err.count("\n") == 1
+
+
+def test_it_draws_by_its_beads_in_play_and_resigns(tmp_path: Path) -> None:
+    run = ttt.train(300, learner="menace", seed=1)
+    player = Weakened(run, rng=random.Random(0))
+    drawn = [player.candidates((0,) * 9) for _ in range(2_000)]
+    shares = run.drawn_shares(0)
+    assert shares is not None and sum(shares.values()) == pytest.approx(1.0)
+    for cell, share in shares.items():
+        assert drawn.count([cell]) / 2_000 == pytest.approx(share, abs=0.04)
+    empty = ttt.train(300, learner="menace", opponent="optimal", beads="1,1,1,1", rewards="0,-1,-1")
+    out = io.StringIO()
+    play(empty, person=1, stdin=io.StringIO("q\n"), stdout=out, plain=True, record=(kept := []).append)
+    assert "The agent resigns." in out.getvalue() and "You win" in out.getvalue() and kept == [(9,)]
+    pupil = LearningRun(ttt.train(1, learner="menace"))
+    assert pupil.update([0, 4, 8, 2, 6, 7, 3]) > 0  # a win
+    assert pupil.update([9]) == 0
+
+
+def test_a_file_with_other_beads_is_refused(machine: Path, tmp_path: Path) -> None:
+    for number, words in ((-1.0, "a number of beads below 0"), (0.5, "a fraction of a bead")):
+        path = tmp_path / f"{number}.h5"
+        path.write_bytes(machine.read_bytes())
+        with h5py.File(path, "r+") as file:
+            file["tables/q"][0] = number
+        with pytest.raises(TttBatchError, match=words):
+            ttt.load(path, trust=True)

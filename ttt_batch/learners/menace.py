@@ -1,0 +1,125 @@
+"""`menace`: beads in matchboxes, of which each game returns, adds or takes some; Michie's machine.
+
+Source: Michie, "Experiments on the mechanization of game-learning", The Computer Journal 6, 1963.  It plays first on
+3x3.  A box stands for a position in which it has a choice, and for all images of it: 304 boxes.  Moves that a symmetry
+of the position turns into each other are one kind of bead, of which a box holds 4, 3, 2 or 1 at the beginning, by how
+many moves it has made.  A bead is drawn by chance.  After the game, with the reward R for a win, a draw or a loss:
+
+    beads(s, a) = max(0, beads(s, a) + R)   for every bead drawn
+
+If a box is empty, it resigns: the game is lost, and the boxes before it learn so.
+
+In a batch R is the mean over the games that went on after a move, and it counts as often as the move was made.  Beads
+are then real numbers, and what stops at 0 within a batch does not within its games: a batch has not the expectation
+that its games have one by one.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ttt_batch.base.jit import inlined
+from ttt_batch.game.board import UNFINISHED
+from ttt_batch.game.graph import Graph, edges_of, mover_of, rows_of_edges
+from ttt_batch.learners.base import Learner, Settings, Trajectory, fold, learn, state_value
+from ttt_batch.learners.steps import Step
+from ttt_batch.simulation.chances import LEAST_BEADS
+from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
+from ttt_batch.simulation.policy import UNIFORM, Choice, score
+
+
+class MenaceTables(NamedTuple):
+    """q: float64[E], beads of a move's kind; NaN for moves that no box has."""
+
+    q: Any
+
+
+@inlined
+def _is_box(graph: Graph, row: Any) -> Any:
+    """Whether a row is a box: a position in which the first player has a choice."""
+    return mover_of(graph, row) == 0 and np.int64(graph.legal[row]) > 1
+
+
+@inlined
+def _add_beads(tables: Any, graph: Graph, row: Any, edge: Any, beads: Any) -> None:
+    """Add to the beads of a move's kind, or take away; all moves of the kind lead to the same row."""
+    if graph.code[graph.child[edge]] < 0:
+        return
+    lo, hi = edges_of(graph, row)
+    after = max(tables.q[edge] + beads, 0.0)
+    for other in range(lo, hi):
+        if graph.child[other] == graph.child[edge]:
+            tables.q[other] = after
+
+
+@score.register(MenaceTables)
+def _score(tables: Any, graph: Graph, edge: int, mover: int) -> Any:
+    return LEAST_BEADS if graph.code[graph.child[edge]] < 0 and mover == 0 else tables.q[edge]
+
+
+@state_value.register(MenaceTables)
+def _state_value(tables: Any, graph: Graph, row: int, player: int) -> Any:
+    return np.nan
+
+
+@learn.register(MenaceTables)
+def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
+    reward = step.worth[0, graph.outcome[game.row[plies]]]
+    for ply in range(0, plies, 2):
+        if _is_box(graph, game.row[ply]):
+            _add_beads(tables, graph, game.row[ply], np.int64(game.edge[ply]), reward)
+
+
+@fold.register(MenaceTables)
+def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
+    taken, hand = counts.taken, counts.scratch  # hand: the mean reward of the games through a row
+    for i in range(counts.n_visited[0] - 1, -1, -1):
+        row, total = counts.visited[i], 0.0
+        box = _is_box(graph, row)
+        lo, hi = edges_of(graph, row)
+        for edge in range(lo, hi):
+            child, alike, first = graph.child[edge], 0, edge
+            for other in range(hi - 1, lo - 1, -1):
+                if graph.child[other] == child:
+                    alike += taken[other, GREEDY] + taken[other, EXPLORING]
+                    first = other
+            if alike == 0 or first != edge:
+                continue
+            outcome = graph.outcome[child]
+            reward = alike * (step.worth[0, outcome] if outcome != UNFINISHED else hand[4 * child])
+            total += reward
+            if box:
+                _add_beads(tables, graph, row, edge, reward)
+        hand[4 * row] = total / counts.arrived[row]
+        stale[row] = True
+
+
+def _start(graph: Graph, settings: Settings) -> MenaceTables:
+    """Full boxes."""
+    beads = np.array([int(number) for number in (settings.beads or "").split(",")], np.float64)
+    row, n_open = rows_of_edges(graph), graph.legal.size
+    ply = graph.ply[:n_open].astype(np.int64)
+    boxed = ((ply % 2 == 0) & (graph.legal > 1))[row]
+    q = np.full(graph.child.size, np.nan)
+    q[boxed] = beads[np.minimum(ply[row[boxed]] // 2, beads.size - 1)]
+    q[graph.code[graph.child] < 0] = 0.0
+    return MenaceTables(q)
+
+
+DEFAULTS = Settings(epsilon=0.0, alpha=1.0, gamma=1.0, draw_worth=(0.0, 0.0), beads="4,3,2,1", rewards="3,1,-1")
+
+LEARNER = Learner(
+    name="menace",
+    source="Michie 1963: the Matchbox Educable Noughts and Crosses Engine, which plays first",
+    rule="beads(s,a) = max(0, beads(s,a) + 3, 1 or -1 for a win, draw or loss); drawn by their shares",
+    defaults=DEFAULTS,
+    games=220,
+    choice=Choice(UNIFORM, 0.0),
+    prefers_symmetry=True,
+    tables=MenaceTables,
+    fields={"q": ("E", "beads of the move's kind; 0 to resign, NaN for moves of which no box has beads")},
+    start=lambda graph, worth, _: _start(graph, DEFAULTS),
+    start_by=_start,
+    boxes=True,
+    undiscounted=True,
+)

@@ -1,0 +1,34 @@
+"""What a learner with matchboxes can do, and what not, with the reason."""
+
+from ttt_batch.base.choices import SWITCH_WORDS, choose, choose_seat
+from ttt_batch.base.errors import UsageError, option
+from ttt_batch.game.board import Board
+from ttt_batch.game.state_space import WORDS
+
+BOXED_BOARD = Board(3, 3, 3)
+
+
+def check_boxes(name: str, board: Board, symmetry: bool | str, seat: str) -> None:
+    """Raise UsageError for another board, a box for each image of a position, and any seat but the first.
+
+    name: of the learner.  seat: empty if none is given.
+    """
+    if board != BOXED_BOARD:
+        raise UsageError(
+            f"{name} is not applicable to {board.name}: its boxes are the 304 of 3x3; choose {option('board', '3x3')}, "
+            "or another learner"
+        )
+    if not isinstance(symmetry, bool):
+        symmetry = choose("symmetry", symmetry, WORDS, words=SWITCH_WORDS) != "off"
+    if not symmetry:
+        raise UsageError(
+            f"symmetry off is not applicable to {name}: a box stands for all images of its position; leave "
+            f"{option('symmetry')} out"
+        )
+    if seat and choose_seat(seat, "both") != "first":
+        raise not_second(name, f"seat {seat}", f"leave {option('seat')} out")
+
+
+def not_second(name: str, what: str, remedy: str) -> UsageError:
+    """The error for what needs a learner with boxes in the second seat."""
+    return UsageError(f"{what} is not applicable to {name}, which has boxes for the first player alone; {remedy}")
