@@ -10,6 +10,7 @@ from ttt_batch.analysis.position import Move, Shown
 from ttt_batch.app.reports.layout import REPORT_WIDTH, draw, hanging, pictures, plain, side_by_side
 from ttt_batch.base.choices import PATTERN_LEARNERS
 from ttt_batch.base.errors import option
+from ttt_batch.base.quantities import percent
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
 from ttt_batch.game.notation import moves_text, rows_text
@@ -53,12 +54,18 @@ def _boards(shown: Shown) -> list[list[str]]:
     found = [drawn("position", names)]
     if free:
         if not shown.outside:
-            found.append(drawn("agent's values", {cell: value_text(move.value) for cell, move in free.items()}))
+            title = "chances by softmax" if shown.prefers else "agent's values"
+            found.append(drawn(title, {cell: _number_text(move) for cell, move in free.items()}))
         player = shown.player or 0
         truths = {cell: move.truth.seen_by(player).short for cell, move in free.items() if move.truth is not None}
         if truths:
             found.append(drawn("truth, in plies", truths))
     return [block for block in found if max(map(len, block)) <= REPORT_WIDTH]
+
+
+def _number_text(move: Move) -> str:
+    """What the agent gives a move, as it stands on a board."""
+    return value_text(move.value) if move.softmax is None else percent(move.softmax)
 
 
 def value_text(value: float) -> str:
@@ -116,19 +123,29 @@ def _table(shown: Shown) -> list[str]:
     if not shown.moves:
         return []
     known, unseen = shown.truth is not None, "-" if shown.outside else "never"
-    head = f"  {'cell':<6}{'value':>9}{'chance':>10}" + f"{'visits':>14}" * shown.counted + "   truth" * known
+    numbers = f"{'preference':>12}{'softmax':>10}" if shown.prefers else f"{'value':>9}"
+    head = f"  {'cell':<6}{numbers}{'chance':>10}" + f"{'visits':>14}" * shown.counted + "   truth" * known
     lines = ["", head]
     for move in shown.moves:
         lines.append(
             f"{'*' if move.probability else ' '} {move.name:<6}"
-            f"{unseen if math.isnan(move.value) else format(move.value, 'z.4f'):>9}"
+            f"{_numbers(move, unseen)}"
             f"{f'{100 * move.probability:.1f} %' if move.probability else '-':>10}"
             + (f"{'-' if move.visits is None else format(move.visits, ','):>14}" if shown.counted else "")
             + (f"   {_truth(move)}" if known else "")
         )
+    if shown.prefers:
+        lines += ["", "softmax: how likely each move is in training; chance: by its best moves alone"]
     if not shown.counted and not shown.outside and shown.learner not in PATTERN_LEARNERS:
         lines += ["", f"visits are counted only if the step size depends on them ({option('alpha', '1/n')})"]
     return lines
+
+
+def _numbers(move: Move, unseen: str) -> str:
+    """The columns of what the agent keeps of a move: its value, or the preference for it and the chance by softmax."""
+    if move.preference is not None and move.softmax is not None:
+        return f"{format(move.preference, 'z.4f'):>12}{f'{100 * move.softmax:.1f} %':>10}"
+    return f"{unseen if math.isnan(move.value) else format(move.value, 'z.4f'):>9}"
 
 
 def _truth(move: Move) -> str:
