@@ -48,7 +48,8 @@ def export_run(
     run: also an agent at a board (see `ttt_batch.agents.at_board`), which has the formats of `export_agent`.
 
     out: one file, or for formats with a file for each player one or two.  player: whose values go into one file.
-    options: `overwrite`; for a page also `ties`.  Networks have a page alone.
+    options: `overwrite`; for a page also `ties`, for tables `warn`, see `exchange.export_run`.
+    Networks have a page alone.
     Raises UsageError, BoardError, FormatError and RunFileError.
     """
     if isinstance(run, Outsider):

@@ -1,6 +1,7 @@
 """Runs to and from other people's table formats: what each learner's numbers are called in a table by code."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import choose_seat
-from ttt_batch.base.errors import option
+from ttt_batch.base.errors import option, warn_python
 from ttt_batch.base.files import shown
 from ttt_batch.game.board import DRAW, EMPTY, UNFINISHED, Board
 from ttt_batch.game.state_space import too_large
@@ -17,7 +18,15 @@ from ttt_batch.learners.base import Learner
 from ttt_batch.runs.config import Config, make_config
 from ttt_batch.runs.formats import FORMATS, check_use, format_named, read, write
 from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, Format, FormatError, Table, marks_of
-from ttt_batch.runs.formats.tables import action_by_code, edges_from, listing, of_classes, value_by_code, values_from
+from ttt_batch.runs.formats.tables import (
+    action_by_code,
+    edges_from,
+    listing,
+    of_classes,
+    state_values_from,
+    value_by_code,
+    values_from,
+)
 from ttt_batch.runs.recorder import Clock, record_once
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile.reading import is_run_file
@@ -27,11 +36,18 @@ ILLEGAL = -1.0
 
 
 def export_run(
-    run: Run, to: str, paths: Sequence[str | Path], *, player: str | None = None, overwrite: bool = False
+    run: Run,
+    to: str,
+    paths: Sequence[str | Path],
+    *,
+    player: str | None = None,
+    overwrite: bool = False,
+    warn: Callable[[str], None] = warn_python,
 ) -> list[Path]:
     """Write a run's table as format `to`: one file, or for a format with a file per player one or two.
 
-    Of preferences for moves the baseline beside them is not written.
+    Lists of states hold both tables of `double-q`, and what positions are worth beside preferences; of formats that do
+    not, `warn` is called with a line that says what is left out.
     Returns the paths written.  Raises UsageError and FormatError.
     """
     files = [Path(path) for path in paths]
@@ -40,13 +56,21 @@ def export_run(
     kind = _kind_in(form, run.learner)
     check_use(form, run.board, files, kind, player)
     if kind == STATES:
-        numbers: dict[str, Any] = {"q": _actions(run)} if _has_actions(run.learner) else {"values": _both_players(run)}
+        numbers: dict[str, Any]
+        if _has_actions(run.learner):
+            numbers = {"q": _actions(run), "more": _more(run)}
+        else:
+            numbers = {"values": _both_players(run)}
         table = listing(run.graph, chosen_edges(run.graph, run.policy), run.board.cells, **numbers)
     elif kind == ACTION_VALUES:
         table = action_by_code(run.graph, _actions(run), _background(run))
     else:
         table = value_by_code(run.graph, _both_players(run), run.board.cells)
-    return write(form.name, table, run.board, files, player=player, overwrite=overwrite)
+    written = write(form.name, table, run.board, files, player=player, overwrite=overwrite)
+    if kind == ACTION_VALUES and (more := _more(run)):
+        what = "the mean of the two tables" if "a" in more else "preferences for moves, not the values of positions"
+        warn(f"{form.name} holds {what}; npz, json and parquet hold both")
+    return written
 
 
 def check_export(config: Config, to: str) -> None:
@@ -108,6 +132,11 @@ def _fill(run: Run, table: Table, *, only_second: bool) -> None:
         run.background = table.q
     if _has_actions(run.learner):
         run.tables.q[...] = edges_from(run.graph, table)
+        if run.tables.q.ndim > 1 and {"a", "b"} <= table.more.keys():
+            for own, name in zip(run.tables.q, ("a", "b"), strict=True):
+                own[:] = edges_from(run.graph, replace(table, q=table.more[name]))
+        if "value" in run.learner.fields and "value" in table.more:
+            run.tables.value[:] = state_values_from(run.graph, table, run.tables.value)
     else:
         values = values_from(run.graph, table, _both_players(run))
         of_first = 0.0 - values[1] if only_second else values[0]
@@ -127,6 +156,14 @@ def _actions(run: Run) -> NDArray[np.float64]:
     """float64[E]: what each move is worth, by two tables their mean."""
     q: NDArray[np.float64] = run.tables.q
     return q if q.ndim == 1 else 0.5 * (q[0] + q[1])
+
+
+def _more(run: Run) -> dict[str, NDArray[np.float64]]:
+    """What the table has beside `_actions`, by the names of `formats.base.MORE`."""
+    q: NDArray[np.float64] = run.tables.q
+    if q.ndim > 1:
+        return {"a": q[0], "b": q[1]}
+    return {"value": run.tables.value} if "value" in run.learner.fields else {}
 
 
 def _both_players(run: Run) -> NDArray[np.float64]:

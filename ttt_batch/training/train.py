@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from ttt_batch.agents.rival import Rival
-from ttt_batch.base.errors import RunFileError, UsageError, option
+from ttt_batch.base.errors import RunFileError, UsageError, option, warn_python
 from ttt_batch.base.files import shown
 from ttt_batch.base.kernel_cache import announce_kernels
 from ttt_batch.base.memory import parse_memory
@@ -33,7 +33,7 @@ from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.recorder import Clock
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.walk import BLOCK
-from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every, warn_python
+from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every
 from ttt_batch.training.patterns.session import Followers
 from ttt_batch.training.patterns.train import check_networks, check_tables, is_network, network_options, train_patterns
 from ttt_batch.training.plan import Opposing, Plan, Runs, check_request, make_plan, rival_policy

@@ -177,13 +177,14 @@ def export_(
         raise UsageError(f"--ties {ties} is for a page to play on; {to} holds the table as it is: leave it out")
     rule = None if ties is None else check_ties(ties)
     check_distinct([("--out", file) for file in out or []], [("RUN", path)])
-    with working(quiet=quiet):
+    with working(quiet=quiet) as report:
         load = load_any_run if to == "html" else load_run
         table = load(path, trust, check=lambda config: check_export(config, to))
 
         def work(paths: list[Path]) -> list[Path]:
             if to != "html":
-                return export_run(with_table(table), to, paths, player=player, overwrite=overwrite)
+                own = with_table(table)
+                return export_run(own, to, paths, player=player, overwrite=overwrite, warn=report.warn)
             from ttt_batch.app.web import export_page
 
             return [export_page(table, paths[0], ties=rule, overwrite=overwrite)]
