@@ -74,13 +74,15 @@ def export_run(
 
 def import_run(
     files: str | Path | Sequence[str | Path],
-    learner: str,
+    learner: str | None = None,
     *,
     out: str | Path | None = None,
     overwrite: bool = False,
     **options: Any,
 ) -> Run:
     """Read another program's table into a run of `learner`, saved to `out` if that is given.
+
+    learner: if not given, that of the file; those that a page has saved name it.
 
     files: one file, or two, a player each.  options: `form`, `board`, `player` and those of `Config`.
     Raises UsageError, FormatError and RunFileError.

@@ -1,6 +1,8 @@
 """Runs to and from other people's table formats: what each learner's numbers are called in a table by code."""
 
+import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import choose_seat
-from ttt_batch.base.errors import option, warn_python
+from ttt_batch.base.errors import UsageError, option, warn_python
 from ttt_batch.base.files import shown
-from ttt_batch.game.board import DRAW, EMPTY, UNFINISHED, Board
+from ttt_batch.game.board import DRAW, EMPTY, UNFINISHED, Board, parse_board
 from ttt_batch.game.state_space import too_large
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.runs.config import Config, make_config
-from ttt_batch.runs.formats import FORMATS, check_use, format_named, read, write
+from ttt_batch.runs.formats import FORMATS, check_use, format_named, read, read_file, write
 from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, Format, FormatError, Table, marks_of
 from ttt_batch.runs.formats.tables import (
     action_by_code,
@@ -85,7 +87,7 @@ def check_export(config: Config, to: str) -> None:
 
 def import_tables(
     paths: Sequence[str | Path],
-    learner: str,
+    learner: str | None = None,
     *,
     form: str | None = None,
     board: str | Board = "3x3",
@@ -93,10 +95,11 @@ def import_tables(
     command: str = "",
     **options: Any,
 ) -> Run:
-    """Read another program's table into a run of `learner`.
+    """Read another program's table into a run of `learner`; without one, of the learner that the file names.
 
     paths: one file, or for a program with a file per player one or two.  form: the format; by default that of the
     first file's name.  player: whose file a single one is.  options: those of `Config`.
+    Only files that a page has saved name a learner.
     Entries that the files do not have keep the learner's start values.  csv, raw and both kinds of pickle name no
     board: give their own.  Raises UsageError and FormatError.
     """
@@ -104,6 +107,7 @@ def import_tables(
     for file in files:
         if is_run_file(file):
             raise FormatError(f"{shown(file)} is a run already; use it as it is, or export it first")
+    learner = _named_in(files[0], form, board) if learner is None else learner
     settings: dict[str, Any] = {"learner": learner, "board": board, "batch": 1, "engine": "given", **options}
     config = make_config(symmetry="off", **settings)
     used = learner_named(config.learner)
@@ -121,6 +125,20 @@ def import_tables(
     run.statistics = record_once(run)
     run.provenance = Clock().provenance(command)
     return run
+
+
+def _named_in(file: Path, form: str | None, board: str | Board) -> str:
+    """The learner that a file of a page names.  Raises UsageError if it names none, and FormatError."""
+    kind, name = FORMATS["json"], None
+    if format_named(form) is kind if form else file.suffix.lower() == kind.suffix:
+        content = read_file(file, kind.max_bytes(parse_board(board)))
+        with suppress(ValueError, RecursionError):  # what is wrong with it is told when the table is read
+            whole = json.loads(content)
+            learnt = whole.get("learnt") if isinstance(whole, dict) else None
+            name = learnt.get("learner") if isinstance(learnt, dict) else None
+    if not isinstance(name, str):
+        raise UsageError(f"{shown(file)} does not say whose table it is; give {option('learner', 'NAME')}")
+    return name
 
 
 def _fill(run: Run, table: Table, *, only_second: bool) -> None:

@@ -83,6 +83,8 @@ def learn_from(
     Raises GamesError, also if there is no game at all, UsageError, BoardError and RunFileError.
     """
     given_options(learn_from, options)  # refuses unknown names before anything is read
+    if run is None:
+        given_config(learner, None, **options)  # what is wrong with them comes before what is with files
     source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
     say = warn or warn_python
     if out is not None:

@@ -236,8 +236,11 @@ def _say_written(files: list[Path], *, json: bool) -> None:
 
 def import_(
     files: Annotated[list[Path], argument("FILE...", "The table; one or two files, a player each.")],
-    learner: Annotated[str, option("NAME", "The learner whose table it is.", offers=LEARNER_NAMES)],
     out: Annotated[Path, option("RUN", "Run file to write.", "--out", "-o")],
+    learner: Annotated[
+        Text,
+        option("NAME", "The learner whose table it is; files saved by a page name it.", offers=LEARNER_NAMES),
+    ] = None,
     form: Annotated[
         Text,
         option(
@@ -257,10 +260,15 @@ def import_(
     """Read another program's table into a run file."""
     from ttt_batch.app.reports.training import training_summary, verdict_text
     from ttt_batch.base.outputs import check_distinct
+    from ttt_batch.runs.config import make_config
     from ttt_batch.runs.exchange import import_tables
+    from ttt_batch.runs.formats import format_named
     from ttt_batch.runs.runfile.writing import RUN_FILE
 
     check_distinct([("--out", out)], [("FILE", file) for file in files])
+    make_config(learner=learner or None, board=board, draw_worth=draw_worth)
+    if form is not None:
+        format_named(form)
     RUN_FILE.check(out, overwrite=overwrite)
     with working(quiet=quiet):
         run = import_tables(

@@ -21,7 +21,7 @@ from ttt_batch.runs.config import (
     make_config,
     parse_worths,
 )
-from ttt_batch.runs.explorations import check_numbers
+from ttt_batch.runs.explorations import SOFTMAX, check_numbers
 from ttt_batch.runs.own_options import READ
 from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
 from ttt_batch.runs.schedules import parse_schedule
@@ -37,6 +37,9 @@ def _switch(given: Any) -> str:
     return choose("symmetry", given, WORDS, words=SWITCH_WORDS)
 
 
+PREFIXES = {"explore": f"{SOFTMAX}:"}
+"""What stands before the numbers of an option."""
+
 OPTIONS: Mapping[str, Option] = {
     "learner": Option(lambda given: learner_named(given).name),
     "board": Option(parse_board),
@@ -44,7 +47,7 @@ OPTIONS: Mapping[str, Option] = {
     "engine": Option(lambda given: choose("engine", given, ENGINES)),
     "opponent": Option(read_opponent),
     "seat": Option(lambda given: choose_seat(given, "both")),
-    **{name: Option(read, ranges=name not in ("cut", "explore")) for name, read in READ.items()},
+    **{name: Option(read, ranges=name != "cut", prefix=PREFIXES.get(name, "")) for name, read in READ.items()},
     "batch": Option(parse_batch, ranges=True, whole=True),
     "epsilon": Option(lambda given: parse_schedule("epsilon", given, positive=False), ranges=True),
     "alpha": Option(lambda given: parse_schedule("alpha", given, positive=True), ranges=True),

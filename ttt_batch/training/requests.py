@@ -1,0 +1,62 @@
+"""What can be told to be wrong with a training before any file is opened."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.outputs import check_distinct
+from ttt_batch.base.quantities import Number
+from ttt_batch.patterns.tuples import file_of_tuples
+from ttt_batch.runs.config import OPPONENTS, make_config
+from ttt_batch.runs.lookup import find_run, name_or_run
+from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.runs.run import Run
+from ttt_batch.training.patterns.train import check_tables, is_network
+from ttt_batch.training.plan import Opposing
+
+
+def check_request(games: Number | None, more: Number | None, until: Number | None, *, resume: bool, fork: bool) -> None:
+    """Raise UsageError for parameters of `train` that do not go together, before any file is opened."""
+    if resume and games is not None:
+        resumed = f"with {option('resume')}, give {option('until')} or {option('more')}"
+        raise UsageError(f"games {games} belong to a new run; {resumed}")
+    if not resume and (more is not None or until is not None or fork):
+        wanted = f"go with {option('resume', 'RUN')}; name the run to go on with, or give {option('games')}"
+        raise UsageError(f"more, until and fork {wanted}")
+
+
+def check_fresh(options: Mapping[str, Any], seat: str | None) -> None:
+    """Raise UsageError or BoardError for options that no new run of a table could have.
+
+    options: those of `Config`.  seat: the learner's, if no opponent is given.
+    """
+    if is_network(options.get("learner")):
+        return
+    check_tables(options)
+    make_config(**options, seat=seat or "")
+
+
+def check_files(
+    out: str | Path | None,
+    record: str | Path | None,
+    resume: Run | PatternRun | str | Path | None,
+    start: Run | str | Path | None,
+    opponent: Opposing,
+    tuples: str | None = None,
+) -> None:
+    """Refuse a training that would write over what it reads, or its run over its games."""
+    if isinstance(opponent, str | Path):
+        meant = name_or_run("opponent", opponent, OPPONENTS)
+        opponent = meant if isinstance(meant, Path) else None
+    if isinstance(start, str | Path):
+        start = find_run(start)
+    written = {"resume": resume, "record": record} if out is None else {"out": out, "record": record}
+    read = {"resume": None if out is None else resume, "start": start, "opponent": opponent}
+    read["tuples"] = file_of_tuples(tuples)
+    check_distinct(_paths(written), _paths(read))
+
+
+def _paths(named: dict[str, Any]) -> list[tuple[str, Path]]:
+    """The options that name files."""
+    return [(option(name), Path(path)) for name, path in named.items() if isinstance(path, str | Path)]
