@@ -6,7 +6,7 @@ from typing import Any
 
 from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.outputs import check_distinct
-from ttt_batch.base.quantities import Number
+from ttt_batch.base.quantities import Number, whole
 from ttt_batch.patterns.tuples import file_of_tuples
 from ttt_batch.runs.config import OPPONENTS, make_config
 from ttt_batch.runs.lookup import find_run, name_or_run
@@ -16,8 +16,11 @@ from ttt_batch.training.patterns.train import check_tables, is_network
 from ttt_batch.training.plan import Opposing
 
 
-def check_request(games: Number | None, more: Number | None, until: Number | None, *, resume: bool, fork: bool) -> None:
-    """Raise UsageError for parameters of `train` that do not go together, before any file is opened."""
+def check_request(
+    games: Number | None, more: Number | None, until: Number | None, block: int, *, resume: bool, fork: bool
+) -> None:
+    """Raise UsageError for parameters of `train` out of range, or that do not go together."""
+    whole("block", block, 1, 1 << 20)
     if resume and games is not None:
         resumed = f"with {option('resume')}, give {option('until')} or {option('more')}"
         raise UsageError(f"games {games} belong to a new run; {resumed}")
@@ -26,15 +29,15 @@ def check_request(games: Number | None, more: Number | None, until: Number | Non
         raise UsageError(f"more, until and fork {wanted}")
 
 
-def check_fresh(options: Mapping[str, Any], seat: str | None) -> None:
+def check_fresh(options: Mapping[str, Any], seat: str | None, opponent: Opposing, *, begun: bool) -> None:
     """Raise UsageError or BoardError for options that no new run of a table could have.
 
-    options: those of `Config`.  seat: the learner's, if no opponent is given.
+    options: those of `Config`.  begun: it goes on with another run's table, whose options count, too.
     """
-    if is_network(options.get("learner")):
+    if begun or is_network(options.get("learner")):
         return
     check_tables(options)
-    make_config(**options, seat=seat or "")
+    make_config(**options, seat=seat or "" if opponent is None else "")
 
 
 def check_files(

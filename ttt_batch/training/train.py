@@ -15,7 +15,7 @@ from ttt_batch.base.files import shown
 from ttt_batch.base.kernel_cache import announce_kernels
 from ttt_batch.base.memory import parse_memory
 from ttt_batch.base.processors import thread_count
-from ttt_batch.base.quantities import Number, whole
+from ttt_batch.base.quantities import Number
 from ttt_batch.base.signatures import given_options, with_options
 from ttt_batch.cluster.crew import Crew
 from ttt_batch.cluster.place import Place, place_of
@@ -30,6 +30,7 @@ from ttt_batch.runs.patterns.config import PatternOptions
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.recorder import Clock
 from ttt_batch.runs.run import Run
+from ttt_batch.simulation.chances import Chances
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every
 from ttt_batch.training.patterns.session import Followers
@@ -114,13 +115,11 @@ def train(
     """
     given = given_options(train, options)
     place, n_threads = place_of(workers, scheduler, threads), thread_count(threads)
-    whole("block", block, 1, 1 << 20)
     every, say = parse_every(checkpoint_every), warn or warn_python
-    check_request(games, more, until, resume=resume is not None, fork=fork)
+    check_request(games, more, until, block, resume=resume is not None, fork=fork)
     resume = find_run(resume) if isinstance(resume, str | Path) else resume
     check_files(out, record, resume, start, opponent, given.get("tuples"))
-    if resume is None and start is None:
-        check_fresh(given, seat if opponent is None else None)
+    check_fresh(given, seat, opponent, begun=resume is not None or start is not None)
     target, replaces = resume if out is None and isinstance(resume, Path) else out, overwrite or out is None
     with ExitStack() as stack:
         files = None if target is None else Checkpoints(Path(target), overwrite=replaces, every=every, say=say)
@@ -137,7 +136,7 @@ def train(
         runs = Runs(resume if isinstance(resume, Path) else before, start, opponent, trust, before)
         plan = make_plan(games, runs, given, seat=seat, more=more, until=until, fork=fork, in_place=out is None)
         config, limit, writer = plan.config, parse_memory(max_memory), None
-        check_space(config, limit)
+        check_space(config, limit, uneven=isinstance(plan.rival, Rival) and isinstance(plan.rival.policy, Chances))
         shares = None if place is None else stack.enter_context(_shared(place, plan, warn))
         if record is not None:
             writer = stack.enter_context(_writer(Path(record), config, overwrite=overwrite, say=say))
