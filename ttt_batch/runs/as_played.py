@@ -49,7 +49,7 @@ class PlayedEvaluation(Printable):
 
 
 def how_to_play(config: Config, games: int = 0) -> Any:
-    """How a learner plays in a game before which there were `games`, see `chances.spread`."""
+    """How a learner plays in a game before which there were `games`, see `chances.write_chances`."""
     if config.temperature is not None:
         return Softmax(np.array([config.temperature]))
     return Exploring(np.array([value_at(config.epsilon.over(config.horizon), games)]))
