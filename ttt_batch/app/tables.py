@@ -48,7 +48,8 @@ def export_run(
     run: also an agent at a board (see `ttt_batch.agents.at_board`), which has the formats of `export_agent`.
 
     out: one file, or for formats with a file for each player one or two.  player: whose values go into one file.
-    options: `overwrite`; for a page also `ties`.  Networks have a page alone.
+    options: `overwrite`; for a page also `ties`, for tables `warn`, see `exchange.export_run`.
+    Networks have a page alone.
     Raises UsageError, BoardError, FormatError and RunFileError.
     """
     if isinstance(run, Outsider):
@@ -73,13 +74,15 @@ def export_run(
 
 def import_run(
     files: str | Path | Sequence[str | Path],
-    learner: str,
+    learner: str | None = None,
     *,
     out: str | Path | None = None,
     overwrite: bool = False,
     **options: Any,
 ) -> Run:
     """Read another program's table into a run of `learner`, saved to `out` if that is given.
+
+    learner: if not given, that of the file; those that a page has saved name it.
 
     files: one file, or two, a player each.  options: `form`, `board`, `player` and those of `Config`.
     Raises UsageError, FormatError and RunFileError.

@@ -177,13 +177,14 @@ def export_(
         raise UsageError(f"--ties {ties} is for a page to play on; {to} holds the table as it is: leave it out")
     rule = None if ties is None else check_ties(ties)
     check_distinct([("--out", file) for file in out or []], [("RUN", path)])
-    with working(quiet=quiet):
+    with working(quiet=quiet) as report:
         load = load_any_run if to == "html" else load_run
         table = load(path, trust, check=lambda config: check_export(config, to))
 
         def work(paths: list[Path]) -> list[Path]:
             if to != "html":
-                return export_run(with_table(table), to, paths, player=player, overwrite=overwrite)
+                own = with_table(table)
+                return export_run(own, to, paths, player=player, overwrite=overwrite, warn=report.warn)
             from ttt_batch.app.web import export_page
 
             return [export_page(table, paths[0], ties=rule, overwrite=overwrite)]
@@ -235,8 +236,11 @@ def _say_written(files: list[Path], *, json: bool) -> None:
 
 def import_(
     files: Annotated[list[Path], argument("FILE...", "The table; one or two files, a player each.")],
-    learner: Annotated[str, option("NAME", "The learner whose table it is.", offers=LEARNER_NAMES)],
     out: Annotated[Path, option("RUN", "Run file to write.", "--out", "-o")],
+    learner: Annotated[
+        Text,
+        option("NAME", "The learner whose table it is; files saved by a page name it.", offers=LEARNER_NAMES),
+    ] = None,
     form: Annotated[
         Text,
         option(
@@ -256,10 +260,15 @@ def import_(
     """Read another program's table into a run file."""
     from ttt_batch.app.reports.training import training_summary, verdict_text
     from ttt_batch.base.outputs import check_distinct
+    from ttt_batch.runs.config import make_config
     from ttt_batch.runs.exchange import import_tables
+    from ttt_batch.runs.formats import format_named
     from ttt_batch.runs.runfile.writing import RUN_FILE
 
     check_distinct([("--out", out)], [("FILE", file) for file in files])
+    make_config(learner=learner or None, board=board, draw_worth=draw_worth)
+    if form is not None:
+        format_named(form)
     RUN_FILE.check(out, overwrite=overwrite)
     with working(quiet=quiet):
         run = import_tables(
