@@ -1,4 +1,4 @@
-"""Make the README's pictures from real runs: how agents learnt, a study, the terminal, the page, boards.
+"""Make the README's pictures from real runs: how agents learnt, a movie, a study, the terminal, the page, boards.
 
     python scripts/gallery.py [--out FOLDER] [--only NAME ...]
 
@@ -57,6 +57,13 @@ def draw_plot(kind: str, learners: tuple[str, ...]) -> Callable[[Path], None]:
     return draw
 
 
+def draw_movie(path: Path) -> None:
+    """How the values of the opening moved, until no opponent beats the table, and on."""
+    from ttt_batch.app.plots import plot
+
+    plot([ttt.train(100_000, keep_points=True)], ["td-3x3.h5"], path, "movie", overwrite=True)
+
+
 def draw_study(path: Path) -> None:
     """How the step size decides when a proof comes: the study of the README, with more seeds."""
     with tempfile.TemporaryDirectory() as folder:
@@ -106,6 +113,33 @@ def learn_on(window: Any) -> None:
 
 def draw_page(path: Path, act: Callable[[Any], None] = play_on, height: int = 830) -> None:
     """The page after something was done on it: a screenshot of Chromium."""
+    path.write_bytes(smaller(screenshot(act, 1000, height)))
+
+
+def draw_phones(path: Path) -> None:
+    """The page on a phone, playing by day and learning by night."""
+    from PIL import Image
+
+    size = {"width": 390, "height": 760, "deviceScaleFactor": 1, "mobile": True}
+    shots = []
+    for act, look in ((play_on, "light"), (learn_on, "dark")):
+
+        def dressed(window: Any, act: Callable[[Any], None] = act, look: str = look) -> None:
+            window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            media = [{"name": "prefers-color-scheme", "value": look}]
+            window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
+            act(window)
+
+        shots.append(Image.open(io.BytesIO(screenshot(dressed, 390, 760))).convert("RGB"))
+    gap = 20
+    both = Image.new("RGB", (2 * shots[0].width + gap, shots[0].height), "white")
+    for number, shot in enumerate(shots):
+        both.paste(shot, (number * (shots[0].width + gap), 0))
+    both.save(path)
+
+
+def screenshot(act: Callable[[Any], None], width: int, height: int) -> bytes:
+    """The page in a window of some size after something was done on it, as a PNG."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
@@ -121,7 +155,7 @@ def draw_page(path: Path, act: Callable[[Any], None] = play_on, height: int = 83
         "--no-sandbox",
         "--disable-gpu",
         "--hide-scrollbars",
-        f"--window-size=1000,{height}",
+        f"--window-size={width},{height}",
     ):
         options.add_argument(word)
     with tempfile.TemporaryDirectory() as folder:
@@ -130,10 +164,9 @@ def draw_page(path: Path, act: Callable[[Any], None] = play_on, height: int = 83
         try:
             window.get(page.as_uri())
             act(window)
-            picture = window.get_screenshot_as_png()
+            return bytes(window.get_screenshot_as_png())
         finally:
             window.quit()
-    path.write_bytes(smaller(picture))
 
 
 def smaller(picture: bytes) -> bytes:
@@ -178,10 +211,12 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "curves.png": draw_plot("curves", LEARNERS),
     "opening.png": draw_plot("opening", ("td", "sutton-barto")),
     "coverage.png": draw_plot("coverage", ("td", "sutton-barto")),
+    "learn.gif": draw_movie,
     "study.png": draw_study,
     "terminal.svg": draw_terminal,
     "page.png": draw_page,
-    "learn.png": lambda path: draw_page(path, learn_on, 1200),
+    "learn.png": lambda path: draw_page(path, learn_on, 1500),
+    "phone.png": draw_phones,
     "environments.png": draw_boards,
 }
 """Every picture by its file."""

@@ -79,8 +79,8 @@ def test_a_script_does_its_work(name, tmp_path):
         assert (tmp_path / "out.md").read_text(encoding="utf-8").startswith("# ")
     if name == "gallery.py":
         made = {path.name for path in (tmp_path / "pictures").iterdir()}
-        plots = {"curves.png", "opening.png", "coverage.png", "study.png", "environments.png"}
+        plots = {"learn.gif", "curves.png", "opening.png", "coverage.png", "study.png", "environments.png"}
         assert {*plots, "terminal.svg"} <= made, done.stderr
-        assert {"page.png", "learn.png"} <= made or not os.environ.get("CI"), done.stderr
+        assert {"page.png", "learn.png", "phone.png"} <= made or not os.environ.get("CI"), done.stderr
     if "out.png" in SMALL[name]:
         assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")

@@ -10,7 +10,7 @@ import pytest
 from ttt_batch.agents.scripted import PLAYERS
 from ttt_batch.analysis.boards import known_boards
 from ttt_batch.app.commands import declare
-from ttt_batch.app.plots import KINDS, STUDY_KINDS
+from ttt_batch.app.plots import KINDS, MOVIE, STUDY_KINDS
 from ttt_batch.app.plots.studies.metrics import METRICS
 from ttt_batch.base.choices import LEARNER_NAMES
 from ttt_batch.learners import LEARNERS
@@ -26,7 +26,7 @@ def test_what_is_offered_is_what_there_is():
     assert LEARNER_NAMES == tuple(LEARNERS) == tuple(learner.name for learner in LEARNERS.values())
     assert set(declare.FORMATS) >= set(FORMATS)
     assert set(declare.ENGINES) == set(ENGINES) - {"given"}
-    assert tuple(dict.fromkeys([*KINDS, *STUDY_KINDS])) == declare.PLOTS
+    assert tuple(dict.fromkeys([*KINDS, MOVIE, *STUDY_KINDS])) == declare.PLOTS
     assert tuple(METRICS) == declare.METRICS
     assert tuple(RANKS) == declare.RANKS
     assert set(declare.RIVALS) == set(RIVALS)

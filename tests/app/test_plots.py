@@ -445,7 +445,9 @@ def test_refusals(td: Run, grown: Run, tmp_path: Path, monkeypatch: pytest.Monke
 
     refused("is a .png or a .svg file", [td], ["a"], tmp_path / "a.pdf")
     refused("is a .png or a .svg file", [td], ["a"], tmp_path / "a")
-    refused("unknown kind of plot 'pie'; choose curves, opening or coverage", [td], ["a"], tmp_path / "a.png", "pie")
+    refused(
+        "unknown kind of plot 'pie'; choose curves, opening, coverage or movie", [td], ["a"], tmp_path / "a.png", "pie"
+    )
     refused("at least one run", [], [], tmp_path / "a.png")
     refused("2 runs have 1 names", [td, td], ["a"], tmp_path / "a.png")
     refused("choose 4 at most", [td] * 5, ["a"] * 5, tmp_path / "a.png", "opening")

@@ -175,7 +175,8 @@ def plot(
 
     names: what to call the runs; if not given, their files' names, or learners.
     out: a new name, such as `td-3x3-curves.png`, if not given.
-    kind: `curves`, `opening` or `coverage`; of a study `curves`, `sensitivity`, `settling` or `heat`.
+    kind: `curves`, `opening`, `coverage`, or `movie` (a `.gif` of one run that was trained with `keep_points`);
+    of a study `curves`, `sensitivity`, `settling` or `heat`.
     metric: of a study, what `sensitivity` and `heat` show, and by which the others choose the best eight settings.
     only: of a study, values by option, such as `{"alpha": "0.1,0.2"}`; other settings are left out.
     Raises as `plots.plot` and `plots.plot_study` do, and RunFileError.
@@ -195,7 +196,7 @@ def plot(
             raise UsageError(f"{option(name)} is for {'runs' if study else 'a study'}; leave it out")
     if out is None:
         stem = f"{Path(_name(given[0])).stem}-{kind}" if len(given) == 1 else kind
-        out = next(free_names(Path(f"{stem}.png")))
+        out = next(free_names(Path(f"{stem}{'.gif' if kind == 'movie' else '.png'}")))
     check_distinct([(option("out"), Path(out))], [("study" if study else "run", file) for file in files if file])
     if study:
         return plot_study(study, out, kind, metric=metric, only=only, overwrite=overwrite)

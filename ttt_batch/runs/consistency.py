@@ -83,6 +83,8 @@ def misfits(data: RunData, parts: Parts) -> Iterator[str]:
     yield from _table_misfits("", data.tables, data, config, start)
     if data.resume:
         yield from _table_misfits("resume/", data.resume, data, config, start)
+    if data.points:
+        yield from _point_misfits(data, config, start)
     if grown is not None and data.resume:
         rows, finals = data.progress.get("batch_positions", np.zeros(2, np.int64)).tolist()
         if not 0 < rows <= grown.used.rows or not 0 <= finals <= grown.used.finals:
@@ -121,6 +123,21 @@ def course_misfits(data: RunData) -> Iterator[str]:
                 f"progress/batch_games is {before:,}, but the batch of its last game "
                 f"begins at {start:,} and ends at {end:,}; {_FOREIGN}"
             )
+
+
+def _point_misfits(data: RunData, config: Config, fresh: Any) -> Iterator[str]:
+    """What is wrong with the tables at recorded points, whose shapes are those of the tables themselves.
+
+    fresh: the learner's start tables.
+    """
+    start = fresh._asdict()
+    if set(data.points) != set(start):
+        yield f"its points/ are not the tables of {config.learner}; {_FOREIGN}"
+    elif config.grown:
+        yield f"it has points/, and the table of {config.board.name} grows from point to point; {_FOREIGN}"
+    for name, found in data.points.items():
+        if np.isnan(found).any() and not np.isnan(start.get(name, 0.0)).any():
+            yield f"table 'points/{name}' holds NaN, which {config.learner} never does; {_FOREIGN}"
 
 
 def _table_misfits(

@@ -20,7 +20,7 @@ from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.header import Damaged, verify
 from ttt_batch.runs.runfile.parsing import parse_image
 from ttt_batch.runs.runfile.reading import examine_run, load_run
-from ttt_batch.runs.state import State
+from ttt_batch.runs.state import KeptPoints, State
 
 AnyRun = Run | PatternRun
 """A run of any kind."""
@@ -107,6 +107,9 @@ def run_of(
         run.tables, run.visits = run.grown.compact()[1:]
     run.goal = int(data.progress.get("goal", 0))
     run.batch_start = _batch_start(run, data)
+    if data.points:
+        kept = run.learner.tables(**{name: data.points[name] for name in run.learner.tables._fields})
+        run.points = KeptPoints(data.progress["point_games"], kept)
     run.interrupted = run.games < run.goal
     return run, []
 

@@ -15,7 +15,7 @@ from ttt_batch.runs.growing_table import GrowingTable, positions_in
 from ttt_batch.runs.kept import Kept
 from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.declaration import FORMAT
-from ttt_batch.runs.state import State
+from ttt_batch.runs.state import KeptPoints, State
 
 
 @dataclass(repr=False, eq=False)
@@ -32,6 +32,7 @@ class Run(Judged, Kept):
     grown: the positions that play has reached, on a board too large to enumerate.
     full: training ended because its positions had no more room.
     batch_start: where the run stood before the batch within which it ends; None if it ends with a batch.
+    points: the tables at recorded points, if they are kept; they take no part in whether two runs are equal.
     statistics: recorded points, an array per column (see `runfile`).  provenance: where the run comes from.
     notes: lines for the person about the file that it was read from.  version: that file's format, major and minor.
     size: that file's bytes, or 0.  file: where training or learning has saved it, or None.
@@ -49,6 +50,7 @@ class Run(Judged, Kept):
     grown: GrowingTable | None = None
     full: bool = False
     batch_start: State | None = None
+    points: KeptPoints | None = None
     notes: tuple[str, ...] = ()
     version: tuple[int, int] = FORMAT
     size: int = 0
@@ -128,6 +130,9 @@ class Run(Judged, Kept):
             resume = before.tables._asdict()
             if self.visits.size:
                 resume["visits"] = before.visits.reshape(self.tables[0].shape)
+        points: dict[str, NDArray[Any]] = {}
+        if self.points is not None:
+            progress["point_games"], points = self.points.games, self.points.tables._asdict()
         return RunData(
             config=self.config.to_dict(),
             games=self.games,
@@ -138,6 +143,7 @@ class Run(Judged, Kept):
             provenance=self.kept_provenance,
             progress=progress,
             resume=resume,
+            points=points,
         )
 
 

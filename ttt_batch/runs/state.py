@@ -29,6 +29,21 @@ class State(NamedTuple):
     outcome: NDArray[np.int8] = NO_OUTCOME
 
 
+class KeptPoints(NamedTuple):
+    """The tables at recorded points.
+
+    games: int64[K], of the points, ascending.  tables: the learner's NamedTuple, each array with one more axis, K.
+    """
+
+    games: NDArray[np.int64]
+    tables: Any
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the tables."""
+        return sum(array.nbytes for array in self.tables)
+
+
 def table_digest(tables: Iterable[NDArray[Any]]) -> str:
     """The first 16 hex digits of the SHA-256 of a run's tables: what stands for them in a configuration."""
     digest = hashlib.sha256()

@@ -106,6 +106,8 @@ class LearningRun(StandIn):
             if isinstance(run, Run):  # those of networks have the games before, too
                 point["outcomes"] = point["outcomes"] + self.run.statistics["outcomes"][-1]
             run.statistics = {name: np.concatenate([past[name], point[name]]) for name in point}
+            if isinstance(run, Run) and isinstance(self._start, Run):
+                run.points = self._start.points
         origin = self._start.provenance
         now = clock.provenance(self._command)
         run.provenance = continued(origin, now | {"seconds": float(origin.get("seconds", 0.0)) + seconds}, "taught_by")

@@ -13,6 +13,7 @@ from ttt_batch.runs.recorder import Clock, Recorder, continued
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import State
 from ttt_batch.training.checkpoints import Checkpoints
+from ttt_batch.training.keeping import Keeper
 from ttt_batch.training.plan import Plan
 from ttt_batch.training.trainers.base import Trainer
 
@@ -55,7 +56,7 @@ class Session:
     checkpoints: the run file; None if none is written.
     progress: called at every recorded point and about twenty times a second; not at all if None.
     stop: called as often; whether to end after the current batch.  say: called with a line of warning.
-    command, threads: for the run's provenance.
+    command, threads: for the run's provenance.  keeper: what keeps the tables at recorded points; None if none are.
     """
 
     plan: Plan
@@ -67,6 +68,7 @@ class Session:
     say: Callable[[str], None]
     command: str
     threads: int
+    keeper: Keeper | None = None
 
     def __post_init__(self) -> None:
         trainer = self.trainer
@@ -135,6 +137,8 @@ class Session:
         run = Run(plan.config, tables, trainer.games, statistics, visits=visits, grown=grown, goal=plan.total)
         run.provenance = continued(plan.provenance, now, "resumed_by")
         run.interrupted = trainer.games < plan.total
+        if self.keeper is not None:
+            run.points = self.keeper.points_now(trainer.games, trainer.tables)
         return run
 
     def _end_of_slice(self) -> int:
@@ -179,6 +183,8 @@ class Session:
     def _record(self) -> None:
         trainer = self.trainer
         self._recorder.record(trainer.tables, trainer.games, self.clock.seconds, trainer.outcomes)
+        if self.keeper is not None:
+            self.keeper.keep(trainer.games, trainer.tables)
         if trainer.games == self._point:
             self._point = next(self._points)
 

@@ -33,6 +33,7 @@ from ttt_batch.runs.run import Run
 from ttt_batch.simulation.chances import Chances
 from ttt_batch.simulation.walk import BLOCK
 from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every
+from ttt_batch.training.keeping import make_keeper
 from ttt_batch.training.patterns.session import Followers
 from ttt_batch.training.patterns.train import check_networks, check_tables, is_network, network_options, train_patterns
 from ttt_batch.training.plan import Opposing, Plan, Runs, make_plan, rival_policy
@@ -62,6 +63,7 @@ def train(
     fork: bool = False,
     trust: bool = False,
     record: str | Path | None = None,
+    keep_points: bool = False,
     max_memory: Number | None = None,
     threads: Number | None = None,
     workers: Number | None = None,
@@ -73,6 +75,7 @@ def train(
     progress: Callable[[Progress], None] | None = None,
     stop: Callable[[], bool] | None = None,
     warn: Callable[[str], None] | None = None,
+    note: Callable[[str], None] | None = None,
     elsewhere: Callable[[RunFileError], Path | None] | None = None,
     command: str = "",
     **options: Unpack[TrainOptions],
@@ -97,6 +100,8 @@ def train(
     trust: resume from, or play against, a file that another program has changed.
     out, record: files for the run and for the games played, in the notation of `learn_from`; existing ones stay unless
     `overwrite`.  If the games cannot be written any more, GamesError is raised at the end, when the run is saved.
+    keep_points: keep the tables at recorded points, too (`Run.points`); a run that has some goes on keeping them.
+    note: called with a line on how large that makes the file, before any work starts.
     max_memory: what the table may take, such as `2GB`; half of what is free if not given.
     threads: None for all processors.  block: games that a thread plays in lockstep.
     workers: so many processes of this machine, or scheduler: the address of a Dask scheduler, such as
@@ -115,7 +120,7 @@ def train(
     """
     given = given_options(train, options)
     place, n_threads = place_of(workers, scheduler, threads), thread_count(threads)
-    every, say = parse_every(checkpoint_every), warn or warn_python
+    every, say, stop = parse_every(checkpoint_every), warn or warn_python, stop or (lambda: False)
     check_request(games, more, until, block, resume=resume is not None, fork=fork)
     resume = find_run(resume) if isinstance(resume, str | Path) else resume
     check_files(out, record, resume, start, opponent, given.get("tuples"))
@@ -126,25 +131,24 @@ def train(
         stack.enter_context(files or nullcontext())
         before = load_any(resume, trust=trust) if isinstance(resume, Path) else resume
         if isinstance(before, PatternRun) or (before is None and is_network(given.get("learner"))):
-            given = network_options(given)
             others = {"start": start, "opponent": opponent, "fork": fork, "record": record, "max_memory": max_memory}
-            check_networks(given, others | {"workers": workers, "scheduler": scheduler})
-            followers = Followers(files, progress, stop or (lambda: False), command, n_threads)
+            others |= {"keep_points": keep_points, "workers": workers, "scheduler": scheduler}
+            check_networks(given := network_options(given), others)
+            followers = Followers(files, progress, stop, command, n_threads)
             trained = train_patterns(games, given, seat, before, _called(resume), more, until, followers)
             return _kept(trained, before, files, None, elsewhere)
         check_tables(given)
         runs = Runs(resume if isinstance(resume, Path) else before, start, opponent, trust, before)
         plan = make_plan(games, runs, given, seat=seat, more=more, until=until, fork=fork, in_place=out is None)
-        config, limit, writer = plan.config, parse_memory(max_memory), None
+        config, limit = plan.config, parse_memory(max_memory)
         check_space(config, limit, uneven=isinstance(plan.rival, Rival) and isinstance(plan.rival.policy, Chances))
         shares = None if place is None else stack.enter_context(_shared(place, plan, warn))
-        if record is not None:
-            writer = stack.enter_context(_writer(Path(record), config, overwrite=overwrite, say=say))
-        elif plan.rival is None:
-            announce_kernels(kernels_needed(config, plan.total, n_threads))
+        writer = None if record is None else stack.enter_context(_writer(record, config, overwrite=overwrite, say=say))
+        announce_kernels(0 if writer or plan.rival is not None else kernels_needed(config, plan.total, n_threads))
         clock = Clock(float(plan.provenance.get("seconds", 0.0)))
         trainer = _trainer(plan, writer, limit, n_threads, block, shares)
-        run = Session(plan, trainer, clock, files, progress, stop or (lambda: False), say, command, n_threads).train()
+        keeper = make_keeper(plan, trainer.tables, limit, note, wanted=keep_points)
+        run = Session(plan, trainer, clock, files, progress, stop, say, command, n_threads, keeper).train()
         return _kept(run, plan.resumed, files, writer, elsewhere)
 
 
@@ -160,12 +164,12 @@ def train_table(games: Number | None = None, **options: Any) -> Run:
     return run
 
 
-def _writer(path: Path, config: Config, *, overwrite: bool, say: Callable[[str], None]) -> GamesWriter:
+def _writer(path: str | Path, config: Config, *, overwrite: bool, say: Callable[[str], None]) -> GamesWriter:
     """The file for the games played.  Raises UsageError and GamesError."""
     if config.engine == "flow":
         flow, walk = option("engine", "flow"), option("engine", "walk")
         raise UsageError(f"{flow} draws counts and plays no games to record; choose {walk}")
-    return GamesWriter(path, config.board if config.symmetry else None, overwrite=overwrite, say=say)
+    return GamesWriter(Path(path), config.board if config.symmetry else None, overwrite=overwrite, say=say)
 
 
 def _trainer(

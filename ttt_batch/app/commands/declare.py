@@ -20,7 +20,7 @@ ENGINES = ("walk", "flow")
 FORMATS = ("html", "csv", "raw", "pickle", "pickle-text", "npz", "json", "parquet")
 AGAINST = ("random", "one-ply", "two-ply", "optimal", "self")
 SCRIPTED = AGAINST[:3]
-PLOTS = ("curves", "opening", "coverage", "sensitivity", "settling", "heat")
+PLOTS = ("curves", "opening", "coverage", "movie", "sensitivity", "settling", "heat")
 METRICS = (
     *("proof", "settling", "proved", "unbeatable", "first", "second", "loss", "error", "optimal", "response"),
     *("draws", "play", "time", "positions"),

@@ -17,15 +17,16 @@ def plot(
         argument("FILE...", "Run files; several are drawn together.  Or the file of a study.", read=all_found),
     ],
     out: Annotated[
-        File, option("FILE", "The picture to write, .png or .svg; a new name if not given.", "--out", "-o")
+        File,
+        option("FILE", "The picture to write, .png or .svg, .gif for a movie; a new name if not given.", "--out", "-o"),
     ] = None,
     kind: Annotated[
         str,
         option(
-            "curves|opening|coverage, or of a study curves|sensitivity|settling|heat",
-            "Learning curves, the opening values as boards, or which positions were visited.  Of a study: how a metric "
-            "depends on the step size, which share of the seeds was proved by each game, or two options against each "
-            "other.",
+            "curves|opening|coverage|movie, or of a study curves|sensitivity|settling|heat",
+            "Learning curves, the opening values as boards, which positions were visited, or how the opening values "
+            "moved (of a run trained with --keep-points).  Of a study: how a metric depends on the step size, which "
+            "share of the seeds was proved by each game, or two options against each other.",
             offers=PLOTS,
         ),
     ] = "curves",
@@ -104,7 +105,7 @@ def _draw(
             return draw(runs, [run_name(path) for path in paths], files[0], kind, overwrite=overwrite)
 
         stem = f"{paths[0].stem}-{kind}" if len(paths) == 1 else kind
-        written = in_new_files([] if out is None else [out], [f"{stem}.png"], work)
+        written = in_new_files([] if out is None else [out], [f"{stem}{'.gif' if kind == 'movie' else '.png'}"], work)
     answer(
         json,
         lambda: (

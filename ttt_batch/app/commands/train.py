@@ -103,6 +103,10 @@ Watch = Annotated[
     bool, switch("--watch", "On a terminal: games of the table as it is now, a few new ones each second.")
 ]
 
+KeepPoints = Annotated[
+    bool, switch("--keep-points", "Keep the table at every recorded point, too: plot --kind movie shows them.")
+]
+
 
 def train(
     games: Games = None,
@@ -151,6 +155,7 @@ def train(
     ] = None,
     seat: Seat = None,
     record: Annotated[File, option("GAMES", "Write the games played to a text file.")] = None,
+    keep_points: KeepPoints = False,
     tuples: Tuples = None,
     sharing: Sharing = None,
     objective: Objective = None,
@@ -224,7 +229,8 @@ def _followers(interrupt: "Interrupt", report: "Reporter", *, watch: bool) -> di
         report.clear()
         return _ask_for_file(failure)
 
-    return {"progress": progress, "stop": interrupt.requested, "warn": report.warn, "elsewhere": elsewhere}
+    said = {"warn": report.warn, "note": report.note}
+    return {"progress": progress, "stop": interrupt.requested, "elsewhere": elsewhere, **said}
 
 
 def _say_end(run: "Run | PatternRun", target: Path | None, *, json: bool, compiled: bool) -> None:

@@ -19,6 +19,12 @@ from ttt_batch.base.errors import UsageError, command_line_words, quoted
 PROGRAM = "ttt-batch"
 
 
+_WHY_NOT: dict[tuple[str | None, str], str] = {
+    ("study", "--keep-points"): ": it keeps what was recorded of each learner, not its tables; train keeps those of one"
+}
+"""Why a command lacks an option that a person may expect, for the end of its message."""
+
+
 class _Taking:
     """Takes the values of options as they were typed; also of those that typer adds, such as --help."""
 
@@ -106,7 +112,9 @@ def misuse(error: Any) -> str:
     given = str(getattr(error, "option_name", ""))
     if kind == "NoSuchOption":
         asked = _question(suggested_name(given, [opt for opt in known if opt.startswith("-")]))
-        return f"{name or PROGRAM} has no option {given if given.isprintable() else quoted(given)}{asked}{manual(name)}"
+        why = _WHY_NOT.get((name, given), "")
+        shown = given if given.isprintable() else quoted(given)
+        return f"{name or PROGRAM} has no option {shown}{why}{asked}{manual(name)}"
     if kind == "BadOptionUsage" and given in known:
         if known[given].is_flag:
             return f"{given} is a switch and takes no value; leave the value out{manual(name)}"

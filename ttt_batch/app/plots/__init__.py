@@ -1,5 +1,5 @@
-"""Pictures of runs: learning curves, the opening as boards, coverage; as files, and as text on a terminal; and of
-studies.
+"""Pictures of runs: learning curves, the opening as boards, coverage, a movie; as files, and as text on a terminal; and
+of studies.
 
 `plot` and `plot_study` make a file and need the extra `plot` (matplotlib).  `live` draws in the terminal and needs
 nothing.
@@ -12,6 +12,7 @@ from typing import Any
 from ttt_batch.app.plots.boards import opening_figure
 from ttt_batch.app.plots.coverage import coverage_figure
 from ttt_batch.app.plots.curves import curves_figure
+from ttt_batch.app.plots.movie import movie_bytes
 from ttt_batch.app.plots.style import render, styled
 from ttt_batch.base.choices import choose, either
 from ttt_batch.base.errors import UsageError
@@ -26,10 +27,14 @@ KINDS: dict[str, Callable[[Sequence[AnyRun], Sequence[str]], Any]] = {
 }
 """What can be drawn, each from runs and their names."""
 
+MOVIE = "movie"
+"""What can be drawn of one run that keeps its points."""
+
 STUDY_KINDS = ("curves", "sensitivity", "settling", "heat")
 """What can be drawn of a study; the functions are in `studies`, which is imported only for one."""
 
-SUFFIXES = (".png", ".svg")
+SUFFIXES, MOVING = (".png", ".svg"), (".gif",)
+"""How the names of pictures end, and those of movies."""
 
 
 def plot(
@@ -37,12 +42,15 @@ def plot(
 ) -> Path:
     """Draw `runs` into the file `out`, a `.png` or `.svg`, and return its path.
 
-    names: what each run is called, such as its file's name.  kind: `curves`, `opening` or `coverage`.
+    names: what each run is called, such as its file's name.
+    kind: `curves`, `opening` or `coverage`; or `movie`, a `.gif` of one run that was trained with `keep_points`.
     The same runs and the same matplotlib give the same bytes.
     Raises UsageError for another kind or suffix, for runs that such a picture cannot show, and without runs;
     TttBatchError if matplotlib is missing, and as FormatError if `out` exists (unless `overwrite`) or cannot be
     written.
     """
+    if runs and choose("kind of plot", kind, dict.fromkeys([*KINDS, MOVIE])) == MOVIE:
+        return _write_drawn(out, MOVING, lambda _: movie_bytes(runs, names), overwrite=overwrite)
     return _draw_into(out, lambda: make_figure(runs, names, kind), overwrite=overwrite)
 
 
@@ -77,26 +85,35 @@ def study_to_draw(files: Sequence[Path | None], kind: str) -> tuple[Path | None,
     """
     from ttt_batch.studies.storage.opening import is_study_file
 
-    kind = choose("kind of plot", kind, dict.fromkeys([*KINDS, *STUDY_KINDS]))
+    kind = choose("kind of plot", kind, dict.fromkeys([*KINDS, MOVIE, *STUDY_KINDS]))
     study = next((file for file in files if file is not None and is_study_file(file)), None)
     if study is not None and len(files) > 1:
         raise UsageError(f"{shown(study)} is a study, and a picture shows one study alone; leave the other files out")
-    if kind not in (KINDS if study is None else STUDY_KINDS):
+    kinds = (*KINDS, MOVIE) if study is None else STUDY_KINDS
+    if kind not in kinds:
         here, there = ("runs", "a study") if study is None else ("a study", "runs")
-        kinds = tuple(KINDS) if study is None else STUDY_KINDS
         raise UsageError(f"{kind} is a picture of {there}, not of {here}; choose {either(kinds)}")
     return study, kind
 
 
 def _draw_into(out: str | Path, draw: Callable[[], Any], *, overwrite: bool) -> Path:
     """Save the figure that `draw` makes."""
+    return _write_drawn(out, SUFFIXES, lambda kind: render(draw(), kind), overwrite=overwrite)
+
+
+def _write_drawn(
+    out: str | Path, suffixes: tuple[str, ...], content_of: Callable[[str], bytes], *, overwrite: bool
+) -> Path:
+    """Save what `content_of` makes of the name's suffix, one of `suffixes`."""
     path = Path(out)
     suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise UsageError(f"cannot plot into {shown(path)}: a plot is a .png or a .svg file; name one of these")
+    if suffix not in suffixes:
+        plain = "a plot is a .png or a .svg file; name one of these"
+        what = "a movie is a .gif file; name one" if suffixes == MOVING else plain
+        raise UsageError(f"cannot plot into {shown(path)}: {what}")
     check_targets([path], overwrite=overwrite)  # before anything is drawn
     with styled():
-        content = render(draw(), suffix[1:])
+        content = content_of(suffix[1:])
     EXPORT.write([path], [content], overwrite=overwrite)
     return path
 

@@ -35,6 +35,7 @@ The ends of the map are left out: a frame would not be seen on them.
 """
 
 LETTERS = {1: "W", 0: "D", -1: "L"}
+WORDS = {1: "win", 0: "draw", -1: "loss"}
 
 
 class Opening(NamedTuple):
@@ -75,14 +76,17 @@ def _placings(run: AnyRun) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(image.index(cell) for cell in range(run.board.cells)) for image in run.board.symmetries)
 
 
-def openings(run: AnyRun, most: int = BOARDS) -> list[Opening]:
-    """The empty board and the positions after up to `most - 1` first moves, as the run sees them."""
+def openings(run: AnyRun, most: int = BOARDS, cells: Sequence[int] | None = None) -> list[Opening]:
+    """The empty board and the positions after first moves, as the run sees them.
+
+    cells: the first moves; up to `most - 1` that it likes best if not given.
+    """
     board = run.board
     empty = [EMPTY] * board.cells
     found = [_opening(run, tuple(empty), "X begins")]
     if board.cells < 2:
         return found
-    for cell in first_moves(run)[: most - 1]:
+    for cell in first_moves(run)[: most - 1] if cells is None else cells:
         marks = list(empty)
         marks[cell] = FIRST
         if board.outcome(tuple(marks)) == 0:
@@ -102,12 +106,7 @@ def opening_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
     """The openings of `runs`, a row of boards each.  Raises UsageError for more of them than can be read, or larger."""
     if len(runs) > MOST_RUNS:
         raise UsageError(f"a picture of the openings of {len(runs)} runs cannot be read; choose {MOST_RUNS} at most")
-    for run in runs:
-        if max(run.board.rows, run.board.cols) > LARGEST:
-            raise UsageError(
-                f"the opening of {run.board.name} cannot be read in a picture: it shows up to {LARGEST} rows and "
-                "columns; choose a run of a smaller board"
-            )
+    check_readable(runs)
     wide = any(run.board.cols > SMALL_COLS for run in runs)
     columns = 2 if wide else BOARDS
     boards = [openings(run, BOARDS if len(runs) == 1 else columns) for run in runs]
@@ -126,7 +125,7 @@ def opening_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
             axes.set_axis_off()
         size = _letter_size(run, columns)
         for axes, opening in zip(grid.flat, row, strict=False):
-            _draw_board(axes, run, opening, size)
+            draw_board(axes, run, opening, size)
         if len(runs) > 1:
             part.suptitle(text, x=0.01, ha="left", fontsize=10)
         _colour_bar(part, grid, run)
@@ -137,6 +136,16 @@ def opening_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
     under = f"{_which(runs, boards)}{_all_alike(boards, legend.texts)}Frame: the agent may choose it.  {truth}"
     figure.supxlabel(under, fontsize=8.5, x=0.01, ha="left")
     return figure
+
+
+def check_readable(runs: Sequence[AnyRun]) -> None:
+    """Raise UsageError for a board with more rows or columns than can be read."""
+    for run in runs:
+        if max(run.board.rows, run.board.cols) > LARGEST:
+            raise UsageError(
+                f"the opening of {run.board.name} cannot be read in a picture: it shows up to {LARGEST} rows and "
+                "columns; choose a run of a smaller board"
+            )
 
 
 def _which(runs: Sequence[AnyRun], boards: Sequence[Sequence[Opening]]) -> str:
@@ -180,7 +189,8 @@ def _colours() -> Any:
     return ListedColormap([whole(x) for x in np.linspace(1 - DARKEST, DARKEST, 255)])
 
 
-def _draw_board(axes: Any, run: AnyRun, opening: Opening, size: float) -> None:
+def draw_board(axes: Any, run: AnyRun, opening: Opening, size: float, *, words: bool = False) -> None:
+    """Draw a board into axes.  size: points of its numbers.  words: its results in full, in place of numbers."""
     from matplotlib.colors import Normalize
     from matplotlib.patches import Rectangle
 
@@ -200,19 +210,8 @@ def _draw_board(axes: Any, run: AnyRun, opening: Opening, size: float) -> None:
             axes.text(*middle, mark, ha="center", va="center", fontsize=2.2 * size, weight="bold")
             continue
         ink = "#000000" if math.isnan(value) or _bright(colour) else "#FFFFFF"
-        known = cell in opening.truth
-        axes.text(
-            col + 0.5,
-            row + (0.42 if known else 0.5),
-            _number(value, signed=_scale(run)[0] < 0),
-            ha="center",
-            va="center",
-            fontsize=size,
-            color=ink,
-        )
-        if known:
-            letter = LETTERS[opening.truth[cell]]
-            axes.text(col + 0.5, row + 0.76, letter, ha="center", va="center", fontsize=0.85 * size, color=ink)
+        for height, text, share in _texts(run, opening, cell, words=words):
+            axes.text(col + 0.5, row + height, text, ha="center", va="center", fontsize=share * size, color=ink)
     for cell in opening.choices:
         row, col = divmod(cell, board.cols)
         for zorder, colour, width in ((3, "#FFFFFF", 3.2), (4, "#000000", 1.8)):
@@ -222,6 +221,15 @@ def _draw_board(axes: Any, run: AnyRun, opening: Opening, size: float) -> None:
     axes.set_ylim(board.rows + 0.03, -0.03)
     axes.set_aspect("equal")
     axes.set_title(opening.title, loc="center", fontsize=9.5)
+
+
+def _texts(run: AnyRun, opening: Opening, cell: int, *, words: bool) -> list[tuple[float, str, float]]:
+    """What is written in a free cell: how far down, the text, and its size."""
+    truth = opening.truth.get(cell)
+    if words and truth is not None:
+        return [(0.5, WORDS[truth], 1.0)]
+    number = _number(opening.values[cell], signed=_scale(run)[0] < 0)
+    return [(0.5, number, 1.0)] if truth is None else [(0.42, number, 1.0), (0.76, LETTERS[truth], 0.85)]
 
 
 def _number(value: float, *, signed: bool) -> str:

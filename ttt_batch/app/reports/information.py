@@ -31,6 +31,7 @@ def run_information(run: Run, path: str) -> dict[str, Any]:
             for name, array in run.tables._asdict().items()
         },
         "recorded_points": int(run.statistics["games"].size),
+        "kept_points": 0 if run.points is None else int(run.points.games.size),
         **({"positions": int(run.statistics["positions"][-1])} if run.grown is not None else verdict_facts(run)),
         "provenance": dict(run.provenance),
     }
@@ -64,9 +65,19 @@ def information_text(information: dict[str, Any], run: Run) -> str:
             for name, table in information["tables"].items()
         ),
         ("statistics", counted(information["recorded_points"], "recorded point")),
+        ("points", _kept_text(run)),
         *((key.replace("_", " "), value) for key, value in information["provenance"].items()),
     ]
     return facts_text(facts)
+
+
+def _kept_text(run: Run) -> str:
+    """At which points the tables are kept; empty if at none."""
+    if run.points is None:
+        return ""
+    games, size = run.points.games, run.points.nbytes
+    span = f", from game {games[0]:,} to {games[-1]:,}" if games.size else ""
+    return f"tables kept at {counted(int(games.size), 'recorded point')}{span} ({size / 1e6:.1f} MB)"
 
 
 def comparison_text(found: dict[str, Any], one: str, other: str, board: Board) -> str:

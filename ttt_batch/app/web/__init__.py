@@ -10,7 +10,6 @@ import hashlib
 import html
 import json
 import re
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +21,7 @@ from ttt_batch.app.web.learn_tab import CLASS, LEARNING, NONE, learns
 from ttt_batch.app.web.network import network_part
 from ttt_batch.app.web.packing import Part, pack
 from ttt_batch.app.web.solution import solution_part
+from ttt_batch.app.web.sources import source
 from ttt_batch.app.web.table import table_part
 from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.errors import BoardError, option
@@ -72,17 +72,17 @@ def page_text(run: AnyRun | Outsider, ties: Ties | None = None, opens: Literal["
     parts, extra = _parts(run, ties), LEARNING if learns(run.board) else NONE
     agent = ["sections", *(part.script for part in parts), "links", "review"]
     names = ["game", *extra.before, *agent, "parts", "hints", "about", "after", "page", *extra.after]
-    style, scripts = _source("page.css"), {name: _source(f"{name}.js") for name in names}
+    style, scripts = source("page.css"), {name: source(f"{name}.js") for name in names}
     pieces = {
         "title": html.escape(f"{run.board.name} tic-tac-toe against {name}"),
         "policy": _policy(style, *scripts.values()) + ("; worker-src blob:" if extra is LEARNING else ""),
         "style": style,
         "data": _json(_data(run, parts, ties) | {"tab": opens}),
         "scripts": "\n".join(_script(text, name in extra.shared) for name, text in scripts.items()),
-        **{piece: source and _source(source) for piece, source in extra.html.items()},
+        **{piece: file and source(file) for piece, file in extra.html.items()},
     }
     # One pass, so that nothing within a piece is taken for the name of another.
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: pieces[found[1]], _source("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: pieces[found[1]], source("page.html"))
 
 
 def _script(text: str, shared: bool) -> str:
@@ -160,11 +160,6 @@ def _check_size(run: AnyRun | Outsider, size: int) -> None:
     raise BoardError(
         f"the agent of this run of {run.board.name} takes {size:,} bytes; a page has room for {MAX_BYTES:,}: {remedy}"
     )
-
-
-def _source(name: str) -> str:
-    """A part of the page, without its last line end."""
-    return files(__name__).joinpath(name).read_text("utf-8").rstrip("\n")
 
 
 def _policy(style: str, *scripts: str) -> str:

@@ -20,6 +20,7 @@ from ttt_batch.runs.runfile.declaration import (
     EXACT_COLUMNS,
     FIELDS,
     FORMAT,
+    POINTS,
     RESUME,
     TABLE_DTYPES,
     TABLE_UNIT,
@@ -54,6 +55,7 @@ class RunData:
     provenance: how the run came about (creation time, command, versions, seconds); changes no result.  Bytes
         that are no text are written as escapes.
     resume: the tables before the batch within which the run ends, by their names in `tables`, if it ends within one.
+    points: the tables at the recorded points of progress/point_games, by their names in `tables`, if they are kept.
     notes: lines for the person, such as that a newer version wrote the file; made by reading, not written.
     version: the format's major and minor version; what is written is always `FORMAT`.
     size: bytes of the file that it was read from, or 0.
@@ -69,6 +71,7 @@ class RunData:
     notes: tuple[str, ...] = ()
     progress: dict[str, NDArray[Any]] = dataclass_field(default_factory=dict)
     resume: dict[str, NDArray[Any]] = dataclass_field(default_factory=dict)
+    points: dict[str, NDArray[Any]] = dataclass_field(default_factory=dict)
     version: tuple[int, int] = FORMAT
     size: int = 0
 
@@ -132,6 +135,13 @@ def resumed_field(name: str, fields: Mapping[str, Field]) -> Field:
     return fields[name]._replace(path=f"{RESUME}/{name}")
 
 
+def kept_field(name: str, fields: Mapping[str, Field]) -> Field:
+    """The declaration of a table at the recorded points: that of the table itself, with one more axis."""
+    if name not in fields:
+        raise Invalid(f"{POINTS}/{name[:40]} has no table of this name")
+    return fields[name]._replace(path=f"{POINTS}/{name}", axes=f"K,{fields[name].axes}".rstrip(","))
+
+
 def _declared_groups(data: RunData) -> dict[str, dict[str, NDArray[Any]]]:
     progress = {**data.progress, "games": np.asarray(data.games)}
     return {"progress": progress, "states": data.states, "statistics": data.statistics}
@@ -152,6 +162,8 @@ def checked_datasets(data: RunData) -> list[tuple[Field, NDArray[Any]]]:
     fields = {field.name: field for field, _ in found[-len(data.tables) :]}
     for name in sorted(data.resume):
         found.append((resumed_field(name, fields), np.asarray(data.resume[name])))
+    for name in sorted(data.points):
+        found.append((kept_field(name, fields), np.asarray(data.points[name])))
     sizes = {"P": 2}
     for field, array in found:
         check_shape(field, array.dtype, array.shape, sizes)
@@ -169,7 +181,7 @@ def value_findings(data: RunData) -> Iterator[str]:
         first, cell = data.states["first_edge"], data.states["cell"]
         if first.size == 0 or first[0] != 0 or first[-1] != cell.size or (first[1:] < first[:-1]).any():
             yield f"states/first_edge does not ascend from 0 to the {counted(cell.size, 'edge')}"
-    for group, tables in (("tables", data.tables), (RESUME, data.resume)):
+    for group, tables in (("tables", data.tables), (RESUME, data.resume), (POINTS, data.points)):
         for name, array in tables.items():
             if array.dtype.kind == "f" and np.isinf(array).any():
                 yield f"{group}/{name} holds an infinite number"
@@ -181,6 +193,7 @@ def value_findings(data: RunData) -> Iterator[str]:
             yield f"provenance {name} is {amount!r:.40}, it must be a number from 0 on"
     yield from _statistic_findings(data)
     yield from _progress_findings(data)
+    yield from _point_findings(data)
 
 
 def _statistic_findings(data: RunData) -> Iterator[str]:
@@ -226,6 +239,21 @@ def _progress_findings(data: RunData) -> Iterator[str]:
         yield f"progress/batch_games is {before}, it must be 0 or more and below the run's {games}"
     elif before is not None and outcomes is not None and (min(outcomes) < 0 or sum(outcomes.tolist()) != before):
         yield f"progress/batch_outcomes does not add up to the {before:,} games before the batch"
+
+
+def _point_findings(data: RunData) -> Iterator[str]:
+    """Findings about the tables at recorded points."""
+    games = data.progress.get("point_games")
+    if (games is None) != (not data.points):
+        yield f"only one of progress/point_games and {POINTS} is there; they go together"
+    if games is None:
+        return
+    if (games[1:] <= games[:-1]).any() or not np.isin(games, data.statistics["games"]).all():
+        yield "progress/point_games does not ascend, or holds games at which there is no recorded point"
+    elif games.size and games[-1] == data.games:
+        for name, array in data.points.items():
+            if array[-1].tobytes() != data.tables[name].tobytes():
+                yield f"the last table of {POINTS}/{name} is not tables/{name}, and both are of the last game"
 
 
 def _outside(array: NDArray[Any], field: Field) -> str:

@@ -15,7 +15,7 @@ FORMAT = (1, 5)
 
 1.0: tables, statistics and configuration.  1.1: what resuming needs.  1.2: boards too large
 to enumerate, without exact results.  1.3: pattern networks, which have no positions.  1.4: options
-of some learners only.  1.5: boxes of beads, with moves that resign.
+of some learners only.  1.5: boxes of beads, with moves that resign, and the tables at recorded points.
 A new version comes with a file `data/run-MAJOR.MINOR.h5`, which has to open for ever.
 """
 
@@ -33,6 +33,15 @@ Only such runs have it: a batch is played with the tables of its beginning, so g
 RESUME_SINCE = (1, 1)
 """The first format version with this group."""
 
+POINTS = "points"
+"""The group of the tables at recorded points, by their names in `tables`.
+
+Only runs that were asked to keep them have it.
+"""
+
+POINTS_SINCE = (1, 5)
+"""The first format version with this group."""
+
 TABLE_DTYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float32", "float64"),
@@ -46,6 +55,7 @@ AXES = {
     "E": "edges (moves), grouped by row",
     "P": "players: first, second",
     "T": "recorded points",
+    "K": "recorded points whose tables are kept",
     "M": "weights of pattern networks that games have used",
     "L": "lost games",
 }
@@ -88,6 +98,8 @@ progress/batch_games     | int64          |       | games       | 1.1 | games be
 progress/batch_outcomes  | int64[3]       |       | games       | 1.1 | first wins, draws, second wins in these games
 progress/batch_positions | int64[2]       |       | positions   | 1.2 | unfinished and final positions with rows before
     that batch, on boards too large to enumerate
+progress/point_games     | int64[K]       | 0..   | games       | 1.5 | games at the recorded points whose tables stand
+    in points/
 states/code              | int64[S]       |       |             | 1.0 | base-3 code of the position; -1 and -2: a
     player has forfeited; -3 to -6: all positions without a row
 states/outcome           | int8[S]        | 0..3  |             | 1.0 | 0 unfinished, 1 first player wins, 2 second
@@ -167,7 +179,9 @@ def format_documentation() -> str:
     tables = Field("tables/NAME", "any", "any", TABLE_UNIT, "one for each table of the learner; it declares itself")
     meaning = "the table before the batch within which the run ends"
     before = tables._replace(path=f"{RESUME}/NAME", meaning=meaning, optional=True, since=RESUME_SINCE)
-    for field in (*FIELDS, tables, before):
+    meaning = "the table at each of these recorded points"
+    kept = tables._replace(path=f"{POINTS}/NAME", axes="K,any", meaning=meaning, optional=True, since=POINTS_SINCE)
+    for field in (*FIELDS, tables, before, kept):
         kind = f"{field.dtype}[{field.axes}]" if field.axes else field.dtype
         extra = f" [{field.unit}]" if field.unit else ""
         if field.optional:

@@ -14,12 +14,22 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.runs.runfile.checks import Invalid, RunData, check_names, check_shape, resumed_field, table_field
+from ttt_batch.runs.runfile.checks import (
+    Invalid,
+    RunData,
+    check_names,
+    check_shape,
+    kept_field,
+    resumed_field,
+    table_field,
+)
 from ttt_batch.runs.runfile.declaration import (
     FIELDS,
     FILE_TYPE,
     FORMAT,
     GROUPS,
+    POINTS,
+    POINTS_SINCE,
     RESUME,
     RESUME_SINCE,
     Field,
@@ -89,6 +99,7 @@ def _parse(file: Any, size: int, version: tuple[int, int] | None, found: Finding
     tables = reader.each("tables", reader.table)
     fields = {name: field for name, (_, field) in tables.items()}
     resume = reader.each(RESUME, lambda name: reader.array(resumed_field(name, fields)))
+    points = reader.each(POINTS, lambda name: reader.array(kept_field(name, fields)))
     provenance = reader.provenance()
     games = int(progress.pop("games", np.int64(0)))
     if found:
@@ -106,6 +117,7 @@ def _parse(file: Any, size: int, version: tuple[int, int] | None, found: Finding
         provenance=provenance,
         progress=progress,
         resume=resume,
+        points=points,
         notes=(note,) if version > FORMAT else (),
         version=version,
     )
@@ -144,6 +156,7 @@ class _Reader:
         self.sizes = {"P": 2}
         self.groups: set[str] = set()
         known = {*GROUPS, *([RESUME] if version >= RESUME_SINCE else [])}
+        known |= {POINTS} if version >= POINTS_SINCE else set()
         with found.about("the groups"):
             names = self.names("")
             found.extend(f"{name} is missing" for name in sorted(set(GROUPS) - names))

@@ -16,7 +16,7 @@ from ttt_batch.base.errors import RunFileError, TakenError
 from ttt_batch.base.files import identity_in, shown
 from ttt_batch.base.outputs import Kind
 from ttt_batch.runs.runfile.checks import Invalid, RunData, checked_datasets
-from ttt_batch.runs.runfile.declaration import FILE_TYPE, FORMAT, GROUPS, RESUME, USER_BLOCK, version_text
+from ttt_batch.runs.runfile.declaration import FILE_TYPE, FORMAT, GROUPS, POINTS, RESUME, USER_BLOCK, version_text
 from ttt_batch.runs.runfile.header import user_block
 
 # h5py is imported inside the functions that need it: it costs 0.1 s at start-up.
@@ -115,7 +115,7 @@ def _image(data: RunData) -> io.BytesIO:
     # "earliest" writes what old HDF5 libraries read, too.
     with h5py.File(buffer, "w", libver="earliest", userblock_size=USER_BLOCK) as file:
         put_attributes(file.attrs, root)
-        for group in (*GROUPS, *([RESUME] if data.resume else [])):
+        for group in (*GROUPS, *([RESUME] if data.resume else []), *([POINTS] if data.points else [])):
             file.create_group(group)
         put_attributes(file["provenance"].attrs, data.provenance, "provenance ")
         for field, array in datasets:

@@ -1,0 +1,235 @@
+"""How a run learnt, as a movie: the opening at each point whose tables are kept, beside the truth, and as curves.
+
+A frame has the boards of `boards` with the agent's values as they were; below them the same boards as best play has
+them; and how the values of all these moves went so far, over the games, with the truth as dashed lines.  The boards are
+those that the run likes best in the end, the same in all frames.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.app.plots.boards import SMALL_COLS, Opening, check_readable, draw_board, first_moves, openings
+from ttt_batch.app.plots.curves import PROVED
+from ttt_batch.app.plots.games_axis import games_axis, games_edges
+from ttt_batch.app.plots.labels import common_title
+from ttt_batch.app.plots.style import DRAW as DRAWN
+from ttt_batch.app.plots.style import LOSS, WIN, new_figure
+from ttt_batch.base.choices import SEATS
+from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.quantities import counted
+from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
+from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.runs.run import Run
+
+DPI = 100
+"""Dots an inch: 800 pixels wide."""
+
+SECONDS, SLOWEST, FASTEST = 12, 3, 16
+"""How long a movie takes, within reason, and frames a second."""
+
+HELD = 3_000
+"""Milliseconds for which the last frame stands."""
+
+PALETTE = 256
+"""Colours of a movie, as many as a GIF has."""
+
+HUES = {1: WIN, 0: DRAWN, -1: LOSS}
+MEANINGS = {1: "moves that win", 0: "moves that draw", -1: "moves that lose"}
+"""The lines of moves, by what best play makes of them."""
+
+LEFT, BETWEEN, TOP, LABEL, CHART, UNDER = 0.72, 0.2, 0.9, 0.34, 1.5, 0.55
+"""Inches: left of the boards, between them, above them, for the title of each, and of the chart and below it."""
+
+
+class Point(NamedTuple):
+    """What a frame shows.  games: learnt from.  boards: the agent's openings.  unbeatable: in the two seats."""
+
+    games: int
+    boards: list[Opening]
+    unbeatable: tuple[bool, bool]
+
+
+def movie_bytes(runs: Sequence[AnyRun], names: Sequence[str]) -> bytes:
+    """The movie of one run as a GIF; to be called within `style.styled`.
+
+    Raises UsageError for several runs, networks, a board that cannot be read, and a run that keeps no points.
+    """
+    if len(runs) != 1:
+        raise UsageError(f"a movie shows how one run learnt, not {len(runs)}; name one")
+    run = _with_points(runs[0], names[0])
+    check_readable([run])
+    cells = first_moves(run)[: (4 if run.board.cols <= SMALL_COLS else 3) - 1]
+    points = _points(run, cells)
+    return _filmed(run, cells, points)
+
+
+def _with_points(run: AnyRun, name: str) -> Run:
+    """The same run.  Raises UsageError if it has no tables at recorded points."""
+    if isinstance(run, PatternRun):
+        raise UsageError(f"{name} is of {run.config.learner}, which keep no tables to show; choose a run of a table")
+    if run.points is None or not run.points.games.size:
+        raise UsageError(
+            f"{name} keeps no points, and a movie shows the table at each; train with {option('keep_points', True)}"
+        )
+    return run
+
+
+def _points(run: Run, cells: Sequence[int]) -> list[Point]:
+    """What there is to show at each kept point: the opening, and the boards after the first moves `cells`."""
+    kept = run.points
+    assert kept is not None
+    verdicts = dict(zip(run.statistics["games"].tolist(), run.statistics["unbeatable"].tolist(), strict=True))
+    found = []
+    for number, games in enumerate(kept.games.tolist()):
+        then = replace(run, tables=type(kept.tables)(*(array[number] for array in kept.tables)), games=games)
+        first, second = verdicts[games]
+        found.append(Point(games, openings(then, cells=cells), (first, second)))
+    return found
+
+
+def _filmed(run: Run, cells: Sequence[int], points: Sequence[Point]) -> bytes:
+    """Draw every point into a GIF."""
+    import tempfile
+    import warnings
+    from pathlib import Path
+
+    from matplotlib.animation import PillowWriter
+    from PIL import Image
+
+    class Film(PillowWriter):
+        """Writes frames of one palette, and the last one for longer; equal frames give equal bytes."""
+
+        def finish(self: Any) -> None:
+            """Save what was grabbed."""
+            frames = [frame.convert("RGB") for frame in self._frames]
+            wide, tall = frames[0].size
+            some = Image.new("RGB", (wide, 3 * tall))
+            for number, frame in enumerate((frames[0], frames[len(frames) // 2], frames[-1])):
+                some.paste(frame, (0, number * tall))
+            colours: Any = some.quantize(PALETTE, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+            corner = colours.getpixel((0, 0))
+            colours.putpalette(_with_white(colours.getpalette(), corner))
+            drawn = [frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in frames]
+            times = [round(1000 / self.fps)] * (len(drawn) - 1) + [HELD]
+            drawn[0].save(self.outfile, save_all=True, append_images=drawn[1:], duration=times, loop=0)
+
+    film: Any = Film(fps=round(min(FASTEST, max(SLOWEST, len(points) / SECONDS))))
+    screen = _Screen(run, cells, points)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # signs that the font does not have become boxes
+        path = Path(folder) / "movie.gif"
+        film.setup(screen.figure, path, DPI)
+        for number in range(len(points)):
+            screen.show(number)
+            film.grab_frame()
+        film.finish()
+        return path.read_bytes()
+
+
+def _with_white(palette: list[int], number: int) -> list[int]:
+    """A palette whose colour of that number is white: what was chosen for the background is only almost so."""
+    return [*palette[: 3 * number], 255, 255, 255, *palette[3 * number + 3 :]]
+
+
+class _Screen:
+    """The figure, and what stands on it."""
+
+    def __init__(self, run: Run, cells: Sequence[int], points: Sequence[Point]) -> None:
+        self._run, self._cells, self._points = run, cells, points
+        columns = len(cells) + 1
+        wide = (8.0 - LEFT - 0.15 - BETWEEN * (columns - 1)) / columns
+        tall = min(wide, 2.2) * run.board.rows / max(run.board.cols, run.board.rows)
+        height = TOP + 2 * (tall + LABEL) + CHART + UNDER + 0.1
+        self.figure = new_figure(height)
+        self.figure.set_layout_engine("none")
+        self.figure.set_dpi(DPI)
+        self._size = min(9.5, 72 * tall / run.board.rows / 3.6)
+
+        def row(top: float) -> list[Any]:
+            places = [(LEFT + column * (wide + BETWEEN), height - top - tall) for column in range(columns)]
+            return [self.figure.add_axes((x / 8.0, y / height, wide / 8.0, tall / height)) for x, y in places]
+
+        self._agent, self._truth = row(TOP), row(TOP + tall + LABEL)
+        self._chart = self.figure.add_axes((LEFT / 8.0, UNDER / height, (8.0 - LEFT - 0.15) / 8.0, CHART / height))
+        title = f"Values of the opening: {common_title([run])}"
+        self.figure.text(0.012, 1 - 0.12 / height, title, va="top", fontsize=12)
+        self._learnt = self.figure.text(0.012, 1 - 0.36 / height, "", va="top", fontsize=10.5)
+        for which, top in (("agent", TOP), ("truth", TOP + tall + LABEL)):
+            middle = 1 - (top + tall / 2) / height
+            self.figure.text(0.03, middle, which, rotation=90, va="center", ha="center", fontsize=11, weight="bold")
+        for axes, opening in zip(self._truth, points[-1].boards, strict=True):
+            self._draw(axes, self._as_best_play(opening), words=True)
+        self._draw_chart()
+
+    def show(self, number: int) -> None:
+        """Draw the point of that number."""
+        point = self._points[number]
+        first, second = ("unbeatable" if holds else "can be beaten" for holds in point.unbeatable)
+        verdict = f"{first} in both seats" if first == second else f"{first} as {SEATS[0]}, {second} as {SEATS[1]}"
+        self._learnt.set_text(f"after {counted(point.games, 'game')}: {verdict}")
+        for axes, opening in zip(self._agent, point.boards, strict=True):
+            self._draw(axes, opening, words=False)
+        games = [one.games for one in self._points[: number + 1]]
+        for line, values in zip(self._lines, self._values.T, strict=True):
+            line.set_data(games, values[: number + 1])
+        self._proved.set_visible(all(point.unbeatable))
+        since = next((n for n in range(number, -1, -1) if not all(self._points[n].unbeatable)), -1) + 1
+        if since <= number:
+            self._proved.set_x(self._points[since].games)
+            self._proved.set_width(point.games - self._points[since].games)
+
+    def _draw(self, axes: Any, opening: Opening, *, words: bool) -> None:
+        """Draw a board anew."""
+        axes.clear()
+        axes.set_axis_off()
+        draw_board(axes, self._run, opening, self._size, words=words)
+        axes.set_title("" if words else opening.title, loc="center", fontsize=9.5)
+
+    def _as_best_play(self, opening: Opening) -> Opening:
+        """A board with the true values of its moves on the learner's scale; all that keep the result are framed."""
+        mover = sum(mark != 0 for mark in opening.position) & 1
+        worth = self._run.worth[mover]
+        wins, loses = (FIRST_WINS, SECOND_WINS) if mover == 0 else (SECOND_WINS, FIRST_WINS)
+        values = {cell: float(worth[{1: wins, 0: DRAW, -1: loses}[truth]]) for cell, truth in opening.truth.items()}
+        best = max(opening.truth.values())
+        return opening._replace(values=values, choices=[c for c, truth in opening.truth.items() if truth == best])
+
+    def _draw_chart(self) -> None:
+        """The axes of the chart, its dashed truth, and lines without points yet."""
+        from matplotlib.patches import Rectangle
+
+        axes, points = self._chart, self._points
+        true = [self._as_best_play(board).values for board in points[-1].boards]
+        moves = [(board, cell) for board, values in enumerate(true) for cell in values]
+        results = [points[-1].boards[board].truth[cell] for board, cell in moves]
+        self._values = np.array([[point.boards[board].values[cell] for board, cell in moves] for point in points])
+        truths = sorted({(result, true[board][cell]) for result, (board, cell) in zip(results, moves, strict=True)})
+        low, high = games_edges(max(points[0].games, 1), max(points[-1].games, 2))
+        games_axis(axes, low, high)
+        axes.set_ylim(*_limits(np.append(self._values, [value for _, value in truths])))
+        axes.set_ylabel("to who moves", fontsize=9)
+        place = axes.get_xaxis_transform()
+        self._proved = Rectangle((low, 0), 0, 1, transform=place, facecolor=PROVED, alpha=0.15, lw=0, zorder=0)
+        axes.add_patch(self._proved)
+        for result, value in truths:
+            axes.axhline(value, color=HUES[result], ls="--", lw=1)
+        self._lines = [axes.plot([], [], color=HUES[result], lw=0.9, alpha=0.7)[0] for result in results]
+        handles = [
+            axes.plot([], [], color=HUES[result], lw=1.6, label=MEANINGS[result])[0]
+            for result in sorted(set(results), reverse=True)
+        ]
+        handles += axes.plot([], [], color="#444444", ls="--", lw=1, label="the truth")
+        handles.append(Rectangle((0, 0), 1, 1, facecolor=PROVED, alpha=0.25, label="unbeatable in both seats"))
+        axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=5, borderaxespad=0.1)
+
+
+def _limits(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Where the axis of values begins and ends."""
+    low, high = (float(end(values[np.isfinite(values)], initial=0.0)) for end in (np.min, np.max))
+    room = 0.08 * max(high - low, 0.02)
+    return low - room, high + room

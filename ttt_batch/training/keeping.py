@@ -1,0 +1,95 @@
+"""The tables at the recorded points of a training, if a person wants them: `--keep-points`."""
+
+from collections.abc import Callable
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+
+from ttt_batch.base.errors import BoardError, UsageError, option
+from ttt_batch.base.quantities import counted
+from ttt_batch.runs.batches import recorded_points
+from ttt_batch.runs.state import KeptPoints
+from ttt_batch.training.plan import Plan
+
+KEEP = "keep_points"
+
+
+class Keeper:
+    """Keeps copies of the tables, in memory for all points to come.
+
+    room: how many points there will be, earlier ones included.  tables: of the kind to keep, a NamedTuple of arrays.
+    earlier: the points that an earlier part of the run has kept, if any.
+    """
+
+    def __init__(self, room: int, tables: Any, earlier: KeptPoints | None = None) -> None:
+        self._games = np.zeros(room, np.int64)
+        # The system gives memory only once it is written to.
+        self._tables = type(tables)(*(np.empty((room, *array.shape), array.dtype) for array in tables))
+        self._number = 0
+        if earlier is not None:
+            for number, games in enumerate(earlier.games.tolist()):
+                self.keep(games, type(tables)(*(array[number] for array in earlier.tables)))
+
+    def keep(self, games: int, tables: Any) -> None:
+        """Keep the tables of a point after `games` games."""
+        self._put(games, tables)
+        self._number += 1
+
+    def points_now(self, games: int, tables: Any) -> KeptPoints:
+        """The points so far, plus the current tables as a provisional last point unless they are kept already.
+
+        The arrays are views, which the next point changes.
+        """
+        number = self._number
+        if not number or self._games[number - 1] != games:
+            self._put(games, tables)
+            number += 1
+        return KeptPoints(self._games[:number], type(tables)(*(array[:number] for array in self._tables)))
+
+    def _put(self, games: int, tables: Any) -> None:
+        """Write the tables into the next free place."""
+        self._games[self._number] = games
+        for place, array in zip(self._tables, tables, strict=True):
+            place[self._number] = array
+
+
+def make_keeper(
+    plan: Plan, tables: Any, limit: int, note: Callable[[str], None] | None, *, wanted: bool
+) -> Keeper | None:
+    """What keeps the tables of a training, None if that was asked for neither now nor when the run began.
+
+    tables: those at its beginning.  limit: bytes that they may take.  note: called with a line on how much it will be.
+    Raises UsageError if the table grows, and BoardError if it would be too much.
+    """
+    run = plan.resumed
+    past = None if run is None else run.points
+    if past is None and not wanted:
+        return None
+    if plan.config.grown:
+        raise UsageError(
+            f"{option(KEEP, True)} keeps the same positions at every point, and the table of {plan.config.board.name} "
+            "grows; leave it out"
+        )
+    if past is not None and plan.earlier is not None:
+        stays = np.isin(past.games, plan.earlier["games"])
+        past = KeptPoints(past.games[stays], type(past.tables)(*(array[stays] for array in past.tables)))
+    due = takewhile(lambda games: games < plan.total, recorded_points(plan.config.batches))
+    room = sum(games > plan.games for games in due) + 1 + (0 if past is None else past.games.size)
+    one = sum(array.nbytes for array in tables)
+    size = f"{counted(room, 'recorded point')} with tables of {_bytes(one)} each"
+    if room * one > limit:
+        raise BoardError(
+            f"{size} take {_bytes(room * one)}, and {_bytes(limit)} may be used: "
+            f"raise {option('max_memory')}, or leave {option(KEEP, True)} out"
+        )
+    if note is not None:
+        note(f"keeping {size}: the run file will have about {_bytes(room * one)} more")
+    return Keeper(room, tables, past)
+
+
+def _bytes(number: int) -> str:
+    """So many bytes for a person."""
+    if number >= 1e6:
+        return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{number / 1e6:.1f} MB"
+    return f"{number / 1e3:.0f} kB"
