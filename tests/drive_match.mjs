@@ -35,7 +35,8 @@ function openings({ level, games }) {
   const counts = new Array(data.board.rows * data.board.cols).fill(0);
   for (let game = 0; game < games; game++) {
     const match = new tttBatch.Match(agent, "second", chance);
-    [match.level, match.span] = [level, data.scale.high - data.scale.low];
+    const { low, high, chance: chances } = data.scale;
+    [match.level, match.span] = [level, chances ? null : high - low];
     counts[match.reply().cell]++;
   }
   return counts;

@@ -75,6 +75,8 @@ def scores_of(oracle: Any, position: Position) -> dict[int, float]:
     sign = 1.0 if naive.mover(position) == naive.FIRST else -1.0
     if isinstance(oracle, naive.MinimaxQ):
         return {cell: sign * oracle.Q[code, cell] for cell in range(board.cells)}
+    if hasattr(oracle, "played"):  # the textbook's rules for moves
+        return {cell: oracle.played((code, cell)) for cell in board.legal(position)}
     if isinstance(oracle, naive.BackwardQ):
         return {cell: oracle.Q[code, cell] for cell in board.legal(position)}
     after = {cell: board.code(board.place(position, cell)) for cell in board.legal(position)}

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import naive
 import naive_gradient
+import naive_softmax
 from naive import DRAW, FIRST, SECOND, UNFINISHED, Board, Moves, Position, Step, Table, Tally, fold_weight, mover
 
 Action = tuple[int, int]
@@ -16,8 +17,10 @@ class OwnMoves(naive.Learner):
     """Each player learns by itself: a move is pulled to what its mover's next turn is worth.
 
     Q[e_t] += alpha * (target - Q[e_t]), t ascending; target = r_t where the game is over by then, else gamma times what
-    s_{t+2} is worth.  A loss is worth -1.
+    s_{t+2} is worth.  A loss is worth -1.  only: the player whose moves are learnt, if the other one is fixed.
     """
+
+    only: int | None = None
 
     def __init__(
         self,
@@ -58,6 +61,8 @@ class OwnMoves(naive.Learner):
         final = steps[-1].after
         assert final is not None
         for t, step in enumerate(steps):
+            if self.only not in (None, mover(step.position)):
+                continue
             key = self.board.code(step.position), step.cell
             if t + 2 < len(steps):
                 later = steps[t + 2]
@@ -74,6 +79,8 @@ class OwnMoves(naive.Learner):
         tally, Q = self.tally(games), self.learning()
         before = Table(Q.start, Q)
         for position in tally.visits:
+            if self.only not in (None, mover(position)):
+                continue
             for cell, n in tally.edges(position):
                 key = self.board.code(position), cell
                 target = self.pooled(tally, before, position, self.board.place(position, cell))
@@ -110,13 +117,20 @@ class Sarsa(OwnMoves):
 
 
 class ExpectedSarsa(OwnMoves):
-    """The mean over the policy: epsilon-greedy, ties shared evenly."""
+    """The mean over the policy: softmax play at a temperature, or epsilon-greedy, ties shared evenly."""
+
+    temperature: float | None = None
 
     def turn(self, Q: Table[Action], position: Position, taken: list[tuple[int, int]]) -> float:
         legal = self.board.legal(position)
         values = [Q[self.board.code(position), cell] for cell in legal]
         best = [value == max(values) for value in values]
         total = 0.0
+        if self.temperature is not None:
+            slots = naive_softmax.softmax(dict(zip(legal, values, strict=True)), [], self.temperature)
+            for value, (_, _, chance) in zip(values, slots, strict=True):
+                total += chance * value
+            return total
         for value, is_best in zip(values, best, strict=True):
             chance = self.epsilon / len(legal)
             if is_best:

@@ -17,6 +17,7 @@ class FakeAgent:
     """Plays the first free cell, or the cells it is told; values are a tenth of the cell, one unseen."""
 
     own_ties = sharpens = False
+    gives = "value"
 
     def __init__(self, board: Board | None = None, choose: Callable[[Position], list[int]] | None = None) -> None:
         self.board = board or Board()

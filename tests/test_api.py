@@ -280,6 +280,13 @@ def test_a_run_is_a_table_and_a_curve_in_a_notebook(run, monkeypatch):
     assert rows["as first, against random"] == f"win {win:.4f}, draw {draw:.4f}, loss {loss:.4f}"
 
 
+def test_networks_are_a_table_and_a_curve_in_a_notebook(pattern_run):
+    table, picture = ElementTree.fromstring(pattern_run._repr_html_())
+    rows = {row[0].text: row[1].text for row in table}
+    assert picture.get("alt") == "learning curve" and rows["learner"] == "patterns" and rows["board"] == "4x4x4"
+    assert rows["verdict"] == pattern_run.verdict() and "cannot lose: proved" in rows["verdict"]
+
+
 def test_names_and_numbers_are_read_as_in_commands():
     """What a function accepts, its result can print."""
     run = ttt.train(100)

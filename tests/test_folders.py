@@ -131,3 +131,18 @@ def test_no_module_function_or_kernel_is_long():
             if in_kernels and len(node.args.args) > 10:
                 long.append(f"{'.'.join(parts)}.{node.name}: {len(node.args.args)} parameters")
     assert not long
+
+
+ONE_MEANING = ("Chances", "chances_of", "share_out", "spread", "spread_bits", "Table", "NOBODY")
+"""Names that once were given to two things."""
+
+
+@pytest.mark.parametrize("name", ONE_MEANING)
+def test_a_name_means_one_thing(name: str):
+    found = []
+    for parts, path in MODULES.items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            names = {getattr(node, "name", None), *(target.id for target in targets if isinstance(target, ast.Name))}
+            found += [".".join(parts)] * (name in names)
+    assert len(found) == 1, found

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,9 @@ from ttt_batch.game.solution import solve
 from ttt_batch.game.state_space import choose_space, most_positions
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.memory_needs import bytes_needed, check_space, rows_within
+from ttt_batch.simulation.chances import even_chances, make_chances
+from ttt_batch.simulation.mixture import make_mixture
+from ttt_batch.simulation.policy import random_policy
 
 QUICK = ("3x3", "3x3-misere", "3x4x3", "3x4x4")
 
@@ -124,6 +128,43 @@ def test_a_board_takes_no_more_memory_than_is_said() -> None:
         tables = ttt.LEARNERS[learner].start(graph, np.zeros((2, 4)), np.random.default_rng(0))
         arrays = [*tables, graph.code, graph.outcome, graph.ply, graph.first_edge, graph.child, graph.cell]
         assert sum(array.nbytes for array in arrays) <= bytes_needed(config)
+
+
+@pytest.mark.parametrize(
+    ("options", "uneven", "seats"),
+    [
+        ({"explore": "softmax:0.1"}, False, 1),
+        ({"explore": "softmax:0.1", "opponent": "random", "seat": "both"}, False, 2),
+        ({"opponent": "0" * 16, "seat": "both"}, True, 2),
+        ({"opponent": "0" * 16, "seat": "first", "engine": "flow"}, True, 0),
+    ],
+    ids=str,
+)
+def test_chances_of_moves_take_what_is_said(options: dict[str, Any], uneven: bool, seats: int) -> None:
+    """Alias tables and draws of each seat, and the opponent's chances: no more than the estimate adds for them."""
+    config = make_config(board="3x4x3", symmetry="off", **options)
+    graph = config.graph
+    way = make_mixture(graph, None, None, None, None)
+    taken = seats * sum(array.nbytes for array in (way.column, way.drawn, way.stale, way.columns))
+    if config.opponent:
+        taken += make_chances(graph, even_chances(graph, random_policy(graph)).chance).chance.nbytes
+    plain = make_config(board="3x4x3", symmetry="off", **{key: options[key] for key in options if key != "explore"})
+    added = bytes_needed(config, uneven=uneven) - bytes_needed(plain)
+    assert taken <= added < 4 * taken  # the number of positions is a bound, too
+    with pytest.raises(BoardError, match="may be used"):
+        check_space(config, bytes_needed(plain) + taken // 4, uneven=uneven)
+
+
+def test_training_counts_an_opponent_s_chances(monkeypatch: pytest.MonkeyPatch) -> None:
+    def uneven(boards: Any, to_move: Any, legal: Any) -> Any:
+        weights = legal * np.arange(1.0, legal.shape[1] + 1)
+        return weights / weights.sum(1, keepdims=True)
+
+    asked: list[bool] = []
+    monkeypatch.setattr("ttt_batch.training.train.check_space", lambda *_, uneven: asked.append(uneven))
+    for opponent in (uneven, "random"):
+        ttt.train(50, board="2x2", batch=10, opponent=opponent)
+    assert asked == [True, False]
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:

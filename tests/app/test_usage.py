@@ -288,11 +288,80 @@ def test_python_refuses_the_positions_that_commands_refuse(here, capsys, positio
         ("tournament a ''", "the name for RUN... is empty; name a file (see ttt-batch tournament --help)"),
         ("train --out ''", "the name for --out is empty; name a file (see ttt-batch train --help)"),
         ("train --opponent ''", "the name of the run file is empty; name one"),
-        ("import x", "import needs --learner NAME: The learner whose table it is (see ttt-batch import --help)"),
+        ("import x", "import needs --out RUN: Run file to write (see ttt-batch import --help)"),
+        ("import x.csv -o y.h5", "x.csv does not say whose table it is; give --learner NAME"),
+        ("study --cut --games 100", "--cut takes a value; give --cut on,off (see ttt-batch study --help)"),
+        ("study --games 100 --cut --out x.h5", "--cut takes a value; give --cut on,off (see ttt-batch study --help)"),
+        ("plot --metric --json x.h5", "--metric takes a value; give --metric NAME (see ttt-batch plot --help)"),
+        (
+            "train --learner td-lambda --cut on",
+            "--cut is a switch and takes no value; leave 'on' out (see ttt-batch train --help)",
+        ),
+        ("evaluate random --ties sharp", "--ties sharp is for runs, and random makes its own choices; leave it out"),
+        (
+            "evaluate random --ties soonest --against optimal",
+            "--ties soonest is for runs, and random makes its own choices; leave it out",
+        ),
+        (
+            "train --start-value none",
+            "start value 'none' is not a number; give one from -1e+100 to 1e+100, such as 1, or leave it out for the "
+            "learner's own start",
+        ),
+        ("page -o -", "- is no file, and nothing is written to standard output; name a file"),
+        ("train --games 10 -o -", "- is no file, and nothing is written to standard output; name a file with --out"),
     ],
 )
 def test_misuses_in_our_words(capsys, words, line):
     assert misused(capsys, *shlex.split(words)) == f"ttt-batch: {line}\n"
+
+
+TEMPERATURES = {
+    "nan": "is not a number",
+    "warm": "is not a number",
+    "inf": "is too large",
+    "1e999": "is too large",
+    "-1": "is not above 0",
+    "0.5->0.1:linear": "does not change with the games",
+    "1/n": "does not change with the games",
+}
+
+
+@pytest.mark.parametrize(("given", "why"), TEMPERATURES.items())
+def test_what_is_no_temperature(capsys, given, why):
+    assert misused(capsys, "train", "--explore", f"softmax:{given}") == (
+        f"ttt-batch: explore 'softmax:{given}': its temperature {why}; give a number above 0, such as softmax:0.1\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("train --learner td --lambda 0.5", "--lambda is no option of td"),
+        ("train --epsilon 2", "epsilon 2 is outside [0, 1]"),
+        ("train --as first", "goes with an opponent"),
+        ("learn-from none.txt --learner td --lambda 0.5", "--lambda is no option of td"),
+        ("import none.npz --learner td --format nope", "unknown format 'nope'"),
+        ("import none.npz --learner tdd", "unknown learner 'tdd'"),
+    ],
+)
+def test_misuse_is_told_before_what_is_wrong_with_files(here, capsys, words, line):
+    assert line in misused(capsys, *shlex.split(words), "--out", "td-3x3.h5")
+
+
+def test_a_format_of_the_other_kind_names_every_one_that_holds_the_table(here, capsys):
+    err = misused(capsys, "export", "td-3x3", "--to", "raw")
+    assert err.endswith("formats that do: csv, pickle, pickle-text, npz, json, parquet\n")
+
+
+def test_a_file_of_a_page_names_its_learner(here, capsys):
+    assert command(capsys, "export", "td-3x3", "--to", "json", "-o", "plain.json")[0] == 0
+    whole = json.loads(Path("plain.json").read_text())
+    Path("saved.json").write_text(json.dumps(whole | {"learnt": {"learner": "td", "alpha": 0.1, "games": 7}}))
+    assert command(capsys, "import", "saved.json", "-o", "from-page.h5")[0] == 0
+    assert ttt.load("from-page.h5").tables.value.tobytes() == ttt.load("td-3x3").tables.value.tobytes()
+    assert ttt.import_run("saved.json").config.learner == "td"
+    without = "plain.json does not say whose table it is; give --learner NAME"
+    assert misused(capsys, "import", "plain.json", "-o", "new.h5") == f"ttt-batch: {without}\n"
 
 
 def test_commands_are_names_like_others(here, capsys):

@@ -11,7 +11,7 @@ from typing import Any
 import naive
 import numpy as np
 import pytest
-from support import BY_EPSILON, games_of, mostly_slow
+from support import BY_EPSILON, command, games_of, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import RunFileError, UsageError
@@ -118,6 +118,21 @@ def test_recorded_games_teach_what_training_taught(name: str, tmp_path: Path) ->
     assert outcomes_of(lines, trained.graph) == trained.statistics["outcomes"][-1].tolist()
     assert given.statistics["outcomes"][-1].tolist() == trained.statistics["outcomes"][-1].tolist()
     assert any("!" in line for line in lines) and not all("!" in line for line in lines)
+
+
+@pytest.mark.parametrize("how", [{"epsilon": "0.4"}, {"explore": "softmax:0.3"}], ids=str)
+def test_the_policy_that_expected_sarsa_expects_may_be_given(
+    how: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "games.txt", tmp_path / "given.h5"
+    trained = ttt.train(500, learner="expected-sarsa", batch=1, seed=11, record=path, **how)
+    words = [word for name, value in how.items() for word in (f"--{name}", value)]
+    status, _, err = command(capsys, "learn-from", path, "--learner", "expected-sarsa", *words, "--out", out, "-q")
+    assert status == 0, err
+    given = ttt.load(out)
+    assert bytes_of(given.tables) == bytes_of(trained.tables) and given.config.explore == trained.config.explore
+    without, _ = ttt.learn_from(path, learner="expected-sarsa")
+    assert bytes_of(without.tables) != bytes_of(trained.tables)
 
 
 @pytest.mark.sampled(1)

@@ -18,7 +18,7 @@ from ttt_batch.game.transcripts import games_space
 from ttt_batch.runs.config import make_config
 from ttt_batch.simulation.chances import Chances, even_chances, make_chances
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, clear
-from ttt_batch.simulation.mixture import lay_out, make_table, replay_mixture, slot_drawn, walk_mixture
+from ttt_batch.simulation.mixture import lay_out, make_alias_table, replay_mixture, slot_drawn, walk_mixture
 from ttt_batch.simulation.policy import random_policy
 from ttt_batch.simulation.replay import trimmed
 from ttt_batch.training.kernels.batch import Learning, Workspace, play_batch
@@ -73,7 +73,7 @@ def test_a_row_s_columns_are_the_alias_table_of_its_chances() -> None:
     for n in (1, 2, 3, 18, 100):
         for _ in range(40):
             chances = some_chances(rng, n)
-            table, column, slots = make_table(), np.zeros(128, np.uint64), np.zeros(200, np.int64)
+            table, column, slots = make_alias_table(), np.zeros(128, np.uint64), np.zeros(200, np.int64)
             table.chance[:n] = chances
             bits = rng.integers(0, 2**64, 200, np.uint64)
             slots_drawn(table, n, column, bits, slots)

@@ -80,6 +80,9 @@ def nested(depth):
         ("draw_worth", [[0.5, 0.5], (1, 0)], (HALVES, (1.0, 0.0))),
         ("draw_worth", ["0.5,0.5", "1,0"], (HALVES, (1.0, 0.0))),
         ("draw_worth", np.array([[0.5, 0.5], [1, 0]]), (HALVES, (1.0, 0.0))),
+        ("explore", "softmax:0.1, Softmax:0.5", ("softmax:0.1", "softmax:0.5")),
+        ("explore", "softmax:0.1..0.5:3,softmax:2", ("softmax:0.1", "softmax:0.3", "softmax:0.5", "softmax:2.0")),
+        ("explore", ["softmax:0.01..1:3log"], ("softmax:0.01", "softmax:0.1", "softmax:1.0")),
         ("learner", "TD,sutton_barto", ("td", "sutton-barto")),
         ("board", ["3x3", Board(3, 4, 3), "3x4"], ("3x3", "3x4x3")),
         ("symmetry", [True, "no", "auto"], ("on", "off", "auto")),
@@ -172,6 +175,9 @@ def test_whole_numbers_are_whole_and_different(start, end, count, log):
         ("opponent", "minimax", r"did you mean optimal\?.*self or a run file"),
         ("opponent", 5, "5 is not the name of a run file"),
         ("draw_worth", "-1e999..1:3", "draw worth -inf is no number"),
+        ("explore", "softmax:0.1..1", r"has no number of values; write softmax:0\.1\.\.1:5, or :5log"),
+        ("explore", "softmax:0..1:3", "explore 'softmax:0': its temperature is not above 0"),
+        ("explore", "0.1..1:3", "explore '0.1..1:3' is not softmax:T"),
     ],
 )
 def test_refusals(name, given, message):

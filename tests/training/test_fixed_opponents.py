@@ -4,9 +4,11 @@ import math
 from pathlib import Path
 from typing import Any
 
+import naive
 import numpy as np
 import pytest
-from support import BY_EPSILON, games_of
+from naive_boards import action_values, oracle_of
+from support import BY_EPSILON, games_of, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import BoardError, UsageError
@@ -21,6 +23,7 @@ from ttt_batch.training.trainers import make_trainer
 from ttt_batch.training.trainers.base import Trainer
 from ttt_batch.training.trainers.walk import Walking
 
+TAUGHT = [(name, batch) for name in ("sarsa", "expected-sarsa", "q-learning") for batch in (1, 50)]
 SEATS = {"first": (0, 0), "second": (1, 1), "both": (0, 1)}
 
 
@@ -96,6 +99,27 @@ def test_only_the_learner_learns_to_choose(
         assert not (results == seats + 1).any()
     again = ttt.train(total, learner=name, batch=batch, epsilon=0.3, seed=4, opponent=fixed, seat=seat, threads=2)
     assert bytes_of(again.tables) == bytes_of(run.tables)
+
+
+@pytest.mark.parametrize(("name", "batch"), mostly_slow(TAUGHT, ("sarsa", 1), ("expected-sarsa", 50)))
+def test_rules_that_follow_the_policy_learn_nothing_from_the_opponent_s_moves(
+    name: str, batch: int, tmp_path: Path
+) -> None:
+    """In both seats in turn; the others learn from all moves."""
+    path, total = tmp_path / "games.txt", 1_000
+    run = ttt.train(total, learner=name, batch=batch, epsilon=0.3, seed=4, opponent="random", record=path)
+    oracle = oracle_of(run, naive.Board())
+    games = [naive.parse_game(line) for line in path.read_text().splitlines()]
+    for number, start in enumerate(range(0, total, batch)):
+        if name in ("sarsa", "expected-sarsa"):
+            oracle.only = 1 + number % 2
+        if batch == 1:
+            oracle.learn(games[start])
+        else:
+            oracle.fold(games[start : start + batch])
+    expected = [oracle.Q[key] for key in action_values(run)]
+    np.testing.assert_allclose(run.tables.q, expected, rtol=0, atol=0 if batch == 1 else 1e-12)
+    assert np.count_nonzero(run.tables.q) > 100
 
 
 def test_a_random_opponent_plays_every_cell_alike(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import naive
 import naive_softmax
 import numpy as np
 import pytest
-from naive_boards import assert_same, oracle_of, start_tables
+from naive_boards import action_values, assert_same, oracle_of, start_tables
 from support import assert_same_in_parts, command, mostly_slow
 
 import ttt_batch as ttt
@@ -25,16 +25,39 @@ ORACLES: list[Any] = [
     *((name, temperature) for name in GREEDY_ONES for temperature in (0.05, 1.0)),
     ("td", 1e-6),
     ("value-feed", 0.3),
+    ("expected-sarsa", 0.3),
+    ("q-learning", 0.3),
 ]
 
 
-@pytest.mark.parametrize(("name", "temperature"), mostly_slow(ORACLES, ("td", 0.05), ("minimax-q", 1.0)))
+def softened(run: ttt.Run, temperature: float, board: naive.Board | None = None) -> Any:
+    """The naive learner of a run that plays by softmax, which is a part of the rule of `expected-sarsa`."""
+    oracle = oracle_of(run, board or naive.Board(), start_tables(run))
+    if run.config.learner == "expected-sarsa":
+        oracle.temperature = temperature
+    return oracle
+
+
+@pytest.mark.parametrize(
+    ("name", "temperature"), mostly_slow(ORACLES, ("td", 0.05), ("minimax-q", 1.0), ("expected-sarsa", 0.3))
+)
 def test_games_one_by_one_equal_the_oracle(name: str, temperature: float) -> None:
     run = ttt.train(1_500, learner=name, explore=f"softmax:{temperature}", batch=1, seed=4)
-    oracle = oracle_of(run, naive.Board(), start_tables(run))
+    oracle = softened(run, temperature)
     for number in range(run.games):
         oracle.learn(naive_softmax.play(oracle, temperature, int(stream_key(4)), number))
     assert_same(run, oracle)
+
+
+def test_batches_of_expected_sarsa_expect_what_softmax_play_does(tmp_path: Path) -> None:
+    file = tmp_path / "games.txt"
+    run = ttt.train(3_000, learner="expected-sarsa", explore="softmax:0.3", batch=300, seed=5, record=file)
+    oracle, games = softened(run, 0.3), [naive.parse_game(line) for line in file.read_text().splitlines()]
+    for start in range(0, 3_000, 300):
+        oracle.fold(games[start : start + 300])
+    expected = [oracle.Q[key] for key in action_values(run)]
+    np.testing.assert_allclose(run.tables.q, expected, rtol=0, atol=1e-12)
+    assert np.abs(run.tables.q).max() > 0.5
 
 
 @pytest.mark.slow  # kernels of a growing board
@@ -165,10 +188,10 @@ def test_a_learner_by_epsilon_against_chances_explores_as_often_as_ever() -> Non
     [
         (["--explore", "softmax:0"], "explore 'softmax:0': its temperature is not above 0"),
         (["--explore", "softmax:-1"], "its temperature is not above 0"),
-        (["--explore", "softmax:nan"], "the temperature of explore 'nan' is not a number"),
+        (["--explore", "softmax:nan"], "explore 'softmax:nan': its temperature is not a number"),
         (["--explore", "softmax"], "explore 'softmax' is not softmax:T"),
         (["--explore", "boltzmann:1"], "explore 'boltzmann:1' is not softmax:T"),
-        (["--explore", "softmax:warm"], "the temperature of explore 'warm' is not a number"),
+        (["--explore", "softmax:warm"], "explore 'softmax:warm': its temperature is not a number"),
         (
             ["--explore", "softmax:1", "--epsilon", "0.1"],
             "--explore takes the place of --epsilon; leave one of them out",

@@ -17,11 +17,11 @@ from ttt_batch.game.board import MARKS, Board
 SUM_TOLERANCE = 1e-6
 """How far the sum of a position's probabilities may be from 1: float32 has seven digits."""
 
-Chances = NDArray[np.float64]
+Answered = NDArray[np.float64]
 """float64[n, cells]: the probability of each cell in each of n positions; rows sum to 1."""
 
 
-def chances_of(board: Board, name: str, batch: Batch, answer: Any, *, loses: bool | None = False) -> Chances:
+def chances_answered(board: Board, name: str, batch: Batch, answer: Any, *, loses: bool | None = False) -> Answered:
     """The probabilities that an answer means.
 
     answer: int[n], a cell for each position, or float[n, cells], probabilities.
@@ -61,7 +61,7 @@ def _first(board: Board, batch: Batch) -> str:
     return f", the first {where(board, batch, 0)}" if batch.size else ""
 
 
-def _of_cells(board: Board, name: str, batch: Batch, given: NDArray[Any], loses: bool | None) -> Chances:
+def _of_cells(board: Board, name: str, batch: Batch, given: NDArray[Any], loses: bool | None) -> Answered:
     """Of a cell for each position."""
     outside = np.flatnonzero((given < 0) | (given >= board.cells))
     if outside.size:
@@ -101,9 +101,9 @@ def evened(given: Any, legal: Any, loses: Any, chances: Any) -> Any:
     return -1
 
 
-def _of_probabilities(board: Board, name: str, batch: Batch, given: Chances, loses: bool | None) -> Chances:
+def _of_probabilities(board: Board, name: str, batch: Batch, given: Answered, loses: bool | None) -> Answered:
     """Of probabilities of each cell."""
-    chances: Chances = np.empty_like(given)
+    chances: Answered = np.empty_like(given)
     number = int(evened(given, batch.legal, bool(loses), chances))
     if number >= 0:
         row = given[number]
@@ -128,7 +128,7 @@ def _remedy(loses: bool | None) -> str:
     return "" if loses is None else f"; {option('illegal', 'loses')} lets it lose the game"
 
 
-def disagreement(board: Board, name: str, batch: Batch, before: Chances, after: Chances) -> None:
+def disagreement(board: Board, name: str, batch: Batch, before: Answered, after: Answered) -> None:
     """Raise AgentError if an agent answers otherwise than `before` when it is asked about `batch` again."""
     differ = np.flatnonzero((np.abs(before - after) > AGAIN_TOLERANCE).any(1))
     if differ.size:
@@ -143,7 +143,7 @@ AGAIN_TOLERANCE = 1e-4
 """How far probabilities may differ in another batch, where sums of float32 round otherwise."""
 
 
-def _told(row: Chances) -> str:
+def _told(row: Answered) -> str:
     """An answer in words."""
     if row.max() == 1.0:
         return f"cell {int(row.argmax())}"

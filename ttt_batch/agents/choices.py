@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.agents.answers import Chances
+from ttt_batch.agents.answers import Answered
 from ttt_batch.agents.layers import Rules
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.positions import Words, codes_of
@@ -21,16 +21,16 @@ class Choices(NamedTuple):
     """code: int64[n], ascending.  chances: float64[n, cells], the probability of each cell, row by row."""
 
     code: NDArray[np.int64]
-    chances: Chances
+    chances: Answered
 
 
 def choices_of(agent: Outsider) -> Choices:
     """An agent's choices in both seats.  Raises BoardError on a board too large to enumerate, and AgentError."""
     board = agent.board
     check_enumerable(board, not agent.exact, "a table of an agent's choices")
-    code, chances = list[NDArray[np.int64]](), list[Chances]()
+    code, chances = list[NDArray[np.int64]](), list[Answered]()
 
-    def answers(own: Words, other: Words, ply: int) -> Chances:
+    def answers(own: Words, other: Words, ply: int) -> Answered:
         found = agent.answers(own, other, ply)
         code.append(codes_of(*((other, own) if ply % 2 else (own, other)), board.cells))
         chances.append(found)

@@ -28,7 +28,7 @@ class Layer(NamedTuple):
 
 
 @kernel
-def spread(layer: Any, allowed: Any, mover: Any, slots: Any, child: Any, after: Any) -> Any:
+def list_children(layer: Any, allowed: Any, mover: Any, slots: Any, child: Any, after: Any) -> Any:
     """Find the positions after the allowed moves; return how many there are.
 
     layer: the marks of both players, uint64[n] each.  allowed: uint64[n], sets of cells.  mover: 0 or 1.
@@ -126,7 +126,7 @@ class Rules:
         space = min(edges, most)
         found, child = np.empty((space, 2), np.uint64), np.empty(edges, np.int32)
         slots = np.full(1 << (2 * max(space, 1)).bit_length(), -1, np.int32)
-        n = spread((layer.first[going], layer.second[going]), allowed, ply % 2, slots, child, found)
+        n = list_children((layer.first[going], layer.second[going]), allowed, ply % 2, slots, child, found)
         first, second = found[:n].T.copy()
         if self.symmetric:
             first, second, _ = self.folded(first, second)

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from ttt_batch.agents.agent import Agent
-from ttt_batch.agents.answers import Chances, chances_of, disagreement
+from ttt_batch.agents.answers import Answered, chances_answered, disagreement
 from ttt_batch.agents.layers import Rules
 from ttt_batch.agents.positions import Batch, Words, batch_of
 from ttt_batch.game.board import Board
@@ -34,8 +34,8 @@ class Player:
     def __init__(self, agent: Agent, board: Board, *, symmetric: bool = False, loses: bool | None = False) -> None:
         self.agent, self.board, self.symmetric = agent, board, symmetric
         self._loses, self._rules = agent.loses or loses, Rules(board)
-        self._known: dict[int, tuple[Words, Chances]] = {}
-        self._kept: list[tuple[Batch, Chances]] = []
+        self._known: dict[int, tuple[Words, Answered]] = {}
+        self._kept: list[tuple[Batch, Answered]] = []
         self._remembers = not agent.own and board.cells <= MOST_REMEMBERED_CELLS
 
     @property
@@ -53,7 +53,7 @@ class Player:
     def __exit__(self, _kind: type[BaseException] | None, _error: object, _trace: TracebackType | None) -> None:
         self.close()
 
-    def answers(self, own: Words, other: Words, ply: int) -> Chances:
+    def answers(self, own: Words, other: Words, ply: int) -> Answered:
         """float64[n, cells]: the probability of each cell in unfinished positions, all different, after `ply` moves.
 
         own, other: the marks of the player to move and of its opponent.  Raises AgentError.
@@ -70,7 +70,7 @@ class Player:
         np.put_along_axis(placed, np.array(self.board.symmetries)[number], chances, axis=1)
         return placed
 
-    def _recalled(self, own: Words, other: Words, ply: int) -> Chances:
+    def _recalled(self, own: Words, other: Words, ply: int) -> Answered:
         """As `answers`, of the positions as they are; what is remembered is not asked again."""
         if not self._remembers:
             return self._asked(own, other, ply)
@@ -94,13 +94,13 @@ class Player:
             self._known[ply] = known[order], chances[order]
         return answers
 
-    def _asked(self, own: Words, other: Words, ply: int) -> Chances:
+    def _asked(self, own: Words, other: Words, ply: int) -> Answered:
         """What the agent answers now."""
         found = np.empty((own.size, self.board.cells))
         for start in range(0, own.size, MOST_AT_ONCE):
             part = slice(start, start + MOST_AT_ONCE)
             batch = batch_of(self.board, own[part], other[part], ply % 2)
-            chances = chances_of(self.board, self.name, batch, self.agent.ask(batch), loses=self._loses)
+            chances = chances_answered(self.board, self.name, batch, self.agent.ask(batch), loses=self._loses)
             some = np.unique(np.linspace(0, batch.size - 1, ASKED_AGAIN).astype(np.int64))
             self._kept.append((batch.picked(some), chances[some]))
             found[part] = chances
@@ -118,5 +118,5 @@ class Player:
         before = np.concatenate([chances for _, chances in kept])
         some = np.random.default_rng(0).permutation(batch.size)[:ASKED_AGAIN]
         again = batch.picked(some)
-        after = chances_of(self.board, self.name, again, self.agent.ask(again), loses=self._loses)
+        after = chances_answered(self.board, self.name, again, self.agent.ask(again), loses=self._loses)
         disagreement(self.board, self.name, again, before[some], after)

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.agents.answers import Chances
+from ttt_batch.agents.answers import Answered
 from ttt_batch.agents.layers import Layer, Rules
 from ttt_batch.agents.positions import Words, as_cells
 from ttt_batch.base.bits import NONE, ONE, lowest, single
 from ttt_batch.base.jit import kernel
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 
-Answers = Callable[[Words, Words, int], Chances]
+Answers = Callable[[Words, Words, int], Answered]
 """float64[n, cells]: the probability of each cell, given the marks of the player to move, those of its opponent, and
 how many marks there are."""
 
@@ -38,11 +38,11 @@ def list_possible(chances: Any, cells: Any) -> None:
 
 
 @kernel
-def share_out(cells: Any, chance: Any, chances: Any, child: Any, after: Any) -> Any:
+def pass_on(cells: Any, chance: Any, chances: Any, child: Any, after: Any) -> Any:
     """Add to `after` (float64[m]) how likely games come there; return how likely they mark an occupied cell.
 
     cells: uint64[n], the moves out of each position.  chance: float64[n], how likely games come to it.
-    chances: float64[n, cells], of each move.  child: int32[E], see `layers.spread`.
+    chances: float64[n, cells], of each move.  child: int32[E], see `layers.list_children`.
     """
     edge, missed = 0, 0.0
     for i in range(cells.shape[0]):
@@ -58,7 +58,7 @@ def share_out(cells: Any, chance: Any, chances: Any, child: Any, after: Any) -> 
     return missed
 
 
-def possible_cells(chances: Chances) -> Words:
+def possible_cells(chances: Answered) -> Words:
     """The cells that may be chosen."""
     cells = np.empty(len(chances), np.uint64)
     list_possible(np.ascontiguousarray(chances), cells)
@@ -78,14 +78,14 @@ class Arrivals:
         self._chance = self._chance[~over]
         return self._chance
 
-    def move(self, mover: int, cells: Words, chances: Chances | None, child: NDArray[np.int32], after: Layer) -> None:
+    def move(self, mover: int, cells: Words, chances: Answered | None, child: NDArray[np.int32], after: Layer) -> None:
         """Go on to the next layer; `cells` are moves of at least the cells that `chances` are above 0 for.
 
         chances: None if no game comes to the layer's unfinished positions.
         """
         arrived = np.zeros(after.first.size)
         if chances is not None:
-            missed = share_out(cells, self._chance, np.ascontiguousarray(chances), child, arrived)
+            missed = pass_on(cells, self._chance, np.ascontiguousarray(chances), child, arrived)
             self._results[FIRST_WINS + 1 - mover] += missed
         self._chance = arrived
 
@@ -149,7 +149,7 @@ class Reached:
             self.games.move(mover, allowed, chances, child, after)
         return True
 
-    def _moves(self, layer: Layer, ply: int, chance: NDArray[np.float64]) -> tuple[Chances | None, Words]:
+    def _moves(self, layer: Layer, ply: int, chance: NDArray[np.float64]) -> tuple[Answered | None, Words]:
         """Probabilities of the moves out of a layer's unfinished positions, if they matter, and which may be made."""
         going = layer.outcome == UNFINISHED
         marks = layer.first[going], layer.second[going]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.agents.answers import Chances as Answered
+from ttt_batch.agents.answers import Answered
 from ttt_batch.agents.layers import Rules
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.positions import Words, codes_of

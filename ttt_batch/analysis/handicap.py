@@ -1,18 +1,18 @@
 """An agent made weaker on purpose, so that people of any strength have a game.
 
 With probability `epsilon` a move goes to any free cell, each equally likely, as in training; else with probability
-`1 - level` it is drawn by softmax over the agent's values; else the agent's own rule picks, with the given ties.
-An agent that learns chances in boxes (`menace`) draws by them instead of its best moves.
+`1 - level` it is drawn by softmax over the agent's values; else the agent's own rule picks, with the given ties.  A run
+that keeps preferences for moves instead of values has chances by softmax already, and one that learns chances in boxes
+(`menace`) has its beads: each is drawn by those.
 At level 1 and epsilon 0 nothing is drawn here, and with ties `any` the agent plays exactly as it is.
 """
 
-import math
 import random
-from collections.abc import Mapping
 
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.base.choices import Ties, check_ties
 from ttt_batch.base.quantities import Number, share
+from ttt_batch.base.softmax import softmax_shares
 from ttt_batch.evaluation.ties import check_sharp, kept_cells
 from ttt_batch.game.board import EMPTY, UNFINISHED, Position
 from ttt_batch.runs.knowledge import Playing, StandIn
@@ -21,21 +21,6 @@ TEMPERATURE = 0.25
 """Of the softmax, as a share of the distance between the best and the worst end of a game on the learner's scale of
 worths.  So it means the same for all learners: a move worth a whole game more is e**4 = 55 times as likely, one worth
 half a game more 7.4 times."""
-
-
-def softmax_shares(values: Mapping[int, float], temperature: float) -> dict[int, float]:
-    """The probability of each cell: proportional to `exp(value / temperature)`; they add up to 1.
-
-    A cell never seen (NaN) counts like the average of those seen.  If none was seen, all are equally likely.
-    temperature: above 0.
-    """
-    seen = [value for value in values.values() if not math.isnan(value)]
-    average = sum(value / len(seen) for value in seen)
-    filled = {cell: average if math.isnan(value) else value for cell, value in values.items()}
-    highest = max(filled.values(), default=0.0)
-    weights = {cell: math.exp((value - highest) / temperature) for cell, value in filled.items()}
-    total = math.fsum(weights.values())
-    return {cell: weight / total for cell, weight in weights.items()}
 
 
 class Weakened(StandIn):
@@ -71,7 +56,9 @@ class Weakened(StandIn):
         if self.epsilon > 0 and self._rng.random() < self.epsilon:
             return [self._rng.choice(free)]
         if self.level < 1 and self._rng.random() >= self.level:
-            shares = softmax_shares(self.move_values(position), TEMPERATURE * span_of(self._agent, position))
+            shares = self.move_values(position)
+            if self.gives == "value" or isinstance(self._agent, Outsider):  # whose chances may all be 0 or 1
+                shares = softmax_shares(shares, TEMPERATURE * span_of(self._agent, position))
             return self._rng.choices(list(shares), list(shares.values()))
         if isinstance(self._agent, Outsider):
             shares = self._agent.shares(position)

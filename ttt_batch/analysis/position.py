@@ -1,8 +1,8 @@
 """Everything about one position: a run's values and choices, the truth, and the position's images.
 
-Values are on the learner's own scale and for the player to move, as `Run.value` and `Run.move_values` give them.  The
-truth is the result of best play on both sides; on a board too large to enumerate it is unknown, but for finished
-games, and what depends on it is None.
+Values are on the learner's own scale and for the player to move, as `Run.value` and `Run.move_values` give them.
+Learners that keep preferences for moves have none of moves, but of positions.  The truth is the result of best play on
+both sides; on a board too large to enumerate it is unknown, but for finished games, and what depends on it is None.
 """
 
 import math
@@ -28,12 +28,14 @@ from ttt_batch.runs.truth import Solved
 class Move(NamedTuple):
     """One free cell of a position, for the player to move.
 
-    cell: from 0.  name: as `Board.cell_name` has it.  value: the agent's, nan if never seen.
+    cell: from 0.  name: as `Board.cell_name` has it.  value: the agent's, nan if never seen, or if it keeps none.
     probability: that the agent moves there.
     visits: updates so far of the entry that holds `value`; None if they are not counted.
     truth: of best play after the move, its plies counted from the position before it.
     keeps: whether the move keeps the result of best play.  best: whether it also wins as soon or loses as late as
     possible.
+    preference, softmax: what a learner keeps instead of a value, and the chance that softmax makes of it, with which
+    the move is made in training; None for other learners.
     """
 
     cell: int
@@ -44,11 +46,15 @@ class Move(NamedTuple):
     truth: Truth | None
     keeps: bool | None
     best: bool | None
+    preference: float | None = None
+    softmax: float | None = None
 
     def to_dict(self, player: int) -> dict[str, Any]:
         """Plain values with stable keys; `result` is that of `player` (0 or 1), who moves."""
         plain = self._asdict()
         truth, keeps, best = (plain.pop(name) for name in ("truth", "keeps", "best"))
+        if self.preference is None:
+            del plain["preference"], plain["softmax"]
         result, plies = (None, None) if truth is None else (truth.seen_by(player).word, truth.plies)
         return plain | {"result": result, "plies": plies, "keeps": keeps, "best": best}
 
@@ -106,6 +112,11 @@ class Shown(Printable):
     def code(self) -> int:
         """The position's code."""
         return self.board.encode(self.position)
+
+    @property
+    def prefers(self) -> bool:
+        """Whether the learner keeps preferences for moves, not values."""
+        return any(move.preference is not None for move in self.moves)
 
     @property
     def counted(self) -> bool:
@@ -232,18 +243,23 @@ def _moves(
         shares, values = {cell: 1 / len(chosen) for cell in chosen}, run.move_values(marks)
         if isinstance(run, Run) and (drawn := run.drawn_shares(marks)) is not None:
             shares = drawn
+    preferences: dict[int, float] = {}
+    if isinstance(run, Run) and run.gives == "chance":
+        preferences = run.move_preferences(marks)
     after, visits = run.true_moves(marks) or {}, _visits(run, marks, mover) if isinstance(run, Run) else {}
     truths = {cell: then.a_ply_earlier for cell, then in after.items()}
     return tuple(
         Move(
             cell=cell,
             name=run.board.cell_name(cell),
-            value=value + 0.0,
+            value=math.nan if preferences else value + 0.0,
             probability=shares.get(cell, 0.0),
             visits=visits.get(cell),
             truth=truths.get(cell),
             keeps=None if truth is None else truths[cell].result == truth.result,
             best=None if truth is None else truths[cell] == truth,
+            preference=preferences[cell] + 0.0 if preferences else None,
+            softmax=value if preferences else None,
         )
         for cell, value in values.items()
     )

@@ -136,7 +136,11 @@ def _as_played(run: Any, given: list[str], ties: Ties) -> PlayedEvaluation:
 
 
 def _judged(agent: Outsider, against: Player | None, **options: Any) -> Evaluation | GrownEvaluation:
-    """Judge an agent at its board; see `judge`."""
+    """Judge an agent at its board; see `judge`.  Raises UsageError for ties, which are a matter of runs."""
+    if options["ties"] != "any" and (against is None or _is_outside(against) or find_name(against, AGAINST)):
+        raise UsageError(
+            f"{option('ties', options['ties'])} is for runs, and {agent.name} makes its own choices; leave it out"
+        )
     if against is None:
         return judge_outsider(agent, None, **options)
     if _is_outside(against):

@@ -6,7 +6,7 @@ from typing import Any
 
 from ttt_batch.agents.choices import as_csv, as_json
 from ttt_batch.agents.outsider import Outsider
-from ttt_batch.base.choices import choose
+from ttt_batch.base.choices import Ties, choose
 from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.runs import exchange
@@ -15,6 +15,9 @@ from ttt_batch.runs.loading import AnyRun, load_any, with_table
 from ttt_batch.runs.loading import load as load_table
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.run import Run
+
+PRINTED = {"html": "a page", "boxes": "a kit"}
+"""Formats that people look at instead of programs, and what they are called."""
 
 AGENT_FORMATS = ("html", "json", "csv")
 """Formats in which an agent that is no run can be written."""
@@ -35,6 +38,22 @@ def export_agent(agent: Outsider, out: str | Path, to: str, *, overwrite: bool =
     return [path]
 
 
+def export_printed(run: AnyRun, to: str, path: Path, *, ties: Ties | None = None, overwrite: bool = False) -> Path:
+    """Write a page to play on (`html`) or the kit of menace's boxes (`boxes`); return its path.
+
+    ties: for a page, see `web.export_page`.  Raises as that and `kit.export_boxes` do.
+    """
+    if to == "html":
+        from ttt_batch.app.web import export_page
+
+        return export_page(run, path, ties=ties, overwrite=overwrite)
+    from ttt_batch.app.kit import export_boxes
+
+    if ties is not None:
+        raise UsageError(f"{option('ties', ties)} is for a page to play on; leave it out of a kit of boxes")
+    return export_boxes(run, path, overwrite=overwrite)
+
+
 def export_run(
     run: AnyRun | Outsider | str | Path,
     out: str | Path | Sequence[str | Path],
@@ -43,12 +62,14 @@ def export_run(
     player: str | None = None,
     **options: Any,
 ) -> list[Path]:
-    """Write a run to `out` as a page to play on (`html`), or its table as the format `to`; return the files written.
+    """Write a run to `out` as a page to play on (`html`), as a kit of menace's boxes (`boxes`: .pdf or .html), or its
+    table as the format `to`; return the files written.
 
     run: also an agent at a board (see `ttt_batch.agents.at_board`), which has the formats of `export_agent`.
 
     out: one file, or for formats with a file for each player one or two.  player: whose values go into one file.
-    options: `overwrite`; for a page also `ties`.  Networks have a page alone.
+    options: `overwrite`; for a page also `ties`, for tables `warn`, see `exchange.export_run`.
+    Networks have a page alone.
     Raises UsageError, BoardError, FormatError and RunFileError.
     """
     if isinstance(run, Outsider):
@@ -56,30 +77,30 @@ def export_run(
             raise UsageError("an agent's choices are one file for both players; give one file and no player")
         return export_agent(run, out, to, **options)
     files = [Path(out)] if isinstance(out, str | Path) else [Path(one) for one in out]
-    to = choose("format", to, ("html", *FORMATS))
+    to = choose("format", to, (*PRINTED, *FORMATS))
     written = [(option("out"), file) for file in files]
     check_distinct(written, [("run", find_run(run))] if isinstance(run, str | Path) else [])
     if isinstance(run, str | Path):
-        load = load_any if to == "html" else load_table
+        load = load_any if to in PRINTED else load_table
         run = load(run, check=lambda config: exchange.check_export(config, to))
-    if to == "html":
-        from ttt_batch.app.web import export_page
-
+    if to in PRINTED:
         if len(files) != 1 or player is not None:
-            raise UsageError("a page is one file for both players; give one file and no player")
-        return [export_page(run, files[0], **options)]
+            raise UsageError(f"{PRINTED[to]} is one file for both players; give one file and no player")
+        return [export_printed(run, to, files[0], **options)]
     return exchange.export_run(with_table(run), to, files, player=player, **options)
 
 
 def import_run(
     files: str | Path | Sequence[str | Path],
-    learner: str,
+    learner: str | None = None,
     *,
     out: str | Path | None = None,
     overwrite: bool = False,
     **options: Any,
 ) -> Run:
     """Read another program's table into a run of `learner`, saved to `out` if that is given.
+
+    learner: if not given, that of the file; those that a page has saved name it.
 
     files: one file, or two, a player each.  options: `form`, `board`, `player` and those of `Config`.
     Raises UsageError, FormatError and RunFileError.

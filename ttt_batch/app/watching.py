@@ -15,7 +15,7 @@ from ttt_batch.analysis.review import oversights, oversights_text, review, revie
 from ttt_batch.app.keyboard import Keyboard
 from ttt_batch.app.terminal.drawing import NARROW, draw_board, move_name
 from ttt_batch.app.terminal.faces import rule
-from ttt_batch.app.terminal.hints import Hints, draw_legend, draw_values, hints_of, prepare, shown_value
+from ttt_batch.app.terminal.hints import Hints, draw_legend, draw_values, hints_of, prepare, shown_number
 from ttt_batch.base.choices import Ties
 from ttt_batch.base.console import is_live, one_line, put, wants_colour
 from ttt_batch.base.errors import BoardError, UsageError
@@ -123,11 +123,11 @@ def _play(agents: tuple[Playing, ...], names: tuple[str, str], rng: random.Rando
 
 
 def _said(game: Game, hints: Hints) -> str:
-    """The last move of a game, its player's value and its true result: `3. X b2: +0.12, W5`."""
+    """The last move of a game, its player's value or chance and its true result: `3. X b2: +0.12, W5`."""
     cell = game.moves[-1]
     value = hints.values.get(cell)
     truth = hints.truths.get(cell) if hints.truths is not None else None
-    known = [shown_value(value)] if value is not None and value == value else []
+    known = [shown_number(hints, value)] if value is not None and value == value else []
     known += [truth.short] if truth is not None else []
     return f"{move_name(game, len(game.moves) - 1)}{': ' * bool(known)}{', '.join(known)}"
 

@@ -3,6 +3,7 @@
 A message names its remedy as the reader writes it: an option of a command, or a parameter in Python (`option`).
 """
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -129,3 +130,8 @@ def quoted(given: object) -> str:
     except ValueError:  # Python writes no number of more than 4,300 digits
         text = "with thousands of digits"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
+
+def warn_python(line: str) -> None:
+    """Issue a line as a Python warning, the default way to warn."""
+    warnings.warn(line, RuntimeWarning, stacklevel=3)

@@ -85,6 +85,10 @@ class Kind:
 
     def place(self, path: Path, *, overwrite: bool) -> Path:
         """Where an output goes, links followed.  Raises `error` if it cannot, or must not, be written there."""
+        if str(path) == "-":
+            raise UsageError(
+                f"- is no file, and nothing is written to standard output; {self.with_option('name a file')}"
+            )
         with self.refusing(path):
             # A link of /proc to a pipe cannot be resolved, so its target is looked at first.
             try:

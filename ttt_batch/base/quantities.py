@@ -123,3 +123,8 @@ def duration_text(seconds: float) -> str:
     hours, minutes = divmod(minutes, 60)
     rest = f" {minutes} min" if minutes else ""
     return f"{hours} h{rest}" if hours < 100 else f"{hours // 24:,} days"
+
+
+def percent(share: float) -> str:
+    """A share of 1 in few columns: `33 %`."""
+    return f"{100 * share:.0f} %"

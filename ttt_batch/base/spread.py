@@ -42,4 +42,4 @@ def _typed_spread(_context: Any, bytes_: Any, _start: Any, _bits: Any) -> tuple[
     return types.void(bytes_, types.uint64, types.uint64), lower
 
 
-spread = _spread if JIT_DISABLED else intrinsic(_typed_spread)
+spread_bits = _spread if JIT_DISABLED else intrinsic(_typed_spread)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ttt_batch.base.bits import NONE, ONE, lowered, odd, raised
 from ttt_batch.base.jit import inlined, kernel
-from ttt_batch.base.spread import spread
+from ttt_batch.base.spread import spread_bits
 from ttt_batch.environments.rules import Rules
 from ttt_batch.environments.steps import State
 
@@ -36,7 +36,7 @@ def write_all(target: Any, start: int, words: Any, spare: Any, count: int, bits:
     safe = min(total // wide, max(0, (target.shape[0] - start - 64) // wide + 1))
     place = np.uint64(start)
     for g in range(safe):
-        spread(target, place, words[g])
+        spread_bits(target, place, words[g])
         place += np.uint64(wide)
     for g in range(safe, count):
         write_exactly(target, start + g * wide, words[g], min(wide, total - g * wide))

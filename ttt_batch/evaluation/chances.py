@@ -11,23 +11,23 @@ from numpy.typing import NDArray
 from ttt_batch.base.jit import kernel
 from ttt_batch.evaluation.exact_results import DRAWN, LOSS, WIN, final_result
 from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
-from ttt_batch.simulation.chances import Chances, spread
+from ttt_batch.simulation.chances import Chances, write_chances
 from ttt_batch.simulation.policy import Choice
 
 Shares = tuple[float, float, float]
 """Win, draw and loss of a player."""
 
-NOBODY = 2
+NO_RESPONDER = 2
 
 
 @kernel
 def chances_of_rows(how: Any, tables: Any, graph: Graph, choice: Choice, scratch: Any, chance: Any) -> None:
     """Write how likely a learner that plays by `how` makes each move into `chance` (float64[E]), in place.
 
-    scratch: float64[128], see `spread`.
+    scratch: float64[128], see `write_chances`.
     """
     for row in range(n_unfinished(graph)):
-        spread(how, tables, graph, choice, row, scratch)
+        write_chances(how, tables, graph, choice, row, scratch)
         lo, hi = edges_of(graph, row)
         for edge in range(lo, hi):
             chance[edge] = scratch[2 * (edge - lo)] + scratch[2 * (edge - lo) + 1]
@@ -38,7 +38,7 @@ def results_by_chances(graph: Graph, first: Any, second: Any, responder: int, re
     """Exact results from every row on.
 
     first, second: float64[E], the players' chances.  responder: the player (0 or 1) who makes the move with the most
-    wins - losses instead, the first of equals; NOBODY for none.
+    wins - losses instead, the first of equals; NO_RESPONDER for none.
     result: float64[S, 3], modified in place: probabilities that the first player wins, of a draw, that the second wins.
     """
     for row in range(n_unfinished(graph), graph.code.shape[0]):
@@ -82,6 +82,6 @@ def shares_against(graph: Graph, agent: Chances, opponent: Chances | None, seat:
     other: NDArray[np.float64] = agent.chance if opponent is None else opponent.chance
     first_chance, second_chance = (agent.chance, other) if seat == 0 else (other, agent.chance)
     result = np.zeros((graph.code.size, 3))
-    results_by_chances(graph, first_chance, second_chance, NOBODY if opponent is not None else 1 - seat, result)
+    results_by_chances(graph, first_chance, second_chance, NO_RESPONDER if opponent is not None else 1 - seat, result)
     first, drawn, second = result[0].tolist()
     return (first, drawn, second) if seat == 0 else (second, drawn, first)

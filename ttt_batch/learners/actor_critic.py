@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.learners.base import Learner, Settings
+from ttt_batch.learners.base import PREFERENCE, Learner, Settings
 from ttt_batch.learners.preferences import FIELDS, preferences, start_values, turn_worth
 from ttt_batch.learners.steps import Step
 from ttt_batch.simulation.policy import UNIFORM, Choice
@@ -42,4 +42,5 @@ LEARNER = Learner(
     start_value=0.0,
     loss=-1.0,
     temperature=1.0,
+    number=PREFERENCE,
 )

@@ -15,6 +15,9 @@ from ttt_batch.game.graph import Graph, n_unfinished
 from ttt_batch.simulation.exploration import explores_at
 from ttt_batch.simulation.policy import Choice
 
+VALUE, PREFERENCE = "value", "preference"
+"""What a learner's table may say of a move, see `Learner.number`."""
+
 
 class Trajectory(NamedTuple):
     """One played game.
@@ -152,6 +155,7 @@ class Learner:
     folded apart: several threads do.
     repeats: at its defaults it explores so seldom, and in steps so small, that most games repeat the one before.
     temperature: of the softmax of its scores by which it plays, and cannot play otherwise; None for any other learner.
+    number: what its table says of a move: a `value`, or a `preference`, of which softmax makes chances.
     undiscounted: its rule has no discount, so gamma is 1.
     start_value: the number that unfinished positions or moves start at; None if there is no such number.
     loss: what a loss is worth.
@@ -177,6 +181,7 @@ class Learner:
     arrivals: bool = False
     repeats: bool = False
     temperature: float | None = None
+    number: str = VALUE
     undiscounted: bool = False
     start_value: float | None = None
     loss: float = 0.0

@@ -7,12 +7,13 @@ by itself and takes the opponent for a part of its environment.  With s' the mov
     target = the result for the mover if the game is over by then, else gamma * sum over a' of pi(a' | s') * Q(s', a')
 
 pi is the policy in force: that of softmax play; or with n moves of which m are best, epsilon / n for each, and
-(1 - epsilon) / m more for the best ones.  A player that does not explore has an epsilon of 0 there.  What `sarsa`
-averages over many games is exact here.
+(1 - epsilon) / m more for the best ones.  What `sarsa` averages over many games is exact here.  A fixed opponent plays
+by a policy of its own, so nothing is learnt from its moves.
 
 In a batch the target is the mean over the replies seen; values of later turns are those from before the batch.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 from ttt_batch.base.exponential import exponential
@@ -21,12 +22,12 @@ from ttt_batch.game.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import Learner, Settings
 from ttt_batch.learners.one_q import Q_FIELD, one_q, start_q
 from ttt_batch.learners.own_moves import batch_turn_value, turn_value
-from ttt_batch.learners.steps import Step, exploring_share
+from ttt_batch.learners.steps import Step, exploring_share, is_learner
 from ttt_batch.simulation.counts import Counts
 from ttt_batch.simulation.policy import UNIFORM, Choice, best_score
 
 
-@one_q
+@functools.partial(one_q, own_only=True)
 class ExpectedSarsaTables(NamedTuple):
     """q: float64[E], what a move is worth to the player who makes it; a win 1, a loss -1."""
 
@@ -62,7 +63,7 @@ def _expected(tables: ExpectedSarsaTables, graph: Graph, row: Any, step: Step) -
     """What the policy in force expects of a move in `row`."""
     lo, hi = edges_of(graph, row)
     mover, best = mover_of(graph, row), best_score(tables, graph, row, 0)
-    if step.temperature > 0.0 and (step.seat < 0 or mover == step.seat):
+    if step.temperature > 0.0 and is_learner(step, mover):
         return _by_softmax(tables.q, best, step.temperature, lo, hi)
     return _by_epsilon(tables.q, best, exploring_share(step, mover), lo, hi)
 

@@ -16,13 +16,13 @@ T = TypeVar("T", bound=type[Any])
 Q_FIELD = {"q": ("E", "what the move is worth to the player who makes it: a win 1, a loss -1")}
 
 
-def one_q(tables: T) -> T:
-    """For tables whose `q`, float64[E], is what each move is worth to its mover; see `own_moves`."""
+def one_q(tables: T, *, own_only: bool = False) -> T:
+    """For tables whose `q`, float64[E], is what each move is worth to its mover; own_only: see `own_moves`."""
     score.register(tables)(_score)
     state_value.register(tables)(_state_value)
     learning_table.register(tables)(_learning_table)
     begin.register(tables)(_begin)
-    return own_moves(tables)
+    return own_moves(tables, own_only=own_only)
 
 
 def start_q(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,6 +11,9 @@ learning while the game is played.
 
 In a batch a move's target is the mean over the opponent's replies seen after it, and what s' is worth the value from
 before the batch, for `sarsa` the mean over the moves taken there (`batch_turn_value`).
+
+Against a fixed opponent, which belongs to the environment, the rules whose targets follow the policy in force (`sarsa`,
+`expected-sarsa`) learn from the learner's own moves alone; the others, whose targets hold for any policy, from all.
 """
 
 import functools
@@ -20,7 +23,7 @@ from ttt_batch.base.jit import generic
 from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of, mover_of
 from ttt_batch.learners.base import Trajectory, fold, learn
-from ttt_batch.learners.steps import Step, share_of, step_size
+from ttt_batch.learners.steps import Step, is_learner, share_of, step_size
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 
 T = TypeVar("T", bound=type[Any])
@@ -45,11 +48,29 @@ def batch_turn_value(tables: Any, graph: Any, row: Any, counts: Any, step: Any) 
     """What `row` is worth to its mover in a batch with these counts, by the tables as they are before the batch."""
 
 
-def own_moves(tables: T) -> T:
-    """For tables of moves' values with a `turn_value`, a `batch_turn_value` and a `learning_table`."""
+@functools.partial(generic, inline=True)
+def teaches(tables: Any, step: Any, mover: Any) -> Any:
+    """Whether the values of this player's moves (0 or 1) are learnt."""
+
+
+def own_moves(tables: T, *, own_only: bool = False) -> T:
+    """For tables of moves' values with a `turn_value`, a `batch_turn_value` and a `learning_table`.
+
+    own_only: nothing is learnt from the moves of a fixed opponent: their values are those of another policy, with which
+    a learner in both seats would mix its own.  A rule whose targets depend on no policy learns from them, too.
+    """
+    teaches.register(tables)(_learner_teaches if own_only else _both_teach)
     fold.register(tables)(_fold)
     learn.register(tables)(_learn)
     return tables
+
+
+def _both_teach(tables: Any, step: Step, mover: Any) -> Any:
+    return True
+
+
+def _learner_teaches(tables: Any, step: Step, mover: Any) -> Any:
+    return is_learner(step, mover)
 
 
 def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, stale: Any) -> None:
@@ -58,8 +79,9 @@ def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, stale: Any) -> 
     for i in range(counts.n_visited[0] - 1, -1, -1):
         row = counts.visited[i]
         mover = mover_of(graph, row)
-        turn = step.gamma * batch_turn_value(tables, graph, row, counts, step)  # before the row's own moves change
-        replies = 0.0
+        own, turn, replies = teaches(tables, step, mover), 0.0, 0.0
+        if own:
+            turn = step.gamma * batch_turn_value(tables, graph, row, counts, step)  # before the row's own moves change
         lo, hi = edges_of(graph, row)
         for edge in range(lo, hi):
             n = taken[edge, GREEDY] + taken[edge, EXPLORING]
@@ -70,15 +92,19 @@ def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, stale: Any) -> 
             over = outcome != UNFINISHED
             target = step.worth[mover, outcome] if over else hand[4 * child + REPLIES]
             replies += n * (step.worth[1 - mover, outcome] if over else hand[4 * child + TURN])
-            q[edge] += share_of(step, first + edge, n) * (target - q[edge])
+            if own:
+                q[edge] += share_of(step, first + edge, n) * (target - q[edge])
         hand[4 * row + TURN] = turn
         hand[4 * row + REPLIES] = replies / counts.arrived[row]
-        stale[row] = True
+        if own:
+            stale[row] = True
 
 
 def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
     q, first = learning_table(tables, graph, step)
     for ply in range(plies):
+        if not teaches(tables, step, ply & 1):
+            continue
         edge = game.edge[ply]
         target = step.worth[ply & 1, graph.outcome[game.row[plies]]]
         if ply + 2 < plies:

@@ -26,7 +26,7 @@ from ttt_batch.base.jit import generic, inlined
 from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.learners.base import Trajectory, begin, fold, learn, state_value
-from ttt_batch.learners.steps import Step, share_of, step_size, visit_weight
+from ttt_batch.learners.steps import Step, is_learner, share_of, step_size, visit_weight
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.simulation.policy import score
 
@@ -79,16 +79,10 @@ def _find_chances(theta: Any, lo: Any, hi: Any, chance: Any) -> None:
         chance[edge - lo] /= total
 
 
-@inlined
-def _learns(step: Step, mover: Any) -> Any:
-    """Whether this player's moves are the learner's own."""
-    return step.seat < 0 or mover == step.seat
-
-
 def _learn(tables: Any, graph: Graph, game: Trajectory, plies: int, step: Step) -> None:
     theta, value = tables.q, tables.value
     for ply in range(plies):
-        if not _learns(step, ply & 1):
+        if not is_learner(step, ply & 1):
             continue
         row, taken = game.row[ply], np.int64(game.edge[ply])
         target = step.worth[ply & 1, graph.outcome[game.row[plies]]]
@@ -146,7 +140,7 @@ def _fold(tables: Any, graph: Graph, counts: Counts, step: Step, stale: Any) -> 
                 own += n * _target(graph, hand, step, edge, mover)
                 others += n * _target(graph, hand, step, edge, 1 - mover)
         target = own / visits
-        if _learns(step, mover):
+        if is_learner(step, mover):
             _fold_preferences(tables, graph, counts, step, row, before, target)
             value[row] = before + visit_weight(step.beta, float(visits)) * (target - before)
             stale[row] = True

@@ -7,12 +7,14 @@ s, and a' the move that it makes there, exploratory or not:
     Q(s, a) += alpha * (target - Q(s, a))
     target = the result for the mover if the game is over by then, else gamma * Q(s', a')
 
-So the values are those of the policy that explores, blunders included.
+So the values are those of the policy that explores, blunders included.  A fixed opponent plays by a policy of its own,
+so nothing is learnt from its moves.
 
 In a batch the target is the mean over the replies seen, and after each over the moves taken in s', with their values
 from before the batch.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 from ttt_batch.game.graph import Graph, edges_of
@@ -24,7 +26,7 @@ from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.simulation.policy import UNIFORM, Choice
 
 
-@one_q
+@functools.partial(one_q, own_only=True)
 class SarsaTables(NamedTuple):
     """q: float64[E], what a move is worth to the player who makes it; a win 1, a loss -1."""
 

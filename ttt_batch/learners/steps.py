@@ -67,9 +67,15 @@ def with_game(step: Step, alpha: float, epsilon: float, seat: Any, game: Any) ->
 
 
 @inlined
+def is_learner(step: Step, mover: Any) -> Any:
+    """Whether this player (0 or 1) is the learner, not a fixed opponent."""
+    return step.seat < 0 or mover == step.seat
+
+
+@inlined
 def exploring_share(step: Step, mover: Any) -> Any:
     """The probability that a move of this player (0 or 1) is exploratory: 0 for a player that never explores."""
-    return step.epsilon if step.seat < 0 or mover == step.seat else 0.0
+    return step.epsilon if is_learner(step, mover) else 0.0
 
 
 @inlined

@@ -53,7 +53,7 @@ class PlayedEvaluation(Printable):
 
 
 def how_to_play(config: Config, games: int = 0) -> Any:
-    """How a learner plays in a game before which there were `games`, see `chances.spread`."""
+    """How a learner plays in a game before which there were `games`, see `chances.write_chances`."""
     if learner_named(config.learner).boxes:
         return BY_BEADS
     if config.temperature is not None:

@@ -29,6 +29,13 @@ def check_boxes(name: str, board: Board, symmetry: bool | str, seat: str) -> Non
         raise not_second(name, f"seat {seat}", f"leave {option('seat')} out")
 
 
+def no_boxes(name: str) -> UsageError:
+    """The error for what prints boxes, of a learner that has none."""
+    return UsageError(
+        f"boxes are those of menace, and {name} has none; train {option('learner', 'menace')}, or choose another format"
+    )
+
+
 def not_second(name: str, what: str, remedy: str) -> UsageError:
     """The error for what needs a learner with boxes in the second seat."""
     return UsageError(f"{what} is not applicable to {name}, which has boxes for the first player alone; {remedy}")

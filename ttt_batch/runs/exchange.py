@@ -1,6 +1,9 @@
 """Runs to and from other people's table formats: what each learner's numbers are called in a table by code."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,17 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import choose_seat
-from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.errors import UsageError, option, warn_python
 from ttt_batch.base.files import shown
-from ttt_batch.game.board import DRAW, EMPTY, UNFINISHED, Board
+from ttt_batch.game.board import DRAW, EMPTY, UNFINISHED, Board, parse_board
 from ttt_batch.game.state_space import too_large
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.runs.boxes import not_second
 from ttt_batch.runs.config import Config, make_config
-from ttt_batch.runs.formats import FORMATS, check_use, format_named, read, write
+from ttt_batch.runs.formats import FORMATS, check_use, format_named, read, read_file, write
 from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, Format, FormatError, Table, marks_of
-from ttt_batch.runs.formats.tables import action_by_code, edges_from, listing, of_classes, value_by_code, values_from
+from ttt_batch.runs.formats.tables import (
+    action_by_code,
+    edges_from,
+    listing,
+    of_classes,
+    state_values_from,
+    value_by_code,
+    values_from,
+)
 from ttt_batch.runs.recorder import Clock, record_once
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile.reading import is_run_file
@@ -28,11 +39,18 @@ ILLEGAL = -1.0
 
 
 def export_run(
-    run: Run, to: str, paths: Sequence[str | Path], *, player: str | None = None, overwrite: bool = False
+    run: Run,
+    to: str,
+    paths: Sequence[str | Path],
+    *,
+    player: str | None = None,
+    overwrite: bool = False,
+    warn: Callable[[str], None] = warn_python,
 ) -> list[Path]:
     """Write a run's table as format `to`: one file, or for a format with a file per player one or two.
 
-    Of preferences for moves the baseline beside them is not written.  Of boxes a table by code holds the beads for the
+    Lists of states hold both tables of `double-q`, and what positions are worth beside preferences; of formats that do
+    not, `warn` is called with a line that says what is left out.  Of boxes a table by code holds the beads for the
     images of lowest code, and 0 elsewhere.
     Returns the paths written.  Raises UsageError and FormatError.
     """
@@ -42,14 +60,22 @@ def export_run(
     kind = _kind_in(form, run.learner)
     check_use(form, run.board, files, kind, player)
     if kind == STATES:
-        numbers: dict[str, Any] = {"q": _actions(run)} if _has_actions(run.learner) else {"values": _both_players(run)}
+        numbers: dict[str, Any]
+        if _has_actions(run.learner):
+            numbers = {"q": _actions(run), "more": _more(run)}
+        else:
+            numbers = {"values": _both_players(run)}
         table = listing(run.graph, chosen_edges(run.graph, run.policy), run.board.cells, **numbers)
     elif kind == ACTION_VALUES:
         marks = run.graph.cell < run.board.cells  # not those that resign
         table = action_by_code(run.graph, marks, np.nan_to_num(_actions(run)), _background(run))
     else:
         table = value_by_code(run.graph, _both_players(run), run.board.cells)
-    return write(form.name, table, run.board, files, player=player, overwrite=overwrite)
+    written = write(form.name, table, run.board, files, player=player, overwrite=overwrite)
+    if kind == ACTION_VALUES and (more := _more(run)):
+        what = "the mean of the two tables" if "a" in more else "preferences for moves, not the values of positions"
+        warn(f"{form.name} holds {what}; npz, json and parquet hold both")
+    return written
 
 
 def check_export(config: Config, to: str) -> None:
@@ -69,7 +95,7 @@ def check_export(config: Config, to: str) -> None:
 
 def import_tables(
     paths: Sequence[str | Path],
-    learner: str,
+    learner: str | None = None,
     *,
     form: str | None = None,
     board: str | Board = "3x3",
@@ -77,10 +103,11 @@ def import_tables(
     command: str = "",
     **options: Any,
 ) -> Run:
-    """Read another program's table into a run of `learner`.
+    """Read another program's table into a run of `learner`; without one, of the learner that the file names.
 
     paths: one file, or for a program with a file per player one or two.  form: the format; by default that of the
     first file's name.  player: whose file a single one is.  options: those of `Config`.
+    Only files that a page has saved name a learner.
     Entries that the files do not have keep the learner's start values.  csv, raw and both kinds of pickle name no
     board: give their own.  Raises UsageError and FormatError.
     """
@@ -88,6 +115,7 @@ def import_tables(
     for file in files:
         if is_run_file(file):
             raise FormatError(f"{shown(file)} is a run already; use it as it is, or export it first")
+    learner = _named_in(files[0], form, board) if learner is None else learner
     settings: dict[str, Any] = {"learner": learner, "board": board, "batch": 1, "engine": "given", **options}
     if learner_named(learner).boxes:
         raise UsageError(f"import is not applicable to {learner}, whose boxes no other table has; use its run file")
@@ -109,6 +137,20 @@ def import_tables(
     return run
 
 
+def _named_in(file: Path, form: str | None, board: str | Board) -> str:
+    """The learner that a file of a page names.  Raises UsageError if it names none, and FormatError."""
+    kind, name = FORMATS["json"], None
+    if format_named(form) is kind if form else file.suffix.lower() == kind.suffix:
+        content = read_file(file, kind.max_bytes(parse_board(board)))
+        with suppress(ValueError, RecursionError):  # what is wrong with it is told when the table is read
+            whole = json.loads(content)
+            learnt = whole.get("learnt") if isinstance(whole, dict) else None
+            name = learnt.get("learner") if isinstance(learnt, dict) else None
+    if not isinstance(name, str):
+        raise UsageError(f"{shown(file)} does not say whose table it is; give {option('learner', 'NAME')}")
+    return name
+
+
 def _fill(run: Run, table: Table, *, only_second: bool) -> None:
     """Put a table into the tables of a run.  only_second: it has the second player's values alone."""
     if (table.q is not None) != _has_actions(run.learner):
@@ -118,6 +160,11 @@ def _fill(run: Run, table: Table, *, only_second: bool) -> None:
         run.background = table.q
     if _has_actions(run.learner):
         run.tables.q[...] = edges_from(run.graph, table)
+        if run.tables.q.ndim > 1 and {"a", "b"} <= table.more.keys():
+            for own, name in zip(run.tables.q, ("a", "b"), strict=True):
+                own[:] = edges_from(run.graph, replace(table, q=table.more[name]))
+        if "value" in run.learner.fields and "value" in table.more:
+            run.tables.value[:] = state_values_from(run.graph, table, run.tables.value)
     else:
         values = values_from(run.graph, table, _both_players(run))
         of_first = 0.0 - values[1] if only_second else values[0]
@@ -137,6 +184,14 @@ def _actions(run: Run) -> NDArray[np.float64]:
     """float64[E]: what each move is worth, by two tables their mean."""
     q: NDArray[np.float64] = run.tables.q
     return q if q.ndim == 1 else 0.5 * (q[0] + q[1])
+
+
+def _more(run: Run) -> dict[str, NDArray[np.float64]]:
+    """What the table has beside `_actions`, by the names of `formats.base.MORE`."""
+    q: NDArray[np.float64] = run.tables.q
+    if q.ndim > 1:
+        return {"a": q[0], "b": q[1]}
+    return {"value": run.tables.value} if "value" in run.learner.fields else {}
 
 
 def _both_players(run: Run) -> NDArray[np.float64]:

@@ -1,12 +1,13 @@
 """How a learner tries what does not look best: epsilon-greedily, or by softmax, written `softmax:T`."""
 
 import math
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ttt_batch.base.choices import fold
 from ttt_batch.base.errors import UsageError, option, quoted
-from ttt_batch.base.quantities import real
+from ttt_batch.base.quantities import exact_number
 from ttt_batch.learners import learner_named
 
 if TYPE_CHECKING:
@@ -25,10 +26,15 @@ def temperature_of(given: str) -> float:
     name, _, number = given.partition(":") if isinstance(given, str) else ("", "", "")
     if fold(name.strip()) != SOFTMAX or not number.strip():
         raise UsageError(f"explore {quoted(given)} is not softmax:T; give a temperature, such as softmax:0.1")
-    temperature = real("the temperature of explore", number, "a number above 0, such as softmax:0.1")
-    if not (temperature > 0.0 and math.isfinite(temperature)):
-        raise UsageError(f"explore {quoted(given)}: its temperature is not above 0; give one such as softmax:0.1")
-    return temperature
+    temperature = exact_number(number)
+    if temperature is not None and 0 < temperature <= sys.float_info.max:
+        return float(temperature)
+    if number.strip().lower() in ("inf", "infinity"):
+        temperature = math.inf
+    why = "is not a number" if temperature is None else "is not above 0" if temperature <= 0 else "is too large"
+    if "->" in number or "/n" in number:
+        why = "does not change with the games"
+    raise UsageError(f"explore {quoted(given)}: its temperature {why}; give a number above 0, such as softmax:0.1")
 
 
 def instead_of_the_other(given: Mapping[str, Any]) -> dict[str, Any]:

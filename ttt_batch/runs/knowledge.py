@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import Ties, check_ties
-from ttt_batch.base.errors import BoardError
+from ttt_batch.base.errors import BoardError, UsageError
+from ttt_batch.base.softmax import softmax_shares
 from ttt_batch.evaluation.chances import chances_of
 from ttt_batch.evaluation.sharp import sharp_edges
 from ttt_batch.evaluation.ties import Knowing, check_sharp, kept_cells, soonest_policy
@@ -16,7 +17,7 @@ from ttt_batch.game.board import EMPTY, UNFINISHED, Board, Position
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.solution import Truth
 from ttt_batch.learners import learner_named
-from ttt_batch.learners.base import Learner
+from ttt_batch.learners.base import PREFERENCE, VALUE, Learner
 from ttt_batch.learners.growing_rows import row_at
 from ttt_batch.runs.truth import Solved
 from ttt_batch.simulation.chances import BY_BEADS
@@ -133,8 +134,28 @@ class Knowledge(Solved):
         edges = range(int(graph.first_edge[row]), int(graph.first_edge[row + 1]))
         return _Row(graph, tables, row, edges, [image[int(graph.cell[edge])] for edge in edges])
 
+    @property
+    def gives(self) -> str:
+        """What `move_values` are: `value`, or `chance` for a learner that keeps preferences instead."""
+        return "chance" if self.learner.number == PREFERENCE else "value"
+
     def move_values(self, position: str | int | Position) -> dict[int, float]:
-        """The agent's value of each free cell for the player to move, on its learner's scale; nan if never seen."""
+        """The agent's value of each free cell for the player to move, on its learner's scale; nan if never seen.
+
+        `reinforce` and `actor-critic` know no values of moves, but preferences (`move_preferences`): of these it is the
+        chance of each move, 0 to 1, by softmax, as in training.
+        """
+        numbers = self._move_numbers(position)
+        return numbers if self.learner.number == VALUE else softmax_shares(numbers, self.learner.temperature or 1.0)
+
+    def move_preferences(self, position: str | int | Position) -> dict[int, float]:
+        """The preference for each free cell of a learner that keeps them.  Raises UsageError for one of values."""
+        if self.learner.number != PREFERENCE:
+            raise UsageError(f"{self.learner.name} keeps values of moves, not preferences; use move_values")
+        return self._move_numbers(position)
+
+    def _move_numbers(self, position: str | int | Position) -> dict[int, float]:
+        """What the table says of each free cell: its value or the preference for it, see `Learner.number`."""
         asked, marks = self._row(position), self.position(position)
         scores = np.empty(len(asked.edges))
         row_scores(asked.tables, asked.graph, asked.row, scores)
@@ -143,7 +164,8 @@ class Knowledge(Solved):
 
     def value(self, position: str | int | Position) -> float:
         """What a position is worth to the player to move, on its learner's scale: the best move's value, nan if none
-        was seen; of a final position its worth to the player who would move next.
+        was seen; beside preferences the table's own value of the position; of a final position its worth to the player
+        who would move next.
         """
         marks = self.position(position)
         outcome = self.board.outcome(marks)
@@ -151,6 +173,9 @@ class Knowledge(Solved):
             self._located(marks)  # refuses what no game reaches
         if outcome != UNFINISHED:
             return float(self.worth[(self.board.cells - marks.count(EMPTY)) & 1, outcome])
+        if self.learner.number == PREFERENCE:
+            asked = self._row(marks)
+            return float(asked.tables.value[asked.row])
         values = [value for value in self.move_values(marks).values() if value == value]
         return max(values) + 0.0 if values else float("nan")  # of the two zeros only the one without a sign
 
@@ -197,8 +222,12 @@ class Playing(Knowing, Protocol):
     def candidates(self, position: Position) -> list[int]:
         """Cells that its choice rule may pick for the player to move, each equally likely."""
 
+    @property
+    def gives(self) -> str:
+        """What its `move_values` are: `value` or `chance`."""
+
     def move_values(self, position: Position) -> dict[int, float]:
-        """Its value of each free cell for the player to move; NaN if never seen."""
+        """Its value of each free cell for the player to move, NaN if never seen; or the chance that it makes it."""
 
 
 class StandIn:
@@ -206,7 +235,7 @@ class StandIn:
 
     def __init__(self, agent: Playing) -> None:
         self._agent, self.board, self.worth, self.own_ties = agent, agent.board, agent.worth, agent.own_ties
-        self.sharpens = agent.sharpens
+        self.sharpens, self.gives = agent.sharpens, agent.gives
 
     def candidates(self, position: Position) -> list[int]:
         """Cells that the agent's rule may pick."""

@@ -8,8 +8,11 @@ from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import Config
 
 
-def bytes_a_row(config: Config) -> float:
-    """Bytes that a row of a board takes in training with its edges, about."""
+def bytes_a_row(config: Config, *, uneven: bool = False) -> float:
+    """Bytes that a row of a board takes in training with its edges, about.
+
+    uneven: the fixed opponent's moves are not equally likely, so that all moves are drawn from chances.
+    """
     learner, cells = learner_named(config.learner), config.board.cells
     edges = cells if learner.occupied else cells * 0.75  # rows late in a game have few moves, and they are the most
     by_row = sum(8 * (2 if axes.startswith("P") else 1) for axes, _ in learner.fields.values() if axes.endswith("S"))
@@ -21,13 +24,18 @@ def bytes_a_row(config: Config) -> float:
         taken += 10 + 32 + by_row + entries + (0 if config.batch == 1 else 40)
     if config.batch != 1:
         taken += 53 + 16 * edges  # arrived, scratch, lists; how often each edge was taken
+    if (config.temperature is not None or uneven) and not config.grown:
+        if config.batch != 1 and config.engine != "flow":  # for each seat: alias tables, how often slots were drawn
+            taken += (2 + 24 * edges) * (2 if config.seat == "both" else 1)
+        if config.opponent:
+            taken += 8 * edges  # its chances
     return taken
 
 
-def bytes_needed(config: Config) -> int:
-    """Bytes that training on an enumerated board takes, at most."""
+def bytes_needed(config: Config, *, uneven: bool = False) -> int:
+    """Bytes that training on an enumerated board takes, at most; uneven: see `bytes_a_row`."""
     rows = most_positions(config.board) / (len(config.board.symmetries) if config.symmetry else 1)
-    return math.ceil(rows * bytes_a_row(config))
+    return math.ceil(rows * bytes_a_row(config, uneven=uneven))
 
 
 def rows_within(config: Config, max_bytes: int) -> int:
@@ -41,11 +49,14 @@ def rows_within(config: Config, max_bytes: int) -> int:
     return rows
 
 
-def check_space(config: Config, max_bytes: int) -> None:
-    """Raise BoardError if the board takes more memory than it may, before any work starts."""
+def check_space(config: Config, max_bytes: int, *, uneven: bool = False) -> None:
+    """Raise BoardError if the board takes more memory than it may, before any work starts.
+
+    uneven: see `bytes_a_row`.
+    """
     if config.grown or config.small:
         return
-    needed = bytes_needed(config)
+    needed = bytes_needed(config, uneven=uneven)
     if needed > max_bytes:
         board, images = config.board, len(config.board.symmetries)
         shared = images if config.symmetry else 1

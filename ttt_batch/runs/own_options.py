@@ -36,7 +36,7 @@ def _switched(given: bool | str) -> bool:
 
 
 def _start_value(given: Number) -> float:
-    expected = f"one from {-LARGEST:g} to {LARGEST:g}, such as 1"
+    expected = f"one from {-LARGEST:g} to {LARGEST:g}, such as 1, or leave it out for the learner's own start"
     number = real("start value", given, expected)
     if not -LARGEST <= number <= LARGEST:  # NaN is not, either
         raise UsageError(f"start value {number} is out of range; give {expected}")

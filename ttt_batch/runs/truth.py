@@ -22,6 +22,11 @@ class Solved:
     board: Board
 
     @property
+    def gives(self) -> str:
+        """What its `move_values` are: a `value` of each move, or the `chance` that it makes it."""
+        return "value"
+
+    @property
     def sharpens(self) -> bool:
         """Whether it can play by ties `sharp`; tables of enumerated boards can."""
         return False

@@ -1,8 +1,8 @@
 """Play by chances: a row's moves are drawn from a distribution, which need not be "the best ones, or explore".
 
 A chance belongs to a slot: slot 2 * edge + GREEDY is that the edge is taken and counts as greedy, slot 2 * edge +
-EXPLORING that it counts as exploring, as in `Counts.taken`.  `spread` says where a learner's chances come from, a class
-each; `Chances` are fixed ones, such as an opponent's.
+EXPLORING that it counts as exploring, as in `Counts.taken`.  `write_chances` says where a learner's chances come from,
+a class each; `Chances` are fixed ones, such as an opponent's.
 """
 
 import functools
@@ -62,11 +62,11 @@ class Exploring(NamedTuple):
 
 
 @functools.partial(generic, inline=True)
-def spread(how: Any, tables: Any, graph: Graph, choice: Choice, row: Any, chance: Any) -> Any:
+def write_chances(how: Any, tables: Any, graph: Graph, choice: Choice, row: Any, chance: Any) -> Any:
     """Write the chances of the moves of `row` into `chance` (float64[2 * WIDEST], slots from the row's first one)."""
 
 
-@spread.register(Softmax)
+@write_chances.register(Softmax)
 def _softmax(how: Softmax, tables: Any, graph: Graph, choice: Choice, row: Any, chance: Any) -> None:
     lo, hi = edges_of(graph, row)
     mover, temperature = mover_of(graph, row), how.temperature[0]
@@ -90,7 +90,7 @@ def _softmax(how: Softmax, tables: Any, graph: Graph, choice: Choice, row: Any, 
         chance[slot + 1] = 0.0 if greedy else share
 
 
-@spread.register(Beads)
+@write_chances.register(Beads)
 def _beads(how: Beads, tables: Any, graph: Graph, choice: Choice, row: Any, chance: Any) -> None:
     lo, hi = edges_of(graph, row)
     mover, least, total = mover_of(graph, row), how.least[0], 0.0
@@ -110,7 +110,7 @@ def _beads(how: Beads, tables: Any, graph: Graph, choice: Choice, row: Any, chan
         chance[slot + 1] = 0.0 if greedy else share
 
 
-@spread.register(Exploring)
+@write_chances.register(Exploring)
 def _exploring(how: Exploring, tables: Any, graph: Graph, choice: Choice, row: Any, chance: Any) -> None:
     lo, hi = edges_of(graph, row)
     mover, epsilon = mover_of(graph, row), how.epsilon[0]
@@ -124,7 +124,7 @@ def _exploring(how: Exploring, tables: Any, graph: Graph, choice: Choice, row: A
 
 @inlined
 def copy_chances(fixed: Chances, graph: Graph, row: Any, chance: Any) -> None:
-    """Write a fixed player's chances of the moves of `row` into `chance`, as `spread` does; they count as greedy."""
+    """Write a fixed player's chances of the moves of `row` into `chance`, as `write_chances`; they count as greedy."""
     lo, hi = edges_of(graph, row)
     for edge in range(lo, hi):
         chance[2 * (edge - lo)] = fixed.chance[edge]

@@ -28,7 +28,7 @@ OWN = ("drawn", "base", "row", "slot")
 """What each thread needs for itself of a `Mixture`."""
 
 
-class Table(NamedTuple):
+class AliasTable(NamedTuple):
     """Scratch for the alias table of one row.
 
     chance: float64[128], the chances of the row's slots.  slot: int64[128], those of them that are above 0.
@@ -44,7 +44,7 @@ class Table(NamedTuple):
 class Mixture(NamedTuple):
     """A way to walk: how the learner plays, its chances laid out, and where games stand.
 
-    how, tables, choice: see `chances.spread`.  rival: the fixed opponent's `Chances`.
+    how, tables, choice: see `chances.write_chances`.  rival: the fixed opponent's `Chances`.
     stale: bool[U], rows whose chances may have changed; all at first.
     column: uint64[2 * E], the columns of row r from 2 * first_edge[r] on: a threshold (bits 32-63) below which the
     lower half of a random number takes the column's own slot (bits 8-15, counted from the row's first), and the slot
@@ -61,16 +61,16 @@ class Mixture(NamedTuple):
     stale: Any
     column: Any
     columns: Any
-    table: Table
+    table: AliasTable
     drawn: Any
     base: Any
     row: Any
     slot: Any
 
 
-def make_table() -> Table:
+def make_alias_table() -> AliasTable:
     """Scratch for one row."""
-    return Table(np.zeros(SLOTS), np.zeros(SLOTS, np.int64), np.zeros(SLOTS), np.zeros(SLOTS, np.int64))
+    return AliasTable(np.zeros(SLOTS), np.zeros(SLOTS, np.int64), np.zeros(SLOTS), np.zeros(SLOTS, np.int64))
 
 
 def make_mixture(graph: Graph, how: Any, tables: Any, choice: Choice, rival: Any, *, at_once: int = AT_ONCE) -> Mixture:
@@ -84,7 +84,7 @@ def make_mixture(graph: Graph, how: Any, tables: Any, choice: Choice, rival: Any
         np.ones(graph.first_edge.size - 1, np.bool_),
         np.zeros(n_slots, np.uint64),
         np.zeros(graph.first_edge.size - 1, np.uint8),
-        make_table(),
+        make_alias_table(),
         np.zeros(n_slots, np.uint32),
         np.zeros(at_once, np.uint64),
         *np.zeros((2, at_once), np.uint32),
@@ -97,7 +97,7 @@ def beside(mixture: Mixture) -> Mixture:
 
 
 @inlined
-def lay_out(table: Table, n_slots: Any, column: Any, at: Any) -> Any:
+def lay_out(table: AliasTable, n_slots: Any, column: Any, at: Any) -> Any:
     """Make the alias table of the first `n_slots` chances in `table.chance`; return how many columns it has.
 
     They are written to `column` from `at` on.  `table` is modified in place.

@@ -15,7 +15,7 @@ from ttt_batch.game.graph import Graph, edges_of
 from ttt_batch.simulation.binomial import binomial
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
 from ttt_batch.simulation.flow import row_base
-from ttt_batch.simulation.mixture import SLOTS, Table, lay_out, make_table, slot_drawn
+from ttt_batch.simulation.mixture import SLOTS, AliasTable, lay_out, make_alias_table, slot_drawn
 
 FEW = 4
 """Games a slot up to which each game draws its own."""
@@ -24,7 +24,7 @@ FEW = 4
 class Streams(NamedTuple):
     """A way to draw counts: how the learner plays, its fixed opponent's `Chances`, and scratch for a row.
 
-    tables, choice: see `chances.spread`; None if those of each call hold.
+    tables, choice: see `chances.write_chances`; None if those of each call hold.
     column: uint64[128], the row's alias table.
     """
 
@@ -32,13 +32,13 @@ class Streams(NamedTuple):
     tables: Any
     choice: Any
     rival: Any
-    table: Table
+    table: AliasTable
     column: Any
 
 
 def make_streams(how: Any, rival: Any, tables: Any = None, choice: Any = None) -> Streams:
     """A way to draw counts."""
-    return Streams(how, tables, choice, rival, make_table(), np.zeros(SLOTS, np.uint64))
+    return Streams(how, tables, choice, rival, make_alias_table(), np.zeros(SLOTS, np.uint64))
 
 
 @inlined

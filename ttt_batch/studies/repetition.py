@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ttt_batch.base.errors import StudyFileError
+from ttt_batch.base.errors import StudyFileError, warn_python
 from ttt_batch.base.files import reason
 from ttt_batch.base.printable import Printable
 from ttt_batch.base.processors import thread_count
@@ -21,7 +21,6 @@ from ttt_batch.studies.figures.summary import Summary, summarise
 from ttt_batch.studies.storage.creation import create
 from ttt_batch.studies.storage.writing import StudyWriter
 from ttt_batch.studies.work.loop import StudyProgress, run_study
-from ttt_batch.training.checkpoints import warn_python
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import choose
-from ttt_batch.base.errors import UsageError, option, quoted
+from ttt_batch.base.errors import UsageError, option, quoted, warn_python
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number, counted
@@ -31,7 +31,6 @@ from ttt_batch.studies.storage.declared import DONE, FAILED, KEEPS, MISSING, NON
 from ttt_batch.studies.storage.reading import StudyFile, open_as, open_study
 from ttt_batch.studies.storage.writing import resume_study
 from ttt_batch.studies.work.loop import StudyProgress, run_study
-from ttt_batch.training.checkpoints import warn_python
 
 
 class Study(StudyFile):

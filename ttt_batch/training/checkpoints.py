@@ -6,7 +6,6 @@ A checkpoint that fails never stops a training: it is reported once, and tried a
 import math
 import re
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
@@ -25,11 +24,6 @@ from ttt_batch.runs.runfile.writing import RUN_FILE, Stamp, save_run, stamp_of, 
 DEFAULT_EVERY = "30s"
 
 Say = Callable[[str], None]
-
-
-def warn_python(line: str) -> None:
-    """Issue a line as a Python warning, the default way to warn."""
-    warnings.warn(line, RuntimeWarning, stacklevel=3)
 
 
 class Storable(Protocol):

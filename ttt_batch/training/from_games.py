@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, Unpack
 
 from ttt_batch.base.choices import PATTERN_LEARNERS, find_name
-from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.errors import UsageError, option, warn_python
 from ttt_batch.base.memory import parse_memory
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.quantities import Number
@@ -24,7 +24,7 @@ from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.recorder import Clock, record_once
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import table_digest
-from ttt_batch.training.checkpoints import RewrittenRun, warn_python
+from ttt_batch.training.checkpoints import RewrittenRun
 from ttt_batch.training.patterns.given import GivenNetworks, given_networks_config
 from ttt_batch.training.plan import check_origin, state_of
 from ttt_batch.training.trainers.base import Task
@@ -83,6 +83,8 @@ def learn_from(
     Raises GamesError, also if there is no game at all, UsageError, BoardError and RunFileError.
     """
     given_options(learn_from, options)  # refuses unknown names before anything is read
+    if run is None:
+        given_config(learner, None, **options)  # what is wrong with them comes before what is with files
     source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
     say = warn or warn_python
     if out is not None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ttt_batch.base.errors import warn_python
 from ttt_batch.game.board import EMPTY, FIRST, RESIGNS
 from ttt_batch.game.graph import rows_of_edges
 from ttt_batch.game.transcripts import Games, GamesError, parse_line
@@ -19,7 +20,7 @@ from ttt_batch.runs.knowledge import StandIn
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.recorder import Clock, continued
 from ttt_batch.runs.run import Run
-from ttt_batch.training.checkpoints import RewrittenRun, warn_python
+from ttt_batch.training.checkpoints import RewrittenRun
 from ttt_batch.training.from_games import given_config, pupil_of
 
 

@@ -78,16 +78,6 @@ class Plan:
         return 0 if self.state is None else self.state.games
 
 
-def check_request(games: Number | None, more: Number | None, until: Number | None, *, resume: bool, fork: bool) -> None:
-    """Raise UsageError for parameters of `train` that do not go together, before any file is opened."""
-    if resume and games is not None:
-        resumed = f"with {option('resume')}, give {option('until')} or {option('more')}"
-        raise UsageError(f"games {games} belong to a new run; {resumed}")
-    if not resume and (more is not None or until is not None or fork):
-        wanted = f"go with {option('resume', 'RUN')}; name the run to go on with, or give {option('games')}"
-        raise UsageError(f"more, until and fork {wanted}")
-
-
 def make_plan(
     games: Number | None,
     runs: Runs,

@@ -10,34 +10,34 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from ttt_batch.agents.rival import Rival
-from ttt_batch.base.errors import RunFileError, UsageError, option
+from ttt_batch.base.errors import RunFileError, UsageError, option, warn_python
 from ttt_batch.base.files import shown
 from ttt_batch.base.kernel_cache import announce_kernels
 from ttt_batch.base.memory import parse_memory
-from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.processors import thread_count
-from ttt_batch.base.quantities import Number, whole
+from ttt_batch.base.quantities import Number
 from ttt_batch.base.signatures import given_options, with_options
 from ttt_batch.cluster.crew import Crew
 from ttt_batch.cluster.place import Place, place_of
 from ttt_batch.game.transcript_writer import GamesWriter
 from ttt_batch.game.transcripts import GamesError
 from ttt_batch.learners import learner_named, modules_of
-from ttt_batch.patterns.tuples import file_of_tuples
-from ttt_batch.runs.config import OPPONENTS, Config, Options
+from ttt_batch.runs.config import Config, Options
 from ttt_batch.runs.loading import load_any
-from ttt_batch.runs.lookup import find_run, name_or_run
+from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.memory_needs import check_space, rows_within
 from ttt_batch.runs.patterns.config import PatternOptions
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.recorder import Clock
 from ttt_batch.runs.run import Run
+from ttt_batch.simulation.chances import Chances
 from ttt_batch.simulation.walk import BLOCK
-from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every, warn_python
+from ttt_batch.training.checkpoints import DEFAULT_EVERY, Checkpoints, parse_every
 from ttt_batch.training.keeping import make_keeper
 from ttt_batch.training.patterns.session import Followers
 from ttt_batch.training.patterns.train import check_networks, check_tables, is_network, network_options, train_patterns
-from ttt_batch.training.plan import Opposing, Plan, Runs, check_request, make_plan, rival_policy
+from ttt_batch.training.plan import Opposing, Plan, Runs, make_plan, rival_policy
+from ttt_batch.training.requests import check_files, check_fresh, check_request
 from ttt_batch.training.session import Progress, Session
 from ttt_batch.training.shares import Shares
 from ttt_batch.training.trainers import kernels_needed, make_trainer, way_to_learn
@@ -118,12 +118,13 @@ def train(
     work starts,
     and RunFileError at the end if the run could not be written; the exception's `run` holds it.
     """
-    given, block = given_options(train, options), whole("block", block, 1, 1 << 20)
+    given = given_options(train, options)
     place, n_threads = place_of(workers, scheduler, threads), thread_count(threads)
     every, say, stop = parse_every(checkpoint_every), warn or warn_python, stop or (lambda: False)
-    check_request(games, more, until, resume=resume is not None, fork=fork)
+    check_request(games, more, until, block, resume=resume is not None, fork=fork)
     resume = find_run(resume) if isinstance(resume, str | Path) else resume
     check_files(out, record, resume, start, opponent, given.get("tuples"))
+    check_fresh(given, seat, opponent, begun=resume is not None or start is not None)
     target, replaces = resume if out is None and isinstance(resume, Path) else out, overwrite or out is None
     with ExitStack() as stack:
         files = None if target is None else Checkpoints(Path(target), overwrite=replaces, every=every, say=say)
@@ -140,7 +141,7 @@ def train(
         runs = Runs(resume if isinstance(resume, Path) else before, start, opponent, trust, before)
         plan = make_plan(games, runs, given, seat=seat, more=more, until=until, fork=fork, in_place=out is None)
         config, limit = plan.config, parse_memory(max_memory)
-        check_space(config, limit)
+        check_space(config, limit, uneven=isinstance(plan.rival, Rival) and isinstance(plan.rival.policy, Chances))
         shares = None if place is None else stack.enter_context(_shared(place, plan, warn))
         writer = None if record is None else stack.enter_context(_writer(record, config, overwrite=overwrite, say=say))
         announce_kernels(0 if writer or plan.rival is not None else kernels_needed(config, plan.total, n_threads))
@@ -221,31 +222,6 @@ def _shared(place: Place, plan: Plan, warn: Callable[[str], None] | None) -> Ite
         return
     with Crew(place, say, warn) as crew:
         yield Shares(crew, config, say)
-
-
-def check_files(
-    out: str | Path | None,
-    record: str | Path | None,
-    resume: Run | PatternRun | str | Path | None,
-    start: Run | str | Path | None,
-    opponent: Opposing,
-    tuples: str | None = None,
-) -> None:
-    """Refuse a training that would write over what it reads, or its run over its games."""
-    if isinstance(opponent, str | Path):
-        meant = name_or_run("opponent", opponent, OPPONENTS)
-        opponent = meant if isinstance(meant, Path) else None
-    if isinstance(start, str | Path):
-        start = find_run(start)
-    written = {"resume": resume, "record": record} if out is None else {"out": out, "record": record}
-    read = {"resume": None if out is None else resume, "start": start, "opponent": opponent}
-    read["tuples"] = file_of_tuples(tuples)
-    check_distinct(_paths(written), _paths(read))
-
-
-def _paths(named: dict[str, Any]) -> list[tuple[str, Path]]:
-    """The options that name files."""
-    return [(option(name), Path(path)) for name, path in named.items() if isinstance(path, str | Path)]
 
 
 def _kept(

@@ -136,7 +136,9 @@ def export_(
     to: Annotated[
         str,
         option(
-            "FORMAT", "html, a page to play on; or csv, raw, pickle, pickle-text, npz, json, parquet.", offers=FORMATS
+            "FORMAT",
+            "html, a page to play on; boxes, menace's to print; or csv, raw, pickle, pickle-text, npz, json, parquet.",
+            offers=FORMATS,
         ),
     ],
     out: Annotated[
@@ -158,6 +160,7 @@ def export_(
 
     Of an agent (see evaluate) html, or as json and csv the probability of each cell where it may come.
     """
+    from ttt_batch.app.tables import PRINTED, export_printed
     from ttt_batch.base.outputs import check_distinct
     from ttt_batch.runs.exchange import check_export, export_run
     from ttt_batch.runs.loading import with_table
@@ -171,22 +174,21 @@ def export_(
         return
     rules.refuse(f"{called(run)} is a run")
     path, to = find_run(run), choose("format", to, FORMATS)
-    if to == "html" and (len(out or "1") != 1 or player is not None):
-        raise UsageError("a page is one file for both players; give one --out FILE and no --player")
+    if to in PRINTED and (len(out or "1") != 1 or player is not None):
+        raise UsageError(f"{PRINTED[to]} is one file for both players; give one --out FILE and no --player")
     if to != "html" and ties is not None:
         raise UsageError(f"--ties {ties} is for a page to play on; {to} holds the table as it is: leave it out")
     rule = None if ties is None else check_ties(ties)
     check_distinct([("--out", file) for file in out or []], [("RUN", path)])
-    with working(quiet=quiet):
-        load = load_any_run if to == "html" else load_run
+    with working(quiet=quiet) as report:
+        load = load_any_run if to in PRINTED else load_run
         table = load(path, trust, check=lambda config: check_export(config, to))
 
         def work(paths: list[Path]) -> list[Path]:
-            if to != "html":
-                return export_run(with_table(table), to, paths, player=player, overwrite=overwrite)
-            from ttt_batch.app.web import export_page
-
-            return [export_page(table, paths[0], ties=rule, overwrite=overwrite)]
+            if to not in PRINTED:
+                own = with_table(table)
+                return export_run(own, to, paths, player=player, overwrite=overwrite, warn=report.warn)
+            return [export_printed(table, to, paths[0], ties=rule, overwrite=overwrite)]
 
         files = in_new_files(out or [], _new_names(path, to, player), work)
     _say_written(files, json=json)
@@ -235,8 +237,11 @@ def _say_written(files: list[Path], *, json: bool) -> None:
 
 def import_(
     files: Annotated[list[Path], argument("FILE...", "The table; one or two files, a player each.")],
-    learner: Annotated[str, option("NAME", "The learner whose table it is.", offers=LEARNER_NAMES)],
     out: Annotated[Path, option("RUN", "Run file to write.", "--out", "-o")],
+    learner: Annotated[
+        Text,
+        option("NAME", "The learner whose table it is; files saved by a page name it.", offers=LEARNER_NAMES),
+    ] = None,
     form: Annotated[
         Text,
         option(
@@ -256,10 +261,15 @@ def import_(
     """Read another program's table into a run file."""
     from ttt_batch.app.reports.training import training_summary, verdict_text
     from ttt_batch.base.outputs import check_distinct
+    from ttt_batch.runs.config import make_config
     from ttt_batch.runs.exchange import import_tables
+    from ttt_batch.runs.formats import format_named
     from ttt_batch.runs.runfile.writing import RUN_FILE
 
     check_distinct([("--out", out)], [("FILE", file) for file in files])
+    make_config(learner=learner or None, board=board, draw_worth=draw_worth)
+    if form is not None:
+        format_named(form)
     RUN_FILE.check(out, overwrite=overwrite)
     with working(quiet=quiet):
         run = import_tables(
@@ -281,6 +291,8 @@ def _new_names(path: Path, to: str, player: str | None) -> list[str]:
 
     if to == "html":
         return [f"{path.stem}.html"]
+    if to == "boxes":
+        return [f"{path.stem}-boxes.pdf"]
     form = format_named(to)
     if not form.per_player:
         return [f"{path.stem}{form.suffix}"]

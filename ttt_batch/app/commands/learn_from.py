@@ -10,6 +10,7 @@ from ttt_batch.app.commands.options import (
     Beta,
     Cut,
     DrawWorth,
+    Explore,
     Gamma,
     Json,
     Lambda,
@@ -41,6 +42,8 @@ def learn_from(
     learner: Annotated[Text, option("NAME", "Which learner, unless --run is given.", offers=LEARNER_NAMES)] = None,
     run: Annotated[File, option("RUN", "A run to go on from, with its options; networks, too.", read=found)] = None,
     alpha: Annotated[Text, option("NUMBER", "Step size, above 0 up to 1, or 1/n, n the visits.")] = None,
+    epsilon: Annotated[Text, option("SHARE", "expected-sarsa: how often the policy explores that it expects.")] = None,
+    explore: Explore = None,
     gamma: Gamma = None,
     draw_worth: DrawWorth = None,
     start_value: StartValue = None,
@@ -65,6 +68,7 @@ def learn_from(
     from ttt_batch.training import from_games
 
     options: dict[str, Any] = {"alpha": alpha, "gamma": gamma, "draw_worth": draw_worth, "start_value": start_value}
+    options |= {"epsilon": epsilon, "explore": explore}
     options |= {"lambda_": lambda_, "cut": cut or None, "beta": beta, "beads": beads, "rewards": rewards}
     options |= {"board": board, "seed": seed}
     source = GameFile(games)

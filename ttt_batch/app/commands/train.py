@@ -175,7 +175,7 @@ def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, time_limit
     """Train with the options of `train` as they were given, and say what became of it."""
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
-    from ttt_batch.training.train import check_files
+    from ttt_batch.training.requests import check_files
     from ttt_batch.training.train import train as train_run
 
     resume, options["cut"] = options["resume"], options["cut"] or None

@@ -57,7 +57,7 @@ class Command(_Taking, TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments into `ctx`.  Raises UsageError for one too many, and typer's own errors."""
-        ctx.allow_extra_args = True
+        ctx.allow_extra_args, typed = True, list(args)
         try:
             rest: list[str] = super().parse_args(ctx, args)
         except Exception as error:
@@ -65,6 +65,11 @@ class Command(_Taking, TyperCommand):
                 error.ctx = ctx  # type: ignore[attr-defined]
             raise
         if rest and not ctx.resilient_parsing:
+            before = dict(zip(typed[1:], typed, strict=False)).get(rest[0])
+            if any(before in param.opts and getattr(param, "is_flag", False) for param in self.params):
+                raise UsageError(
+                    f"{before} is a switch and takes no value; leave {quoted(rest[0])} out{manual(self.name)}"
+                )
             raise UsageError(f"{self.name} takes no argument {quoted(rest[0])}{manual(self.name)}")
         return rest
 
@@ -128,6 +133,12 @@ def _kind(hint: Any) -> Any:
     return next((kind for kind in kinds if kind in (str, Path, list[str], list[Path])), None)
 
 
+def _is_option(ctx: Any, value: Any) -> bool:
+    """Whether what was taken for a value is an option of the command: the value itself was left out."""
+    words = value if isinstance(value, list | tuple) else (value,)
+    return any(str(word).startswith("--") and word in param.opts for word in words for param in ctx.command.params)
+
+
 def _as_typed(param: Any, kind: Any, usual: Any, ctx: Any, value: Any) -> Any:
     """The value of an option: as it was typed, or its default.  What is missing is left to typer's own way."""
     given = value not in (None, (), [])
@@ -137,6 +148,9 @@ def _as_typed(param: Any, kind: Any, usual: Any, ctx: Any, value: Any) -> Any:
     if named and given and "" in (value if isinstance(value, list | tuple) else (value,)):
         name = param.opts[0] if param.param_type_name == "option" else param.metavar
         raise UsageError(f"the name for {name} is empty; name a file{manual(ctx.command.name)}")
+    if given and param.param_type_name == "option" and kind is not None and _is_option(ctx, value):
+        wanted = f"{param.opts[0]} {param.metavar or 'VALUE'}"
+        raise UsageError(f"{param.opts[0]} takes a value; give {wanted}{manual(ctx.command.name)}")
     if kind in (list[str], list[Path]):
         value = [typing.get_args(kind)[0](text) for text in value] if given else None
     elif kind is Path and given:

@@ -1,7 +1,8 @@
 """The opening as boards: what a run gives every free cell of the empty board and after the first moves.
 
-A cell's colour and number are the agent's value of the move for the player who makes it, on its learner's own scale; a
-frame marks the moves that it may choose; the letter says what best play makes of the move, where that is known.
+A cell's colour and number are the agent's value of the move for the player who makes it, on its learner's own scale, or
+the chance of the move by softmax if the learner keeps preferences; a frame marks the moves that it may choose; the
+letter says what best play makes of the move, where that is known.
 First moves that are images of each other under the board's symmetries count as one; the first of them is shown.
 """
 
@@ -15,7 +16,7 @@ from ttt_batch.app.plots.labels import common_title, make_legend
 from ttt_batch.app.plots.style import new_figure
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.quantities import short_number
-from ttt_batch.game.board import EMPTY, FIRST, MARKS, Position
+from ttt_batch.game.board import DRAW, EMPTY, FIRST, FIRST_WINS, MARKS, SECOND_WINS, Position
 from ttt_batch.runs.loading import AnyRun
 
 BOARDS = 4
@@ -115,7 +116,8 @@ def opening_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
     height = per_run * (0.4 + (7.2 / columns - 0.15) * cell_rows)
     figure = new_figure(0.75 + len(runs) * (height + 0.25 * (len(runs) > 1)))
     what = "" if len(runs) > 1 else f", after {short_number(runs[0].games)} games"
-    figure.suptitle(f"Values of the opening: {common_title(runs)}{what}", x=0.01, ha="left")
+    titled = "Values" if any(run.gives == "value" for run in runs) else "Chances"
+    figure.suptitle(f"{titled} of the opening: {common_title(runs)}{what}", x=0.01, ha="left")
     parts = figure.subfigures(len(runs), 1, squeeze=False)[:, 0]
     for part, run, row, text in zip(parts, runs, boards, legend.texts, strict=True):
         grid = part.subplots(per_run, columns, squeeze=False)
@@ -172,7 +174,11 @@ def _letter_size(run: AnyRun, columns: int) -> float:
 
 
 def _scale(run: AnyRun) -> tuple[float, float]:
-    return float(run.worth.min()), float(run.worth.max())
+    """The ends of the colours: what the worst and the best end of a game are worth, or of chances 0 and 1."""
+    if run.gives == "chance":
+        return 0.0, 1.0
+    ends = run.worth[:, [FIRST_WINS, SECOND_WINS, DRAW]]  # unfinished positions may start at any value
+    return float(ends.min()), float(ends.max())
 
 
 def _colours() -> Any:
@@ -252,6 +258,7 @@ def _colour_bar(part: Any, grid: Any, run: AnyRun) -> None:
         pad=0.015,
         ticks=[low, (low + high) / 2, high],
     )
-    bar.set_label("worth to the player to move", fontsize=8)
+    label = "worth to the player to move" if run.gives == "value" else "chance of the move, by softmax"
+    bar.set_label(label, fontsize=8)
     bar.ax.tick_params(labelsize=8)
     bar.outline.set_linewidth(0.5)

@@ -10,6 +10,7 @@ from ttt_batch.base.choices import RESULTS, SEATS
 from ttt_batch.base.quantities import counted
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import Board
+from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.own_options import READ, own_text
 from ttt_batch.runs.run import Run
 
@@ -97,20 +98,21 @@ def comparison_text(found: dict[str, Any], one: str, other: str, board: Board) -
     return "\n".join(lines)
 
 
-def run_html(run: Run) -> str:
+def run_html(run: AnyRun) -> str:
     """Return an HTML table of a run: what it is, its verdict, and if known its results against random.
 
     Every text is escaped: a file may hold anything.
     """
+    grown = isinstance(run, Run) and run.grown is not None
     facts = {
         "learner": run.config.learner,
         "board": run.board.name,
         "games": f"{run.games:,}{' (interrupted)' * run.interrupted}",
         "seed": str(run.config.seed),
-        "positions" if run.grown is not None else "verdict": run.verdict().removesuffix(" positions"),
+        "positions" if grown else "verdict": run.verdict().removesuffix(" positions"),
         "file": "" if run.file is None else str(run.file),
     }
-    if run.verdict() and run.grown is None:
+    if isinstance(run, Run) and run.verdict() and not grown:
         for seat, shares in zip(SEATS, run.statistics["versus_random"][-1].tolist(), strict=True):
             results = ", ".join(f"{name} {share:.4f}" for name, share in zip(RESULTS, shares, strict=True))
             facts[f"as {seat}, against random"] = results

@@ -10,6 +10,7 @@ from ttt_batch.analysis.position import Move, Shown
 from ttt_batch.app.reports.layout import REPORT_WIDTH, draw, hanging, pictures, plain, side_by_side
 from ttt_batch.base.choices import PATTERN_LEARNERS
 from ttt_batch.base.errors import option
+from ttt_batch.base.quantities import percent
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
 from ttt_batch.game.notation import moves_text, rows_text
@@ -53,8 +54,8 @@ def _boards(shown: Shown) -> list[list[str]]:
     found = [drawn("position", names)]
     if free:
         if not shown.outside:
-            texts = {cell: _number_text(shown, move) for cell, move in free.items()}
-            found.append(drawn("agent's values" if shown.beads is None else "beads", texts))
+            titles = "chances by softmax" if shown.prefers else "agent's values" if shown.beads is None else "beads"
+            found.append(drawn(titles, {cell: _number_text(shown, move) for cell, move in free.items()}))
         player = shown.player or 0
         truths = {cell: move.truth.seen_by(player).short for cell, move in free.items() if move.truth is not None}
         if truths:
@@ -63,8 +64,10 @@ def _boards(shown: Shown) -> list[list[str]]:
 
 
 def _number_text(shown: Shown, move: Move) -> str:
-    """A move's value, or its beads."""
-    return value_text(move.value) if shown.beads is None else f"{move.value:.6g}"
+    """What the agent gives a move, as it stands on a board: its chance by softmax, its beads or its value."""
+    if shown.beads is not None:
+        return f"{move.value:.6g}"
+    return value_text(move.value) if move.softmax is None else percent(move.softmax)
 
 
 def value_text(value: float) -> str:
@@ -128,23 +131,30 @@ def _table(shown: Shown) -> list[str]:
     if not shown.moves:
         return []
     known, unseen = shown.truth is not None, "-" if shown.outside else "never"
-    head = (
-        f"  {'cell':<6}{'value' if shown.beads is None else 'beads':>9}{'chance':>10}"
-        + f"{'visits':>14}" * shown.counted
-        + "   truth" * known
-    )
+    name = "value" if shown.beads is None else "beads"
+    numbers = f"{'preference':>12}{'softmax':>10}" if shown.prefers else f"{name:>9}"
+    head = f"  {'cell':<6}{numbers}{'chance':>10}" + f"{'visits':>14}" * shown.counted + "   truth" * known
     lines = ["", head]
     for move in shown.moves:
         lines.append(
             f"{'*' if move.probability else ' '} {move.name:<6}"
-            f"{unseen if math.isnan(move.value) else format(move.value, 'z.4f'):>9}"
+            f"{_numbers(move, unseen)}"
             f"{f'{100 * move.probability:.1f} %' if move.probability else '-':>10}"
             + (f"{'-' if move.visits is None else format(move.visits, ','):>14}" if shown.counted else "")
             + (f"   {_truth(move)}" if known else "")
         )
+    if shown.prefers:
+        lines += ["", "softmax: how likely each move is in training; chance: by its best moves alone"]
     if not shown.counted and not shown.outside and shown.learner not in PATTERN_LEARNERS:
         lines += ["", f"visits are counted only if the step size depends on them ({option('alpha', '1/n')})"]
     return lines
+
+
+def _numbers(move: Move, unseen: str) -> str:
+    """The columns of what the agent keeps of a move: its value, or the preference for it and the chance by softmax."""
+    if move.preference is not None and move.softmax is not None:
+        return f"{format(move.preference, 'z.4f'):>12}{f'{100 * move.softmax:.1f} %':>10}"
+    return f"{unseen if math.isnan(move.value) else format(move.value, 'z.4f'):>9}"
 
 
 def _truth(move: Move) -> str:

@@ -1,4 +1,4 @@
-"""Hints: the agent's value of each free cell, and its true result if that is known.
+"""Hints: the agent's value of each free cell, or how likely it is to take it, and its true result if that is known.
 
 Letters tell wins, draws and losses apart; with colour, wins are on blue and losses on orange.
 """
@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ttt_batch.analysis.review import prospects
 from ttt_batch.app.terminal.drawing import draw_grid, styled
 from ttt_batch.base.choices import Ties
+from ttt_batch.base.quantities import percent
 from ttt_batch.game.board import EMPTY, MARKS, Game
 from ttt_batch.game.solution import Prospect
 from ttt_batch.runs.knowledge import Playing
@@ -21,17 +22,19 @@ PLY = "(a ply is one move of either player)"
 class Hints(NamedTuple):
     """What is known of the moves of a position.
 
-    values: the agent's value of free cells for the player to move, NaN or left out if never visited.
+    values: the agent's value of free cells for the player to move, NaN or left out if never visited; or chances.
     truths: what each free cell truly leads to; None if unknown.
+    gives: what the values are, `value` or `chance`.
     """
 
     values: Mapping[int, float]
     truths: Mapping[int, Prospect] | None = None
+    gives: str = "value"
 
 
 def hints_of(agent: Playing, game: Game) -> Hints:
     """What an agent knows of the moves of an unfinished position."""
-    return Hints(agent.move_values(game.position), prospects(agent, game.position))
+    return Hints(agent.move_values(game.position), prospects(agent, game.position), agent.gives)
 
 
 def prepare(agent: Playing, ties: Ties) -> None:
@@ -48,7 +51,8 @@ def prepare(agent: Playing, ties: Ties) -> None:
 
 def draw_hints(game: Game, hints: Hints, colour: bool = False) -> list[str]:
     """Draw the hints for the player to move over the board, and a legend."""
-    title = f"What the agent gives each cell for {MARKS[game.mover]}:"
+    what = "What the agent gives" if hints.gives == "value" else "The agent's chance of"
+    title = f"{what} each cell for {MARKS[game.mover]}:"
     legend = [*draw_highest(game, hints), *draw_legend(game, hints, colour)]
     return [title, "", *draw_values(game, hints, colour), "", *legend]
 
@@ -64,7 +68,7 @@ def draw_values(
     labels: list[str | tuple[str, ...]] = []
     styles = []
     for cell, mark in enumerate(game.position):
-        text = shown_value(known[cell]) if cell in known else "?" if mark == EMPTY else MARKS[mark]
+        text = shown_number(hints, known[cell]) if cell in known else "?" if mark == EMPTY else MARKS[mark]
         truth = hints.truths.get(cell) if hints.truths is not None else None
         labels.append(text if hints.truths is None else (text, truth.short if truth is not None else ""))
         look = MARKS[mark] if mark != EMPTY else truth.word if truth is not None else ""
@@ -83,11 +87,13 @@ def draw_highest(game: Game, hints: Hints) -> list[str]:
 def draw_legend(game: Game, hints: Hints, colour: bool = False) -> list[str]:
     """Say what the values and the signs below them mean, in lines of at most 40 columns."""
     lines = ["? = never seen"] if len(_known(game, hints)) < game.position.count(EMPTY) else []
+    if hints.gives == "chance":
+        lines += ["Per cent: how likely the agent is to", "take the cell; it keeps no values."]
     if hints.truths is None:
         return [*lines, "The true results of this board are", "unknown: it has too many positions."]
     signs = (("W3", "win in 3 plies", "win"), ("D", "draw", "draw"), ("L2", "loss in 2", "loss"))
     parts = [f"{styled(sign, style) if colour else sign} {meaning}" for sign, meaning, style in signs]
-    return [*lines, "Below each value the truth:", ", ".join(parts), PLY]
+    return [*lines, f"Below each {hints.gives} the truth:", ", ".join(parts), PLY]
 
 
 def _known(game: Game, hints: Hints) -> dict[int, float]:
@@ -100,6 +106,11 @@ def _highest(game: Game, hints: Hints) -> list[int]:
     """The free cells of the highest value; none if none was visited."""
     known = _known(game, hints)
     return [cell for cell, value in known.items() if value == max(known.values())]
+
+
+def shown_number(hints: Hints, number: float) -> str:
+    """What the agent gives a cell: a value, or a chance in per cent."""
+    return shown_value(number) if hints.gives == "value" else percent(number)
 
 
 def shown_value(value: float) -> str:

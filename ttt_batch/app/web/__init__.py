@@ -139,7 +139,7 @@ def _data(run: AnyRun | Outsider, parts: list[Part], ties: Ties) -> dict[str, An
             ],
         },
         "about": told,
-        "scale": {"low": low, "high": 1},
+        "scale": {"low": low, "high": 1} if run.gives == "value" else {"low": 0, "high": 1, "chance": True},
         **{part.script: part.values for part in parts},
         "sections": packed,
     }

@@ -74,7 +74,7 @@ const tttBatch = (() => {
     /** side: "first", "second", or "alternate", which changes seats with each new game.  random: as Math.random. */
     constructor(agent, side = "first", random = Math.random) {
       this.agent = agent;
-      this.span = 1; // between the values of a loss and of a win
+      this.span = 1; // between the values of a loss and of a win; null if the agent gives chances instead
       this.level = 1; // the share of moves by the agent's own rule; the others are drawn by its values
       this.random = random;
       this.side = side;
@@ -147,7 +147,8 @@ const tttBatch = (() => {
     /** The cell drawn for this move if it is one that the level takes from the agent's rule, else null. */
     #weakened() {
       if (this.level >= 1 || this.random() < this.level) return null;
-      const shares = softmax(this.agent.moveValues(this.position.marks), TEMPERATURE * this.span);
+      const values = this.agent.moveValues(this.position.marks);
+      const shares = this.span === null ? values.map((chance) => chance ?? 0) : softmax(values, TEMPERATURE * this.span);
       let left = this.random();
       const drawn = shares.findIndex((share) => (left -= share) < 0);
       return [drawn < 0 ? shares.findLastIndex((share) => share > 0) : drawn]; // shares add up to almost 1

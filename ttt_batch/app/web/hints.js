@@ -3,7 +3,8 @@
 /*
  * Hints in free cells, for who is to move: what the agent gives the move ({ value }, NaN where it was never seen),
  * whether the agent may play it ({ chosen }), and how the game ends after it with best play ({ truth }).  Nothing is
- * said by colour alone.  scale: the learner's values of a loss (low) and of a win (high).
+ * said by colour alone.  scale: the learner's values of a loss (low) and of a win (high); chance: it has no values, and
+ * gives how likely it is to make the move.
  */
 const hints = (() => {
   const { make } = parts;
@@ -40,7 +41,7 @@ const hints = (() => {
 
   /** The background colour of a value and how much of it: a win's above the middle of the scale, a loss's below. */
   function tint({ value }, scale) {
-    if (value === undefined || Number.isNaN(value)) return null;
+    if (scale.chance || value === undefined || Number.isNaN(value)) return null;
     const middle = (scale.low + scale.high) / 2;
     const share = Math.min(1, Math.abs(value - middle) / (scale.high - middle));
     return { kind: value > middle ? "win" : "loss", share: `${(TINT * share).toFixed(1)}%` };
@@ -49,7 +50,7 @@ const hints = (() => {
   /** A hint as words. */
   function spoken({ value, chosen, truth }, scale) {
     const words = [];
-    if (value !== undefined) words.push(Number.isNaN(value) ? "never seen" : `value ${valueText(value, scale)}`);
+    if (value !== undefined) words.push(Number.isNaN(value) ? "never seen" : `${scale.chance ? "chance" : "value"} ${valueText(value, scale)}`);
     if (chosen) words.push("the agent’s choice");
     if (truth) {
       const plies = truth.plies + 1;
@@ -64,7 +65,10 @@ const hints = (() => {
     const lines = [];
     if (shown.values && hasValues) {
       const ends = `from ${scale.low === 0 ? "0" : "−1"} (loss) to 1 (win)`;
-      lines.push(make("p", "", make("b", "", "0.00"), ` what the agent gives the move for you, ${ends}`));
+      const meaning = scale.chance
+        ? " how likely the agent is to make the move, from 0 to 1, as in training; it keeps no values of moves"
+        : ` what the agent gives the move for you, ${ends}`;
+      lines.push(make("p", "", make("b", "", "0.00"), meaning));
     }
     if (shown.values) lines.push(make("p", "", make("b", "", "★"), " what the agent may play in your place"));
     if (shown.truth) {

@@ -191,7 +191,7 @@ const page = (async () => {
 
   function setLevel() {
     const level = Number(element("level").value);
-    [match.level, match.span] = [level / 100, scale.high - scale.low];
+    [match.level, match.span] = [level / 100, scale.chance ? null : scale.high - scale.low];
     element("level-text").textContent = level === 100 ? "plays its best" : `${level} of 100 moves are its own`;
   }
 

@@ -1,4 +1,4 @@
-"""A run's table for the page: what the agent may play, and its values.
+"""A run's table for the page: what the agent may play, and its values, or chances by softmax if it has none.
 
 Rows are those of `solution`; 3x3 takes 8 to 40 KB, the 1,135,214 unfinished classes of 4x4x4 take 0.9 MB.
 """
@@ -30,7 +30,7 @@ def table_part(run: Run, ties: Ties = "sharp") -> Part:
     ties: which of the moves that its rule may pick the agent plays, as for `Run.candidates`.
     Its value `step` is what one unit of a value is worth; 0 if no values are packed.  Its arrays are
       candidates: uint16[U], a bit for each cell that the agent may pick, by row;
-      values: int16[moves to free cells], by row and cell.
+      values: int16[moves to free cells], by row and cell; chances for learners that keep no values.
     """
     by_code = np.argsort(open_codes(run.graph))
     values, step = _values(run, by_code) if run.board.cells <= VALUED_CELLS else (np.zeros(0, "<i2"), 0.0)
@@ -70,7 +70,7 @@ def _candidates(graph: Graph, policy: Policy) -> NDArray[np.int64]:
 
 
 def _scores(run: Run) -> NDArray[np.float64]:
-    """float64[E]: the agent's value of every move for the player who makes it."""
+    """float64[E]: the agent's value of every move for the player who makes it; or its chance, if it has no values."""
     graph = run.graph
     # The kernel takes a row at a time; all rows of a ply have the same mover, so a ply can stand as one long row.
     first_edge = graph.first_edge[graph.ply_start]
@@ -80,7 +80,14 @@ def _scores(run: Run) -> NDArray[np.float64]:
     scores = np.empty(graph.child.size)
     for number in range(ply.size):
         row_scores(run.tables, plies, number, scores[first_edge[number] : first_edge[number + 1]])
-    return scores
+    return scores if run.learner.temperature is None else _softmax(scores / run.learner.temperature, graph)
+
+
+def _softmax(scores: NDArray[np.float64], graph: Graph) -> NDArray[np.float64]:
+    """float64[E]: how likely each move of a row is by its score, float64[E]."""
+    row, first = rows_of_edges(graph), graph.first_edge[:-1]
+    weights = np.exp(scores - np.maximum.reduceat(scores, first)[row])
+    return weights / np.add.reduceat(weights, first)[row]
 
 
 def _values(run: Run, by_code: NDArray[np.int64]) -> tuple[NDArray[np.int16], float]:

@@ -124,7 +124,7 @@ def check_use(form: Format, board: Board, paths: Sequence[Path], kind: str, play
 
 
 def _formats_for(kind: str) -> str:
-    return ", ".join(form.name for form in FORMATS.values() if kind in form.kinds)
+    return ", ".join(form.name for form in FORMATS.values() if {kind, STATES} & set(form.kinds))
 
 
 def check_targets(paths: Sequence[Path], *, overwrite: bool) -> None:

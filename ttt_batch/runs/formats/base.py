@@ -3,8 +3,8 @@
 Axes: `C` position codes, 3**cells of them; `P` players (first, second); `S` states; `cells` the board's cells.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,9 @@ MAX_CELLS = 12
 TO_MOVE = (None, *SEATS)
 OUTCOMES = ("unfinished", "first wins", "second wins", "draw")
 """Names of `to_move` and `outcome` in files that hold text."""
+
+MORE = {"a": True, "b": True, "value": False}
+"""Arrays that a list may have beside `q`, and whether they have a number for each cell, or one for each state."""
 
 VALUES = tuple(f"value_{player}" for player in SEATS)
 """Columns with the players' values."""
@@ -49,6 +52,8 @@ class Table:
     and q: float64[N, cells], what marking a cell is worth; nan if the table has no entry.  N is C, or in a list S.
     Only a list has code: int64[S]; outcome: int8[S], see `board`, or UNSAID; and
     best: bool[S, cells], the cells that a greedy agent may pick.
+    more: what a list of a learner with several tables has beside q, by the names of MORE.  a, b: float64[S, cells], two
+    tables of which q is the mean.  value: float64[S], what a state is worth to its mover; q then is preferences.
     """
 
     value: Any = None
@@ -56,6 +61,7 @@ class Table:
     code: Any = None
     outcome: Any = None
     best: Any = None
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -105,11 +111,11 @@ def texts_of(codes: NDArray[np.int64], cells: int) -> list[str]:
 
 def columns_of(table: Table, cells: int) -> dict[str, Any]:
     """A list as columns of S entries: `code`, `board` (list of text), `to_move` (int8, a mark, 0 if the game is
-    over), `outcome`, and either `value_first` and `value_second` or `q`.
+    over), `outcome`, and either `value_first` and `value_second` or `q` and what is beside it, see `MORE`.
     """
     placed = np.count_nonzero(marks_of(table.code, cells), axis=1)
     to_move = np.where(table.outcome == UNFINISHED, np.where(placed % 2, SECOND, FIRST), EMPTY).astype(np.int8)
-    numbers = {"q": table.q} if table.value is None else dict(zip(VALUES, table.value, strict=True))
+    numbers = {"q": table.q, **table.more} if table.value is None else dict(zip(VALUES, table.value, strict=True))
     texts = texts_of(table.code, cells)
     return {"code": table.code, "board": texts, "to_move": to_move, "outcome": table.outcome, **numbers}
 

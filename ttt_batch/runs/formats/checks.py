@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.game.board import FIRST, SECOND, Board
-from ttt_batch.runs.formats.base import POSITION_VALUES, STATES, FormatError, Table, marks_of, texts_of
+from ttt_batch.runs.formats.base import MORE, POSITION_VALUES, STATES, FormatError, Table, marks_of, texts_of
 
 
 def checked(table: Table, board: Board, largest: float = np.finfo(np.float64).max) -> Table:
@@ -27,8 +27,13 @@ def checked(table: Table, board: Board, largest: float = np.finfo(np.float64).ma
         _check_codes(code, board)
     if table.q is not None:
         table = replace(table, q=_shaped("action values", table.q, (code.size, board.cells)))
-        _check_size(table.q, code, largest, board)
-        return table
+        more = {
+            name: _shaped(f"numbers of {name}", array, (code.size, board.cells) if MORE[name] else (code.size,))
+            for name, array in table.more.items()
+        }
+        for numbers in (table.q, *more.values()):
+            _check_size(numbers.reshape(code.size, -1), code, largest, board)
+        return replace(table, more=more)
     players = 1 if table.kind == POSITION_VALUES and np.asarray(table.value).shape[:1] == (1,) else 2
     table = replace(table, value=_shaped("values", table.value, (players, code.size)))
     _check_size(table.value.T, code, largest, board)

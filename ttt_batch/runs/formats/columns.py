@@ -8,19 +8,23 @@ to_move                      int8[S], marks    text       `first` or `second`; 0
 outcome                      int8[S]           text       0 `unfinished`, 1 `first wins`, 2 `second wins`, 3 `draw`
 value_first, value_second    float64[S]        double     nan or null if the table has no entry; or instead of both
 q (parquet: q0, q1, ...)     float64[S,cells]  doubles    a number for each cell, nan or null
+a, b (a0, ..., b0, ...)      float64[S,cells]  doubles    beside q, the mean: a learner's two tables
+value                        float64[S]        double     beside q, preferences: what the state is worth to its mover
 best                         bool[S,cells]     int8 list  the cells that a greedy agent may pick
 """
 
 import io
 import zipfile
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ttt_batch.game.board import Board
 from ttt_batch.runs.formats import base
-from ttt_batch.runs.formats.base import OUTCOMES, STATES, TO_MOVE, VALUES, Format, FormatError, Table
+from ttt_batch.runs.formats.base import MORE, OUTCOMES, STATES, TO_MOVE, VALUES, Format, FormatError, Table
 
 
 def _encode_arrays(table: Table, board: Board) -> bytes:
@@ -49,7 +53,8 @@ def _decode_arrays(content: bytes, board: Board) -> Table:
         base.check_board("x".join(map(str, shape)), board)
     try:
         values = None if "q" in found else np.array([found[name] for name in VALUES], dtype=np.float64)
-        return Table(values, found.get("q"), found["code"], found["outcome"], found["best"])
+        more = {name: found[name] for name in MORE if "q" in found and name in found}
+        return Table(values, found.get("q"), found["code"], found["outcome"], found["best"], more)
     except (ValueError, TypeError):
         raise FormatError("its values are not two rows of numbers; export the table again") from None
 
@@ -61,8 +66,8 @@ def _encode_columns(table: Table, board: Board) -> bytes:
         columns[name] = [words[number] for number in columns[name].tolist()]
     for name in ("board", "to_move", "outcome"):
         columns[name] = pa.array(columns[name], pa.string())
-    if "q" in columns:
-        columns |= {f"q{cell}": np.ascontiguousarray(column) for cell, column in enumerate(columns.pop("q").T)}
+    for wide in [name for name in ("q", *MORE) if name in columns and np.ndim(columns[name]) == 2]:
+        columns |= {f"{wide}{cell}": np.ascontiguousarray(column) for cell, column in enumerate(columns.pop(wide).T)}
     # NaN becomes null.
     columns = {name: pa.array(column, from_pandas=True) for name, column in columns.items()}
     ends = np.append(0, np.cumsum(np.count_nonzero(table.best, axis=1))).astype(np.int32)
@@ -84,12 +89,15 @@ def _decode_columns(content: bytes, board: Board) -> Table:
         raise base.unreadable("the file is no parquet", error) from None
     base.check_board((table.schema.metadata or {}).get(b"ttt-batch board", b"").decode("utf-8", "replace"), board)
     actions = "q0" in table.column_names
-    names = [f"q{cell}" for cell in range(board.cells)] if actions else VALUES
+    names = _columns_for("q", board) if actions else VALUES
+    beside = {name: _columns_for(name, board) for name in MORE if actions}
+    beside = {name: each for name, each in beside.items() if set(each) <= set(table.column_names)}
     lacking = [name for name in ("code", "outcome", "best", *names) if table.column_names.count(name) != 1]
     if lacking:
         raise FormatError(f"the file lacks column {lacking[0]}; name one that was exported as parquet")
     try:
-        numbers = np.array([table[name].cast(pa.float64()).to_numpy() for name in names], dtype=np.float64)
+        numbers = _numbers(table, names, pa)
+        more = {name: _numbers(table, each, pa).T for name, each in beside.items()}
         code = table["code"].cast(pa.int64()).to_numpy()
         outcome = np.array([OUTCOMES.index(text) for text in table["outcome"].to_pylist()], np.int8)
         best = np.zeros((code.size, board.cells), np.bool_)
@@ -97,7 +105,20 @@ def _decode_columns(content: bytes, board: Board) -> Table:
             best[state, cells] = True
     except (pa.ArrowException, ValueError, TypeError, IndexError) as error:
         raise base.unreadable("its columns are of other types", error) from None
-    return Table(**({"q": numbers.T} if actions else {"value": numbers}), code=code, outcome=outcome, best=best)
+    if not actions:
+        return Table(numbers, code=code, outcome=outcome, best=best)
+    more = {name: array if MORE[name] else array[:, 0] for name, array in more.items()}
+    return Table(q=numbers.T, code=code, outcome=outcome, best=best, more=more)
+
+
+def _columns_for(name: str, board: Board) -> list[str]:
+    """The columns of parquet that hold an array of action values, or what is beside them."""
+    return [f"{name}{cell}" for cell in range(board.cells)] if MORE.get(name, True) else [name]
+
+
+def _numbers(table: Any, names: Sequence[str], pa: Any) -> NDArray[np.float64]:
+    """float64[columns, S]: columns of parquet; nan for null."""
+    return np.array([table[name].cast(pa.float64()).to_numpy() for name in names], dtype=np.float64)
 
 
 def _pyarrow() -> Any:
@@ -119,7 +140,7 @@ ARRAYS = Format(
     kinds=(STATES,),
     encode=_encode_arrays,
     decode=_decode_arrays,
-    max_bytes=lambda board: 10_000 + base.most_states(board) * (64 + 14 * board.cells),  # not packed
+    max_bytes=lambda board: 10_000 + base.most_states(board) * (80 + 30 * board.cells),  # not packed
 )
 COLUMNS = Format(
     name="parquet",
@@ -128,5 +149,5 @@ COLUMNS = Format(
     kinds=(STATES,),
     encode=_encode_columns,
     decode=_decode_columns,
-    max_bytes=lambda board: 100_000 + base.most_states(board) * (100 + 10 * board.cells),  # not packed
+    max_bytes=lambda board: 100_000 + base.most_states(board) * (120 + 26 * board.cells),  # not packed
 )

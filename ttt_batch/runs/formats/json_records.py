@@ -7,8 +7,10 @@
 `value` is an object of the players' values, `{"first": 0.5, "second": 0.5}`.  `best` lists the cells that a greedy
 agent may pick.
 `to_move` is null if the game is over.  With action values, `q` is a list with a number for each cell instead of
-`value`.  What the table has no entry for is null.  Of all this, reading needs the board's name at the top and each
-state's code with its value or action values; an outcome that is there must be that of this board.
+`value`.  Two tables of moves are there as `a` and `b`, and `q` is their mean; beside preferences `value` is a number,
+what the state is worth to its mover.  What the table has no entry for is null.  Of all this, reading needs the board's
+name at the top and each state's code with its value or action values; an outcome that is there must be that of this
+board.
 """
 
 import json
@@ -20,7 +22,7 @@ from numpy.typing import NDArray
 from ttt_batch.base.choices import SEATS
 from ttt_batch.game.board import Board
 from ttt_batch.runs.formats import base
-from ttt_batch.runs.formats.base import OUTCOMES, STATES, TO_MOVE, UNSAID, Format, FormatError, Table
+from ttt_batch.runs.formats.base import MORE, OUTCOMES, STATES, TO_MOVE, UNSAID, Format, FormatError, Table
 
 
 def _encode(table: Table, board: Board) -> bytes:
@@ -28,6 +30,7 @@ def _encode(table: Table, board: Board) -> bytes:
     columns = base.columns_of(table, board.cells)
     texts, movers, outcomes = columns["board"], columns["to_move"].tolist(), table.outcome.tolist()
     numbers: list[Any]
+    more = {name: _or_none(array) for name, array in table.more.items()}
     if table.value is None:
         name, numbers = "q", _or_none(columns["q"])
     else:
@@ -35,7 +38,11 @@ def _encode(table: Table, board: Board) -> bytes:
     lines = []
     for i, code in enumerate(table.code.tolist()):
         state = {"code": code, "board": texts[i], "to_move": TO_MOVE[movers[i]], "outcome": OUTCOMES[outcomes[i]]}
-        state |= {name: numbers[i], "best": np.flatnonzero(table.best[i]).tolist()}
+        state |= {
+            name: numbers[i],
+            **{key: array[i] for key, array in more.items()},
+            "best": np.flatnonzero(table.best[i]).tolist(),
+        }
         lines.append(json.dumps(state, allow_nan=False))
     return (json.dumps(head)[:-1] + ', "states": [\n' + ",\n".join(lines) + "\n]}\n").encode()
 
@@ -66,7 +73,10 @@ def _decode(content: bytes, board: Board) -> Table:
             raise FormatError(f"state {number}: best {listed!r:.40} is no list of cells; export the table again")
         for cell in listed:
             best[number, _whole(cell, board.cells, number)] = True
-    return Table(**({"q": table} if actions else {"value": table.T}), code=code, outcome=outcome, best=best)
+    if not actions:
+        return Table(table.T, code=code, outcome=outcome, best=best)
+    more = {name: _beside(states, name, board.cells) for name in MORE if name in states[0]}
+    return Table(q=table, code=code, outcome=outcome, best=best, more=more)
 
 
 def _outcome(state: dict[str, Any], number: int) -> int:
@@ -86,14 +96,26 @@ def _whole(value: Any, end: int, state: int) -> int:
     return value
 
 
-def _numbers(state: dict[str, Any], actions: bool, width: int, number: int) -> list[float]:
+def _beside(states: list[dict[str, Any]], name: str, cells: int) -> NDArray[np.float64]:
+    """What all states have beside `q` under a name: a number for each cell, or one."""
+    if MORE[name]:
+        return np.array([_numbers(state, True, cells, i, name) for i, state in enumerate(states)])
+    return np.array([_listed([state.get(name)], i) for i, state in enumerate(states)])[:, 0]
+
+
+def _numbers(state: dict[str, Any], actions: bool, width: int, number: int, name: str = "q") -> list[float]:
     """The values of both players, or of every cell; nan for null."""
-    found = state.get("q") if actions else state.get("value")
+    found = state.get(name) if actions else state.get("value")
     if not actions and isinstance(found, dict):
         found = [found.get(player) for player in SEATS]
     if not isinstance(found, list) or len(found) != width:
-        what = f"q, a number for each of {width} cells" if actions else "value, a number for each player"
+        what = f"{name}, a number for each of {width} cells" if actions else "value, a number for each player"
         raise FormatError(f"state {number} has no {what}; export the table again")
+    return _listed(found, number)
+
+
+def _listed(found: list[Any], number: int) -> list[float]:
+    """The numbers of a list; nan for null."""
     if not all(each is None or (isinstance(each, int | float) and not isinstance(each, bool)) for each in found):
         raise FormatError(f"state {number} has {found!r:.60}, not numbers alone; export the table again")
     try:
@@ -102,9 +124,13 @@ def _numbers(state: dict[str, Any], actions: bool, width: int, number: int) -> l
         raise FormatError(f"state {number} has a number beyond all bounds; export the table again") from None
 
 
-def _or_none(numbers: NDArray[np.float64]) -> list[list[float | None]]:
-    """The numbers, float64[N, M], with None for nan and one kind of zero."""
-    return [[None if number != number else number + 0.0 for number in row] for row in numbers.tolist()]
+def _or_none(numbers: NDArray[np.float64]) -> list[Any]:
+    """The numbers, float64[N, M] or float64[N], with None for nan and one kind of zero."""
+
+    def one(number: float) -> float | None:
+        return None if number != number else number + 0.0
+
+    return [[one(number) for number in row] if numbers.ndim > 1 else one(row) for row in numbers.tolist()]
 
 
 FORMAT = Format(
@@ -114,5 +140,5 @@ FORMAT = Format(
     kinds=(STATES,),
     encode=_encode,
     decode=_decode,
-    max_bytes=lambda board: 10_000 + base.most_states(board) * (250 + 40 * board.cells),  # 25 digits a cell, or more
+    max_bytes=lambda board: 10_000 + base.most_states(board) * (300 + 100 * board.cells),  # 25 digits a number
 )

@@ -4,12 +4,15 @@ Axes as in `graph` and `formats.base`.  Rows with codes below 0 (a player has fo
 left out.  The graph's rows must be single positions, not classes under symmetry.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.game.board import FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.game.graph import Graph, rows_of_edges
-from ttt_batch.runs.formats.base import OUTCOMES, UNSAID, FormatError, Table, marks_of, texts_of
+from ttt_batch.runs.formats.base import MORE, OUTCOMES, UNSAID, FormatError, Table, marks_of, texts_of
 
 
 def value_by_code(graph: Graph, values: NDArray[np.float64], cells: int) -> Table:
@@ -85,6 +88,14 @@ def edges_from(graph: Graph, table: Table) -> NDArray[np.float64]:
     return q
 
 
+def state_values_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The `value` beside a list's action values by row, float64[S]; if it has none for a row, that of `fill`."""
+    values = np.array(fill, dtype=np.float64)
+    rows, found = _rows_of(graph, table.code, table.outcome, table.best.shape[1]), table.more["value"]
+    values[rows] = np.where(np.isnan(found), values[rows], found)
+    return values
+
+
 def of_classes(table: Table, board: Board) -> bool:
     """Whether every state of a list is the one that stands for all its images under the board's symmetries."""
     powers = 3 ** np.arange(board.cells, dtype=np.int64)
@@ -130,17 +141,26 @@ def listing(
     *,
     values: NDArray[np.float64] | None = None,
     q: NDArray[np.float64] | None = None,
+    more: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> Table:
     """The positions of a graph with their values, float64[P, S], or action values, float64[E], one of them.
 
+    more: what a table has beside action values, by the names of `base.MORE`: float64[E], or float64[S] of states.
     chosen: bool[E], the edges that a greedy agent may pick (`policy.chosen_edges`).  cells: how many the board has.
     """
     real = np.flatnonzero(graph.code >= 0)
     best = np.zeros((graph.code.size, cells), dtype=np.bool_)
-    by_cell = np.full(best.shape, np.nan)
-    for by_edge, into in ((chosen, best), (q, by_cell)):
-        if by_edge is not None:
-            marks = graph.cell < cells  # not those that resign
-            into[rows_of_edges(graph)[marks], graph.cell[marks]] = by_edge[marks]
-    numbers = {"q": by_cell[real]} if values is None else {"value": values[:, real]}
+    marks = graph.cell < cells  # not those that resign
+    rows, columns = rows_of_edges(graph)[marks], graph.cell[marks]
+    best[rows, columns] = chosen[marks]
+
+    def by_cell(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        table = np.full(best.shape, np.nan)
+        table[rows, columns] = numbers[marks]
+        return table[real]
+
+    numbers: dict[str, Any] = {"value": values[:, real]} if values is not None else {}
+    if q is not None:
+        found = {name: by_cell(array) if MORE[name] else array[real] for name, array in (more or {}).items()}
+        numbers = {"q": by_cell(q), "more": found}
     return Table(**numbers, code=graph.code[real], outcome=graph.outcome[real], best=best[real])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import SEATS
+from ttt_batch.base.printable import call_hook
 from ttt_batch.base.quantities import counted
 from ttt_batch.game.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.game.lines import Lines, make_lines
@@ -57,6 +58,10 @@ class PatternRun(SolvedBoard, Kept):
         """In a line, without its arrays."""
         title = f"{self.config.learner} on {self.board.name}, {counted(self.games, 'game')}, seed {self.config.seed}"
         return f"<PatternRun: {'; '.join(filter(None, (title, self.verdict())))}>"
+
+    def _repr_html_(self) -> str:
+        """Return the same as a small table with the learning curve, for notebooks."""
+        return str(call_hook("run_html", self))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PatternRun):

@@ -15,7 +15,7 @@ FORMAT = (1, 5)
 
 1.0: tables, statistics and configuration.  1.1: what resuming needs.  1.2: boards too large
 to enumerate, without exact results.  1.3: pattern networks, which have no positions.  1.4: options
-of some learners only.  1.5: boxes of beads, with moves that resign; the tables at recorded points.
+of some learners only.  1.5: boxes of beads, with moves that resign, and the tables at recorded points.
 A new version comes with a file `data/run-MAJOR.MINOR.h5`, which has to open for ever.
 """
 

@@ -35,6 +35,7 @@ class Option(NamedTuple):
     read: one value, as a configuration keeps it; raises UsageError.  ranges: whether they are numbers, of which ranges
     are read; whole: only whole numbers.  most: values at most.  commas: whether a value may hold commas, so that only
     semicolons separate values.  longest: characters of a value at most.
+    prefix: what stands before each number, also before a range of them, such as `softmax:`.
     """
 
     read: Callable[[Any], Any]
@@ -43,6 +44,11 @@ class Option(NamedTuple):
     most: int = MAX_VALUES
     commas: bool = False
     longest: int = MAX_VALUE
+    prefix: str = ""
+
+    def read_number(self, number: float | str) -> Any:
+        """A number of a range, or one of its ends, as a configuration keeps it.  Raises UsageError."""
+        return self.read(f"{self.prefix}{number}" if self.prefix else number)
 
 
 class Family(ABC):

@@ -22,7 +22,7 @@ from ttt_batch.runs.config import (
     horizon_of,
     make_config,
 )
-from ttt_batch.runs.explorations import check_numbers
+from ttt_batch.runs.explorations import SOFTMAX, check_numbers
 from ttt_batch.runs.own_options import READ, parse_worths
 from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
 from ttt_batch.runs.schedules import parse_schedule
@@ -38,6 +38,9 @@ def _switch(given: Any) -> str:
     return choose("symmetry", given, WORDS, words=SWITCH_WORDS)
 
 
+PREFIXES = {"explore": f"{SOFTMAX}:"}
+"""What stands before the numbers of an option."""
+
 IN_BEADS = ("beads", "rewards")
 """Options that are lists of numbers."""
 
@@ -49,7 +52,9 @@ OPTIONS: Mapping[str, Option] = {
     "opponent": Option(read_opponent),
     "seat": Option(lambda given: choose_seat(given, "both")),
     **{
-        name: Option(read, ranges=name not in ("cut", "explore", *IN_BEADS), commas=name in IN_BEADS)
+        name: Option(
+            read, ranges=name not in ("cut", *IN_BEADS), prefix=PREFIXES.get(name, ""), commas=name in IN_BEADS
+        )
         for name, read in READ.items()
     },
     "batch": Option(parse_batch, ranges=True, whole=True),

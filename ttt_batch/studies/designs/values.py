@@ -95,7 +95,7 @@ class Pieces:
                     return numbers
                 found += numbers
             else:
-                found += map(self.option.read, part.numbers())
+                found += map(self.option.read_number, part.numbers())
         return list(dict.fromkeys(found))
 
 
@@ -192,7 +192,9 @@ def _piece(name: str, given: Any, option: Option) -> Any:
         raise UsageError(
             f"{name} {quoted(given)} has {len(given):,} characters; a value has at most {option.longest:,}"
         )
-    found = _RANGE.fullmatch(given.strip()) if option.ranges else None
+    ranged = given.strip()
+    prefixed = ranged.lower().startswith(option.prefix)
+    found = _RANGE.fullmatch(ranged[len(option.prefix) :]) if option.ranges and prefixed else None
     return given if found is None else _range(name, given, option, found)
 
 
@@ -203,7 +205,8 @@ def _range(name: str, text: str, option: Option, found: re.Match[str]) -> Range:
     if found[3] is None and option is _SEEDS:
         return Range(start, end, int(abs(end - start)) + 1)
     if not found[3]:
-        raise UsageError(f"{what} has no number of values; write {found[1]}..{found[2]}:5, or :5log for equal ratios")
+        range_ = f"{option.prefix}{found[1]}..{found[2]}"
+        raise UsageError(f"{what} has no number of values; write {range_}:5, or :5log for equal ratios")
     count = whole(f"{what}: its number of values", found[3], 2, option.most)
     if start == end:
         raise UsageError(f"{what} ends at its start; give that value alone")
@@ -216,7 +219,7 @@ def _range(name: str, text: str, option: Option, found: re.Match[str]) -> Range:
 
 def _end(name: str, text: str, option: Option, end: str) -> Fraction:
     """An end of a range, exactly.  Raises UsageError unless it is a number that is a value of the option."""
-    option.read(end)
+    option.read_number(end)
     number = exact_number(end, shares=True)
     if number is None or (name == "draw_worth" and "," in end):
         raise UsageError(f"{name} {quoted(text)}: a range has numbers as its ends, not {quoted(end)}; list the values")

@@ -9,7 +9,7 @@ from ttt_batch.base.jit import generic, inlined, kernel
 from ttt_batch.game.graph import Graph, edges_of, n_unfinished
 from ttt_batch.learners.base import mark_parents
 from ttt_batch.runs.schedules import value_at
-from ttt_batch.simulation.chances import Beads, Exploring, Softmax, copy_chances, spread
+from ttt_batch.simulation.chances import Beads, Exploring, Softmax, copy_chances, write_chances
 from ttt_batch.simulation.counts import list_visited
 from ttt_batch.simulation.flow import batch_base
 from ttt_batch.simulation.mixture import Mixture, complete_drawn, lay_out
@@ -41,12 +41,12 @@ def _set_epsilon(how: Exploring, decays: Decays, game: int) -> Any:
 
 @inlined
 def find_chances(way: Any, tables: Any, graph: Graph, choice: Choice, owned: Any, row: Any, chance: Any) -> None:
-    """Write the chances of the moves of `row` into `chance` (float64[128], see `spread`), in place.
+    """Write the chances of the moves of `row` into `chance` (float64[128], see `write_chances`), in place.
 
     way: what holds `how` and `rival`.  owned: whether the learner moves there, and not its opponent.
     """
     if owned:
-        spread(way.how, tables, graph, choice, row, chance)
+        write_chances(way.how, tables, graph, choice, row, chance)
     else:
         copy_chances(way.rival, graph, row, chance)
 

@@ -1,0 +1,65 @@
+"""What can be told to be wrong with a training before any file is opened."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.outputs import check_distinct
+from ttt_batch.base.quantities import Number, whole
+from ttt_batch.patterns.tuples import file_of_tuples
+from ttt_batch.runs.config import OPPONENTS, make_config
+from ttt_batch.runs.lookup import find_run, name_or_run
+from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.runs.run import Run
+from ttt_batch.training.patterns.train import check_tables, is_network
+from ttt_batch.training.plan import Opposing
+
+
+def check_request(
+    games: Number | None, more: Number | None, until: Number | None, block: int, *, resume: bool, fork: bool
+) -> None:
+    """Raise UsageError for parameters of `train` out of range, or that do not go together."""
+    whole("block", block, 1, 1 << 20)
+    if resume and games is not None:
+        resumed = f"with {option('resume')}, give {option('until')} or {option('more')}"
+        raise UsageError(f"games {games} belong to a new run; {resumed}")
+    if not resume and (more is not None or until is not None or fork):
+        wanted = f"go with {option('resume', 'RUN')}; name the run to go on with, or give {option('games')}"
+        raise UsageError(f"more, until and fork {wanted}")
+
+
+def check_fresh(options: Mapping[str, Any], seat: str | None, opponent: Opposing, *, begun: bool) -> None:
+    """Raise UsageError or BoardError for options that no new run of a table could have.
+
+    options: those of `Config`.  begun: it goes on with another run's table, whose options count, too.
+    """
+    if begun or is_network(options.get("learner")):
+        return
+    check_tables(options)
+    make_config(**options, seat=seat or "" if opponent is None else "")
+
+
+def check_files(
+    out: str | Path | None,
+    record: str | Path | None,
+    resume: Run | PatternRun | str | Path | None,
+    start: Run | str | Path | None,
+    opponent: Opposing,
+    tuples: str | None = None,
+) -> None:
+    """Refuse a training that would write over what it reads, or its run over its games."""
+    if isinstance(opponent, str | Path):
+        meant = name_or_run("opponent", opponent, OPPONENTS)
+        opponent = meant if isinstance(meant, Path) else None
+    if isinstance(start, str | Path):
+        start = find_run(start)
+    written = {"resume": resume, "record": record} if out is None else {"out": out, "record": record}
+    read = {"resume": None if out is None else resume, "start": start, "opponent": opponent}
+    read["tuples"] = file_of_tuples(tuples)
+    check_distinct(_paths(written), _paths(read))
+
+
+def _paths(named: dict[str, Any]) -> list[tuple[str, Path]]:
+    """The options that name files."""
+    return [(option(name), Path(path)) for name, path in named.items() if isinstance(path, str | Path)]
