@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import mostly_slow
+from support import BOTH_SEATS, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.agents import at_board
@@ -17,7 +17,6 @@ from ttt_batch.agents.positions import batch_at, batch_of, words_of
 from ttt_batch.agents.reach import Reached
 from ttt_batch.base.errors import AgentError, UsageError
 from ttt_batch.game.board import EMPTY, Board, Position, parse_board
-from ttt_batch.learners import LEARNERS
 from ttt_batch.training.train import train
 
 SEATS = ("first", "second")
@@ -93,7 +92,7 @@ def test_a_naive_oracle_says_the_same(name, agent):
         np.testing.assert_allclose(getattr(judged, called), [float(share) for share in shares], atol=1e-12)
 
 
-@pytest.mark.parametrize("learner", mostly_slow(LEARNERS, "td", "minimax-q"))
+@pytest.mark.parametrize("learner", mostly_slow(BOTH_SEATS, "td", "minimax-q"))
 @pytest.mark.parametrize("seed", range(3))
 def test_a_run_given_as_a_callable_is_judged_as_the_run(learner, seed):
     run = train(2000, learner=learner, seed=seed)

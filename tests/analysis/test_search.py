@@ -7,6 +7,7 @@ import naive
 import numpy as np
 import pytest
 from naive_boards import VariantBoard
+from support import BOTH_SEATS
 
 import ttt_batch as ttt
 from ttt_batch.agents.tables import Agent, make_agent
@@ -15,7 +16,6 @@ from ttt_batch.analysis.search import Verdict, search
 from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import UsageError
 from ttt_batch.game.board import FIRST_WINS, UNFINISHED, parse_board
-from ttt_batch.learners import LEARNERS
 from ttt_batch.proofs import prover
 from ttt_batch.runs.run import Run
 
@@ -120,7 +120,7 @@ def knowing(learner: str) -> Run:
     return dataclasses.replace(run, tables=run.tables._replace(**{name: table}))
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", BOTH_SEATS)
 def test_verdicts_are_those_of_exact_evaluation(learner: str) -> None:
     verdicts = set()
     for run in (trained(learner, games=40), trained(learner, games=20_000, seed=1), knowing(learner)):

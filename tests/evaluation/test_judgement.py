@@ -9,6 +9,7 @@ import naive
 import numpy as np
 import pytest
 import sweeps
+from support import BOTH_SEATS
 
 import ttt_batch as ttt
 from ttt_batch.evaluation.exact_results import expected_results, losing_line, match, worst_results
@@ -40,7 +41,7 @@ MARK = (naive.FIRST, naive.SECOND)
 
 Table = tuple[str, int]
 """A learner and the seed of the numbers in its table."""
-TABLES: list[Table] = [(name, seed) for name in LEARNERS for seed in (1, 2)]
+TABLES: list[Table] = [(name, seed) for name in BOTH_SEATS for seed in (1, 2)]
 
 
 # --- known answers --------------------------------------------------------------------------------------
@@ -385,7 +386,7 @@ def own_value(name: str) -> Callable[[Agent, int, int], float]:
     }[name]
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BOTH_SEATS)
 def test_the_value_error_is_the_mean_distance_from_the_true_results(name: str) -> None:
     one = agent((name, 1))
     worth, solution = one.learner.worth(one.learner.defaults), solve(one.graph)
@@ -454,13 +455,13 @@ def assert_judged_alike(learner: Learner, graph: Graph, bench: Bench, tables: An
     return expected
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BOTH_SEATS)
 def test_judgements_are_those_of_whole_sweeps(name: str) -> None:
     compare_judgements(name, 4, (300, 30_000))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BOTH_SEATS)
 def test_thousands_of_judgements_are_those_of_whole_sweeps(name: str) -> None:
     compare_judgements(name, 350, (10, 100, 1000, 10_000, 100_000, 1_000_000))
 

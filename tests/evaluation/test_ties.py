@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from naive_boards import VariantBoard
 from players import FakeAgent, KnowingAgent, best_play
-from support import command
+from support import BOTH_SEATS, command
 
 import ttt_batch as ttt
 from ttt_batch.agents.tables import agent_cells, make_agent
@@ -33,7 +33,6 @@ from ttt_batch.evaluation.exact_results import match
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, UNFINISHED, Board, Position
 from ttt_batch.game.notation import read_position
-from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.training.learning_run import LearningRun
@@ -149,7 +148,7 @@ def test_a_win_in_one_is_no_longer_passed_up() -> None:
 
 
 @pytest.mark.parametrize("board", BOARDS)
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", BOTH_SEATS)
 def test_the_policy_is_the_rule_word_by_word(learner: str, board: str) -> None:
     run, ones = trained(learner, board=board), 0
     for row in range(run.graph.first_edge.size - 1):
@@ -163,7 +162,7 @@ def test_the_policy_is_the_rule_word_by_word(learner: str, board: str) -> None:
 
 
 @pytest.mark.parametrize("board", BOARDS)
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", BOTH_SEATS)
 def test_the_sharp_policy_is_the_rule_word_by_word(learner: str, board: str) -> None:
     run, fewer = trained(learner, board=board), 0
     kept = sharpest(run.board, rule_of(run, run.policy))
@@ -301,7 +300,7 @@ def test_boards_too_large_and_networks_are_never_sharp(tmp_path: Any, monkeypatc
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("board", BOARDS)
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", BOTH_SEATS)
 def test_verdicts_are_those_of_the_oracle(learner: str, board: str) -> None:
     for run in (trained(learner, games=100, board=board), trained(learner, games=20_000, board=board)):
         known = run.evaluation(ties="any")

@@ -7,9 +7,8 @@ from typing import Any
 import naive
 import numpy as np
 import pytest
-from support import Subject, mostly_slow
+from support import BOTH_SEATS, Subject, mostly_slow
 
-from ttt_batch.learners import LEARNERS
 from ttt_batch.simulation.policy import empty_policy, order_rows
 
 RECORDED = Path(__file__).parents[1] / "recorded"
@@ -31,7 +30,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
 }
 CASES = [
     pytest.param(name, options, id=f"{name}-{i}", marks=[pytest.mark.slow] if i == 1 else [])
-    for name in LEARNERS
+    for name in BOTH_SEATS
     for i, options in enumerate(OPTIONS[name])
 ]
 
@@ -67,7 +66,7 @@ def test_batches_equal_the_oracle(name: str, options: dict[str, Any]) -> None:
         subject.assert_same(oracle)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BOTH_SEATS)
 def test_a_batch_of_one_game_is_the_sequential_algorithm(name: str) -> None:
     one, other = Subject(name), Subject(name)
     lines = played(one, one.oracle(), 300, seed=3)
@@ -78,7 +77,7 @@ def test_a_batch_of_one_game_is_the_sequential_algorithm(name: str) -> None:
         assert ours.tobytes() == theirs.tobytes()
 
 
-@pytest.mark.parametrize("name", mostly_slow(LEARNERS, "td", "minimax-q"))
+@pytest.mark.parametrize("name", mostly_slow(BOTH_SEATS, "td", "minimax-q"))
 def test_a_fold_reports_every_row_whose_best_moves_change(name: str) -> None:
     subject = Subject(name)
     oracle = subject.oracle()

@@ -20,6 +20,7 @@ from ttt_batch.app.terminal.playing import play
 from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.base.streams import stream_key
 from ttt_batch.evaluation.exact_results import match
+from ttt_batch.runs.loading import check_run
 from ttt_batch.training.learning_run import LearningRun
 
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -253,7 +254,7 @@ def test_it_draws_by_its_beads_in_play_and_resigns(tmp_path: Path) -> None:
     play(empty, person=1, stdin=io.StringIO("q\n"), stdout=out, plain=True, record=(kept := []).append)
     assert "The agent resigns." in out.getvalue() and "You win" in out.getvalue() and kept == [(9,)]
     pupil = LearningRun(ttt.train(1, learner="menace"))
-    assert pupil.update([0, 4, 8, 2, 6, 7, 3]) > 0  # a win
+    assert pupil.update([0, 4, 8, 2, 6, 7, 3]) == 4  # a win
     assert pupil.update([9]) == 0
 
 
@@ -265,3 +266,9 @@ def test_a_file_with_other_beads_is_refused(machine: Path, tmp_path: Path) -> No
             file["tables/q"][0] = number
         with pytest.raises(TttBatchError, match=words):
             ttt.load(path, trust=True)
+
+
+def test_its_first_file_opens_for_ever() -> None:
+    stored = Path(__file__).parents[2] / "data" / "menace-1.5.h5"
+    run, again = ttt.load(stored), ttt.train(220, learner="menace", seed=1)
+    assert run == again and check_run(stored) == ([], ())

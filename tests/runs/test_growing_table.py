@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from naive_boards import ImageBoard, VariantBoard, assert_same, oracle_of, position_values, random_games, start_tables
 from runfiles import changed, sealed
-from support import BY_EPSILON, assert_same_in_parts, cells_of
+from support import BOTH_SEATS, BY_EPSILON, assert_same_in_parts, cells_of
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import RunFileError
 from ttt_batch.game import growing_graph, state_space, transcript_source
 from ttt_batch.game.board import EMPTY, Position, parse_board
-from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import make_trajectory
 from ttt_batch.learners.steps import make_step
 from ttt_batch.runs import config, growing_table
@@ -27,7 +26,7 @@ from ttt_batch.training.kernels.given import learn_given
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 LARGE = "5x5x5"
-WITHOUT_CHANCE = [name for name in LEARNERS if name != "minimax-q"]
+WITHOUT_CHANCE = [name for name in BOTH_SEATS if name != "minimax-q"]
 
 
 @pytest.fixture
@@ -265,14 +264,14 @@ def test_room_shows_nowhere(name: str, batch: int | str, monkeypatch: pytest.Mon
 
 
 CASES: list[dict[str, Any]] = [
-    *({"learner": name, "batch": batch} for name in LEARNERS for batch in (1, 300)),
+    *({"learner": name, "batch": batch} for name in BOTH_SEATS for batch in (1, 300)),
     {"learner": "td", "batch": "auto"},
     *(
         {"learner": name, "alpha": "1/n^0.8", "batch": batch}
         for name in ("td", "value-feed", "backward-q", "minimax-q")
         for batch in (1, 300)
     ),
-    *({"learner": name, "engine": "flow", "batch": 300} for name in LEARNERS),
+    *({"learner": name, "engine": "flow", "batch": 300} for name in BOTH_SEATS),
     {"learner": "greedy-td", "opponent": "random", "seat": "both", "batch": 300},
     {"learner": "minimax-q", "opponent": "random", "seat": "second", "batch": 1},
     {"learner": "value-feed", "symmetry": "on", "batch": 300},

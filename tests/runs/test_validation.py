@@ -18,11 +18,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from runfiles import Readers, changed, configured, example, instead, put, sealed
+from support import BOTH_SEATS
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
 from ttt_batch.base.errors import RunFileError
-from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.loading import check_run
 from ttt_batch.runs.runfile import shield
 from ttt_batch.runs.runfile.checks import value_findings
@@ -371,7 +371,7 @@ def test_check_of_a_whole_file(capsys):
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", BOTH_SEATS)
 def test_what_training_writes_breaks_no_rule(tmp_path, learner):
     """Every learner, in walk, flow and given games, with visits and from other tables; also its range of values."""
     runs = [

@@ -11,7 +11,7 @@ import naive
 import numpy as np
 import pytest
 from naive_boards import assert_same, oracle_of, random_games, start_tables
-from support import BY_EPSILON, assert_same_in_parts
+from support import BOTH_SEATS, BY_EPSILON, assert_same_in_parts
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import BoardError, UsageError
@@ -155,7 +155,7 @@ def test_how_many_games_go_abreast_does_not_show(block: int, by_row: bool) -> No
 
 
 SHARED: list[dict[str, Any]] = [
-    *({"learner": name} for name in LEARNERS),
+    *({"learner": name} for name in BOTH_SEATS),
     {"symmetry": "on", "batch": "auto"},
     {"alpha": "1/n^0.8", "epsilon": "0.5->0.1:linear"},
     {"alpha": "0.5->0.1:linear", "learner": "backward-q"},
@@ -302,7 +302,7 @@ def test_td_proves_what_3x4x3_is_worth() -> None:
 
 
 CASES: list[dict[str, Any]] = [
-    *({"learner": name, "batch": batch} for name in LEARNERS for batch in (1, 300)),
+    *({"learner": name, "batch": batch} for name in BOTH_SEATS for batch in (1, 300)),
     *({"learner": "td", "batch": "auto", "engine": engine} for engine in ("walk", "flow")),
     {"learner": "greedy-td", "engine": "flow", "batch": 300},
     {"alpha": "1/n^0.8", "batch": 300},

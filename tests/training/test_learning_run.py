@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pexpect
 import pytest
+from support import BOTH_SEATS, mostly_slow, untaught
 from support import command as command_here
-from support import mostly_slow, untaught
 
 import ttt_batch as ttt
 from ttt_batch.app.commands import play as play_command
@@ -23,7 +23,6 @@ from ttt_batch.base.lock import Lock
 from ttt_batch.game.board import EMPTY, FIRST, UNFINISHED, Board
 from ttt_batch.game.transcript_writer import GameRecord
 from ttt_batch.game.transcripts import GamesError
-from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.loading import check_run
 from ttt_batch.training.learning_run import LearningRun
 
@@ -69,7 +68,7 @@ def trained(tmp_path: Path, games: int = 2_000, **options: Any) -> Path:
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("alpha", [None, "1/n"])
-@pytest.mark.parametrize("name", mostly_slow(LEARNERS, "td", "minimax-q"))
+@pytest.mark.parametrize("name", mostly_slow(BOTH_SEATS, "td", "minimax-q"))
 def test_update_by_update_equals_learn_from(name: str, alpha: str | None, tmp_path: Path) -> None:
     path = trained(tmp_path, learner=name, alpha=alpha)
     before = ttt.load(path)
@@ -102,7 +101,7 @@ def test_what_it_learns_changes_how_it_plays(board: str, lost: list[int]) -> Non
     assert learning.candidates(empty) == [1] and run.candidates(empty) == [0]
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BOTH_SEATS)
 def test_the_number_of_changed_positions(name: str) -> None:
     run = ttt.train(50, learner=name, batch=1, seed=2)
     learning = LearningRun(run)
@@ -156,7 +155,7 @@ def test_a_step_size_that_goes_by_games_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("alpha", [None, "1/n"])
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BOTH_SEATS)
 def test_undo_brings_everything_back(name: str, alpha: str | None, tmp_path: Path) -> None:
     path = trained(tmp_path, games=1_250, learner=name, alpha=alpha)  # ends within a batch
     content = path.read_bytes()

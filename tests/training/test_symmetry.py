@@ -8,7 +8,7 @@ import naive
 import numpy as np
 import pytest
 from naive_boards import ImageBoard, assert_same, oracle_of, random_games, start_tables
-from support import BY_EPSILON, assert_same_in_parts
+from support import BOTH_SEATS, BY_EPSILON, assert_same_in_parts
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import UsageError
@@ -18,7 +18,7 @@ from ttt_batch.learners import LEARNERS
 
 BOARD = Board()
 PLAIN = naive.Board()
-OF_VALUES = [name for name in LEARNERS if "q" not in LEARNERS[name].fields]
+OF_VALUES = [name for name in BOTH_SEATS if "q" not in LEARNERS[name].fields]
 
 
 class Trained(dict[str, ttt.Run]):
@@ -46,7 +46,7 @@ def in_images(board: ImageBoard, lines: list[str], shape: Board) -> list[naive.M
 # --- one value for all images ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BOTH_SEATS)
 def test_all_eight_images_are_valued_and_played_alike(name: str, runs: dict[str, ttt.Run]) -> None:
     """Where a position has symmetries of its own, values of moves may go with any of them."""
     run, rng = runs[name], random.Random(1)
@@ -105,7 +105,7 @@ def test_td_proves_unbeatable_and_is() -> None:
         assert run.true_value(position) == value
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BOTH_SEATS)
 def test_results_are_those_of_the_real_board(name: str, runs: dict[str, ttt.Run]) -> None:
     run = runs[name]
     agent, anyone = naive.uniform(run.candidates), naive.uniform(PLAIN.legal)
@@ -117,7 +117,7 @@ def test_results_are_those_of_the_real_board(name: str, runs: dict[str, ttt.Run]
         assert evaluation.unbeatable[seat] == (naive.worst_case(PLAIN, run.candidates, number) >= 0)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BOTH_SEATS)
 def test_losing_lines_are_real_games_that_the_agent_loses(name: str) -> None:
     beaten = 0
     for seed in range(3):
@@ -167,7 +167,7 @@ def test_recorded_games_are_real_and_teach_the_same(name: str, batch: int, tmp_p
         assert [table.tobytes() for table in given.tables] == [table.tobytes() for table in run.tables]
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BOTH_SEATS)
 @pytest.mark.parametrize("shape", ["3x3", "2x5x3"])
 def test_given_games_teach_what_the_oracle_learns(shape: str, name: str) -> None:
     real = parse_board(shape)
@@ -181,7 +181,7 @@ def test_given_games_teach_what_the_oracle_learns(shape: str, name: str) -> None
     assert_same(run, oracle)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", BOTH_SEATS)
 def test_images_of_games_teach_the_same(name: str) -> None:
     """Eight images of the same games, one table of values; action values may go to an image of the same move."""
     lines = random_games(PLAIN, 60, name)

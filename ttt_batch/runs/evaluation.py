@@ -1,6 +1,7 @@
 """A run against opponents: its policy, exact results, and whether it can be beaten."""
 
 import itertools
+import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -42,7 +43,7 @@ class JudgedAgent(NamedTuple):
 class Evaluation(Printable):
     """Exact results of an agent against an opponent.
 
-    first, second: probabilities (win, draw, loss) of the agent in that seat; None for one in which it cannot play.
+    first, second: probabilities (win, draw, loss) of the agent in that seat; nan for one in which it cannot play.
     unbeatable, losing_line: of the seats in which it can play.
     unbeatable: whether no opponent and no tie-break beats the agent in a seat, whatever `against` is.
     losing_line: a shortest game that the agent can lose in a seat, as cells; None if it cannot.
@@ -52,7 +53,7 @@ class Evaluation(Printable):
 
     against: str
     first: tuple[float, float, float]
-    second: tuple[float, float, float] | None
+    second: tuple[float, float, float]
     unbeatable: dict[str, bool]
     losing_line: dict[str, list[int] | None]
     ties: Ties = "any"
@@ -61,7 +62,7 @@ class Evaluation(Printable):
 
     def __post_init__(self) -> None:
         if self.run is not None and self.run.learner.boxes:
-            object.__setattr__(self, "second", None)
+            object.__setattr__(self, "second", (math.nan,) * 3)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them.
@@ -75,7 +76,7 @@ class Evaluation(Printable):
             "against": self.against,
             "ties": self.ties,
             "first": dict(zip(RESULTS, self.first, strict=True)),
-            "second": None if self.second is None else dict(zip(RESULTS, self.second, strict=True)),
+            "second": dict(zip(RESULTS, self.second, strict=True)),
             "unbeatable": self.unbeatable,
             "losing_line": self.losing_line,
         }

@@ -120,7 +120,8 @@ def _changed_positions(before: AnyRun, after: AnyRun, cells: Sequence[int]) -> i
     """
     if not (isinstance(before, Run) and isinstance(after, Run)):
         return _changed_moves(before, after, cells)
-    mixed = len({table.shape[-1] for table in after.tables}) > 1  # tables of moves and of positions
+    # Tables of moves and of positions, or of moves of which several change together.
+    mixed = len({table.shape[-1] for table in after.tables}) > 1 or after.learner.boxes
     if any(old.shape != new.shape for old, new in zip(before.tables, after.tables, strict=True)) or (
         mixed and after.grown is not None
     ):

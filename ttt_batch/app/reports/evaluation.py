@@ -1,5 +1,6 @@
 """What `evaluate` prints: results per seat, the verdicts, and if an agent can be beaten, how."""
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
         row(f"against {evaluation.against}, exactly", *RESULTS),
         row("as first", *evaluation.first),
         "as second: not applicable, it moves first"
-        if evaluation.second is None
+        if math.isnan(evaluation.second[0])
         else row("as second", *evaluation.second),
         "",
     ]
