@@ -58,7 +58,7 @@ def test_a_frame_shows_the_table_of_its_point(td: Run) -> None:
     cells = first_moves(td)[:3]
     with styled():
         points = _points(td, cells)
-        screen = _Screen(td, cells, points)
+        screen = _Screen(td, points)
         for number, games in ((0, 8_192), (2, 24_576), (4, 40_000)):
             there = ttt.train(games=games, batch=8_192)
             assert points[number].games == games
@@ -79,7 +79,7 @@ def test_a_frame_shows_the_table_of_its_point(td: Run) -> None:
 def test_the_truth_is_that_of_best_play(td: Run) -> None:
     cells = first_moves(td)[:3]
     with styled():
-        screen = _Screen(td, cells, _points(td, cells))
+        screen = _Screen(td, _points(td, cells))
     assert texts(screen.figure.axes[4]) == ["draw"] * 9
     middle = 5 + cells.index(4)
     assert texts(screen.figure.axes[middle]) == ["draw", "loss"] * 2 + ["X"] + ["loss", "draw"] * 2
@@ -89,6 +89,7 @@ def test_the_truth_is_that_of_best_play(td: Run) -> None:
     "options",
     [
         {"board": "2x3", "learner": "value-feed"},
+        {"board": "1x2x1"},
         {"board": "3x4x3", "learner": "sutton-barto", "symmetry": "on"},
         {"learner": "reinforce"},
         {"learner": "minimax-q", "board": "3x3-misere"},

@@ -65,7 +65,7 @@ def movie_bytes(runs: Sequence[AnyRun], names: Sequence[str]) -> bytes:
     check_readable([run])
     cells = first_moves(run)[: (4 if run.board.cols <= SMALL_COLS else 3) - 1]
     points = _points(run, cells)
-    return _filmed(run, cells, points)
+    return _filmed(run, points)
 
 
 def _with_points(run: AnyRun, name: str) -> Run:
@@ -92,7 +92,7 @@ def _points(run: Run, cells: Sequence[int]) -> list[Point]:
     return found
 
 
-def _filmed(run: Run, cells: Sequence[int], points: Sequence[Point]) -> bytes:
+def _filmed(run: Run, points: Sequence[Point]) -> bytes:
     """Draw every point into a GIF."""
     import tempfile
     import warnings
@@ -119,7 +119,7 @@ def _filmed(run: Run, cells: Sequence[int], points: Sequence[Point]) -> bytes:
             drawn[0].save(self.outfile, save_all=True, append_images=drawn[1:], duration=times, loop=0)
 
     film: Any = Film(fps=round(min(FASTEST, max(SLOWEST, len(points) / SECONDS))))
-    screen = _Screen(run, cells, points)
+    screen = _Screen(run, points)
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # signs that the font does not have become boxes
         path = Path(folder) / "movie.gif"
@@ -139,9 +139,9 @@ def _with_white(palette: list[int], number: int) -> list[int]:
 class _Screen:
     """The figure, and what stands on it."""
 
-    def __init__(self, run: Run, cells: Sequence[int], points: Sequence[Point]) -> None:
-        self._run, self._cells, self._points = run, cells, points
-        columns = len(cells) + 1
+    def __init__(self, run: Run, points: Sequence[Point]) -> None:
+        self._run, self._points = run, points
+        columns = len(points[-1].boards)  # no board of a move that ends the game
         wide = (8.0 - LEFT - 0.15 - BETWEEN * (columns - 1)) / columns
         tall = min(wide, 2.2) * run.board.rows / max(run.board.cols, run.board.rows)
         height = TOP + 2 * (tall + LABEL) + CHART + UNDER + 0.1
