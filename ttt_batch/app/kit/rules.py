@@ -46,8 +46,8 @@ def _build(boxes: list[Box], learnt: str) -> str:
 PLAY = (
     "The machine plays X and begins. Find the box with the position on the board; it may have to be turned or held to "
     "a mirror. Shake it, take out one bead without looking, and put X where the bead's cell is. Leave the box open "
-    "with the bead beside it. If the box is empty, the machine resigns and has lost. Its last move, when one cell is free, "
-    "needs no box."
+    "with the bead beside it. If the box is empty, the machine resigns and has lost. Its last move, when one cell is "
+    "free, needs no box."
 )
 
 WRITE = (

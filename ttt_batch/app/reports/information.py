@@ -109,7 +109,7 @@ def run_html(run: AnyRun) -> str:
         "board": run.board.name,
         "games": f"{run.games:,}{' (interrupted)' * run.interrupted}",
         "seed": str(run.config.seed),
-        "positions" if grown else "verdict": run.verdict().removesuffix(" positions"),
+        "positions" if grown else "verdict": run.verdict().removesuffix(" positions" if grown else ""),
         "file": "" if run.file is None else str(run.file),
     }
     if isinstance(run, Run) and run.verdict() and not grown:
