@@ -21,7 +21,13 @@ from ttt_batch.runs.run import Run
 
 DRIVER = Path(__file__).parent.parent / "drive_learning.mjs"
 NAMES = [name.replace("_", "-") for name in LEARNERS]
-DEFAULTS = {"td": (0.5, 0.3), "sutton-barto": (0.1, 0.01), "backward-q": (0.1, 0.3), "q-learning": (0.1, 0.1)}
+DEFAULTS = {
+    "td": (0.5, 0.3),
+    "sutton-barto": (0.1, 0.01),
+    "backward-q": (0.1, 0.3),
+    "q-learning": (0.1, 0.1),
+    "menace": (1, 0),
+}
 """Step size and exploration of each learner, as the page suggests them."""
 
 OPTIONS: list[dict[str, Any]] = [

@@ -10,7 +10,7 @@ from ttt_batch.base.errors import BoardError
 from ttt_batch.game.board import Board
 
 SIDE = 3
-LEARNERS = ("td", "sutton_barto", "backward_q", "q_learning")
+LEARNERS = ("td", "sutton_barto", "backward_q", "q_learning", "menace")
 """Scripts of the learners that the tab offers."""
 
 IN_THE_WORKER = (

@@ -6,6 +6,7 @@
 const tableFiles = (() => {
   const OUTCOMES = ["unfinished", "first wins", "second wins", "draw"];
   const LARGEST = 1e100; // the largest number that a table may hold, as of `import` (see `runs/state.py`)
+  const BOXED = 765; // positions of 3x3 without their images
   const NO_TABLE = "choose one that this page or “ttt-batch export RUN --to json” has written";
 
   const isObject = (value) => value !== null && typeof value === "object";
@@ -14,7 +15,8 @@ const tableFiles = (() => {
   function write({ graph, learner, settings, games, elsewhere }) {
     const { name, rows, cols, k } = graph.board;
     const learnt = { ...settings, games, ...(elsewhere ? { elsewhere } : {}) };
-    const states = Array.from(graph.code, (code, row) => JSON.stringify(stateOf(graph, learner, code, row)));
+    const codes = Array.from(graph.code).filter((code) => code >= 0);
+    const states = codes.map((code, row) => JSON.stringify(stateOf(graph, learner, code, row)));
     const head = JSON.stringify({ board: name, rows, cols, k, learnt });
     return `${head.slice(0, -1)}, "states": [\n${states.join(",\n")}\n]}\n`;
   }
@@ -22,7 +24,7 @@ const tableFiles = (() => {
   function stateOf(graph, learner, code, row) {
     const marks = graphs.marksOf(code), mover = graph.ply[row] & 1, open = row < graph.open;
     const first = open ? graph.firstEdge[row] : 0, count = open ? graph.firstEdge[row + 1] - first : 0;
-    const cells = Array.from(graph.cell.subarray(first, first + count));
+    const cells = Array.from(graph.cell.subarray(first, first + (open ? graph.legal[row] : 0)));
     const set = open ? learner.candidates(first, count, mover) : 0;
     const q = new Array(graphs.CELLS).fill(null);
     cells.forEach((cell, i) => (q[cell] = learner.score(first + i, mover)));
@@ -53,9 +55,9 @@ const tableFiles = (() => {
     if (whole.board !== graph.board.name) {
       throw new Error(`it is of the board ${whole.board.slice(0, 20)}, and this page learns ${graph.board.name}`);
     }
-    const settings = settingsOf(whole.learnt, states);
+    const settings = settingsOf(whole.learnt, states, graph.board);
     const session = new sessions.Session(graph, settings, gamesOf(whole.learnt), !isWhole(whole.learnt));
-    fill(session.learner, graph, states);
+    fill(session.learner, session.graph, states);
     session.points.push(session.point());
     return session;
   }
@@ -73,14 +75,14 @@ const tableFiles = (() => {
   }
 
   /** What the file says of the learner; of a file that says nothing, the learner whose table it may be. */
-  function settingsOf(learnt, states) {
+  function settingsOf(learnt, states, board) {
     const opposite = ({ value }) => typeof value?.first === "number" && value.second === 0 - value.first;
     // A loss is worth -1, or 0.
     const losing = ({ q }) => Array.isArray(q) && q.some((value) => typeof value === "number" && value < 0);
-    const guess = "q" in states[0] ? (states.some(losing) ? "q-learning" : "backward-q") :
+    const guess = states.length === BOXED ? "menace" : "q" in states[0] ? (states.some(losing) ? "q-learning" : "backward-q") :
       states.every(opposite) ? "td" : "sutton-barto";
     const learner = learnt?.learner ?? guess;
-    if (typeof learner !== "string" || !Object.hasOwn(sessions.LEARNERS, learner)) {
+    if (typeof learner !== "string" || !sessions.learnersOf(board).includes(learner)) {
       throw new Error(`its learner is none of this page; ${NO_TABLE}`);
     }
     const { alpha, epsilon, seed } = { ...sessions.LEARNERS[learner].defaults, seed: "0", ...learnt };
@@ -93,7 +95,7 @@ const tableFiles = (() => {
 
   /** Fill a learner's table.  Every position must be there once, with a number for each value. */
   function fill(learner, graph, states) {
-    const missing = new Set(graph.code);
+    const missing = new Set(graph.code.filter((code) => code >= 0));
     for (const [number, state] of states.entries()) {
       if (!missing.delete(state.code)) {
         throw new Error(`state ${number} is of no position of ${graph.board.name}, or there twice; ${NO_TABLE}`);
@@ -116,12 +118,26 @@ const tableFiles = (() => {
   }
 
   function fillMoves(learner, graph, { q }, row, number) {
-    const edges = graph.firstEdge[row + 1] - graph.firstEdge[row];
+    if (graph.boxes) return fillBox(learner, graph, q, row, number);
+    const edges = graph.legal[row];
     if (!Array.isArray(q) || q.filter((one) => one !== null).length !== edges) {
       throw new Error(`state ${number} has not one value for each free cell; this page learns no such tables`);
     }
     for (let edge = graph.firstEdge[row]; edge < graph.firstEdge[row + 1]; edge++) {
       learner.q[edge] = numberIn(q[graph.cell[edge]], number);
+    }
+  }
+
+  /** Fill the box of a row: all beads of a kind must be as many; what is no box has none. */
+  function fillBox(learner, graph, q, row, number) {
+    const first = graph.firstEdge[row], kinds = new Map();
+    for (let edge = first; edge < first + graph.legal[row]; edge++) {
+      const beads = q?.[graph.cell[edge]], child = graph.child[edge];
+      if (!learner.isBox(row) ? beads !== null : numberIn(beads, number) < 0 || beads !== (kinds.get(child) ?? beads)) {
+        throw new Error(`state ${number} has not the beads of a box; ${NO_TABLE}`);
+      }
+      kinds.set(child, beads);
+      if (learner.isBox(row)) learner.q[edge] = beads;
     }
   }
 

@@ -3,12 +3,32 @@
 /*
  * The graph of a board of nine cells, as `game/graph.py` has it: a row for each position that play reaches, an edge for
  * each move.  Unfinished rows come first; both groups are in the order of plies, and within a ply in that of codes.
+ *
+ * With boxes a row stands for all images of its position, as the one with the lowest code, and where the first player
+ * has a choice the last edge is to resign: its cell is CELLS, and it leads to a row after all others.
  */
 const graphs = (() => {
   const { UNFINISHED, DRAW, isComplete } = tttBatch;
   const CELLS = 9;
 
   const POWERS = Array.from({ length: CELLS }, (_, cell) => 3 ** cell);
+
+  /** The eight ways to turn and to mirror the board: which cell comes to each cell. */
+  const IMAGES = Array.from({ length: 8 }, (_, image) =>
+    Array.from({ length: CELLS }, (_, cell) => {
+      let row = Math.floor(cell / 3), col = cell % 3;
+      if (image & 4) [row, col] = [col, row];
+      return 3 * (image & 2 ? 2 - row : row) + (image & 1 ? 2 - col : col);
+    }));
+
+  function codeOf(marks, image = IMAGES[0]) {
+    return image.reduceRight((code, cell) => 3 * code + marks[cell], 0);
+  }
+
+  /** The image of a position with the lowest code. */
+  function lowestImage(marks) {
+    return IMAGES.reduce((best, image) => (codeOf(marks, image) < codeOf(marks, best) ? image : best));
+  }
 
   function marksOf(code) {
     const marks = new Array(CELLS);
@@ -28,8 +48,8 @@ const graphs = (() => {
     return marks.includes(0) ? UNFINISHED : DRAW;
   }
 
-  /** Every position that play reaches, ply by ply: those that go on, and those that have ended. */
-  function enumerate(board) {
+  /** Every position that play reaches, ply by ply: those that go on, and those that have ended.  own: of a code. */
+  function enumerate(board, own) {
     const open = [], over = [];
     let layer = [0];
     for (let ply = 0; layer.length > 0; ply++) {
@@ -38,7 +58,7 @@ const graphs = (() => {
       const after = new Set();
       for (const [i, code] of layer.entries()) {
         if (outcomes[i]) continue;
-        marksOf(code).forEach((mark, cell) => mark === 0 && after.add(code + (1 + (ply % 2)) * POWERS[cell]));
+        marksOf(code).forEach((mark, cell) => mark === 0 && after.add(own(code + (1 + (ply % 2)) * POWERS[cell])));
       }
       layer = [...after].sort((a, b) => a - b);
     }
@@ -48,20 +68,29 @@ const graphs = (() => {
   /**
    * A board's graph: board; rows, how many; open, how many of them are unfinished; code, outcome and ply of each row;
    * rowOf, the row of each code, -1 if play does not reach it; firstEdge, where the edges of each unfinished row begin;
-   * child and cell of each edge.
+   * legal, how many of them are moves; child and cell of each edge; boxes, as given.
    */
-  function build(board) {
-    const { open, over } = enumerate(board);
+  function build(board, boxes = false) {
+    const own = boxes ? (code) => codeOf(marksOf(code), lowestImage(marksOf(code))) : (code) => code;
+    const { open, over } = enumerate(board, own);
     const all = [...open, ...over];
-    const rowOf = new Int32Array(3 ** CELLS).fill(-1);
-    all.forEach(({ code }, row) => (rowOf[code] = row));
-    const firstEdge = new Int32Array(open.length + 1), child = [], cell = [];
+    const rowOf = new Int32Array(3 ** CELLS).fill(-1), resigned = all.length;
+    all.forEach(({ code }, row) => {
+      for (const image of boxes ? IMAGES : [IMAGES[0]]) rowOf[codeOf(marksOf(code), image)] = row;
+    });
+    if (boxes) all.push({ code: -1, ply: 0, outcome: 2 });
+    const firstEdge = new Int32Array(open.length + 1), legal = new Uint8Array(open.length), child = [], cell = [];
     open.forEach(({ code, ply }, row) => {
       marksOf(code).forEach((mark, at) => {
         if (mark !== 0) return;
         child.push(rowOf[code + (1 + (ply % 2)) * POWERS[at]]);
         cell.push(at);
+        legal[row]++;
       });
+      if (boxes && ply % 2 === 0 && legal[row] > 1) {
+        child.push(resigned);
+        cell.push(CELLS);
+      }
       firstEdge[row + 1] = child.length;
     });
     return {
@@ -73,6 +102,8 @@ const graphs = (() => {
       ply: Uint8Array.from(all, (one) => one.ply),
       rowOf,
       firstEdge,
+      legal,
+      boxes,
       child: Uint16Array.from(child),
       cell: Uint8Array.from(cell),
     };
@@ -80,8 +111,13 @@ const graphs = (() => {
 
   /** The row of a position, by its marks. */
   function rowAt(graph, marks) {
-    return graph.rowOf[marks.reduceRight((code, mark) => 3 * code + mark, 0)];
+    return graph.rowOf[codeOf(marks)];
   }
 
-  return { CELLS, build, rowAt, marksOf };
+  /** Which cell of a position each cell of its row is. */
+  function cellsOf(graph, marks) {
+    return graph.boxes ? lowestImage(marks) : IMAGES[0];
+  }
+
+  return { CELLS, build, rowAt, cellsOf, marksOf };
 })();

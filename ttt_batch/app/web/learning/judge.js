@@ -26,7 +26,7 @@ const judge = (() => {
     for (let row = graph.open - 1; row >= 0; row--) {
       const first = graph.firstEdge[row], count = graph.firstEdge[row + 1] - first;
       const own = (graph.ply[row] & 1) === seat;
-      const set = own ? policy[row] : (1 << count) - 1;
+      const set = own ? policy[row] : (1 << graph.legal[row]) - 1;
       let wins = 0, losses = 0, sum = 0, most = -1;
       for (let i = 0; i < count; i++) {
         if (!((set >> i) & 1)) continue;

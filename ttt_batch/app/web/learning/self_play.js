@@ -5,7 +5,7 @@
  * (`training/kernels/sequential.py`), without its shortcuts.
  */
 const selfPlay = (() => {
-  const SIZES = Uint8Array.from({ length: 512 }, (_, set) => set.toString(2).replaceAll("0", "").length);
+  const SIZES = Uint8Array.from({ length: 1024 }, (_, set) => set.toString(2).replaceAll("0", "").length);
 
   /** The member number `left`, from 0, of a set of bits. */
   function member(set, left) {

@@ -4,7 +4,7 @@
  * One learning: a learner with its settings, how far it is, and the points at which it was judged.
  */
 const sessions = (() => {
-  const LEARNERS = { td: Td, "sutton-barto": SuttonBarto, "backward-q": BackwardQ, "q-learning": QLearning };
+  const LEARNERS = { td: Td, "sutton-barto": SuttonBarto, "backward-q": BackwardQ, "q-learning": QLearning, menace: Menace };
   const AT_ONCE = 64; // games between two looks at the clock
 
   /** Whether a text is a seed that the command line takes, too. */
@@ -12,17 +12,30 @@ const sessions = (() => {
     return /^-?\d{1,19}$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
   }
 
+  let boxed; // built once
+
+  /** The graph that a learner learns on. */
+  function graphFor(plain, learner) {
+    return LEARNERS[learner].boxes ? (boxed ??= graphs.build(plain.board, true)) : plain;
+  }
+
+  /** The names of the learners of a board. */
+  function learnersOf({ misere }) {
+    return Object.keys(LEARNERS).filter((name) => !(misere && LEARNERS[name].boxes));
+  }
+
   class Session {
     /**
-     * settings: learner (its name), alpha and epsilon (numbers), seed (text).  games: learnt from before.
+     * plain: the graph of the positions.  settings: learner (its name), alpha and epsilon (numbers), seed (text).  games: learnt from before.
      * elsewhere: whether the table is not known to come from such games alone.
      */
-    constructor(graph, settings, games = 0, elsewhere = false) {
-      this.graph = graph;
+    constructor(plain, settings, games = 0, elsewhere = false) {
+      const { boxes } = LEARNERS[settings.learner], Play = boxes ? BoxPlay : selfPlay.SelfPlay;
+      const graph = (this.graph = graphFor(plain, settings.learner));
       this.settings = settings;
       this.elsewhere = elsewhere;
       this.learner = new LEARNERS[settings.learner](graph, settings.alpha);
-      this.self = new selfPlay.SelfPlay(graph, this.learner, settings.epsilon, BigInt(settings.seed), games);
+      this.self = new Play(graph, this.learner, settings.epsilon, BigInt(settings.seed), games);
       this.points = [];
       this.due = judge.pointAfter(games);
     }
@@ -50,5 +63,5 @@ const sessions = (() => {
     }
   }
 
-  return { LEARNERS, Session, isSeed };
+  return { LEARNERS, Session, graphFor, learnersOf, isSeed };
 })();

@@ -1,0 +1,157 @@
+"use strict";
+
+/*
+ * `menace`: a box of beads for each position in which the first player has a choice; a bead is drawn, and after the game
+ * the result adds to the beads of its kind, or takes some (see `learners/menace.py`).  An empty box resigns.
+ */
+class Menace {
+  static defaults = { alpha: 1, epsilon: 0 };
+  static scale = { low: 0, high: 1 };
+  static boxes = true;
+  static #FULL = [4, 3, 2, 1]; // beads of a kind, by the moves that the first player has made
+  static REWARD = [0, 3, -1, 1]; // by outcome
+  static #LEAST = 1e-300; // what resigning scores: above no bead, and below one
+
+  constructor(graph) {
+    this.graph = graph;
+    this.q = new Float64Array(graph.child.length).fill(NaN);
+    for (let row = 0; row < graph.open; row++) {
+      if (!this.isBox(row)) continue;
+      const first = graph.firstEdge[row], last = graph.firstEdge[row + 1] - 1;
+      this.q.fill(Menace.#FULL[graph.ply[row] >> 1], first, last);
+      this.q[last] = 0;
+    }
+  }
+
+  get arrays() {
+    return [this.q];
+  }
+
+  set arrays([q]) {
+    this.q = q;
+  }
+
+  isBox(row) {
+    return (this.graph.ply[row] & 1) === 0 && this.graph.legal[row] > 1;
+  }
+
+  score(edge) {
+    return this.q[edge];
+  }
+
+  /** How likely each of `count` edges from `first` on is: a kind's share of the beads, evenly for all of the kind. */
+  chances(first, count, mover) {
+    const { q, graph: { child } } = this;
+    const chance = new Array(count);
+    let total = 0;
+    for (let i = 0; i < count; i++) {
+      let alike = 0;
+      for (let j = 0; j < count; j++) if (child[first + j] === child[first + i]) alike++;
+      chance[i] = q[first + i] > Menace.#LEAST ? q[first + i] / alike : 0;
+      total += chance[i];
+    }
+    const set = total > 0 ? 0 : this.candidates(first, count, mover);
+    return chance.map((share, i) => (total > 0 ? share / total : ((set >> i) & 1) / selfPlay.SIZES[set]));
+  }
+
+  /** The kinds with the most beads; without any bead the last edge, to resign. */
+  candidates(first, count) {
+    const { q, graph: { cell } } = this;
+    if (Number.isNaN(q[first])) return (1 << count) - 1;
+    let best = -1, set = 0;
+    for (let i = 0; i < count; i++) {
+      const there = cell[first + i] === graphs.CELLS ? Menace.#LEAST : q[first + i];
+      if (there > best) [best, set] = [there, 1 << i];
+      else if (there === best) set |= 1 << i;
+    }
+    return set;
+  }
+
+  learn({ rows, edges }, plies) {
+    const { q, graph: { child, cell, outcome, firstEdge } } = this;
+    const reward = Menace.REWARD[outcome[rows[plies]]];
+    for (let ply = 0; ply < plies; ply += 2) {
+      const row = rows[ply], edge = edges[ply];
+      if (!this.isBox(row) || cell[edge] === graphs.CELLS) continue;
+      const after = Math.max(q[edge] + reward, 0);
+      for (let other = firstEdge[row]; other < firstEdge[row + 1]; other++) {
+        if (child[other] === child[edge]) q[other] = after;
+      }
+    }
+  }
+}
+
+/*
+ * Games of a learner with boxes, first, against random moves: every ply is a draw from a table of chances, as in
+ * `training/kernels/mixture_games.py`.
+ */
+class BoxPlay {
+  constructor(graph, learner, _epsilon, seed, games = 0) {
+    this.graph = graph;
+    this.learner = learner;
+    this.numbers = new random.Numbers(seed, games);
+    this.games = games;
+    this.game = { rows: new Int32Array(graphs.CELLS + 2), edges: new Int32Array(graphs.CELLS + 1) };
+    this.plies = 0;
+    this.exploring = 0;
+  }
+
+  play() {
+    const { numbers } = this;
+    this.#play((first, count, ply) => {
+      numbers.draw();
+      const chances = ply & 1 ? new Array(count).fill(1 / count) : this.learner.chances(first, count, 0);
+      return first + BoxPlay.#drawn(chances, numbers.drawn);
+    });
+    numbers.next();
+  }
+
+  /** Learn from a game that a person has played, by its edges. */
+  teach(edges) {
+    this.#play((_first, _count, ply) => edges[ply]);
+    this.numbers.next();
+  }
+
+  /** Play a game whose edges `choose` gives, and learn from it. */
+  #play(choose) {
+    const { graph, learner, game: { rows, edges } } = this;
+    let row = 0, ply = 0;
+    while (row < graph.open) {
+      const first = graph.firstEdge[row];
+      rows[ply] = row;
+      edges[ply] = choose(first, graph.firstEdge[row + 1] - first, ply);
+      row = graph.child[edges[ply++]];
+    }
+    rows[ply] = row;
+    this.plies = ply;
+    learner.learn(this.game, ply);
+    this.games++;
+  }
+
+  /** The chance that a random number draws: an upper half for the column, a lower one for which of its two. */
+  static #drawn(chances, [upper, lower]) {
+    const slots = chances.map((_, i) => i).filter((i) => chances[i] > 0), n = slots.length;
+    const weight = slots.map((slot) => chances[slot] * n), poorest = [], richest = [];
+    const threshold = new Array(n).fill(0), other = slots.slice();
+    weight.forEach((share, i) => (share < 1 ? poorest : richest).push(i));
+    while (poorest.length > 0 && richest.length > 0) {
+      const poor = poorest.pop(), rich = richest.at(-1);
+      threshold[poor] = Math.floor(weight[poor] * 4294967296);
+      other[poor] = slots[rich];
+      weight[rich] -= 1 - weight[poor];
+      if (weight[rich] < 1) poorest.push(richest.pop());
+    }
+    const column = Math.floor(((upper >>> 0) * n) / 4294967296);
+    return lower >>> 0 < threshold[column] ? slots[column] : other[column];
+  }
+
+  /** The cells of the last game, on the board as it was played; CELLS for resigning. */
+  get cells() {
+    const marks = new Array(graphs.CELLS).fill(0);
+    return Array.from(this.game.edges.subarray(0, this.plies), (edge, ply) => {
+      const cell = graphs.cellsOf(this.graph, marks)[this.graph.cell[edge]] ?? graphs.CELLS;
+      marks[cell] = 1 + (ply & 1);
+      return cell;
+    });
+  }
+}
