@@ -12,6 +12,7 @@ from pages import trained
 from test_web_learning import bytes_of, settings, tables_of, work
 
 import ttt_batch as ttt
+from ttt_batch.app.kit.boxes import COLOURS, boxes_of
 from ttt_batch.runs.exchange import export_run, import_tables
 
 pytestmark = pytest.mark.slow  # a browser takes five seconds to start, and twenty to be driven
@@ -86,7 +87,7 @@ def learn(browser: Browser) -> float:
     )
 
 
-@pytest.mark.parametrize("learner", ["td", "sutton-barto", "backward-q", "q-learning"])
+@pytest.mark.parametrize("learner", ["td", "sutton-barto", "backward-q", "q-learning", "menace"])
 def test_learn_and_download(browser: Browser, tmp_path: Path, learner: str) -> None:
     """100,000 games, to the bit those of the command line; each update of the page takes a fraction of 50 ms.
 
@@ -105,7 +106,10 @@ def test_learn_and_download(browser: Browser, tmp_path: Path, learner: str) -> N
         assert took < (1 if learner == "td" else 2)
     run = ttt.train(100_000, learner=learner, batch=1, seed=7)
     recorded = run.evaluation("random").unbeatable
-    if all(recorded.values()):
+    if learner == "menace":
+        assert text(browser, "learn-verdict").startswith("Unbeatable as first at every recorded point since game ")
+        assert "Not applicable as second." in text(browser, "learn-verdict")
+    elif all(recorded.values()):
         assert text(browser, "learn-verdict").startswith("Unbeatable in both seats at every recorded point since game ")
     else:
         assert text(browser, "learn-verdict") == "Unbeatable as first, can be beaten as second."
@@ -159,6 +163,78 @@ def test_game_by_game(browser: Browser) -> None:
     browser.element("again").click()
     browser.wait("document.getElementById('learn-status').textContent.startsWith('A table without')")
     assert browser.element("seed").is_enabled()
+
+
+@pytest.mark.parametrize(("width", "look"), [(390, "dark"), (1280, "light")])
+def test_matchboxes(browser: Browser, tmp_path: Path, width: int, look: str) -> None:
+    """Learn, look into a box by mouse and keys, teach a game, save it, and load it again."""
+    open_tab(browser, width=width, prefers_color_scheme=look)
+    fill(browser, learner="menace", games=220, seed=3)
+    browser.element("go").click()
+    wait_for(browser, 220)
+    run = ttt.train(220, learner="menace", batch=1, seed=3)
+    boxes = boxes_of(run)
+    tiles = browser.driver.find_elements("css selector", "#wall button")
+    names = [tile.get_attribute("aria-label") for tile in tiles]
+    assert len(names) == len(boxes) == 304
+    for box, name in zip(boxes, names, strict=True):
+        total = sum(box.beads.values())
+        assert name.startswith(f"Box {box.number}, ")
+        assert name.endswith(f", {total} bead{'s' * (total != 1)}" if total else ", empty: it resigns")
+        for cell, mark in enumerate(box.position):
+            assert (f"{'.XO'[mark]} in cell {cell + 1}" in name) == (mark != 0)
+    assert browser.do("return document.documentElement.scrollWidth") <= width
+    tiles[20].click()
+    browser.press("\ue014", "\ue007")  # the arrow to the right, and Enter
+    opened = "return document.querySelector('#chosen-box .box').getAttribute('aria-label')"
+    assert browser.do(opened).endswith(
+        ". " + ", ".join(f"{COLOURS[cell][0]} for cell {cell + 1}: {beads}" for cell, beads in boxes[21].beads.items())
+    )
+    assert len(browser.driver.find_elements("css selector", "#wall button[tabindex='0']")) == 1
+    browser.element("challenge").click()
+    assert not browser.driver.find_element("css selector", "input[value=first]").is_enabled()
+    played: list[int] = []
+    for _ in range(5):
+        browser.wait("document.body.dataset.turn !== 'agent'")
+        if browser.do("return document.body.dataset.turn") == "over":
+            break
+        played = list(browser.position)
+        browser.cells()[played.index(0)].click()
+    browser.element("tab-learn").click()
+    wait_for(browser, 221)
+    assert text(browser, "command") == "221 games learnt, of which a person has played 1."
+    path = download(browser, tmp_path)
+    (taught,) = work(tmp_path, {"text": path.read_text()})
+    assert tables_of(taught) == bytes_of(import_tables([path])) != bytes_of(run)
+    changed = {box.number for box, old in zip(boxes_of(import_tables([path])), boxes, strict=True) if box != old}
+    assert 1 in changed and len(changed) <= 4
+    browser.element("load").send_keys(str(path))
+    browser.wait("document.getElementById('command').textContent.startsWith('A table that was loaded')")
+    assert not browser.errors()
+
+
+def test_an_empty_box_resigns(browser: Browser, tmp_path: Path) -> None:
+    (found,) = work(tmp_path, {"settings": settings("menace", 0, 1, 0), "games": 1})
+    table = json.loads(found["text"])
+    table["states"][0]["q"] = [0.0] * 9
+    (tmp_path / "empty.json").write_text(json.dumps(table))
+    open_tab(browser)
+    browser.element("load").send_keys(str(tmp_path / "empty.json"))
+    browser.wait("document.getElementById('learner').value === 'menace'")
+    assert text(browser, "learn-verdict").startswith("Can be beaten as first, not applicable as second.")
+    wait_for(browser, 1)
+    browser.element("challenge").click()
+    browser.wait("document.body.dataset.turn === 'over'")
+    assert browser.status == "The agent’s box is empty: it resigns. You win!"
+    assert "X resigns (the agent)" in text(browser, "review")
+    assert browser.score == (1, 0, 0)
+    browser.press("u", "s")  # it has learnt from the game, and moves first
+    assert browser.score == (1, 0, 0)
+    assert browser.status == "It has boxes for the first player alone: you are O."
+    browser.element("tab-learn").click()
+    wait_for(browser, 2)
+    assert "No bead: it resigned." in text(browser, "drawn-boxes")
+    assert not browser.errors()
 
 
 def test_looking_further(browser: Browser) -> None:

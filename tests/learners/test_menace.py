@@ -229,7 +229,7 @@ def test_the_commands_say_what_it_does(capsys: pytest.CaptureFixture[str], machi
         (["export", "RUN", "--to", "html", "-o", "OUT"], "a page on which either player begins is not applicable to"),
         (["study", "--learner", "menace", "--opponent", "self", "-o", "OUT"], "opponent self is not applicable"),
         (["train", "--learner", "menace", "--beads", "4,3,2"], "beads '4,3,2' are not four whole numbers"),
-        (["import", "TABLE", "--learner", "menace", "-o", "OUT"], "import is not applicable to menace"),
+        (["import", "TABLE", "--learner", "menace", "-o", "OUT"], "import is not applicable to menace from csv"),
     ],
 )
 def test_what_does_not_apply_is_one_line(

@@ -23,6 +23,7 @@ from ttt_batch.runs.formats import FORMATS, check_use, format_named, read, read_
 from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, Format, FormatError, Table, marks_of
 from ttt_batch.runs.formats.tables import (
     action_by_code,
+    beads_from,
     edges_from,
     listing,
     of_classes,
@@ -117,11 +118,13 @@ def import_tables(
             raise FormatError(f"{shown(file)} is a run already; use it as it is, or export it first")
     learner = _named_in(files[0], form, board) if learner is None else learner
     settings: dict[str, Any] = {"learner": learner, "board": board, "batch": 1, "engine": "given", **options}
-    if learner_named(learner).boxes:
-        raise UsageError(f"import is not applicable to {learner}, whose boxes no other table has; use its run file")
-    config = make_config(symmetry="off", **settings)
-    used = learner_named(config.learner)
+    used = learner_named(learner)
+    config = make_config(symmetry="on" if used.boxes else "off", **settings)
     form_used = format_named(form or _format_of(files[0], used))
+    if used.boxes and STATES not in form_used.kinds:
+        raise UsageError(
+            f"import is not applicable to {config.learner} from {form_used.name}, which has no boxes; name a .json file"
+        )
     table = read(form_used.name, files, config.board, _kind_in(form_used, used), player=player)
     if table.kind == STATES and of_classes(table, config.board):
         config = make_config(symmetry="on", **settings)
@@ -156,6 +159,9 @@ def _fill(run: Run, table: Table, *, only_second: bool) -> None:
     if (table.q is not None) != _has_actions(run.learner):
         found = POSITION_VALUES if table.q is None else ACTION_VALUES
         raise FormatError(f"the file holds {found}, and {run.config.learner} has others; name another file or learner")
+    if run.learner.boxes:
+        run.tables.q[:] = beads_from(run.graph, table, run.tables.q)
+        return
     if table.kind == ACTION_VALUES:
         run.background = table.q
     if _has_actions(run.learner):

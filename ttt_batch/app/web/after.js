@@ -14,7 +14,8 @@ const after = (() => {
   function draw(board, { ply, cell, before, after: led, better }, person) {
     const who = 1 + (ply % 2) === person ? "you" : "the agent";
     const cells = better.map((one) => `${nameOf(board, one.cell)} (${resultText(one)})`);
-    return make("li", "", make("b", "", `${NAMES[1 + (ply % 2)]} ${nameOf(board, cell)}`),
+    const move = cell === undefined ? "resigns" : nameOf(board, cell);
+    return make("li", "", make("b", "", `${NAMES[1 + (ply % 2)]} ${move}`),
       ` (${who}): ${hints.WORDS[before]} → ${resultText(led)}. Better: ${cells.join("; ")}.`);
   }
 

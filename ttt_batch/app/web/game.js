@@ -156,6 +156,7 @@ const tttBatch = (() => {
 
     /** Whether the person has a move to take back. */
     get canUndo() {
+      if (this.turn === "over" && this.agent.finished) return false; // it has learnt from the game
       return this.moves.length > this.given + (moverAfter(this.given) === this.person ? 0 : 1);
     }
 

@@ -41,7 +41,7 @@ class Extra(NamedTuple):
 
 LEARNING = Extra(
     before=IN_THE_WORKER[1:],
-    after=tuple(f"learning/{name}" for name in ("learnt", "curve", "looking", "learn", "tabs")),
+    after=tuple(f"learning/{name}" for name in ("learnt", "curve", "looking", "matchboxes", "learn", "tabs")),
     shared=IN_THE_WORKER,
     html={"tabs": "learning/tabs.html", "learn": "learning/learn.html"},
 )

@@ -39,9 +39,14 @@ const page = (async () => {
   /** Play against another agent from now on; its scale: see `hints.js`. */
   function challenge(other, itsScale) {
     [agent, match.agent, scale] = [other, other, itsScale];
-    element("strength").hidden = !agent.hasValues;
+    element("strength").hidden = !agent.hasValues || agent.firstOnly;
+    if (agent.firstOnly) element("level").value = 100;
     match.results = [];
     setLevel();
+    for (const radio of document.querySelectorAll("input[name=side]")) {
+      radio.disabled = Boolean(agent.firstOnly) && radio.value !== "second";
+    }
+    if (agent.firstOnly) chooseSide("second");
     match.restart();
     proceed();
   }
@@ -85,7 +90,7 @@ const page = (async () => {
     const { marks, won, forfeited, outcome } = positionAfter(board, moves);
     const turn = match.turn;
     const last = moves.at(-1);
-    const wanted = turn === "you" || (seen !== null && !outcome) ? hintsFor(marks, moves) : [];
+    const wanted = agent.firstOnly && !shown.truth ? [] : turn === "you" || (seen !== null && !outcome) ? hintsFor(marks, moves) : [];
     document.body.dataset.turn = turn;
     cells.forEach((button, cell) => {
       const mark = marks[cell];
@@ -120,8 +125,9 @@ const page = (async () => {
   /** For each free cell what is to be shown of it; nothing where no hints are wanted. */
   function hintsFor(marks, moves) {
     if (!shown.values && !shown.truth) return [];
-    const values = shown.values && agent.hasValues ? agent.moveValues(marks) : [];
-    const chosen = shown.values ? agent.candidates(marks) : [];
+    const told = shown.values && !agent.firstOnly; // which has boxes for its own moves alone
+    const values = told && agent.hasValues ? agent.moveValues(marks) : [];
+    const chosen = told ? agent.candidates(marks) : [];
     const truths = shown.truth ? agent.solution.trueMoves(moves) : [];
     return marks.map((mark, cell) =>
       mark === 0 ? { value: values[cell], chosen: chosen.includes(cell), truth: truths[cell] } : null);
@@ -133,6 +139,7 @@ const page = (async () => {
   function news(reply) {
     const you = `You are ${NAMES[match.person]}.`;
     if (match.moves.length === 0) return `${you} ${match.turn === "you" ? "You move" : "The agent moves"} first.`;
+    if (match.position.forfeited && reply.cell === undefined) return "The agent’s box is empty: it resigns. You win!";
     if (match.position.forfeited) {
       return `The agent chose ${nameOf(reply.cell)}, which is taken, and forfeits. You win!`;
     }
@@ -156,6 +163,7 @@ const page = (async () => {
     after.show(match);
     element("replay").value = match.moves.length;
     if (match.turn !== "agent" || match.moves.length === 0) say(news(reply));
+    if (match.turn === "over" && match.person === 2 && match.given === 0) agent.finished?.(match.moves);
     if (match.turn === "agent") waiting = setTimeout(() => proceed(match.reply()), PAUSE);
   }
 
@@ -169,7 +177,8 @@ const page = (async () => {
   function replay(plies) {
     seen = plies < match.moves.length ? plies : null;
     draw();
-    const what = plies === 0 ? "the empty board" : `${NAMES[1 + ((plies - 1) % 2)]} ${nameOf(match.moves[plies - 1])}`;
+    const last = match.moves[plies - 1];
+    const what = plies === 0 ? "the empty board" : last === undefined ? "X resigns" : `${NAMES[1 + ((plies - 1) % 2)]} ${nameOf(last)}`;
     element("replay").setAttribute("aria-valuetext", `move ${plies} of ${match.moves.length}: ${what}`);
     element("replayed").textContent = `Move ${plies} of ${match.moves.length}: ${what}`;
   }
@@ -207,6 +216,7 @@ const page = (async () => {
   }
 
   function chooseSide(side) {
+    if (agent.firstOnly && side !== "second") return say("It has boxes for the first player alone: you are O.");
     document.querySelector(`input[name=side][value=${side}]`).checked = true;
     match.choose(side);
     if (side !== "alternate") proceed();

@@ -88,6 +88,29 @@ def edges_from(graph: Graph, table: Table) -> NDArray[np.float64]:
     return q
 
 
+def beads_from(graph: Graph, table: Table, start: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The beads of a list of states by edge, float64[E]; `start` is NaN where no box has any, and so are they.
+
+    Nothing is read for the edges to resign, which come to 0.  Raises FormatError as `edges_from` does, and if moves to
+    the same child, which are one kind, have not the same number of beads, 0 or more.
+    """
+    cells, rows = table.q.shape[1], rows_of_edges(graph)
+    by_row = np.zeros((graph.code.size, cells + 1))
+    by_row[:, :cells] = np.nan
+    by_row[_rows_of(graph, table.code, table.outcome, cells), :cells] = table.q
+    q = np.where(np.isnan(start), np.nan, by_row[rows, graph.cell])
+    _, first, kind = np.unique(rows * graph.code.size + graph.child, return_index=True, return_inverse=True)
+    wrong = ~np.isnan(start) & ~((q >= 0.0) & (q < np.inf) & (q == q[first][kind]))
+    if wrong.any():
+        edge = int(np.flatnonzero(wrong)[0])
+        text = texts_of(graph.code[rows[edge : edge + 1]], cells)[0]
+        raise FormatError(
+            f"box {text} has {q[edge]:g} beads for cell {graph.cell[edge]}; a kind has 0 or more, the same in all its "
+            "cells: export the table again"
+        )
+    return q
+
+
 def state_values_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArray[np.float64]:
     """The `value` beside a list's action values by row, float64[S]; if it has none for a row, that of `fill`."""
     values = np.array(fill, dtype=np.float64)

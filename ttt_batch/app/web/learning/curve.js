@@ -25,8 +25,8 @@ const curve = (() => {
     return games >= 1e6 ? `${games / 1e6}M` : games >= 1e3 ? `${games / 1e3}k` : String(games);
   }
 
-  /** The drawing of some points, `width` pixels wide. */
-  function draw(points, width) {
+  /** The drawing of some points, `width` pixels wide, for the first `count` seats. */
+  function draw(points, width, count) {
     const svg = shape("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img" });
     svg.setAttribute("aria-label", "Losses over the games learnt; the table beside it has the last ones");
     const decades = Math.max(2, Math.ceil(Math.log10(points.at(-1)?.games || 1)));
@@ -43,15 +43,16 @@ const curve = (() => {
     const middle = { x: (LEFT + width - RIGHT) / 2, y: HEIGHT - 3, "text-anchor": "middle" };
     svg.append(shape("text", middle, "games"));
     for (const { seat, of, className } of LINES) {
+      if (seat >= count) continue;
       const path = points.map(({ games, seats }) => `${x(games).toFixed(1)} ${y(seats[seat][of]).toFixed(1)}`);
       if (path.length > 0) svg.append(shape("path", { class: `line ${className}`, d: `M${path.join("L")}h0` }));
     }
     return svg;
   }
 
-  /** What the lines are, as spans with a piece of each. */
-  function legend() {
-    return LINES.map(({ className, text }) => {
+  /** What the lines of the first `count` seats are, as spans with a piece of each. */
+  function legend(count) {
+    return LINES.filter(({ seat }) => seat < count).map(({ className, text }) => {
       const sample = shape("svg", { viewBox: "0 0 28 10", width: 28, height: 10, "aria-hidden": "true" });
       sample.append(shape("path", { class: `line ${className}`, d: "M1 5H27" }));
       return parts.make("span", "", sample, ` ${text}`);

@@ -27,7 +27,8 @@ const graphs = (() => {
 
   /** The image of a position with the lowest code. */
   function lowestImage(marks) {
-    return IMAGES.reduce((best, image) => (codeOf(marks, image) < codeOf(marks, best) ? image : best));
+    const codes = IMAGES.map((image) => codeOf(marks, image));
+    return IMAGES[codes.indexOf(Math.min(...codes))];
   }
 
   function marksOf(code) {

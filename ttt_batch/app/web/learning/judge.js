@@ -59,11 +59,11 @@ const judge = (() => {
     return point;
   }
 
-  /** Games at the first point since which every one was unbeatable in both seats; null if the last one is not. */
-  function unbeatableSince(points) {
+  /** Games at the first point since which every one was unbeatable in so many seats; null if the last one is not. */
+  function unbeatableSince(points, count = 2) {
     let since = null;
     for (const { games, seats } of points) {
-      if (!seats.every((seat) => seat.unbeatable)) since = null;
+      if (!seats.slice(0, count).every((seat) => seat.unbeatable)) since = null;
       else since ??= games;
     }
     return since;

@@ -6,7 +6,8 @@
 const learn = (() => {
   const { element, make } = parts;
   const STARTED = "A table without any knowledge. “Learn” begins.";
-  let worker, graph, state, looking, goal = 0, announced = "";
+  const BY_MOST = "So it is if each box plays the kind with the most beads; in a game it draws one.";
+  let worker, graph, state, looking, pupil = null, goal = 0, announced = "";
 
   function say(text) {
     if (text !== announced) element("learn-status").textContent = announced = text; // a reader says changes alone
@@ -29,8 +30,7 @@ const learn = (() => {
     };
     worker.onmessage = ({ data }) => answers[data.kind](data);
     looking = new LookingBoard(element("learn-board"), board, show);
-    element("learner").append(...Object.keys(sessions.LEARNERS).map((name) => new Option(name, name)));
-    element("curve-legend").append(...curve.legend());
+    element("learner").append(...sessions.learnersOf(board).map((name) => new Option(name, name)));
     suggest();
     listen(board, solution, play);
     restart(board);
@@ -45,6 +45,7 @@ const learn = (() => {
     graph: (data) => (graph = data.graph),
     state(data) {
       state = data;
+      if (pupil && boxed()) pupil.learner.arrays = data.arrays;
       show();
       if (!data.running) say(fresh() ? STARTED : `Stopped after ${counted(data.games)}.`);
     },
@@ -70,6 +71,11 @@ const learn = (() => {
     return `ttt-batch import ${file} --learner ${learner} --board ${graph.board.name} --out ${learner}.h5`;
   }
 
+  /** Whether it learns with boxes, which has those of the first player alone. */
+  function boxed() {
+    return Boolean(sessions.LEARNERS[state.settings.learner].boxes);
+  }
+
   /** Whether it is a table that nobody has taught or loaded. */
   function fresh() {
     return state.games === 0 && state.points.length === 0;
@@ -81,7 +87,7 @@ const learn = (() => {
   function show() {
     const { settings, games, running } = state;
     looking.draw(new LearntAgent(graph, state, null));
-    element("looking").textContent = looking.text;
+    element("looking").textContent = looking.text(boxed());
     element("look-back").hidden = looking.moves.length === 0;
     element("learn-settings").disabled = !fresh() || running;
     for (const [name, value] of Object.entries(settings)) if (!fresh()) element(name).value = value;
@@ -89,12 +95,14 @@ const learn = (() => {
     element("command").textContent = origin();
     if (running) say(pace() === "slow" ? "Learning slowly …" : "Learning …");
     showGame();
+    matchboxes.show(boxed() ? new LearntAgent(graph, state, null).learner : null, running ? [] : state.boxes);
     showJudged();
   }
 
   /** From how many games the table comes, and the command that makes the same, if there is one. */
   function origin() {
-    const { games, elsewhere } = state;
+    const { games, elsewhere, taught } = state;
+    if (taught) return `${counted(games)} learnt, of which a person has played ${taught.toLocaleString("en")}.`;
     if (elsewhere) return `A table that was loaded${games > 0 ? `, and ${counted(games)} learnt here` : ""}.`;
     return games > 0 ? `${counted(games)} learnt. The same table, byte for byte: ${training()}` : "";
   }
@@ -102,7 +110,8 @@ const learn = (() => {
   function training() {
     const { learner, alpha, epsilon, seed } = state.settings, board = graph.board.name;
     const boarding = board === "3x3" ? "" : ` --board ${board}`;
-    return `ttt-batch train${boarding} --learner ${learner} --batch 1 --alpha ${alpha} --epsilon ${epsilon} ` +
+    const numbers = boxed() ? "" : `--alpha ${alpha} --epsilon ${epsilon} `;
+    return `ttt-batch train${boarding} --learner ${learner} --batch 1 ${numbers}` +
       `--seed ${seed} --games ${state.games}`;
   }
 
@@ -118,17 +127,21 @@ const learn = (() => {
 
   function showJudged() {
     const all = state.now === state.points.at(-1) ? state.points : [...state.points, state.now];
-    const since = judge.unbeatableSince(all), { seats } = state.now;
-    const alone = ["first", "second"].map((seat, i) => `${seats[i].unbeatable ? "unbeatable" : "can be beaten"} as ${seat}`);
+    const { seats } = state.now, count = boxed() ? 1 : 2, since = judge.unbeatableSince(all, count);
+    const alone = ["first", "second"].map((seat, i) =>
+      `${i >= count ? "not applicable" : seats[i].unbeatable ? "unbeatable" : "can be beaten"} as ${seat}`);
     const text = since === null ? `${alone.join(", ")}.` :
-      `unbeatable in both seats at every recorded point since game ${since.toLocaleString("en")}.`;
-    element("learn-verdict").textContent = text[0].toUpperCase() + text.slice(1);
+      `unbeatable ${count === 1 ? "as first" : "in both seats"} at every recorded point since game ${since.toLocaleString("en")}.`;
+    const drawn = count > 1 ? "" : `${since === null ? "" : " Not applicable as second."} ${BY_MOST}`;
+    element("learn-verdict").textContent = text[0].toUpperCase() + text.slice(1) + drawn;
     document.querySelectorAll("#learn tbody tr").forEach((row, seat) => {
+      row.hidden = seat >= count;
       row.cells[1].textContent = `${(100 * seats[seat].loss).toFixed(2)}\u00a0%`;
       row.cells[2].textContent = seats[seat].response.toFixed(2);
     });
     const place = element("curve");
-    if (place.clientWidth > 0) place.replaceChildren(curve.draw(all, place.clientWidth));
+    if (place.clientWidth > 0) place.replaceChildren(curve.draw(all, place.clientWidth, count));
+    element("curve-legend").replaceChildren(...curve.legend(count));
   }
 
   // --- What a person does ------------------------------------------------------------------------------------------
@@ -139,9 +152,10 @@ const learn = (() => {
 
   /** Put the learner's own numbers into the fields. */
   function suggest() {
-    const { alpha, epsilon } = sessions.LEARNERS[element("learner").value].defaults;
+    const { defaults: { alpha, epsilon }, boxes } = sessions.LEARNERS[element("learner").value];
     element("alpha").value = alpha;
     element("epsilon").value = epsilon;
+    for (const name of ["alpha", "epsilon"]) element(name).disabled = Boolean(boxes);
   }
 
   /** What the fields hold.  Throws an Error that says what is wrong, with its field. */
@@ -196,11 +210,22 @@ const learn = (() => {
   function listen(board, solution, play) {
     const on = (name, event, act) => element(name).addEventListener(event, act);
     on("learning", "submit", (event) => (event.preventDefault(), go(board)));
-    on("learner", "change", () => (suggest(), restart(board)));
+    on("learner", "change", () => {
+      suggest();
+      looking.moves = sessions.LEARNERS[element("learner").value].boxes ? [] : [0];
+      restart(board);
+    });
     on("again", "click", () => startOver(board));
     on("look-back", "click", () => ((looking.moves = []), show()));
     on("download", "click", () => worker.postMessage({ kind: "write" }));
-    on("challenge", "click", () => play(new LearntAgent(graph, state, solution), named()));
+    on("challenge", "click", () => {
+      const agent = new LearntAgent(graph, state, solution);
+      if (boxed()) {
+        pupil = agent;
+        agent.finished = (cells) => worker.postMessage({ kind: "teach", cells });
+      }
+      play(agent, named());
+    });
     on("load", "change", ({ target }) => {
       goal = 0;
       if (target.files.length > 0) worker.postMessage({ kind: "read", file: target.files[0] });
@@ -221,7 +246,7 @@ const learn = (() => {
   }
 
   function named() {
-    return `${state.settings.learner}, learnt here from ${counted(state.games)}`;
+    return `${state.settings.learner}, learnt here from ${counted(state.games)}${boxed() ? "; it learns from each of yours" : ""}`;
   }
 
   return { begin, show: () => state && show() };

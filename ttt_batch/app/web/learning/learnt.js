@@ -7,33 +7,48 @@ class LearntAgent {
   /** state: as the worker posts it.  solution: the truth of the board. */
   constructor(graph, { settings, arrays }, solution) {
     const { [settings.learner]: Learner } = sessions.LEARNERS;
-    this.graph = graph;
+    this.graph = sessions.graphFor(graph, settings.learner);
     this.board = graph.board;
     this.solution = solution;
     this.hasValues = true;
     this.scale = Learner.scale;
-    this.learner = new Learner(graph, settings.alpha);
+    this.firstOnly = Boolean(Learner.boxes);
+    this.learner = new Learner(this.graph, settings.alpha);
     this.learner.arrays = arrays;
   }
 
-  /** The first edge of a position, how many it has, and who moves (0 or 1). */
+  /** The first edge of a position, how many it has, who moves (0 or 1), and which cell each edge marks. */
   #edges(marks) {
-    const row = graphs.rowAt(this.graph, marks), first = this.graph.firstEdge[row];
-    return { first, count: this.graph.firstEdge[row + 1] - first, mover: this.graph.ply[row] & 1 };
+    const { graph } = this, row = graphs.rowAt(graph, marks), first = graph.firstEdge[row];
+    const count = graph.firstEdge[row + 1] - first, image = graphs.cellsOf(graph, marks);
+    const cells = Array.from(graph.cell.subarray(first, first + count), (cell) => image[cell]);
+    return { first, count, mover: graph.ply[row] & 1, cells };
   }
 
+  /** A box's chances, by edge; null for other learners. */
+  #shares({ first, count, mover }) {
+    return this.learner.chances?.(first, count, mover) ?? null;
+  }
+
+  /** The cells that may be played, undefined for resigning; of a box those with beads. */
   candidates(marks) {
-    const { first, count, mover } = this.#edges(marks);
-    const set = this.learner.candidates(first, count, mover);
-    return Array.from(this.graph.cell.subarray(first, first + count)).filter((_, i) => (set >> i) & 1);
+    const edges = this.#edges(marks), shares = this.#shares(edges);
+    const set = shares ? 0 : this.learner.candidates(edges.first, edges.count, edges.mover);
+    return edges.cells.filter((_, i) => (shares ? shares[i] > 0 : (set >> i) & 1));
+  }
+
+  /** How likely each of the candidates is; null if all are equally likely. */
+  chances(marks) {
+    return this.#shares(this.#edges(marks))?.filter((share) => share > 0) ?? null;
   }
 
   moveValues(marks) {
-    const { first, count, mover } = this.#edges(marks);
+    const edges = this.#edges(marks), shares = this.#shares(edges);
     const values = new Array(marks.length).fill(null);
-    for (let edge = first; edge < first + count; edge++) {
-      values[this.graph.cell[edge]] = this.learner.score(edge, mover);
-    }
+    edges.cells.forEach((cell, i) => {
+      if (cell === undefined) return;
+      values[cell] = shares && Number.isNaN(this.learner.q[edges.first]) ? NaN : shares ? shares[i] : this.learner.score(edges.first + i, edges.mover);
+    });
     return values;
   }
 }

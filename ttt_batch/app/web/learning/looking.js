@@ -30,11 +30,12 @@ class LookingBoard {
     changed();
   }
 
-  /** What is to be seen, in words. */
-  get text() {
+  /** What is to be seen, in words.  firstOnly: whether the table is of the first player's moves alone. */
+  text(firstOnly) {
     const { outcome } = tttBatch.positionAfter(this.board, this.moves);
     if (outcome !== tttBatch.UNFINISHED) return outcome === tttBatch.DRAW ? "A draw." : `${parts.NAMES[outcome]} has won.`;
     const mover = parts.NAMES[tttBatch.moverAfter(this.moves.length)];
+    if (firstOnly && this.moves.length % 2) return `${mover} to move, for whom it has no boxes. Choose a cell to look further.`;
     return `${mover} to move: what the table gives each cell. Choose one to look further.`;
   }
 
@@ -42,7 +43,8 @@ class LookingBoard {
   draw(agent) {
     const { marks, outcome, won } = tttBatch.positionAfter(this.board, this.moves);
     const open = outcome === tttBatch.UNFINISHED;
-    const values = open ? agent.moveValues(marks) : [], chosen = open ? agent.candidates(marks) : [];
+    const told = open && !(agent.firstOnly && this.moves.length % 2);
+    const values = told ? agent.moveValues(marks) : [], chosen = told ? agent.candidates(marks) : [];
     this.cells.forEach((button, cell) => {
       const hint = open && marks[cell] === 0 ? { value: values[cell], chosen: chosen.includes(cell) } : null;
       const tint = hint && hints.tint(hint, agent.scale);
@@ -52,7 +54,7 @@ class LookingBoard {
       button.style.setProperty("--tint", tint ? tint.share : "0%");
       button.classList.toggle("won", won.includes(cell));
       button.setAttribute("aria-disabled", String(!hint));
-      const spoken = hint ? [hints.spoken(hint, agent.scale)] : [];
+      const spoken = told && hint ? [hints.spoken(hint, agent.scale)] : [];
       const name = [parts.nameOf(this.board, cell), parts.NAMES[marks[cell]], ...spoken];
       button.setAttribute("aria-label", name.join(", "));
     });

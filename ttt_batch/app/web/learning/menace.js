@@ -6,7 +6,7 @@
  */
 class Menace {
   static defaults = { alpha: 1, epsilon: 0 };
-  static scale = { low: 0, high: 1 };
+  static scale = { low: 0, high: 1, chance: true };
   static boxes = true;
   static #FULL = [4, 3, 2, 1]; // beads of a kind, by the moves that the first player has made
   static REWARD = [0, 3, -1, 1]; // by outcome
@@ -94,6 +94,7 @@ class BoxPlay {
     this.game = { rows: new Int32Array(graphs.CELLS + 2), edges: new Int32Array(graphs.CELLS + 1) };
     this.plies = 0;
     this.exploring = 0;
+    this.before = new Float64Array(graphs.CELLS + 1); // beads of the kinds drawn, before the last game was learnt from
   }
 
   play() {
@@ -106,9 +107,15 @@ class BoxPlay {
     numbers.next();
   }
 
-  /** Learn from a game that a person has played, by its edges. */
-  teach(edges) {
-    this.#play((_first, _count, ply) => edges[ply]);
+  /** Learn from a game that a person has played, by its cells; undefined is to resign. */
+  teach(cells) {
+    const marks = new Array(graphs.CELLS).fill(0);
+    this.#play((first, count, ply) => {
+      const image = graphs.cellsOf(this.graph, marks);
+      const own = this.graph.cell.subarray(first, first + count).findIndex((cell) => image[cell] === cells[ply]);
+      marks[cells[ply]] = 1 + (ply & 1);
+      return first + own;
+    });
     this.numbers.next();
   }
 
@@ -120,6 +127,7 @@ class BoxPlay {
       const first = graph.firstEdge[row];
       rows[ply] = row;
       edges[ply] = choose(first, graph.firstEdge[row + 1] - first, ply);
+      this.before[ply] = learner.q[edges[ply]];
       row = graph.child[edges[ply++]];
     }
     rows[ply] = row;
@@ -145,13 +153,23 @@ class BoxPlay {
     return lower >>> 0 < threshold[column] ? slots[column] : other[column];
   }
 
-  /** The cells of the last game, on the board as it was played; CELLS for resigning. */
+  /** The cells of the last game, on one board, but for resigning. */
   get cells() {
     const marks = new Array(graphs.CELLS).fill(0);
-    return Array.from(this.game.edges.subarray(0, this.plies), (edge, ply) => {
-      const cell = graphs.cellsOf(this.graph, marks)[this.graph.cell[edge]] ?? graphs.CELLS;
+    const edges = Array.from(this.game.edges.subarray(0, this.plies)).filter((edge) => this.graph.cell[edge] < graphs.CELLS);
+    return edges.map((edge, ply) => {
+      const cell = graphs.cellsOf(this.graph, marks)[this.graph.cell[edge]];
       marks[cell] = 1 + (ply & 1);
       return cell;
     });
+  }
+
+  /** The boxes of the last game: row, edge that was drawn, and the beads of its kind before and after the game. */
+  get boxes() {
+    const { rows, edges } = this.game;
+    const plies = Array.from({ length: this.plies }, (_, ply) => ply).filter((ply) => this.learner.isBox(rows[ply]));
+    return plies.map((ply) => ({
+      row: rows[ply], edge: edges[ply], before: this.before[ply], after: this.learner.q[edges[ply]],
+    }));
   }
 }

@@ -37,6 +37,7 @@ const sessions = (() => {
       this.learner = new LEARNERS[settings.learner](graph, settings.alpha);
       this.self = new Play(graph, this.learner, settings.epsilon, BigInt(settings.seed), games);
       this.points = [];
+      this.taught = 0; // games of a person
       this.due = judge.pointAfter(games);
     }
 
@@ -49,15 +50,26 @@ const sessions = (() => {
       return { games: this.games, seats: judge.judged(this.graph, this.learner) };
     }
 
+    /** Learn from a game of a person against boxes, by its cells. */
+    teach(cells) {
+      this.self.teach(cells);
+      this.elsewhere = true;
+      this.taught++;
+      this.#judgeIfDue();
+    }
+
+    #judgeIfDue() {
+      if (this.games < this.due) return;
+      this.points.push(this.point());
+      this.due = judge.pointAfter(this.games);
+    }
+
     /** Learn up to game `until`, or until `now()` has reached `deadline`; points are judged where they are due. */
     learn(until, deadline = Infinity, now = () => 0) {
       while (this.games < until) {
         const last = Math.min(until, this.due, this.games + AT_ONCE);
         while (this.games < last) this.self.play();
-        if (this.games === this.due) {
-          this.points.push(this.point());
-          this.due = judge.pointAfter(this.games);
-        }
+        this.#judgeIfDue();
         if (now() >= deadline) return;
       }
     }

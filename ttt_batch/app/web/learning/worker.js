@@ -4,8 +4,9 @@
  * What learns beside the page, so that the page never waits for it: given a function that posts messages, it returns
  * the one that takes them.  In a Web Worker these are `postMessage` and `onmessage`.
  *
- * It takes { kind: "begin", board, settings }, "learn" with { until, pace }, "stop", "write", "read" with { file }; and
- * posts "graph", "state", "file" with { text }, "refused" with { text }.
+ * It takes { kind: "begin", board, settings }, "learn" with { until, pace }, "stop", "write", "read" with { file }, and
+ * "teach" with { cells }, a game of a person against boxes; and posts "graph", "state", "file" with { text }, "refused"
+ * with { text }.
  */
 function learningWorker(post) {
   const CHUNK = 30, BETWEEN = 100, SLOWLY = 300; // milliseconds: at a stretch; between two states; between slow games
@@ -16,17 +17,19 @@ function learningWorker(post) {
   /** Post how far it is; the table is copied, since it goes on changing here. */
   function tell() {
     told = now();
-    const { settings, games, elsewhere, points, learner, self } = session;
+    const { settings, games, elsewhere, taught, points, learner, self } = session;
     post({
       kind: "state",
       settings,
       games,
       elsewhere,
+      taught,
       points,
       now: points.at(-1)?.games === games ? points.at(-1) : session.point(),
       arrays: learner.arrays.map((array) => array.slice()),
       cells: self.cells,
       exploring: self.exploring,
+      boxes: self.boxes,
       running: pace !== null,
     });
   }
@@ -59,6 +62,12 @@ function learningWorker(post) {
     },
     stop() {
       stop();
+      tell();
+    },
+    teach({ cells }) {
+      stop();
+      if (!session.self.teach) return; // another learner has been chosen since
+      session.teach(cells);
       tell();
     },
     write() {
