@@ -15,6 +15,7 @@ from naive_menace import BOARD, OPPONENTS, Menace, drawn_kinds, moves_of
 from support import assert_same_in_parts, command, mostly_slow
 
 import ttt_batch as ttt
+from ttt_batch.analysis import warmup
 from ttt_batch.analysis.handicap import Weakened
 from ttt_batch.app.terminal.playing import play
 from ttt_batch.base.errors import TttBatchError, UsageError
@@ -280,3 +281,12 @@ def test_a_trainer_without_a_player_to_train_against_takes_the_named_one() -> No
     trainer = make_trainer(make_config(learner="menace", seed=3))
     trainer.advance(100, lambda: False)
     assert trainer.tables.q.tobytes() == ttt.train(100, learner="menace", seed=3).tables.q.tobytes()
+
+
+def test_its_kernels_are_compiled_ahead_for_3x3_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs: list[str] = []
+    monkeypatch.setattr(warmup, "_is_warm", lambda name: False)
+    monkeypatch.setattr(warmup, "_run_jobs", lambda missing, at_once, report: jobs.extend(missing))
+    warmup.warm_up(learners=["menace", "td"])
+    assert "menace" in jobs and "td" + warmup.BEYOND in jobs and "menace" + warmup.BEYOND not in jobs
+    warmup.run_job("menace")
