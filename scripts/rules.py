@@ -157,15 +157,20 @@ def draw_games(axes: Any, rows: list[Row], report: Row) -> None:
     axes.legend(loc="lower right")
 
 
-def main() -> None:
-    """Learn, or take figures that were kept; write what is asked for."""
+def parser() -> argparse.ArgumentParser:
+    """Return the options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the figures, PNG or SVG")
     parser.add_argument("--games", type=int, metavar="N", help="games of each learner, instead of the study's")
     parser.add_argument("--seeds", type=int, metavar="N", help="fresh seeds for the best settings (50)", default=50)
     add_page_options(parser)
-    options = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    """Learn, or take figures that were kept; write what is asked for."""
+    options = parser().parse_args()
     if options.source is None:
         description = tomllib.loads(DESCRIPTION.read_text(encoding="utf-8"))
         report = learn(description | ({} if options.games is None else {"games": options.games}), options.seeds)

@@ -22,6 +22,7 @@ MEASURED = {
     "boards": ["boards.py"],
     "claims": ["claims.py"],
     "headlines": ["study_pages.py", "headlines"],
+    "rules": ["rules.py"],
     "scaling": ["scaling.py"],
     "settling": ["study_pages.py", "settling"],
 }
@@ -201,7 +202,7 @@ def test_figures_of_the_readme_are_those_of_the_pages():
     """Rows of the table of commands begin with a name in code; the others are measured."""
     measured = {line for page in PAGES[1:] for line in page.read_text(encoding="utf-8").splitlines()}
     rows = [line for line in README.splitlines() if re.match(r"\| (?!`|command )", line)]
-    assert len(rows) > 20 and not set(rows) - measured
+    assert len(rows) > 15 and not set(rows) - measured
 
 
 def test_commands_within_a_line_exist(capsys):

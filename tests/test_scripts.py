@@ -37,6 +37,7 @@ SMALL = {
         "--page",
         "out.md",
     ],
+    "rules.py": ["--games", "300", "--seeds", "2", "--json", "out.json", "--page", "out.md", "--picture", "out.png"],
     "scaling.py": ["--quick", "--json", "out.json", "--page", "out.md"],
     "soak.py": ["--minutes", "0.2", "--kills", "2", "--json", "out.json"],
     "study_pages.py": ["settling", "study.h5", "--json", "out.json", "--page", "out.md"],

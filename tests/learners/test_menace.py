@@ -15,13 +15,16 @@ from naive_menace import BOARD, OPPONENTS, Menace, drawn_kinds, moves_of
 from support import assert_same_in_parts, command, mostly_slow
 
 import ttt_batch as ttt
+from ttt_batch.analysis import warmup
 from ttt_batch.analysis.handicap import Weakened
 from ttt_batch.app.terminal.playing import play
 from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.base.streams import stream_key
 from ttt_batch.evaluation.exact_results import match
+from ttt_batch.runs.config import make_config
 from ttt_batch.runs.loading import check_run
 from ttt_batch.training.learning_run import LearningRun
+from ttt_batch.training.trainers import make_trainer
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("random", {}),
@@ -272,3 +275,18 @@ def test_its_first_file_opens_for_ever() -> None:
     stored = Path(__file__).parents[2] / "data" / "menace-1.5.h5"
     run, again = ttt.load(stored), ttt.train(220, learner="menace", seed=1)
     assert run == again and check_run(stored) == ([], ())
+
+
+def test_a_trainer_without_a_player_to_train_against_takes_the_named_one() -> None:
+    trainer = make_trainer(make_config(learner="menace", seed=3))
+    trainer.advance(100, lambda: False)
+    assert trainer.tables.q.tobytes() == ttt.train(100, learner="menace", seed=3).tables.q.tobytes()
+
+
+def test_its_kernels_are_compiled_ahead_for_3x3_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs: list[str] = []
+    monkeypatch.setattr(warmup, "_is_warm", lambda name: False)
+    monkeypatch.setattr(warmup, "_run_jobs", lambda missing, at_once, report: jobs.extend(missing))
+    warmup.warm_up(learners=["menace", "td"])
+    assert "menace" in jobs and "td" + warmup.BEYOND in jobs and "menace" + warmup.BEYOND not in jobs
+    warmup.run_job("menace")

@@ -500,10 +500,10 @@ def test_learners_are_listed_and_described(capsys: pytest.CaptureFixture[str]) -
         text = ok(capsys, "learners", name)
         d = learner.defaults
         for line, there in (
-            (f"--epsilon {d.epsilon:g}", learner.temperature is None),
+            (f"--epsilon {d.epsilon:g}", not learner.by_chances),
             (f"--gamma {d.gamma:g}", not learner.undiscounted),
-            (f"--alpha {d.alpha:g}", True),
-            ("--draw-worth", True),
+            (f"--alpha {d.alpha:g}", not learner.boxes),
+            ("--draw-worth", not learner.boxes),
         ):
             assert (line in text) == there
         assert f"--games {learner.games}" in text

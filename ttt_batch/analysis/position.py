@@ -168,10 +168,7 @@ def show(
     if ties == "sharp" and not isinstance(run, Outsider):
         check_sharp(run)
     resigns = chosen == [board.resignation]
-    if resigns:
-        chosen = []
-    if chosen:
-        chosen = kept_cells(run, marks, chosen, ties)
+    chosen = kept_cells(run, marks, chosen, ties) if chosen and not resigns else []
     moves = _moves(run, marks, mover, chosen, truth) if outcome == UNFINISHED else ()
     return Shown(
         board=board,
@@ -199,8 +196,7 @@ def _beads(run: Run, marks: Position) -> float | None:
     """The beads in the box of a position, each kind once; None if there is no box for it."""
     row, _ = run._located(marks)
     edges = slice(int(run.graph.first_edge[row]), int(run.graph.first_edge[row + 1]))
-    _, first = np.unique(run.graph.child[edges], return_index=True)
-    beads = run.tables.q[edges][first]
+    beads = run.tables.q[edges][np.unique(run.graph.child[edges], return_index=True)[1]]
     return None if np.isnan(beads).any() else float(beads.sum())
 
 
@@ -240,12 +236,9 @@ def _moves(
         shares = run.shares(marks)
         values = {cell: math.nan for cell, mark in enumerate(marks) if mark == EMPTY}
     else:
-        shares, values = {cell: 1 / len(chosen) for cell in chosen}, run.move_values(marks)
-        if isinstance(run, Run) and (drawn := run.drawn_shares(marks)) is not None:
-            shares = drawn
-    preferences: dict[int, float] = {}
-    if isinstance(run, Run) and run.gives == "chance":
-        preferences = run.move_preferences(marks)
+        drawn = run.drawn_shares(marks) if isinstance(run, Run) else None
+        shares, values = drawn or {cell: 1 / len(chosen) for cell in chosen}, run.move_values(marks)
+    preferences = run.move_preferences(marks) if isinstance(run, Run) and run.gives == "chance" else {}
     after, visits = run.true_moves(marks) or {}, _visits(run, marks, mover) if isinstance(run, Run) else {}
     truths = {cell: then.a_ply_earlier for cell, then in after.items()}
     return tuple(

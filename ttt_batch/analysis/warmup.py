@@ -132,6 +132,15 @@ def _learn_networks(folder: Path) -> None:
     prove(run, budget=1000, threads=1, certificate=folder / "certificate.npz")
 
 
+def _learn_boxes(learner: str) -> None:
+    """Learn game by game and in batches of either engine, and judge that."""
+    for options in ({"batch": 1}, {"batch": 20}, {"batch": 20, "engine": "flow"}):
+        run = train(GAMES, learner=learner, threads=1, **options)
+    run.evaluation()
+    run.move_values((0,) * 9)
+    learn_from(["1 2 4 3 7"], run=run)
+
+
 def run_job(name: str) -> None:
     """Do what the job of that name does, compiling what it needs."""
     if name in OTHERS:
@@ -141,6 +150,8 @@ def run_job(name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         if name == NETWORKS:
             _learn_networks(Path(folder))
+        elif LEARNERS[learner].boxes:
+            _learn_boxes(learner)
         else:
             _learn(learner, Path(folder), large=bool(beyond))
 
@@ -180,7 +191,7 @@ def warm_up(
     folder = check_cache()
     named = LEARNERS if learners is None else learners
     wanted = larger if isinstance(larger, Collection) else named if larger else ()
-    beyond = [*([NETWORKS] if wanted else []), *(name + BEYOND for name in wanted)]
+    beyond = [*([NETWORKS] if wanted else []), *(name + BEYOND for name in wanted if not LEARNERS[name].boxes)]
     # The longest first, so that none of them goes on alone while the other processors have nothing left to do.
     missing = [name for name in (*beyond, *named, *OTHERS) if not _is_warm(name)]
     if missing:

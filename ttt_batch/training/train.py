@@ -118,9 +118,8 @@ def train(
     work starts,
     and RunFileError at the end if the run could not be written; the exception's `run` holds it.
     """
-    given = given_options(train, options)
-    place, n_threads = place_of(workers, scheduler, threads), thread_count(threads)
-    every, say, stop = parse_every(checkpoint_every), warn or warn_python, stop or (lambda: False)
+    given, every, say = given_options(train, options), parse_every(checkpoint_every), warn or warn_python
+    place, n_threads, stop = place_of(workers, scheduler, threads), thread_count(threads), stop or (lambda: False)
     check_request(games, more, until, block, resume=resume is not None, fork=fork)
     resume = find_run(resume) if isinstance(resume, str | Path) else resume
     check_files(out, record, resume, start, opponent, given.get("tuples"))

@@ -68,9 +68,8 @@ def learn_from(
     from ttt_batch.training import from_games
 
     options: dict[str, Any] = {"alpha": alpha, "gamma": gamma, "draw_worth": draw_worth, "start_value": start_value}
-    options |= {"epsilon": epsilon, "explore": explore}
     options |= {"lambda_": lambda_, "cut": cut or None, "beta": beta, "beads": beads, "rewards": rewards}
-    options |= {"board": board, "seed": seed}
+    options |= {"epsilon": epsilon, "explore": explore, "board": board, "seed": seed}
     source = GameFile(games)
     with working("interrupted; nothing was written", quiet=quiet) as report:
 

@@ -5,11 +5,13 @@ from typing import Any
 
 from ttt_batch.game.growing_graph import MAX_ROWS
 from ttt_batch.game.transcripts import Games
-from ttt_batch.runs.config import Config
+from ttt_batch.learners import learner_named
+from ttt_batch.runs.config import OPPONENTS, Config
 from ttt_batch.runs.state import State
 from ttt_batch.simulation.chances import Chances
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.simulation.walk import BLOCK
+from ttt_batch.training.plan import rival_policy
 from ttt_batch.training.trainers.base import Task, Trainer
 from ttt_batch.training.trainers.batched import Flowing
 from ttt_batch.training.trainers.growing import Growing, GrowingFlow
@@ -76,5 +78,10 @@ def make_trainer(
     games: int = 0,
     shares: Any = None,
 ) -> Trainer:
-    """A trainer for `config`, from the first game on or from `state`; for the parameters see `Task`."""
+    """A trainer for `config`, from the first game on or from `state`; for the parameters see `Task`.
+
+    A learner that never plays itself plays the opponent that its configuration names, unless `rival` is given.
+    """
+    if rival is None and learner_named(config.learner).boxes and config.opponent in OPPONENTS:
+        rival = rival_policy(config.opponent, config)
     return way_to_learn(config, rival)(Task(config, rival, state, record, threads, block, max_rows, games, shares))
