@@ -19,7 +19,7 @@ from support import mostly_slow
 import ttt_batch as ttt
 from ttt_batch.app import web
 from ttt_batch.app.reports.information import information_text, run_information
-from ttt_batch.app.web.sources import bare
+from ttt_batch.app.web.sources import bare, tight
 from ttt_batch.app.web.table import table_part
 from ttt_batch.base.choices import SEATS, Ties
 from ttt_batch.base.errors import BoardError, TttBatchError
@@ -166,6 +166,16 @@ def test_scripts_lose_only_comments_and_indentation() -> None:
             assert line.count("`") % 2 == 0, f"{path.name}: a string over several lines: {line}"
             _, end, after = line.strip().partition("*/")
             assert not (end and after), f"{path.name}: something follows a comment: {line}"
+
+
+def test_spaces_that_count_stay() -> None:
+    for line, expected in {
+        'if (a === " = ") return b - -c; // why': 'if(a===" = ")return b - -c;',
+        "const a = `x = ${y}`; // why": "const a = `x = ${y}`;",
+        "text.replace(/ = /g, b)": "text.replace(/ = /g, b)",
+        'say("a // b", c)': 'say("a // b", c)',
+    }.items():
+        assert tight(line) == expected
 
 
 def test_the_page_needs_nothing_else() -> None:

@@ -246,7 +246,8 @@ const learn = (() => {
   }
 
   function named() {
-    return `${state.settings.learner}, learnt here from ${counted(state.games)}${boxed() ? "; it learns from each of yours" : ""}`;
+    const more = boxed() ? "; it learns from yours, too" : "";
+    return `${state.settings.learner}, learnt here from ${counted(state.games)}${more}`;
   }
 
   return { begin, show: () => state && show() };

@@ -44,10 +44,10 @@ class LearntAgent {
 
   moveValues(marks) {
     const edges = this.#edges(marks), shares = this.#shares(edges);
-    const values = new Array(marks.length).fill(null);
+    const values = new Array(marks.length).fill(null), noBox = shares && Number.isNaN(this.learner.q[edges.first]);
     edges.cells.forEach((cell, i) => {
       if (cell === undefined) return;
-      values[cell] = shares && Number.isNaN(this.learner.q[edges.first]) ? NaN : shares ? shares[i] : this.learner.score(edges.first + i, edges.mover);
+      values[cell] = noBox ? NaN : shares ? shares[i] : this.learner.score(edges.first + i, edges.mover);
     });
     return values;
   }

@@ -35,8 +35,8 @@ class LookingBoard {
     const { outcome } = tttBatch.positionAfter(this.board, this.moves);
     if (outcome !== tttBatch.UNFINISHED) return outcome === tttBatch.DRAW ? "A draw." : `${parts.NAMES[outcome]} has won.`;
     const mover = parts.NAMES[tttBatch.moverAfter(this.moves.length)];
-    if (firstOnly && this.moves.length % 2) return `${mover} to move, for whom it has no boxes. Choose a cell to look further.`;
-    return `${mover} to move: what the table gives each cell. Choose one to look further.`;
+    const told = firstOnly && this.moves.length % 2 ? "there are no boxes for its cells" : "what the table gives each cell";
+    return `${mover} to move: ${told}. Choose one to look further.`;
   }
 
   /** Draw what an agent gives the moves. */

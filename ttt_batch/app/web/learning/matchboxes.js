@@ -63,8 +63,9 @@ const matchboxes = (() => {
     let shown = edge;
     while (shown > firstEdge[row] && child.subarray(firstEdge[row], shown).includes(child[edge])) shown--;
     const place = cell[shown], change = Math.round(after - before);
+    const changed = change > 0 ? `${change} added` : change < 0 ? `${-change} taken` : "nothing changed";
     const text = place === graphs.CELLS ? "No bead: it resigned." :
-      `Drew ${COLOURS[place]} (cell ${place + 1}): ${change > 0 ? `${change} added` : change < 0 ? `${-change} taken` : "nothing changed"}.`;
+      `Drew ${COLOURS[place]} (cell ${place + 1}): ${changed}.`;
     const box = draw(row, place);
     box.append(make("p", "note", text));
     return box;
@@ -137,7 +138,8 @@ const matchboxes = (() => {
       tile.setAttribute("aria-label", label);
       tile.classList.toggle("out", total === 0);
     });
-    element("drawn-boxes").replaceChildren(...(taken.length > 0 ? [make("h4", "", "Of the last game")] : []), ...taken.map(drawTaken));
+    const title = taken.length > 0 ? [make("h4", "", "Of the last game")] : [];
+    element("drawn-boxes").replaceChildren(...title, ...taken.map(drawTaken));
     choose(chosen);
   }
 

@@ -1,8 +1,8 @@
 "use strict";
 
 /*
- * `menace`: a box of beads for each position in which the first player has a choice; a bead is drawn, and after the game
- * the result adds to the beads of its kind, or takes some (see `learners/menace.py`).  An empty box resigns.
+ * `menace`: a box of beads for each position in which the first player has a choice; a bead is drawn, and after the
+ * game the result adds to the beads of its kind, or takes some (see `learners/menace.py`).  An empty box resigns.
  */
 class Menace {
   static defaults = { alpha: 1, epsilon: 0 };
@@ -155,10 +155,10 @@ class BoxPlay {
 
   /** The cells of the last game, on one board, but for resigning. */
   get cells() {
-    const marks = new Array(graphs.CELLS).fill(0);
-    const edges = Array.from(this.game.edges.subarray(0, this.plies)).filter((edge) => this.graph.cell[edge] < graphs.CELLS);
-    return edges.map((edge, ply) => {
-      const cell = graphs.cellsOf(this.graph, marks)[this.graph.cell[edge]];
+    const { graph, game } = this, marks = new Array(graphs.CELLS).fill(0);
+    const made = Array.from(game.edges.subarray(0, this.plies)).filter((edge) => graph.cell[edge] < graphs.CELLS);
+    return made.map((edge, ply) => {
+      const cell = graphs.cellsOf(graph, marks)[graph.cell[edge]];
       marks[cell] = 1 + (ply & 1);
       return cell;
     });

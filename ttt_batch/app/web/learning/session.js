@@ -4,7 +4,9 @@
  * One learning: a learner with its settings, how far it is, and the points at which it was judged.
  */
 const sessions = (() => {
-  const LEARNERS = { td: Td, "sutton-barto": SuttonBarto, "backward-q": BackwardQ, "q-learning": QLearning, menace: Menace };
+  const LEARNERS = {
+    td: Td, "sutton-barto": SuttonBarto, "backward-q": BackwardQ, "q-learning": QLearning, menace: Menace,
+  };
   const AT_ONCE = 64; // games between two looks at the clock
 
   /** Whether a text is a seed that the command line takes, too. */
@@ -26,7 +28,8 @@ const sessions = (() => {
 
   class Session {
     /**
-     * plain: the graph of the positions.  settings: learner (its name), alpha and epsilon (numbers), seed (text).  games: learnt from before.
+     * plain: the graph of the positions.
+     * settings: learner (its name), alpha and epsilon (numbers), seed (text).  games: learnt from before.
      * elsewhere: whether the table is not known to come from such games alone.
      */
     constructor(plain, settings, games = 0, elsewhere = false) {
