@@ -68,10 +68,16 @@ def test_an_occupied_cell_forfeits(moves, winner):
     assert game.position == Game(BOARD, moves[:-1]).position
 
 
-@pytest.mark.parametrize("cell", [-1, 9])
+@pytest.mark.parametrize("cell", [-1, 10])
 def test_a_cell_outside_is_no_move(cell):
     with pytest.raises(BoardError, match="outside"):
         Game(BOARD).after(cell)
+
+
+def test_who_resigns_has_lost():
+    game = Game(BOARD, (4, 0)).after(BOARD.resignation)
+    assert game.resigned and game.forfeited and game.outcome == SECOND_WINS
+    assert game.position == Game(BOARD, (4, 0)).position
 
 
 def test_taking_back():

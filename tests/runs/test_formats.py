@@ -835,7 +835,7 @@ def test_actions_by_edge_and_code(board, occupied):
     graph = enumerate_graph(board, occupied)
     rng = np.random.default_rng(0)
     q, background = rng.normal(size=graph.child.size), np.full((3**board.cells, board.cells), -1.0)
-    table = action_by_code(graph, q, background)
+    table = action_by_code(graph, np.ones(q.size, np.bool_), q, background)
     assert (background == -1.0).all()
     touched = np.zeros(table.q.shape, np.bool_)
     for row in range(graph.first_edge.size - 1):

@@ -34,7 +34,7 @@ from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.board import Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph
-from ttt_batch.learners import LEARNERS
+from ttt_batch.learners import LEARNERS, learner_named
 from ttt_batch.patterns.nets import WORTH_SHARING
 from ttt_batch.runs.loading import load
 from ttt_batch.simulation.policy import Policy, random_policy
@@ -150,7 +150,7 @@ def run_job(name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         if name == NETWORKS:
             _learn_networks(Path(folder))
-        elif LEARNERS[learner].boxes:
+        elif learner_named(learner).boxes:
             _learn_boxes(learner)
         else:
             _learn(learner, Path(folder), large=bool(beyond))
