@@ -61,7 +61,8 @@ def measured_when(report: dict[str, Any]) -> str:
     lines = [measured_on(report)]
     for part in report.get("parts", []):
         first, *_, last = part["names"] * 2
-        lines += ["", f"Rows from *{first}* to *{last}*:", *measured_on(part).splitlines()]
+        rows = textwrap.wrap(f"Rows from *{first}* to *{last}*:", 120)
+        lines += ["", *rows, *measured_on(part).splitlines()]
     return "\n".join(lines)
 
 

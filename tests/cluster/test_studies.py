@@ -126,20 +126,21 @@ def test_what_the_scheduler_keeps_of_ended_tasks_does_not_grow(
 ) -> None:
     from distributed import Client
 
-    def kept(dask_scheduler: Any) -> tuple[int, int]:
-        """Entries of the last record, and names."""
+    def kept(dask_scheduler: Any) -> tuple[int, int, int]:
+        """Entries of the last record, names, and messages to a worker."""
         from dask.utils import key_split
 
         *_, last = dask_scheduler.extensions["spans"].spans.values()
-        return len(last.metadata["collections"]), key_split.cache_info().currsize
+        messages = max(len(stream.recent_message_log) for stream in dask_scheduler.stream_comms.values())
+        return len(last.metadata["collections"]), key_split.cache_info().currsize, messages
 
     monkeypatch.setattr(by_workers.Workers, "chunk_seconds", 0.0)
     monkeypatch.setattr(crew, "OFTEN", 20)
     asked: dict[str, Any] = {**VARIED, "games": 100, "seeds": 100, "scheduler": dask.address, "warn": told.append}
     ttt.study(out=tmp_path / "s.h5", **asked).close()
     with Client(dask.address, set_as_default=False) as client:
-        entries, names = client.run_on_scheduler(kept)
-    assert 0 < entries < 60 and names < 60, "of 400 learners, each a task"
+        entries, names, messages = client.run_on_scheduler(kept)
+    assert 0 < entries < 60 and names < 60 and messages < 100, "of 400 learners, each a task"
 
 
 @pytest.mark.slow
