@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from claims_list import CLAIMS
 from claims_verdicts import FAILS, HOLDS, SELF_PLAY, Claim
-from page_writer import add_page_options, fill, markdown_table, say, write_from, write_json, write_page
+from page_writer import add_page_options, fill, markdown_table, say, write_from, write_report
 from study_pages import LIBRARIES, learnt_with
 
 import ttt_batch as ttt
@@ -230,9 +230,7 @@ def main() -> None:
                 report["claims"][claim.name] = repeat(claim, options.studies or Path(scratch)) if studied else {}
     studied = [one for name, one in report["claims"].items() if "provenance" in one and not name.startswith("preset")]
     report["provenance"] = max((one["provenance"] for one in studied), key=lambda one: one["created"])
-    if options.json is not None:
-        write_json(options.json, report)
-    write_page(options, page(report))
+    write_report(options, report, page)
 
 
 if __name__ == "__main__":

@@ -69,6 +69,20 @@ def write_from(options: argparse.Namespace, page: Callable[[Any], str]) -> bool:
     return True
 
 
+def write_report(
+    options: argparse.Namespace,
+    report: Any,
+    page: Callable[[Any], str],
+    draw: Callable[[Any, Path], None] | None = None,
+) -> None:
+    """Write what is asked for of a report: `--json`, its page, and `--picture` of scripts that `draw` one."""
+    if options.json is not None:
+        write_json(options.json, report)
+    if draw is not None and options.picture is not None:
+        draw(report, options.picture)
+    write_page(options, page(report))
+
+
 def say(message: str) -> None:
     """Print a line of progress, on standard error."""
     print(message, file=sys.stderr, flush=True)

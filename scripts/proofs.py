@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from page_writer import add_page_options, fill, markdown_table, measured_on, say, write_from, write_json, write_page
+from page_writer import add_page_options, fill, markdown_table, measured_on, say, write_from, write_report
 
 from ttt_batch.analysis.bench import surroundings
 from ttt_batch.base.bits import NONE, ONE, n_members, nth_member, single
@@ -363,11 +363,7 @@ def main() -> None:
     print("later snapshots proved:", report["later"], "against random play:", report["random"])
     for row in report["larger"]["rows"]:
         print(*beyond(row), sep=" | ")
-    if options.json is not None:
-        write_json(options.json, report)
-    if options.picture is not None:
-        draw_picture(report, options.picture)
-    write_page(options, page(report))
+    write_report(options, report, page, draw_picture)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from page_writer import add_page_options, fill, markdown_table, say, write_json, write_page
+from page_writer import add_page_options, fill, markdown_table, say, write_report
 from study_pages import learnt_with, provenance_of, shown
 
 import ttt_batch as ttt
@@ -176,11 +176,7 @@ def main() -> None:
         report = learn(description | ({} if options.games is None else {"games": options.games}), options.seeds)
     else:
         report = json.loads(options.source.read_text(encoding="utf-8"))
-    if options.json is not None:
-        write_json(options.json, report)
-    if options.picture is not None:
-        draw(report, options.picture)
-    write_page(options, page(report))
+    write_report(options, report, page, draw)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ import psutil
 from cluster_contestants import MODULES
 from dask_processes import Processes, kill_all
 from dummy_workers import seem_to_learn, seem_to_walk
-from page_writer import add_page_options, fill, markdown_table, measured_on, say, write_from, write_json, write_page
+from page_writer import add_page_options, fill, markdown_table, measured_on, say, write_from, write_report
 
 from ttt_batch.analysis.bench import surroundings
 from ttt_batch.cluster.crew import Crew, Task
@@ -370,9 +370,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         report = surroundings() | measure(BRIEF if options.quick else WHOLE, Path(folder))
-    if options.json is not None:
-        write_json(options.json, report)
-    write_page(options, page(report))
+    write_report(options, report, page)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from page_writer import add_page_options, fill, markdown_table, write_from, write_json, write_page
+from page_writer import add_page_options, fill, markdown_table, write_from, write_report
 
 import ttt_batch as ttt
 from ttt_batch.base.quantities import counted
@@ -231,9 +231,7 @@ def main() -> None:
         raise SystemExit("name the study's file, or figures that were kept with --from")
     with ttt.load_study(options.study) as study:
         report = report_of(study, page.figures)
-    if options.json is not None:
-        write_json(options.json, report)
-    write_page(options, page.text(report))
+    write_report(options, report, page.text)
 
 
 if __name__ == "__main__":

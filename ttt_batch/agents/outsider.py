@@ -17,8 +17,10 @@ class Outsider(SolvedBoard, Player):
     """An agent at a board, with the truth of that board if it is known."""
 
     own_ties = True
-    gives = "chance"
     """It says itself which of its moves it makes."""
+
+    gives = "chance"
+    """It tells how likely its moves are, and no values."""
 
     def __init__(self, agent: Agent, board: Board, *, symmetric: bool = False, loses: bool | None = False) -> None:
         """symmetric, loses: as for `Player`."""

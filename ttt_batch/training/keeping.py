@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.base.errors import BoardError, UsageError, option
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import counted, size_text
 from ttt_batch.runs.batches import recorded_points
 from ttt_batch.runs.state import KeptPoints
 from ttt_batch.training.plan import Plan
@@ -89,7 +89,5 @@ def make_keeper(
 
 
 def _bytes(number: int) -> str:
-    """So many bytes for a person."""
-    if number >= 1e6:
-        return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{number / 1e6:.1f} MB"
-    return f"{number / 1e3:.0f} kB"
+    """So many bytes for a person: a table may be less than a megabyte."""
+    return size_text(number) if number >= 1e6 else f"{number / 1e3:.0f} kB"

@@ -30,7 +30,8 @@ def export_boxes(run: AnyRun, path: str | Path, *, overwrite: bool = False) -> P
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"cannot print boxes into {shown(path)}: a kit is a .pdf or an .html file; name one of these")
     check_targets([path], overwrite=overwrite)
-    boxes, rules = boxes_of(run), rules_of(run)
+    boxes = boxes_of(run)
+    rules = rules_of(run, boxes)
     if path.suffix.lower() == ".pdf":
         from ttt_batch.app.kit.sheets import make_pdf
 

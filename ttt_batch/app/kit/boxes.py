@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from ttt_batch.base.quantities import counted
 from ttt_batch.game.board import Position
 from ttt_batch.runs.run import Run
 
@@ -18,6 +19,9 @@ COLOURS = (
 )
 """A colour for each cell, by name: those of Okabe and Ito, and white.  The cell's number stands beside it, always."""
 
+DARK = ("black", "green", "red", "blue")
+"""Colours on which letters are white."""
+
 
 class Box(NamedTuple):
     """A matchbox.
@@ -30,6 +34,12 @@ class Box(NamedTuple):
     move: int
     position: Position
     beads: dict[int, int]
+
+    @property
+    def holds(self) -> str:
+        """How many beads are in it."""
+        total = sum(self.beads.values())
+        return counted(total, "bead") if total else "empty: resigns"
 
 
 def boxes_of(run: Run) -> list[Box]:

@@ -2,9 +2,8 @@
 
 import html
 
-from ttt_batch.app.kit.boxes import COLOURS, Box
+from ttt_batch.app.kit.boxes import COLOURS, DARK, Box
 from ttt_batch.app.kit.rules import Rules
-from ttt_batch.base.quantities import counted
 from ttt_batch.game.board import EMPTY
 
 STYLE = """
@@ -32,7 +31,7 @@ i { display: inline-block; width: 7.4mm; height: 7.4mm; border: .25mm solid #000
 def make_html(boxes: list[Box], rules: Rules) -> str:
     """The kit: rules, and the labels."""
     colours = "\n".join(
-        f".c{cell} {{ background: {colour}; color: {'#fff' if name in ('black', 'blue', 'green', 'red') else '#000'} }}"
+        f".c{cell} {{ background: {colour}; color: {'#fff' if name in DARK else '#000'} }}"
         for cell, (name, colour) in enumerate(COLOURS)
     )
     paragraphs = "\n".join(
@@ -57,9 +56,7 @@ def _label(box: Box) -> str:
     """A box: its number, its move, the position with the beads in it."""
     cells = [_cell(box, cell) for cell in range(9)]
     rows = "".join(f"<tr>{''.join(cells[first : first + 3])}</tr>" for first in (0, 3, 6))
-    total = sum(box.beads.values())
-    holds = counted(total, "bead") if total else "empty: resigns"
-    return f"<li><b>{box.number}</b><span>move {box.move}</span><table>{rows}</table><p>{holds}</p></li>"
+    return f"<li><b>{box.number}</b><span>move {box.move}</span><table>{rows}</table><p>{box.holds}</p></li>"
 
 
 def _cell(box: Box, cell: int) -> str:

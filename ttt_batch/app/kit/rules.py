@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ttt_batch.app.kit.boxes import COLOURS, Box, boxes_of
+from ttt_batch.app.kit.boxes import COLOURS, Box
 from ttt_batch.base.quantities import counted
 from ttt_batch.runs.run import Run
 
@@ -18,9 +18,8 @@ class Rules(NamedTuple):
     beads: list[int]
 
 
-def rules_of(run: Run) -> Rules:
-    """The rules of a run's kit."""
-    boxes = boxes_of(run)
+def rules_of(run: Run, boxes: list[Box]) -> Rules:
+    """The rules of a run's kit, whose boxes these are."""
     win, draw, loss = (int(number) for number in (run.config.rewards or "").split(","))
     learnt = "as at the beginning" if run.games == 0 else f"after {counted(run.games, 'game')}"
     return Rules(

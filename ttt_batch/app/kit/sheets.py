@@ -4,7 +4,7 @@ import io
 import textwrap
 from typing import Any
 
-from ttt_batch.app.kit.boxes import COLOURS, Box
+from ttt_batch.app.kit.boxes import COLOURS, DARK, Box
 from ttt_batch.app.kit.rules import Rules
 from ttt_batch.app.plots.style import styled
 from ttt_batch.game.board import EMPTY
@@ -76,14 +76,8 @@ def _labels(boxes: list[Box]) -> Any:
         axes.text(x + 3, y + 6.5, f"{box.number}", size=11, weight="bold")
         axes.text(x + LABEL_WIDTH - 3, y + 6.5, f"move {box.move}", size=8, ha="right")
         _board(axes, x + (LABEL_WIDTH - 3 * CELL) / 2, y + 11.5, box)
-        axes.text(x + LABEL_WIDTH / 2, y + 48, _contents(box), size=6.5, ha="center")
+        axes.text(x + LABEL_WIDTH / 2, y + 48, box.holds, size=6.5, ha="center")
     return figure
-
-
-def _contents(box: Box) -> str:
-    """How many beads a box holds."""
-    total = sum(box.beads.values())
-    return "empty: resigns" if total == 0 else f"{total:,} bead{'s' if total > 1 else ''}"
 
 
 def _board(axes: Any, left: float, top: float, box: Box) -> None:
@@ -105,5 +99,5 @@ def _bead(axes: Any, x: float, y: float, cell: int, text: str) -> None:
     from matplotlib.patches import Circle
 
     axes.add_patch(Circle((x, y), 4.0, facecolor=COLOURS[cell][1], edgecolor="black", linewidth=0.7))
-    ink = "white" if COLOURS[cell][0] in ("black", "blue", "green", "red") else "black"
+    ink = "white" if COLOURS[cell][0] in DARK else "black"
     axes.text(x, y, text, size=9 if len(text) < 4 else 6, color=ink, ha="center", va="center_baseline")

@@ -7,7 +7,7 @@ from ttt_batch.app.reports.heads import file_head
 from ttt_batch.app.reports.layout import facts_text, hanging
 from ttt_batch.app.reports.training import verdict_facts, verdict_text
 from ttt_batch.base.choices import RESULTS, SEATS
-from ttt_batch.base.quantities import counted
+from ttt_batch.base.quantities import counted, size_text
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import Board
 from ttt_batch.runs.loading import AnyRun
@@ -77,7 +77,7 @@ def _kept_text(run: Run) -> str:
         return ""
     games, size = run.points.games, run.points.nbytes
     span = f", from game {games[0]:,} to {games[-1]:,}" if games.size else ""
-    return f"tables kept at {counted(int(games.size), 'recorded point')}{span} ({size / 1e6:.1f} MB)"
+    return f"tables kept at {counted(int(games.size), 'recorded point')}{span} ({size_text(size)})"
 
 
 def comparison_text(found: dict[str, Any], one: str, other: str, board: Board) -> str:
