@@ -57,16 +57,10 @@ EVERY_LEARNER = {"test_naive.py", "test_choices.py"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have the programs that tests start heed Ctrl-C and a hang-up where this process ignores them (`nohup pytest &`).
+    """See `heeding.heed_signals`."""
+    from heeding import heed_signals
 
-    A program goes on ignoring what its parent ignores, and begins with the system's way for what its parent handles.
-    So this process handles them, by doing nothing; workers, which their parent starts, do so for a hang-up.
-    """
-    for name in ("SIGINT", "SIGHUP"):
-        number = getattr(signal, name, None)  # Windows has no SIGHUP
-        started_to_work = name == "SIGHUP" and hasattr(config, "workerinput")
-        if number is not None and (started_to_work or signal.getsignal(number) is signal.SIG_IGN):
-            signal.signal(number, lambda *_: None)
+    heed_signals(config)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from conftest import pytest_configure
+from heeding import heed_signals
 from support import mostly_slow
 
 import ttt_batch as ttt
@@ -159,7 +159,7 @@ def test_tests_may_run_where_signals_are_ignored() -> None:
     numbers = (signal.SIGINT, signal.SIGHUP)
     before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
     try:
-        pytest_configure(cast(pytest.Config, object()))
+        heed_signals(cast(pytest.Config, object()))
         for number in numbers:
             signal.raise_signal(number)  # as little as before
         words = [sys.executable, "-S", "-c", DISPOSITIONS]
