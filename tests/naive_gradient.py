@@ -52,13 +52,16 @@ class Gradient(naive.Learner):
         """The chance of every legal cell."""
         return {cell: chance for cell, _, chance in naive_softmax.softmax(self._preferences(position), [], 1.0)}
 
-    def drawn_game(self, key: int, number: int) -> Moves:
-        """Game `number` of the stream of `key`; a move counts as exploring unless its preference is the highest."""
+    def drawn_game(self, key: int, number: int, draw: naive_softmax.Draw = naive_softmax.reached_slot) -> Moves:
+        """Game `number` of the stream of `key`; a move counts as exploring unless its preference is the highest.
+
+        draw: `drawn_slot` in a batch.
+        """
         position, moves = self.board.empty, list[tuple[int, bool]]()
         while self.board.outcome(position) == naive.UNFINISHED:
             best = self.candidates(position)
             slots = [(cell, cell not in best, chance) for cell, chance in self.pi(position).items()]
-            moves.append(naive_softmax.drawn_slot(slots, drawn(key, number, len(moves))))
+            moves.append(draw(slots, drawn(key, number, len(moves))))
             position = self.board.place(position, moves[-1][0])
         return moves
 

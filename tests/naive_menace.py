@@ -88,7 +88,7 @@ class Menace:
             else:
                 cells = opponent(position)
                 slots = [(cell, False, 1 / len(cells)) for cell in cells]
-            cell, _ = naive_softmax.drawn_slot(slots, drawn(key, number, len(moves)))
+            cell, _ = naive_softmax.reached_slot(slots, drawn(key, number, len(moves)))
             moves.append((position, cell))
             if cell == RESIGNS:
                 return moves, naive.SECOND

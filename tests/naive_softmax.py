@@ -1,13 +1,16 @@
-"""Softmax play from its definition: our own exponential, the chances, and the alias table that a move is drawn from.
+"""Softmax play from its definition: our own exponential, the chances, and how a move is drawn from them.
 
 e**x for x <= 0, of plus and times only: k = floor(x * 1.4426950408889634 + 0.5), r = (x - k * A) - k * B with A + B =
 ln 2 in two parts, the Taylor polynomial of e**r up to r**13 by Horner's rule, times 2**k; 0 below -700.
 
-A game's number `ply` decides its move at that ply: of a position's n slots with a chance above 0 (by cell, and within a
-cell greedy before exploring) the upper 32 bits choose a column, and the lower 32 its own slot or the other one.
+A game's number `ply` decides its move at that ply, from a position's n slots with a chance above 0, by cell, and within
+a cell greedy before exploring.  In games one by one its upper 53 bits are a fraction of 1, and the first slot is drawn
+up to which the chances add up to more.  In batches an alias table is made: the upper 32 bits choose a column, and the
+lower 32 its own slot or the other one.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import naive
@@ -16,6 +19,9 @@ from naive_streams import below, drawn
 
 Slots = list[tuple[int, bool, float]]
 """(cell, whether it counts as exploring, chance), by cell."""
+
+Draw = Callable[[Slots, int], tuple[int, bool]]
+"""How 64 random bits choose a slot."""
 
 LN2_PARTS = 0.6931471803691238, 1.9082149292705877e-10
 
@@ -61,8 +67,19 @@ def alias_table(chances: list[float]) -> list[tuple[int, int]]:
     return table
 
 
+def reached_slot(slots: Slots, bits: int) -> tuple[int, bool]:
+    """(cell, whether it counts as exploring) that 64 random bits choose in a game by itself."""
+    there = [slot for slot in slots if slot[2] > 0.0]
+    total = 0.0
+    for slot in there:
+        total += slot[2]
+        if total > (bits >> 11) / 2**53:
+            return slot[:2]
+    return there[-1][:2]
+
+
 def drawn_slot(slots: Slots, bits: int) -> tuple[int, bool]:
-    """(cell, whether it counts as exploring) that 64 random bits choose."""
+    """(cell, whether it counts as exploring) that 64 random bits choose in a game of a batch."""
     there = [(cell, exploring, chance) for cell, exploring, chance in slots if chance > 0.0]
     column = below(bits, len(there))
     threshold, other = alias_table([chance for _, _, chance in there])[column]
@@ -88,13 +105,13 @@ def scores_of(oracle: Any, position: Position) -> dict[int, float]:
     return {cell: table[there] for cell, there in after.items()}
 
 
-def play(oracle: Any, temperature: float, key: int, number: int) -> naive.Moves:
-    """Game `number` of the stream of `key`."""
+def play(oracle: Any, temperature: float, key: int, number: int, draw: Draw = reached_slot) -> naive.Moves:
+    """Game `number` of the stream of `key`.  draw: `drawn_slot` in a batch."""
     board, position = oracle.board, oracle.board.empty
     moves: naive.Moves = []
     while board.outcome(position) == naive.UNFINISHED:
         slots = softmax(scores_of(oracle, position), list(oracle.candidates(position)), temperature)
-        cell, exploring = drawn_slot(slots, drawn(key, number, len(moves)))
+        cell, exploring = draw(slots, drawn(key, number, len(moves)))
         moves.append((cell, exploring))
         if position[cell] != 0:
             break

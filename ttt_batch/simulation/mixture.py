@@ -138,6 +138,21 @@ def slot_drawn(column: Any, at: Any, n: Any, bits: Any) -> Any:
     return (word >> S8 if (bits & HALF) < (word >> S32) else word) & BYTE
 
 
+@inlined
+def slot_reached(chance: Any, n_slots: Any, reach: Any) -> Any:
+    """The first slot up to which the first `n_slots` chances add up to more than `reach` (float64 in [0, 1)): int64.
+
+    For a single draw, which needs no table.  Where rounding leaves none, the last slot that has a chance.
+    """
+    total, last = 0.0, np.int64(0)
+    for slot in range(n_slots):
+        if chance[slot] > 0.0:
+            total, last = total + chance[slot], np.int64(slot)
+            if total > reach:
+                break
+    return last
+
+
 @kernel
 def walk_mixture(graph: Graph, mixture: Mixture, key: Any, first_game: int, last_game: int) -> None:
     """Play games `first_game` to `last_game - 1`; count each move in `mixture.drawn`, in place."""

@@ -1,7 +1,7 @@
 """Games one by one of players whose moves have chances of their own, on any board, growing ones, too.
 
-A game's number `ply` decides its move at that ply, as in `simulation.mixture`, from chances laid out when the position
-is reached.
+A game's number `ply` decides its move at that ply: the first slot up to which the chances add up to more than that
+number, taken as a float in [0, 1).
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.base.jit import inlined, kernel
-from ttt_batch.base.streams import draw, game_base
+from ttt_batch.base.streams import draw, game_base, unit
 from ttt_batch.game.graph import edges_of, n_unfinished
 from ttt_batch.game.growing_graph import clear_board, graph_cells, has_room, is_legal
 from ttt_batch.game.transcripts import Games
@@ -17,7 +17,7 @@ from ttt_batch.learners.base import Trajectory, explored, learn, with_exploring
 from ttt_batch.learners.growing_rows import forget_borrowed
 from ttt_batch.simulation.counts import Counts
 from ttt_batch.simulation.flow import batch_base
-from ttt_batch.simulation.mixture import lay_out, slot_drawn
+from ttt_batch.simulation.mixture import slot_reached
 from ttt_batch.simulation.mixture_flow import Streams, share_out
 from ttt_batch.training.kernels.batch import Learning, step_at
 from ttt_batch.training.kernels.games import Span, count_game, follow, lost_positions
@@ -49,13 +49,12 @@ def play_drawn(
 
     It is written to `game`, and its cells on a growing board to `record` from move `at` on.  base: `game_base`.
     """
-    graph, column = learning.graph, way.column
+    graph = learning.graph
     row, ply, image, exploring = np.int64(0), np.int64(0), np.int64(0), np.uint64(0)
     while row < n_unfinished(graph):
         lo, hi = edges_of(graph, row)
         find_any_chances(way, learning, seat < 0 or ply & 1 == seat, row)
-        n = np.uint64(lay_out(way.table, 2 * (hi - lo), column, np.int64(0)))
-        slot = np.int64(slot_drawn(column, np.uint64(0), n, draw(base, ply)))
+        slot = slot_reached(way.table.chance, 2 * (hi - lo), unit(draw(base, ply)))
         edge = lo + (slot >> 1)
         exploring |= np.uint64(slot & 1) << np.uint64(ply)
         game.row[ply], game.edge[ply] = row, edge

@@ -82,7 +82,7 @@ class Menace {
 }
 
 /*
- * Games of a learner with boxes, first, against random moves: every ply is a draw from a table of chances, as in
+ * Games of a learner with boxes, first, against random moves: every ply is a draw by chances, as in
  * `training/kernels/mixture_games.py`.
  */
 class BoxPlay {
@@ -136,21 +136,17 @@ class BoxPlay {
     this.games++;
   }
 
-  /** The chance that a random number draws: an upper half for the column, a lower one for which of its two. */
+  /** The first chance up to which all add up to more than a random number, of 53 bits in two parts, as a fraction of 1. */
   static #drawn(chances, [upper, lower]) {
-    const slots = chances.map((_, i) => i).filter((i) => chances[i] > 0), n = slots.length;
-    const weight = slots.map((slot) => chances[slot] * n), poorest = [], richest = [];
-    const threshold = new Array(n).fill(0), other = slots.slice();
-    weight.forEach((share, i) => (share < 1 ? poorest : richest).push(i));
-    while (poorest.length > 0 && richest.length > 0) {
-      const poor = poorest.pop(), rich = richest.at(-1);
-      threshold[poor] = Math.floor(weight[poor] * 4294967296);
-      other[poor] = slots[rich];
-      weight[rich] -= 1 - weight[poor];
-      if (weight[rich] < 1) poorest.push(richest.pop());
+    const reach = ((upper >>> 0) * 2097152 + (lower >>> 11)) / 9007199254740992;
+    let total = 0, last = 0;
+    for (let i = 0; i < chances.length && total <= reach; i++) {
+      if (chances[i] > 0) {
+        total += chances[i];
+        last = i;
+      }
     }
-    const column = Math.floor(((upper >>> 0) * n) / 4294967296);
-    return lower >>> 0 < threshold[column] ? slots[column] : other[column];
+    return last;
   }
 
   /** The cells of the last game, on one board, but for resigning. */
