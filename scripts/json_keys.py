@@ -82,6 +82,7 @@ COMMANDS = (
     Command("info, on a board that is not enumerated", "info grown.h5", quick=False),
     Command("train, of pattern networks", f"{NETWORKS} --overwrite", quick=False),
     Command("study, of pattern networks", "study --learner patterns --games 1k --seeds 10 -o proofs.h5", quick=False),
+    Command("study --tally", "study --tally --learner menace --games 100 --seeds 10 -o tally.h5"),
     Command("evaluate, of pattern networks", "evaluate networks.h5 --games 10", quick=False),
     Command("show, of pattern networks", "show networks.h5 'a1 b2'", quick=False),
     Command("info, of pattern networks", "info networks.h5", quick=False),

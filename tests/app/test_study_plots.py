@@ -133,6 +133,8 @@ def test_metrics_at_the_end_are_those_of_each_learner(made: Callable[..., Path],
                     "response": learner["best_response"][-1].mean(),
                     "draws": 100 * learner["self_play"][-1, 1],
                     "play": 100 * wins[1] / wins.sum(),
+                    "first-wins": 100 * wins[0] / wins.sum(),
+                    "second-wins": 100 * wins[2] / wins.sum(),
                     "time": 1000 * learner["seconds"][-1],
                 }
             )
@@ -381,7 +383,12 @@ def test_refusals(path: Path, made: Callable[..., Path], tmp_path: Path) -> None
     }, 1)  # fmt: skip
     refused("12 combinations of learner, board, engine; a picture of alpha and epsilon has room for 6", many, "heat")
     grown = made({"games": 100, "batch": 100, "board": "5x5x5", "alpha": "0.1,0.2"}, 1)
-    refused("has no exact results.* choose play, time or positions", grown, "sensitivity", metric="error")
+    refused(
+        "has no exact results.* choose play, first-wins, second-wins, time or positions",
+        grown,
+        "sensitivity",
+        metric="error",
+    )
     refused("has no proofs", grown, "settling")
     wide = made({"games": 100, "batch": 100, "alpha": "0.001..1:101log", "epsilon": "0,1"}, 1)
     refused("101 values of alpha are too many for a picture", wide, "heat")
@@ -522,5 +529,5 @@ def test_what_networks_have_not_is_refused(networks: Path, tmp_path: Path) -> No
     ):
         with pytest.raises(UsageError, match=said):
             plot_study(networks, tmp_path / "a.png", "sensitivity", metric=metric)
-    with pytest.raises(UsageError, match="makes no proofs; choose play or time"):
+    with pytest.raises(UsageError, match="makes no proofs; choose play, first-wins, second-wins or time"):
         plot_study(networks, tmp_path / "a.png", "sensitivity", metric="proof", only={"prove_every": 0})

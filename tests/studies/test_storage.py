@@ -429,7 +429,7 @@ def test_files_that_are_none_are_refused_in_a_line(full, tmp_path):
     assert "is not a ttt-batch study" in refused(other)
     ttt.train(20, batch=20).save(other, overwrite=True)
     assert "is an HDF5 file, but not a ttt-batch study" in refused(other)
-    other.write_bytes(content.replace(b"format 1.1", b"format 9.1", 1))
+    other.write_bytes(content.replace(b"format 1.2", b"format 9.2", 1))
     assert "upgrade ttt-batch" in refused(other)
     with pytest.raises(StudyFileError, match="upgrade"):
         check_study(other)

@@ -117,6 +117,7 @@ def study(
     sweep: `grid` for all combinations, or `one-at-a-time` to change one option at a time around the first values.
     out: the file to write.  resume: the file of a study to go on with; what it has is not learnt again, and options and
     seeds given extend it.
+    tally: whether to count results alone, and judge no table; for a million short runs.
     keep: `last` to keep the tables of every learner at its end, or a network's weights, or `none`.
     threads: None for all processors.  workers: processes of this machine instead, or scheduler: the address of a Dask
     scheduler, such as `tcp://host:8786`, whose workers learn.  None of them shows in a result.

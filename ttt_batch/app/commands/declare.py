@@ -23,7 +23,7 @@ SCRIPTED = AGAINST[:3]
 PLOTS = ("curves", "opening", "coverage", "movie", "sensitivity", "settling", "heat")
 METRICS = (
     *("proof", "settling", "proved", "unbeatable", "first", "second", "loss", "error", "optimal", "response"),
-    *("draws", "play", "time", "positions"),
+    *("draws", "play", "first-wins", "second-wins", "time", "positions"),
 )
 RANKS = ("proof", "settling", "proved", "holds", "loss", "error", "time")
 RIVALS = ("self", "random", "optimal")

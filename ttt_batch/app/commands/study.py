@@ -69,6 +69,7 @@ def study(
     keep: Annotated[
         Text, option("none|last", "Which tables or weights of the learners to keep.", offers=KEEPS, default="none")
     ] = None,
+    tally: Annotated[bool, switch("--tally", "Count results alone, and judge no table.")] = False,
     resume: Annotated[File, option("STUDY.h5", "Go on with a study, or extend it.", read=found)] = None,
     best: Annotated[
         Text, option("METRIC", "Rank by proof, settling, proved, holds, loss, error or time.", offers=RANKS)
@@ -89,7 +90,8 @@ def study(
 
     Options that shape learning take one value, a list (0.1,0.2) or a range (0.1..0.5:5, 0.001..1:7log).
     """
-    _study(**locals())
+    given = locals()
+    _study(**{**given, "tally": tally or None})
 
 
 def _study(

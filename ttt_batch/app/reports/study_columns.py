@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from ttt_batch.app.reports.layout import hanging
 from ttt_batch.base.choices import SEATS
+from ttt_batch.base.errors import spoken
+from ttt_batch.base.printable import SELF_PLAY
 from ttt_batch.base.quantities import short_number
 from ttt_batch.studies.figures.summary import Figures, Median, SeatFigures
 from ttt_batch.studies.figures.survival import CONFIDENCE
@@ -27,6 +29,18 @@ LEGEND = {
 }
 """What columns mean, by their titles or names."""
 
+
+ALL_GAMES, LAST_GAMES = "", " at end"
+"""How titles of results end."""
+
+RANGE = "5..95 %"
+
+TALLIES = {
+    **{f"{spoken(name)}{ALL_GAMES}": "share of all games; over the seeds" for name in SELF_PLAY},
+    **{f"{spoken(name)}{LAST_GAMES}": "of the games after the last recorded point but one" for name in SELF_PLAY},
+    RANGE: "what a twentieth of the seeds have at most, and at least",
+}
+"""What columns of counted results mean."""
 
 PROVED_AS, FIRST_AS = "proved as", "first proof as"
 """How titles of one seat begin."""
@@ -56,6 +70,7 @@ def columns_of(rows: Sequence[Figures]) -> list[Column]:
         Column("loss to random", "median", [_share(row.loss[1]) for row in rows]),
         Column("loss to random", "quartiles", [_shares(row.loss[0], row.loss[2]) for row in rows]),
         *(Column("value error", seat, [_number(row.value_error[i]) for row in rows]) for i, seat in enumerate(SEATS)),
+        *_results(rows),
         Column("table", "positions", [_number(row.positions) for row in rows]),
         Column("time", "ms", [_number(row.milliseconds) for row in rows]),
     ]
@@ -75,6 +90,24 @@ def _seats(rows: Sequence[Figures]) -> list[Column]:
         for i, seat in enumerate(SEATS if seats else ())
         for column in _proofs(f"{PROVED_AS} {seat}", f"{FIRST_AS} {seat}", rows, [several[i] for several in seats])
     ]
+
+
+def _results(rows: Sequence[Figures]) -> list[Column]:
+    """How games ended, of settings whose results alone were counted."""
+    found = [row.results for row in rows]
+    if not any(found):
+        return []
+    columns = []
+    for when in (ALL_GAMES, LAST_GAMES):
+        for number, name in enumerate(SELF_PLAY):
+            spreads = [None if one is None else (one.all if when == ALL_GAMES else one.last)[number] for one in found]
+            columns += [
+                Column(f"{spoken(name)}{when}", "median", [_share(one and one.median) for one in spreads]),
+                Column(
+                    f"{spoken(name)}{when}", RANGE, [_shares(*(one[1:] if one else (None, None))) for one in spreads]
+                ),
+            ]
+    return columns
 
 
 def _proofs(title: str, first: str, rows: Sequence[Figures], found: Sequence[Figures | SeatFigures]) -> list[Column]:
@@ -184,7 +217,7 @@ def listing(columns: Sequence[Column], heads: Sequence[Sequence[str]] = ()) -> l
 def legend(columns: Sequence[Column], width: int) -> list[str]:
     """What those columns mean that are there."""
     names = {one.title for one in columns} | {one.name for one in columns}
-    texts = LEGEND | NETWORKS if NETWORKS.keys() - LEGEND.keys() & names else LEGEND
+    texts = LEGEND | TALLIES | NETWORKS if NETWORKS.keys() - LEGEND.keys() & names else LEGEND | TALLIES
     there = {name: text for name, text in texts.items() if name in names}
     indent = max(map(len, there), default=0) + len(GAP)
     return [line for name, text in there.items() for line in hanging(name, text, indent, width)]

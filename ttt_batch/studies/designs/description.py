@@ -11,8 +11,8 @@
     sweep = "one-at-a-time"
     epsilon = [0.1, 0.01, "0.3->0.01:linear"]
 
-`digests` is a table that a study keeps: for the file of each run that is an opponent the digest of its tables, so that
-the study can be read without those files.
+`tally = true`, outside all grids, counts results and judges no table.  `digests` is a table that a study keeps: for the
+file of each run that is an opponent the digest of its tables, so that the study can be read without those files.
 """
 
 import functools
@@ -33,6 +33,7 @@ from ttt_batch.studies.designs.families import OPTION_NAMES
 from ttt_batch.studies.designs.family import written
 from ttt_batch.studies.designs.grid import FULL, placed, sweep_named
 from ttt_batch.studies.designs.opponents import RunOpponent
+from ttt_batch.studies.designs.tallies import TALLIES, TALLY
 from ttt_batch.studies.designs.values import seed_runs
 from ttt_batch.training.train import train
 
@@ -44,7 +45,7 @@ OUTSIDE = -1
 """Of the keys outside all grids, where grids have numbers."""
 
 _KEYS = (*OPTION_NAMES, "sweep")
-_OUTER_KEYS = ("seeds", *_KEYS, GRID, DIGESTS)
+_OUTER_KEYS = ("seeds", TALLY, *_KEYS, GRID, DIGESTS)
 _WORDS = {"as": "seat"}
 
 _TOKENS = re.compile(
@@ -128,7 +129,7 @@ def parse_description(text: str, name: str, *, seeds: Any = None) -> Design:
     for number, table in tables:
         with placed(lines.place(number, "sweep")):
             sweep = sweep_named(table.pop("sweep", FULL))
-        options = {key: table[key] for key in OPTION_NAMES if key in table}
+        options = {key: table[key] for key in (*OPTION_NAMES, TALLY) if key in table}
         if "opponent" in options:
             options["opponent"] = _known(options["opponent"], runs)
         requests.append(Request(options, sweep, functools.partial(lines.place, number)))
@@ -243,6 +244,8 @@ def description_text(design: Design) -> str:
     seeds = design.seeds
     first = seeds == tuple(range(len(seeds)))
     text = [f"seeds = {len(seeds) if first else _toml(seed_runs(seeds))}\n"]
+    if design.family is TALLIES:
+        text.append(f"{TALLY} = true\n")
     runs: dict[str, str] = {}
     for grid in design.grids:
         text.append(f"\n[[{GRID}]]\nsweep = {_toml(grid.sweep)}\n")

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from ttt_batch.base.choices import unknown_name
-from ttt_batch.base.errors import RunFileError, UsageError
+from ttt_batch.base.choices import SWITCH_WORDS, choose, unknown_name
+from ttt_batch.base.errors import RunFileError, UsageError, option
 from ttt_batch.base.quantities import counted
 from ttt_batch.studies.designs.families import OPTION_NAMES, family_for
 from ttt_batch.studies.designs.family import MAX_VALUES, Family, Setting
 from ttt_batch.studies.designs.grid import FULL, Grid, count_settings, placed, sweep_named
+from ttt_batch.studies.designs.tallies import TALLIES, TALLY
 from ttt_batch.studies.designs.values import (
     MAX_SEEDS,
     Pieces,
@@ -85,8 +86,12 @@ class Design:
         What is there keeps its place, so new settings and seeds come last.  name: of the study, for messages.
         Raises UsageError if something would be left out, naming the option, and as `make_design`.
         """
-        family, values = self.family, {}
-        for key, given in family.named(_named(options)).items():
+        family, values, wanted_options = self.family, {}, _named(options)
+        if TALLY in wanted_options and _tallies(wanted_options) != (family is TALLIES):
+            has = "only counts results" if family is TALLIES else "judges its learners"
+            raise UsageError(f"{name} {has}, and goes on so; leave {option(TALLY, True)} out, or make another study")
+        wanted_options.pop(TALLY, None)
+        for key, given in family.named(wanted_options).items():
             family.check(key)
             values[key] = values_of(key, given, family.options)
         grids = []
@@ -168,14 +173,16 @@ def _family_of(requests: Sequence[Request]) -> Family:
 
 
 def _family(request: Request) -> Family:
+    with placed(request.place(TALLY)):
+        tally = _tallies(request.options)
     with placed(request.place("learner")):
-        return family_for(request.options.get("learner"))
+        return family_for(request.options.get("learner"), tally=tally)
 
 
 def _taken_apart(request: Request) -> dict[str, Pieces]:
     """What was given for each option of a grid, in the order of its family's options.  Raises UsageError."""
     family = _family(request)
-    given = family.named(request.options)
+    given = family.named({name: value for name, value in request.options.items() if name != TALLY})
     for name in given:
         with placed(request.place(name)):
             family.check(name)
@@ -197,10 +204,17 @@ def _merged(grids: Sequence[Grid], places: Sequence[str] = ()) -> tuple[Setting,
 
 def _named(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options given.  Raises UsageError for one that no study has."""
+    names = (*OPTION_NAMES, TALLY)
     for name in options:
-        if name not in OPTION_NAMES:
-            raise unknown_name("option", name, OPTION_NAMES)
-    return {name: options[name] for name in OPTION_NAMES if options.get(name) is not None}
+        if name not in names:
+            raise unknown_name("option", name, names)
+    return {name: options[name] for name in names if options.get(name) is not None}
+
+
+def _tallies(options: Mapping[str, Any]) -> bool:
+    """Whether results are to be counted and no table judged.  Raises UsageError."""
+    given = options.get(TALLY, False)
+    return given if isinstance(given, bool) else choose(TALLY, given, ("on", "off"), words=SWITCH_WORDS) == "on"
 
 
 def _check_count(settings: int, seeds: int) -> None:

@@ -1,17 +1,18 @@
-"""Both families of learners, and which of them is meant."""
+"""The families of learners, and which of them is meant."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from ttt_batch.base.choices import ALL_LEARNERS, PATTERN_LEARNERS, choose, find_name
-from ttt_batch.base.errors import UsageError
+from ttt_batch.base.errors import UsageError, option
 from ttt_batch.learners import LEARNERS
 from ttt_batch.studies.designs.family import Family, Option
 from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.tables import TABLES
+from ttt_batch.studies.designs.tallies import TALLIES, TALLY
 from ttt_batch.studies.designs.values import listed, values_of
 
-FAMILIES: Mapping[str, Family] = {family.name: family for family in (TABLES, NETWORKS)}
+FAMILIES: Mapping[str, Family] = {family.name: family for family in (TABLES, NETWORKS, TALLIES)}
 
 OPTION_NAMES = tuple(dict.fromkeys(name for family in FAMILIES.values() for name in family.options))
 """Options that any learner has in a study."""
@@ -24,10 +25,11 @@ def _learner(given: Any) -> str:
 _LEARNER = {"learner": Option(_learner)}
 
 
-def family_for(learners: Any) -> Family:
+def family_for(learners: Any, *, tally: bool = False) -> Family:
     """The family of one learner or several, as given for the option; None for the default.
 
-    Raises UsageError if there is none of that name, or if they are of both families.
+    tally: whether results are counted and tables not judged.
+    Raises UsageError if there is none of that name, if they are of tables and networks, and for networks to tally.
     """
     names = () if learners is None else values_of("learner", learners, _LEARNER)
     networks = [name for name in names if name in PATTERN_LEARNERS]
@@ -37,4 +39,6 @@ def family_for(learners: Any) -> Family:
             f"learner {listed(names)}: a study holds learners of tables or of networks, whose results differ; choose "
             f"{listed(tables)}, or {listed(networks)}"
         )
-    return NETWORKS if networks else TABLES
+    if networks and tally:
+        raise UsageError(f"learner {listed(networks)} is proved, not tallied; leave {option(TALLY, True)} out")
+    return NETWORKS if networks else TALLIES if tally else TABLES

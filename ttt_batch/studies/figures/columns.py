@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import RESULTS, SEATS
-from ttt_batch.studies.designs.tables import TABLES
+from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.figures.holding import proved_in_all, proved_seats
 from ttt_batch.studies.figures.quantiles import quantiles
 from ttt_batch.studies.figures.times import first_proof, games_at, settled_since
@@ -48,7 +48,7 @@ def read_columns(study: StudyFile) -> tuple[Columns, dict[str, NDArray[np.float3
     """
     settings = study.state.shape[0]
     columns = {name: np.full(settings, np.nan) for name in _figures({name: np.zeros((0, 1)) for name in _PER_LEARNER})}
-    names = EVENTS if study.family is TABLES else (*EVENTS, *SEAT_EVENTS)
+    names = (*EVENTS, *SEAT_EVENTS) if study.family is NETWORKS else EVENTS
     events = {name: np.full(study.state.shape, np.nan, np.float32) for name in names}
     for begin, numbers in _windows(study):
         end = begin + numbers["proof"].shape[0]

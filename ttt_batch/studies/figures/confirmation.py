@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ttt_batch.base.quantities import whole
 from ttt_batch.studies.designs.design import Design, Request, make_designs
 from ttt_batch.studies.designs.family import Setting
+from ttt_batch.studies.designs.tallies import TALLIES, TALLY
 from ttt_batch.studies.designs.values import MAX_SEEDS
 from ttt_batch.studies.figures.ranking import DEFAULT_METRIC
 
@@ -43,11 +44,12 @@ def confirm(summary: "Summary", count: Any, best: str | None = None) -> Confirma
     study = summary.design
     metric, number = summary.winner(DEFAULT_METRIC if best is None else best)
     given = {name for grid in study.grids for name in grid.values}
+    tally = {TALLY: True} if study.family is TALLIES else {}
     winner = _options(study.settings[number])
     default = {name: winner[name] for name in winner if name in TASK or name in given - study.axes.keys()}
     default.setdefault("learner", [study.family.default_learner])
     first = max(study.seeds) + 1
-    requests = [Request(winner), Request(default, place=lambda name: "the default of this study: ")]
+    requests = [Request(winner | tally), Request(default | tally, place=lambda name: "the default of this study: ")]
     design = make_designs(requests, range(first, first + seeds))
     return Confirmation(metric, len(study.settings), summary.figures(number), design)
 

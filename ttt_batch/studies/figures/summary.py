@@ -24,6 +24,7 @@ from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.values import seed_runs
 from ttt_batch.studies.figures.columns import Columns, read_columns
 from ttt_batch.studies.figures.ranking import METRICS, is_any_good, metric_named, order_by
+from ttt_batch.studies.figures.results import Results, read_results
 from ttt_batch.studies.figures.survival import LEAST, interval_of_median, missing_library
 from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING
 from ttt_batch.studies.storage.reading import StudyFile
@@ -63,6 +64,7 @@ class Figures(NamedTuple):
     quartile over the seeds.  value_error: of the first and the second player at the last point, medians.
     milliseconds: median of what each learner took up to the last point, as measured.
     positions: in the table of a growing board, median; all figures about proofs and results are None then.
+    results: of learners whose results alone were counted; figures about proofs and values are None then.
     seats: of networks, in each seat; all figures above are of all seats that are to be proved.  None of tables.
     """
 
@@ -82,6 +84,7 @@ class Figures(NamedTuple):
     milliseconds: float | None
     positions: float | None
     seats: tuple[SeatFigures, ...] | None = None
+    results: Results | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values with stable keys."""
@@ -101,6 +104,7 @@ class Figures(NamedTuple):
             "milliseconds": self.milliseconds,
             "positions": self.positions,
             **seats,
+            **({} if self.results is None else {"results": self.results.to_dict()}),
         }
 
 
@@ -111,7 +115,7 @@ class Summary(Printable):
     design: its settings and seeds.  reasons: why learners failed, and how many for each reason.
     games: int64[settings, points], games at the points.  points: int64[settings], how many points each has.
     states: int64[settings, 3], learners that are MISSING, DONE and FAILED.
-    columns, events: see `read_columns`.
+    columns, events: see `read_columns`.  results: see `read_results`.
     """
 
     design: Design
@@ -121,6 +125,7 @@ class Summary(Printable):
     states: NDArray[np.int64]
     columns: Columns
     events: Mapping[str, NDArray[np.float32]]
+    results: Mapping[int, Results]
 
     @functools.cached_property
     def note(self) -> str:
@@ -148,6 +153,7 @@ class Summary(Printable):
             milliseconds=value["milliseconds"],
             positions=value["positions"],
             seats=tuple(self._seat(seat, setting) for seat in SEATS) if self.design.family is NETWORKS else None,
+            results=self.results.get(setting),
         )
 
     def _seat(self, seat: str, setting: int) -> SeatFigures:
@@ -222,6 +228,7 @@ def summarise(study: StudyFile) -> Summary:
         study.points,
         np.stack(states, axis=1),
         *read_columns(study),
+        read_results(study),
     )
 
 

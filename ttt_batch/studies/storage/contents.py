@@ -1,7 +1,7 @@
 """What never changes in a study's file, read and checked: seeds, keys and points, and which results belong to what."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from ttt_batch.runs.runfile.declaration import NETWORK_COLUMNS
 from ttt_batch.studies.designs.design import MAX_LEARNERS
+from ttt_batch.studies.designs.family import Family
 from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.tables import TABLES
+from ttt_batch.studies.designs.tallies import TALLIES
 from ttt_batch.studies.storage.declared import (
     ALWAYS,
     COLUMNS,
@@ -56,7 +58,7 @@ class Contents:
     def __init__(self, name: str, header: Header, places: Places) -> None:
         """Raises Damaged for a header that fits, with its digest right, no study."""
         self.header = header
-        self.family = NETWORKS if NETWORK_COLUMNS[0] in header.arrays else TABLES
+        self.family = _family_of(header.arrays)
         try:
             self._check()
             fixed = {path: places.read(header.arrays[path]) for path in ("seed", "key", "points", "games", "growing")}
@@ -185,6 +187,14 @@ class Contents:
         )
         padded[:, : array.shape[1]] = array
         return padded
+
+
+def _family_of(paths: Collection[str]) -> Family:
+    """The family whose statistics are there."""
+    if NETWORK_COLUMNS[0] in paths:
+        return NETWORKS
+    judged = {name for exact in (True, False) for name in TABLES.columns(exact=exact)}
+    return TALLIES if judged.isdisjoint(paths) else TABLES
 
 
 _STATES = (("state", "uint8"), ("reason", "uint16"), ("checksum", "uint64"))

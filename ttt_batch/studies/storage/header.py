@@ -19,10 +19,10 @@ from ttt_batch.base.errors import StudyFileError
 from ttt_batch.base.quantities import counted
 from ttt_batch.runs.runfile.declaration import STUDY_TYPE, TABLE_DTYPES, version_text
 
-FORMAT = (1, 1)
+FORMAT = (1, 2)
 """Major and minor version of the format; a reader opens every minor version of its own major version.
 
-1.0: learners of tables.  1.1: or pattern networks.
+1.0: learners of tables.  1.1: or pattern networks.  1.2: or tables of which only the results are counted.
 """
 
 MAGIC = f"{STUDY_TYPE}, format ".encode()

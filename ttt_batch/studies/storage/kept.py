@@ -13,6 +13,7 @@ from ttt_batch.runs.patterns.contents import TABLES as MEANINGS
 from ttt_batch.runs.runfile.declaration import FIELDS, TABLE_UNIT
 from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.tables import TABLES
+from ttt_batch.studies.designs.tallies import TALLIES
 from ttt_batch.studies.storage.declared import LETTERS, NONE, Array, fixed
 
 if TYPE_CHECKING:
@@ -117,4 +118,5 @@ _Arrays = Callable[[str, Sequence["Setting"], Sequence[int], Mapping[str, int]],
 _KEPT: Mapping[str, tuple[_Groups, _Arrays]] = {
     TABLES.name: (_table_groups, _of_tables),
     NETWORKS.name: (_network_groups, _of_networks),
+    TALLIES.name: (_table_groups, _of_tables),
 }

@@ -52,7 +52,12 @@ def layout_of(design: "Design", description: str, keep: str = NONE) -> tuple[Arr
         *_columns(settings),
         fixed("games", ["setting", "point"], games, "games learnt from at the point; 0 after the last one", "games"),
         fixed("points", ["setting"], np.count_nonzero(games, axis=1), "recorded points of the setting", "points"),
-        fixed("growing", ["setting"], _growing(settings), "no exact results: too many positions, or networks"),
+        fixed(
+            "growing",
+            ["setting"],
+            _growing(settings),
+            "no exact results: a large board, networks, or not judged",
+        ),
         fixed("provenance/design", [], texts([description])[0], "the study's settings and seeds in TOML"),
         fixed("provenance/failure", ["failure"], np.arange(REASONS), "number of a reason"),
     ]

@@ -9,17 +9,17 @@ from ttt_batch.app.plots.studies.canvas import band_style, line_sign, line_style
 from ttt_batch.app.plots.studies.choice import Choice, left_out
 from ttt_batch.app.plots.studies.metrics import METRICS, SHARE, over_games
 from ttt_batch.app.plots.style import log_counts
-from ttt_batch.studies.designs.tables import TABLES
+from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.storage.declared import DONE
 
 PANELS = (
     ("loss", "error", "unbeatable", "optimal"),
     ("unbeatable", "first", "second", "play"),
     ("play", "positions"),
-    ("play",),
+    ("first-wins", "play", "second-wins"),
 )
-"""What is drawn of boards with exact results, of networks with proofs, of boards without either, and of a mixture: the
-first that all have."""
+"""What is drawn of boards with exact results, of networks with proofs, of boards without either, and of a mixture or of
+results alone: the first that all have."""
 
 MARKS = 12
 """Markers of a line, evenly over the axis."""
@@ -27,7 +27,7 @@ MARKS = 12
 
 def curves_figure(choice: Choice, metric: str | None = None) -> Any:
     """A line for each setting.  metric: by which those are chosen that are drawn, if there are too many."""
-    ranking = choice.metric(metric, "loss" if choice.study.family is TABLES else "proof")
+    ranking = choice.metric(metric, "proof" if choice.study.family is NETWORKS else "loss")
     shown = [choice.settings[i] for i in choice.best(ranking, [[setting] for setting in choice.settings])]
     drawn = [choice.settings.index(setting) for setting in shown]
     several = [[METRICS[name] for name in names] for names in PANELS]

@@ -22,7 +22,7 @@ from ttt_batch.studies.storage.reading import Block, StudyFile
 TIME, SHARE, PERCENT, NUMBER = "time", "share", "percent", "number"
 """What a metric is: games until something, true or false of a seed (in %), other percentages, other numbers."""
 
-DRAW, LOSS = RESULTS.index("draw"), RESULTS.index("loss")
+WIN, DRAW, LOSS = (RESULTS.index(name) for name in ("win", "draw", "loss"))
 _OF_SEATS = ("value_error", "versus_random", "optimal_share", "best_response")
 QUARTILES = 0.5, 0.25, 0.75
 
@@ -68,13 +68,16 @@ def _draws(statistics: Statistics, games: NDArray[np.int64]) -> Any:
     return 100 * statistics["self_play"][..., DRAW]
 
 
-def _draws_in_play(statistics: Statistics, games: NDArray[np.int64]) -> Any:
-    distinct, which = np.unique(games, axis=0, return_inverse=True)
-    drawn = np.full(games.shape, np.nan)
-    for number, points in enumerate(distinct):
-        own = which.reshape(-1) == number
-        drawn[own] = shares_in_play({"games": points, "outcomes": statistics["outcomes"][own]})[..., DRAW]
-    return drawn
+def _in_play(result: int) -> Read:
+    def read(statistics: Statistics, games: NDArray[np.int64]) -> Any:
+        distinct, which = np.unique(games, axis=0, return_inverse=True)
+        found = np.full(games.shape, np.nan)
+        for number, points in enumerate(distinct):
+            own = which.reshape(-1) == number
+            found[own] = shares_in_play({"games": points, "outcomes": statistics["outcomes"][own]})[..., result]
+        return found
+
+    return read
 
 
 def _ever(statistics: Statistics, games: NDArray[np.int64]) -> Any:
@@ -95,6 +98,11 @@ def _in_seat(number: int) -> Read:
 
 def _column(column: str, scale: float = 1.0) -> Read:
     return lambda statistics, games: scale * statistics[column]
+
+
+def _wins(seat: str, result: int) -> Metric:
+    title = f"{seat} wins in play (latest half of the games)"
+    return Metric(title, "% of games", PERCENT, True, "outcomes", _in_play(result))
 
 
 METRICS = {
@@ -120,7 +128,9 @@ METRICS = {
         "what the best opponent gets", "its wins - losses", NUMBER, False, "best_response", _seats("best_response")
     ),
     "draws": Metric("draws in greedy self-play", "% of games", PERCENT, True, "self_play", _draws),
-    "play": Metric("draws in play (latest half of the games)", "% of games", PERCENT, True, "outcomes", _draws_in_play),
+    "play": Metric("draws in play (latest half of the games)", "% of games", PERCENT, True, "outcomes", _in_play(DRAW)),
+    "first-wins": _wins("first", WIN),
+    "second-wins": _wins("second", LOSS),
     "time": Metric("time of learning", "milliseconds", NUMBER, False, "seconds", _column("seconds", 1e3)),
     "positions": Metric(
         "positions visited", "positions in the table", NUMBER, True, "positions", _column("positions", 1.0)
