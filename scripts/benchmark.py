@@ -33,6 +33,7 @@ from contestants import (
     GAMES,
     GIVEN_GAMES,
     LARGE_BATCH,
+    MENACE_GAMES,
     PEERS,
     STUDIES,
     Contestant,
@@ -136,6 +137,9 @@ def figures(plan: Plan) -> Iterator[Figure]:
         name, contestant = f"study, td, {engine}, batch {batch:,}, {GAMES:,} games a learner", f"study {engine} {batch}"
         yield Figure(name, contestant, "games/s", "games/s")
         yield Figure(f"{name} / kernel alone", contestant, "games/s", "x", f"kernel {engine} {batch}", (">=", least))
+
+    name = f"study --tally, menace, optimal opponent, {MENACE_GAMES} games a learner, two threads"
+    yield Figure(name, "tallied menaces", "games/s", "games/s", target=(">=", 1e6 * MENACE_GAMES / 30))
 
     yield Figure("OpenSpiel, tabular_qlearner self-play", "openspiel-learning", "games/s", "games/s")
     yield Figure("random play", "random play", "games/s", "games/s")

@@ -50,6 +50,9 @@ GAMES = 100_000
 STUDIES = (("walk", BATCH, 1000, 0.85), ("flow", BATCH, 1000, 0.85), ("walk", 1024, 200, 0.7))
 """Engines, batches and seeds of studies, with the share of the kernel's speed that is asked."""
 
+MENACE_GAMES = 220
+"""Of each `menace` in a study: as many as Michie's had."""
+
 EARLY, LATE = 10**7 // BATCH * BATCH, 10**9 // BATCH * BATCH
 PEERS = (
     "openspiel-learning",
@@ -193,6 +196,20 @@ def studied(engine: str, batch: int, seeds: int) -> Contestant:
         return measure
 
     return Contestant(prepare)
+
+
+def tallied(plan: Plan) -> Measure:
+    """A study of many `menace` on two threads, with its file, in which results are counted and no table is judged."""
+    path, seeds = plan.folder / "menaces.h5", max(1000, round(100_000 * plan.seconds))
+    asked: dict[str, Any] = {"learner": "menace", "opponent": "optimal", "games": MENACE_GAMES, "tally": True}
+
+    def measure() -> Values:
+        start = time.perf_counter()
+        study(out=path, overwrite=True, seeds=seeds, threads=2, **asked)
+        return {"games/s": seeds * MENACE_GAMES / (time.perf_counter() - start)}
+
+    measure()
+    return measure
 
 
 def kernel_alone(engine: str, batch: int, seeds: int) -> Contestant:
@@ -511,6 +528,7 @@ def contestants() -> dict[str, Contestant]:
         **{f"flow sizes {name}": flow_sizes(name) for name in LEARNERS},
         **{f"study {engine} {batch}": studied(engine, batch, seeds) for engine, batch, seeds, _ in STUDIES},
         **{f"kernel {engine} {batch}": kernel_alone(engine, batch, seeds) for engine, batch, seeds, _ in STUDIES},
+        "tallied menaces": Contestant(tallied),
         "random play": Contestant(random_play),
         "random shares": Contestant(random_shares, "once"),
         **{name: peer(name) for name in PEERS},

@@ -9,6 +9,8 @@ import pytest
 from studyfiles import design, missing, results, store, store_all
 
 import ttt_batch as ttt
+from ttt_batch.app.plots.studies.metrics import METRICS as PICTURED
+from ttt_batch.app.plots.studies.metrics import at_end
 from ttt_batch.app.reports.study import study_text
 from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.runs.recorder import unbeatable_since
@@ -360,3 +362,13 @@ def test_every_metric_ranks_and_is_explained(mixed):
             sorted(found.ranked(metric)) == list(range(8)) and found.ranked(metric)[-1] == 4
         )  # nothing is known of it
         assert f"ranked by  {METRICS[metric]}" in study_text(found, metric)
+
+
+def test_who_plays_first_alone_is_judged_as_first_alone(tmp_path):
+    with ttt.study(out=tmp_path / "s.h5", seeds=6, learner="menace", opponent="random", games=3_000, batch=1) as study:
+        figures, last = study.summary().figures(0), study.array("versus_random")[0, :, -1, 0, 2]
+        ever = study.array("unbeatable")[0, :, :, 0].any(axis=1)
+        seconds = at_end(study, PICTURED["second"])
+        assert figures.proved == ever.mean() and figures.loss[1] == np.median(last)
+        assert at_end(study, PICTURED["loss"])[0].tolist() == (100 * last).tolist() and np.isnan(seconds).all()
+        assert (at_end(study, PICTURED["unbeatable"])[0] == 100 * study.array("unbeatable")[0, :, -1, 0]).all()

@@ -18,12 +18,12 @@ NOTHING, GAP = "-", "  "
 INTERVAL = f"{100 * CONFIDENCE:.0f} %"
 
 LEGEND = {
-    "proved": "unbeatable in both seats, at any recorded point and at the last",
+    "proved": "unbeatable in both seats (menace: as first), at any recorded point and at the last",
     "first proof": "median games to it; a seed without one is censored at its end",
     "holds": "share of the points after the first proof that are proofs, too",
     "settled": "median games to the point since which every one is a proof",
     INTERVAL: "interval of that median, by Kaplan-Meier",
-    "loss to random": "exact, at the last point, mean of both seats; over the seeds",
+    "loss to random": "exact, at the last point, mean of the seats; over the seeds",
     "value error": "of each player's values at the last point, median of the seeds",
     "time": "of a learner, median of the seeds",
 }

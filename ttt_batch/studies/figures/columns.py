@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.choices import RESULTS, SEATS
 from ttt_batch.studies.designs.networks import NETWORKS
-from ttt_batch.studies.figures.holding import proved_in_all, proved_seats
+from ttt_batch.studies.figures.holding import in_own_seats, mean_of_seats, proved_in_all, proved_seats
 from ttt_batch.studies.figures.quantiles import quantiles
 from ttt_batch.studies.figures.times import first_proof, games_at, settled_since
 from ttt_batch.studies.storage.reading import Block, StudyFile
@@ -107,7 +107,8 @@ def _numbers(study: StudyFile, block: Block) -> dict[str, NDArray[Any]]:
             known = ~np.isnan(seats[:, 0, i])
             found[f"proof_{seat}"] = np.where(known, first_proof(seats[:, :, i] == 1), np.nan)
     if "versus_random" in last:
-        found["loss"] = last["versus_random"][:, :, RESULTS.index("loss")].mean(axis=1)
+        own = {name: column[:, -1] for name, column in in_own_seats(study, block).items()}
+        found["loss"] = mean_of_seats(own["versus_random"][:, None, :, RESULTS.index("loss")])[:, 0]
         found["error"] = last["value_error"].mean(axis=1)
         found |= {f"error_{seat}": last["value_error"][:, i] for i, seat in enumerate(SEATS)}
     return found

@@ -1,12 +1,19 @@
-"""At which recorded points learners were proved in a seat: unbeatable, or by the proof of a network."""
+"""At which recorded points learners were proved in a seat: unbeatable, or by a proof; and in which seats they play.
+
+A learner with boxes plays first alone, so what a judgement says of its second seat counts for nothing here.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import SEATS
+from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.patterns.run import PROVED
 from ttt_batch.studies.storage.declared import COLUMNS
 from ttt_batch.studies.storage.reading import Block, StudyFile
+
+OF_SEATS = "unbeatable", "value_error", "versus_random", "optimal_share", "best_response"
+"""Statistics with an axis for the seats."""
 
 
 def proved_seats(study: StudyFile, block: Block) -> NDArray[np.float64] | None:
@@ -15,11 +22,20 @@ def proved_seats(study: StudyFile, block: Block) -> NDArray[np.float64] | None:
     NaN for a seat that was not to be proved.  None if such learners have no verdicts.
     """
     if "unbeatable" in block.statistics:
-        return block.statistics["unbeatable"].astype(np.float64)
+        return in_own_seats(study, block)["unbeatable"]
     if "proof" not in block.statistics:
         return None
     asked = _asked(study)[block.settings][:, None]
     return np.where(asked, np.where(block.statistics["proof"] == PROVED, 1.0, 0.0), np.nan)
+
+
+def in_own_seats(study: StudyFile, block: Block) -> dict[str, NDArray[np.float64]]:
+    """Statistics that have an axis for the seats, float64[n, points, seats, ...], NaN for seats that are not played."""
+    own = _plays(study)[block.settings][:, None]
+    there = {name: block.statistics[name] for name in OF_SEATS if name in block.statistics}
+    return {
+        name: np.where(own.reshape(own.shape + (1,) * (array.ndim - 3)), array, np.nan) for name, array in there.items()
+    }
 
 
 def proved_in_all(seats: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -27,10 +43,26 @@ def proved_in_all(seats: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.fmin.reduce(seats, axis=2))
 
 
+def mean_of_seats(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[n, points]: the mean over the seats that are played; NaN where nothing is known.
+
+    values: float64[n, points, seats], NaN for seats that are not played.
+    """
+    first, second = values[..., 0], values[..., 1]
+    return np.where(np.isnan(second), first, (first + second) / 2)
+
+
 def has_proofs(study: StudyFile) -> NDArray[np.bool_]:
     """bool[settings]: whether learners of a setting are proved, or not, at any recorded point."""
     found = _asked(study).any(axis=1) if "proof" in study.header.arrays else ~study.array("growing")
     return np.asarray(found, np.bool_)
+
+
+def _plays(study: StudyFile) -> NDArray[np.bool_]:
+    """bool[settings, seats]: in which seats learners play; the second one only without boxes."""
+    names = study.array("learner")
+    boxes = [name for name in np.unique(names).tolist() if name in LEARNERS and LEARNERS[name].boxes]
+    return np.stack([np.ones(names.size, np.bool_), ~np.isin(names, boxes)], axis=1)
 
 
 def _asked(study: StudyFile) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ttt_batch.analysis.playing import wilson
 from ttt_batch.app.plots.series import shares_in_play
 from ttt_batch.base.choices import RESULTS
-from ttt_batch.studies.figures.holding import proved_in_all, proved_seats
+from ttt_batch.studies.figures.holding import in_own_seats, mean_of_seats, proved_in_all, proved_seats
 from ttt_batch.studies.figures.quantiles import quantiles
 from ttt_batch.studies.figures.times import first_proof, games_at, settled_since
 from ttt_batch.studies.storage.reading import Block, StudyFile
@@ -56,12 +56,12 @@ class Metric(NamedTuple):
 
 
 def _seats(column: str, scale: float = 1.0) -> Read:
-    """The mean of both seats."""
-    return lambda statistics, games: scale * statistics[column].mean(axis=2)
+    """The mean of the seats that it plays."""
+    return lambda statistics, games: scale * mean_of_seats(statistics[column])
 
 
 def _losses(statistics: Statistics, games: NDArray[np.int64]) -> Any:
-    return 100 * np.mean(statistics["versus_random"][..., LOSS], axis=2)
+    return 100 * mean_of_seats(statistics["versus_random"][..., LOSS])
 
 
 def _draws(statistics: Statistics, games: NDArray[np.int64]) -> Any:
@@ -182,7 +182,8 @@ def over_games(
 def _statistics(study: StudyFile, block: Block) -> dict[str, NDArray[Any]]:
     """The statistics of a block, with PROVED and IN_SEATS if it has verdicts."""
     seats = proved_seats(study, block)
-    return block.statistics if seats is None else {**block.statistics, PROVED: proved_in_all(seats), IN_SEATS: seats}
+    whole = {**block.statistics, **in_own_seats(study, block)}
+    return whole if seats is None else {**whole, PROVED: proved_in_all(seats), IN_SEATS: seats}
 
 
 def _games(study: StudyFile, block: Block) -> NDArray[np.int64]:
