@@ -4,10 +4,11 @@
     python scripts/claims.py --only openspiel --json data/claims.json --page data/claims.md
     python scripts/claims.py --from data/claims.json --page data/claims.md
 
-Most claims are a study of `data/claims/`, which `ttt-batch study` runs, too; four are those of headlines.md, and two
-need no learning.  `--only` repeats some claims and takes the figures of the others from the file of `--json`.
-`--studies` keeps the studies' files in a folder, and goes on with those that are there.  What each claim says, and
-where, stands in `claims_list.py`, how its verdict follows in `claims_verdicts.py`; the page's text in `scripts/pages/`.
+Most claims are a study of `data/claims/`, which `ttt-batch study` runs, too; four are those of headlines.md, two need
+no learning, and what no study plays is in `claims_beans.py`.  `--only` repeats some claims and takes the figures of the
+others from the file of `--json`.  `--studies` keeps the studies' files in a folder, and goes on with those that are
+there.  What each claim says, and where, stands in `claims_list.py`, how its verdict follows in `claims_verdicts.py`,
+and both of beads and softmax play in `claims_menace.py`; the page's text in `scripts/pages/`.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from claims_beans import lost_of
 from claims_list import CLAIMS
 from claims_verdicts import FAILS, HOLDS, SELF_PLAY, Claim
 from page_writer import add_page_options, fill, markdown_table, say, write_from, write_report
@@ -34,6 +36,12 @@ DATA = Path(__file__).parent.parent / "data"
 STUDIES, HEADLINES = DATA / "claims", DATA / "headlines.json"
 
 OPTIONS = ("learner", "games", "batch", "epsilon", "alpha", "symmetry", "opponent", "seat", "start_value")
+OF_SOME = ("explore", "beads", "rewards")
+"""Options that are listed where they have a value."""
+
+SINCE = (0, 20, 97, 149, 940_769)
+"""Recorded points after which the lost games of a learner that plays first alone are counted."""
+
 PROVENANCE = ("created", "processor", *(f"{name}_version" for name in LIBRARIES))
 LATER = 1 << 62
 """After the last game."""
@@ -48,9 +56,13 @@ def study_rows(study: ttt.Study) -> list[Row]:
     """The figures of a study, a row for each setting: counts of seeds, and means with the lowest and highest seed.
 
     proof: median games to the first proof in both seats, its interval (None: later, or never), and the seeds proved.
+    Those of `menace`, which plays first alone, are `first_seat`.
     """
     summary, rows = study.summary(), []
     for number in range(len(study.keys)):
+        if study.design.settings[number].written["learner"] == "menace":
+            rows.append(first_seat(study, number))
+            continue
         figures = summary.figures(number)
         proof = figures.proof
         row: Row = {"proof": [proof.games, proof.low, proof.high], "proved": figures.proved, "at_end": figures.at_end}
@@ -68,6 +80,26 @@ def study_rows(study: ttt.Study) -> list[Row]:
             }
         rows.append(row)
     return rows
+
+
+def first_seat(study: ttt.Study, number: int) -> Row:
+    """The figures of learners that play first alone: the seeds that are unbeatable, and the games that they lose.
+
+    since: for each of the points `SINCE` the games after it and those lost, as `lost_of` in `claims_beans.py` has them.
+    """
+    point, games = int(study.points[number]) - 1, study.games[number]
+    unbeatable = study.array("unbeatable")[number, :, : point + 1, 0]
+    losses, since = study.array("outcomes")[number, :, : point + 1, 2], {}
+    for start in SINCE:
+        if start < games[point]:
+            before = losses[:, int(np.searchsorted(games, start))] if start else 0
+            since[str(start)] = lost_of(losses[:, point] - before, int(games[point]) - start)
+    return {
+        "unbeatable": int(unbeatable[:, -1].sum()),
+        "ever": int(unbeatable.any(axis=1).sum()),
+        "random": spread(study.array("versus_random")[number, :, point, 0]),
+        "since": since,
+    }
 
 
 def first_median(unbeatable: Any, games: Any) -> int | None:
@@ -144,17 +176,20 @@ def repeat(claim: Claim, studies: Path) -> Row:
     """Repeat a claim: its figures, the seeds, and what they were learnt with.  studies: where files are kept."""
     if claim.headline:
         return from_headlines(claim.headline)
+    if claim.simulate and not claim.study:
+        return claim.simulate()
     file = studies / f"{claim.study}.h5"
     with ttt.study(resume=file) if file.exists() else ttt.study(STUDIES / f"{claim.study}.toml", out=file) as study:
         if (study.state != DONE).any():
             raise SystemExit(f"{file} is not done; resume the study, or remove the file")
         written = [setting.written for setting in study.design.settings]
-        rows = [{key: one[key] for key in OPTIONS if key in one} for one in written]
+        keys = [[*(key for key in OPTIONS if key in one), *(key for key in OF_SOME if one.get(key))] for one in written]
+        rows = [{key: one[key] for key in chosen} for chosen, one in zip(keys, written, strict=True)]
         return {
             "provenance": {name: study.provenance[name] for name in PROVENANCE},
             "seeds": len(study.design.seeds),
             "settings": merged([row | figures for row, figures in zip(rows, study_rows(study), strict=True)]),
-        }
+        } | ({"simulated": claim.simulate()} if claim.simulate else {})
 
 
 # --- the page -----------------------------------------------------------------------------------------------------
@@ -164,9 +199,11 @@ def details(claim: Claim, report: Row) -> str:
     """A claim's part of the page: what it says, where, how it was repeated, what was found."""
     repeated = claim.repeated
     if claim.study:
-        repeated = f"[claims/{claim.study}.toml](claims/{claim.study}.toml), {report['seeds']} seeds. {repeated}"
+        repeated = f"[claims/{claim.study}.toml](claims/{claim.study}.toml), {report['seeds']:,} seeds. {repeated}"
+    elif claim.simulate:
+        repeated = f"[scripts/claims_beans.py](../scripts/claims_beans.py), {report['seeds']:,} seeds. {repeated}"
     elif claim.headline:
-        repeated = f"[headlines.toml](headlines.toml), batch 1, {report['seeds']} seeds. {repeated}"
+        repeated = f"[headlines.toml](headlines.toml), batch 1, {report['seeds']:,} seeds. {repeated}"
     parts = {"Source": claim.source, "Repeated": repeated, "Found": claim.found(report)}
     lines = [f"## {claim.says}", "", f"**{claim.verdict(report)}** (`{claim.name}`)", ""]
     for title, text in parts.items():
@@ -226,7 +263,7 @@ def main() -> None:
         for claim in CLAIMS:
             if not options.only or claim.name in options.only:
                 say(claim.name)
-                studied = bool(claim.study or claim.headline)
+                studied = bool(claim.study or claim.headline or claim.simulate)
                 report["claims"][claim.name] = repeat(claim, options.studies or Path(scratch)) if studied else {}
     studied = [one for name, one in report["claims"].items() if "provenance" in one and not name.startswith("preset")]
     report["provenance"] = max((one["provenance"] for one in studied), key=lambda one: one["created"])

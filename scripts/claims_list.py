@@ -1,8 +1,10 @@
 """The claims that `claims.py` repeats: what each says and where, and how it was repeated.
 
-What is said of the figures, and what a verdict follows from, is in `claims_verdicts.py`.
+What is said of the figures, and what a verdict follows from, is in `claims_verdicts.py`; claims about beads and about
+softmax play are in `claims_menace.py`.
 """
 
+from claims_menace import CLAIMS as NEWER
 from claims_verdicts import (
     Claim,
     against_random,
@@ -264,5 +266,6 @@ CLAIMS = (
         found_optimal,
         optimal_as_published,
     ),
+    *NEWER,
 )
 """In the order of the page."""

@@ -15,6 +15,8 @@ Report = dict[str, Any]
 HOLDS, SELF_PLAY, FAILS = "holds", "holds in self-play only", "does not hold"
 ALL = 0.95
 """The share of the seeds that is taken for all of them."""
+MANY = 500
+"""Seeds of which a tenth of a percent is told."""
 
 
 class Claim(NamedTuple):
@@ -22,6 +24,7 @@ class Claim(NamedTuple):
 
     says: the claim in a sentence.  source: where, in a line.  repeated: how, and what differs from the source.
     study: its file in `data/claims/`, or `headline`: the preset of headlines.md whose figures are its.
+    simulate: plays what no study plays and returns its figures; beside a study's they are `simulated`.
     found: what was found, in words.  verdict: one of the three.
     brief: what was found in half a line, of the most telling claims.
     """
@@ -34,6 +37,7 @@ class Claim(NamedTuple):
     verdict: Callable[[Report], str]
     study: str = ""
     headline: str = ""
+    simulate: Callable[[], Report] | None = None
     brief: Callable[[Report], str] | None = None
 
     def games(self, report: Report) -> str:
@@ -45,9 +49,10 @@ class Claim(NamedTuple):
 
 
 def share(count: int, seeds: int) -> str:
-    """A number of seeds, with Wilson's interval of their share."""
-    low, high = wilson(count, seeds)
-    return f"{count} of {seeds} ({100 * float(low):.0f} to {100 * float(high):.0f} %)"
+    """A number of seeds, with Wilson's interval of their share; to a tenth of a percent if they are many."""
+    digits = 1 if seeds >= MANY else 0
+    low, high = (f"{100 * float(end):.{digits}f}" for end in wilson(count, seeds))
+    return f"{count:,} of {seeds:,} ({low} to {high} %)"
 
 
 def of_seeds(row: Report, seeds: int) -> str:

@@ -70,9 +70,10 @@ def test_figures_are_of_the_studies(claims):
         if claim.study:
             design, kept = read_description(STUDIES / f"{claim.study}.toml"), report["claims"][claim.name]
             assert kept["seeds"] == len(design.seeds)
-            keys = ("games", "epsilon", "alpha")  # settings that differ in their seat alone share a row
-            options = dict.fromkeys(tuple(one.written[key] for key in keys) for one in design.settings)
-            assert dict.fromkeys(tuple(row[key] for key in keys) for row in kept["settings"]) == options
+            # Settings that differ in their seat alone share a row.
+            keys = ("games", "epsilon", "alpha", "opponent", "explore", "beads", "rewards")
+            options = dict.fromkeys(tuple(one.written.get(key, "") for key in keys) for one in design.settings)
+            assert dict.fromkeys(tuple(row.get(key, "") for key in keys) for row in kept["settings"]) == options
     assert report["exact"] == claims.exact_figures()
 
 
@@ -97,3 +98,80 @@ def test_only_needs_the_figures_of_the_others(claims, monkeypatch, tmp_path):
     monkeypatch.setattr("sys.argv", ["claims.py", "--only", "openspiel", "--json", str(tmp_path / "none.json")])
     with pytest.raises(SystemExit, match="--only needs --json"):
         claims.main()
+
+
+def test_figures_of_menace_are_of_its_seat(claims, tmp_path):
+    """By hand, from what `train` records of the same seeds: 40 games, of which the first 20 are left out once."""
+    options = {"learner": "menace", "opponent": "random"}
+    with ttt.study(out=tmp_path / "s.h5", games=40, seeds=6, **options) as study:
+        (row,) = claims.study_rows(study)
+    runs = [ttt.train(40, seed=seed, **options).statistics for seed in range(6)]
+    losses = np.array([run["outcomes"][-1][2] for run in runs])
+    early = np.array([run["outcomes"][list(run["games"]).index(20)][2] for run in runs])
+    assert row["since"].keys() == {"0", "20"}
+    for start, lost in (("0", losses), ("20", losses - early)):
+        found = row["since"][start]
+        assert found["of"] == 40 - int(start) and found["lost"][0] == np.median(lost)
+        assert found["seeds"] == [(lost == 0).sum(), (lost <= found["of"] / 10).sum(), (lost == found["of"]).sum()]
+    assert row["unbeatable"] == sum(run["unbeatable"][-1, 0] for run in runs)
+    assert row["ever"] == sum(run["unbeatable"][:, 0].any() for run in runs)
+    assert row["random"][0] == pytest.approx(np.mean([run["versus_random"][-1, 0] for run in runs], axis=0).tolist())
+
+
+def test_claims_about_beads_and_softmax_are_judged(script):
+    newer = script("claims_menace")
+    row = {"beads": "4,3,2,1", "since": {"0": {"of": 100, "lost": [68.0, 67.0, 69.0, 50.0, 80.0], "seeds": [0, 0, 0]}}}
+    assert newer.as_published({"settings": [row]}) == "holds"
+    assert newer.lost(row) == "68 of 100 games lost (median, 67 to 69; 95 % of the seeds 50 to 80)"
+    row["since"]["0"]["lost"][0] = 69.0
+    assert newer.as_published({"settings": [row]}) == "does not hold"
+    for tenth, verdict in ((11, "holds"), (10, "does not hold")):
+        simulated = {"seeds": 20, "settings": [{"since": {"20": {"seeds": [0, tenth, 0]}}}]}
+        assert newer.settles({"simulated": simulated}) == verdict
+
+    def proved(explore, games):
+        return {"explore": explore, "epsilon": 0.0, "proved": 1.0, "proof": [games, 5, None]}
+
+    rows = [proved("softmax:0.01", 300), proved("softmax:0.1", 200), proved("softmax:1.0", 900), {"epsilon": 0.1}]
+    assert newer.ten_times_off({"settings": rows}) == [1.5, 4.5]
+    assert newer.games(rows[0]) == "300 (5 to never)" and newer.temperature(rows[3]) == 0.0
+
+
+@pytest.fixture
+def beans(script):
+    return script("claims_beans")
+
+
+def test_the_player_by_rules_loses_one_line_and_the_sound_one_none(beans):
+    """Against every reply, in either seat, whichever of its moves it takes."""
+
+    def lost(way, seat, board=beans.START, player=1, moves=()):
+        if beans.won(board):
+            return {moves} if player == seat else set()  # the other one has just moved
+        cells = way(board, player) if player == seat and beans.empty(board) else beans.empty(board)
+        games = (lost(way, seat, beans.played(board, one, player), -player, (*moves, one)) for one in cells)
+        return set().union(*games)
+
+    lines = {game[:4] for game in lost(beans.by_rules, -1)}
+    assert {(first, second + third) for first, second, third, _ in lines} == {(4, 8)}  # centre, opposite corners
+    assert {side % 2 for *_, side in lines} == {1} and len(lines) == 8
+    assert not lost(beans.by_rules, 1) | lost(beans.soundly, 1) | lost(beans.soundly, -1)
+    assert len(set(beans.IMAGES)) == 8 and sorted(map(len, map(beans.kinds, [beans.START]))) == [3]
+
+
+def test_beans_and_beads_are_counted(beans):
+    """The median of most_beans is near the published one; a MENACE either ends resigning or learns to draw."""
+    lost = np.array([beans.most_beans(seed, 100) for seed in range(40)])
+    assert 62 <= np.median(lost.sum(axis=1)) <= 69 and lost[:, :10].mean() > 0.8 > lost[:, -10:].mean()
+    machines = np.array([beans.menace(seed, 220) for seed in range(40)])
+    resigned = machines[:, 149:].all(axis=1)
+    assert 0.15 < resigned.mean() < 0.6 and machines[~resigned].sum(axis=1).max() < 60
+    row = beans.simulate(beans.menace, 220, (0, 20), 40)["settings"][0]["since"]
+    assert row["20"] == beans.lost_of(machines[:, 20:].sum(axis=1), 200) and row["0"]["of"] == 220
+
+
+def test_the_interval_of_a_median_is_of_its_ranks(beans):
+    """Of 20 numbers the 6th and the 15th: outside lies the median with probability 0.041, by the binomial law."""
+    assert beans.quantiles(np.arange(1, 21)[::-1])[:3] == [10.5, 6.0, 15.0]
+    assert beans.quantiles(np.array([7]))[:3] == [7.0, 7.0, 7.0]
+    assert beans.quantiles(np.arange(1001))[3:] == [25.0, 975.0]

@@ -19,6 +19,7 @@ SMALL = {
     "benchmark.py": ["--quick", "--only", "td, batch 16,384", "--json", "out.json", "--page", "out.md"],
     "boards.py": ["--games", "30000", "--json", "out.json", "--picture", "out.png", "--page", "out.md"],
     "claims.py": ["--only", "optimal-at-random", "--json", "out.json", "--page", "out.md"],
+    "claims_beans.py": ["--learners", "3"],
     "gallery.py": ["--out", "pictures"],
     "itemise.py": ["--runs", "1"],
     "json_keys.py": ["--page", "out.md"],
@@ -49,8 +50,8 @@ def test_every_script_of_the_pages_is_run_here():
     pages = [ROOT / "README.md", *(ROOT / "data").glob("*.md")]
     named = {name for page in pages for name in re.findall(r"scripts/(\w+\.py)", page.read_text(encoding="utf-8"))}
     assert {name for name in named if (SCRIPTS / name).exists()} == named
-    # The checker has tests of its own: `proofs/test_certificates.py`.  Two are modules that others of them import.
-    others = {"check_certificate.py", "claims_list.py", "numpy_boards.py"}
+    # The checker has tests of its own: `proofs/test_certificates.py`.  Three are modules that others of them import.
+    others = {"check_certificate.py", "claims_list.py", "claims_menace.py", "numpy_boards.py"}
     assert named <= {*SMALL, *others, *(path.name for path in (SCRIPTS / "examples").glob("*.py"))}
 
 
