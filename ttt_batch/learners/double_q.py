@@ -22,13 +22,13 @@ import numpy as np
 from ttt_batch.base.jit import inlined
 from ttt_batch.base.streams import draw, game_base
 from ttt_batch.game.board import UNFINISHED
-from ttt_batch.game.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Learner, Settings, begin, state_value
+from ttt_batch.game.graph import Graph, edges_of
+from ttt_batch.learners.base import Learner, Settings, begin
 from ttt_batch.learners.one_q import start_q
 from ttt_batch.learners.own_moves import batch_turn_value, learning_table, own_moves, turn_value
 from ttt_batch.learners.steps import Step
 from ttt_batch.simulation.counts import Counts
-from ttt_batch.simulation.policy import UNIFORM, Choice, best_score, score
+from ttt_batch.simulation.policy import UNIFORM, Choice, score
 
 TOP = np.uint64(63)
 
@@ -43,11 +43,6 @@ class DoubleQTables(NamedTuple):
 @score.register(DoubleQTables)
 def _score(tables: DoubleQTables, graph: Graph, edge: int, mover: int) -> Any:
     return 0.5 * (tables.q[0, edge] + tables.q[1, edge])
-
-
-@state_value.register(DoubleQTables)
-def _state_value(tables: DoubleQTables, graph: Graph, row: int, player: int) -> Any:
-    return best_score(tables, graph, row, player) if mover_of(graph, row) == player else np.nan
 
 
 @inlined

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.game.board import UNFINISHED
-from ttt_batch.game.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import begin, state_value
+from ttt_batch.game.graph import Graph, edges_of
+from ttt_batch.learners.base import begin
 from ttt_batch.learners.own_moves import learning_table, own_moves
-from ttt_batch.simulation.policy import best_score, score
+from ttt_batch.simulation.policy import score
 
 T = TypeVar("T", bound=type[Any])
 
@@ -19,7 +19,6 @@ Q_FIELD = {"q": ("E", "what the move is worth to the player who makes it: a win 
 def one_q(tables: T, *, own_only: bool = False) -> T:
     """For tables whose `q`, float64[E], is what each move is worth to its mover; own_only: see `own_moves`."""
     score.register(tables)(_score)
-    state_value.register(tables)(_state_value)
     learning_table.register(tables)(_learning_table)
     begin.register(tables)(_begin)
     return own_moves(tables, own_only=own_only)
@@ -32,10 +31,6 @@ def start_q(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _score(tables: Any, graph: Graph, edge: int, mover: int) -> Any:
     return tables.q[edge]
-
-
-def _state_value(tables: Any, graph: Graph, row: int, player: int) -> Any:
-    return best_score(tables, graph, row, player) if mover_of(graph, row) == player else np.nan
 
 
 def _learning_table(tables: Any, graph: Graph, step: Any) -> Any:

@@ -19,12 +19,15 @@ Against a fixed opponent, which belongs to the environment, the rules whose targ
 import functools
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ttt_batch.base.jit import generic
 from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of, mover_of
-from ttt_batch.learners.base import Trajectory, fold, learn
+from ttt_batch.learners.base import Trajectory, fold, learn, state_value
 from ttt_batch.learners.steps import Step, is_learner, share_of, step_size
 from ttt_batch.simulation.counts import EXPLORING, GREEDY, Counts
+from ttt_batch.simulation.policy import best_score
 
 T = TypeVar("T", bound=type[Any])
 
@@ -60,9 +63,14 @@ def own_moves(tables: T, *, own_only: bool = False) -> T:
     a learner in both seats would mix its own.  A rule whose targets depend on no policy learns from them, too.
     """
     teaches.register(tables)(_learner_teaches if own_only else _both_teach)
+    state_value.register(tables)(_state_value)
     fold.register(tables)(_fold)
     learn.register(tables)(_learn)
     return tables
+
+
+def _state_value(tables: Any, graph: Graph, row: int, player: int) -> Any:
+    return best_score(tables, graph, row, player) if mover_of(graph, row) == player else np.nan
 
 
 def _both_teach(tables: Any, step: Step, mover: Any) -> Any:

@@ -12,6 +12,7 @@ from ttt_batch.app.web.packing import Part
 from ttt_batch.app.web.solution import open_codes
 from ttt_batch.base.choices import Ties
 from ttt_batch.game.graph import Graph, rows_of_edges
+from ttt_batch.runs.as_played import played_chances
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy, chosen_edges, legal_edges, row_scores
 
@@ -72,6 +73,9 @@ def _candidates(graph: Graph, policy: Policy) -> NDArray[np.int64]:
 def _scores(run: Run) -> NDArray[np.float64]:
     """float64[E]: the agent's value of every move for the player who makes it; or its chance, if it has no values."""
     graph = run.graph
+    if run.learner.temperature is not None:
+        chances: NDArray[np.float64] = played_chances(run).chance
+        return chances
     # The kernel takes a row at a time; all rows of a ply have the same mover, so a ply can stand as one long row.
     first_edge = graph.first_edge[graph.ply_start]
     ply = np.arange(first_edge.size - 1, dtype=np.int8)
@@ -80,14 +84,7 @@ def _scores(run: Run) -> NDArray[np.float64]:
     scores = np.empty(graph.child.size)
     for number in range(ply.size):
         row_scores(run.tables, plies, number, scores[first_edge[number] : first_edge[number + 1]])
-    return scores if run.learner.temperature is None else _softmax(scores / run.learner.temperature, graph)
-
-
-def _softmax(scores: NDArray[np.float64], graph: Graph) -> NDArray[np.float64]:
-    """float64[E]: how likely each move of a row is by its score, float64[E]."""
-    row, first = rows_of_edges(graph), graph.first_edge[:-1]
-    weights = np.exp(scores - np.maximum.reduceat(scores, first)[row])
-    return weights / np.add.reduceat(weights, first)[row]
+    return scores
 
 
 def _values(run: Run, by_code: NDArray[np.int64]) -> tuple[NDArray[np.int16], float]:
