@@ -290,3 +290,17 @@ def test_its_kernels_are_compiled_ahead_for_3x3_alone(monkeypatch: pytest.Monkey
     warmup.warm_up(learners=["menace", "td"])
     assert "menace" in jobs and "td" + warmup.BEYOND in jobs and "menace" + warmup.BEYOND not in jobs
     warmup.run_job("menace")
+
+
+def test_its_runs_are_opponents_of_who_plays_second_alone() -> None:
+    menace = ttt.train(300, learner="menace", seed=2)
+    for options, remedy in (
+        ({"learner": "td", "symmetry": "on"}, "give seat='second', or choose another opponent"),
+        ({"learner": "td", "symmetry": "on", "seat": "first"}, "give seat='second', or choose another opponent"),
+        ({"learner": "menace"}, "; choose another opponent"),
+    ):
+        with pytest.raises(UsageError, match=f"has boxes for the first player alone.*{remedy}"):
+            ttt.train(50, opponent=menace, **options)
+    with pytest.raises(UsageError, match="give symmetry='on', or train an opponent with symmetry='off'"):
+        ttt.train(50, opponent=menace, learner="td", seat="second", symmetry="off")
+    assert ttt.train(50, opponent=menace, learner="td", seat="second", symmetry="on").games == 50

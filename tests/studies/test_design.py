@@ -159,7 +159,7 @@ def test_a_run_as_opponent(trained):
     assert make_design({"opponent": one, "games": 2}).settings[0].config_for(4) == run.config
     with pytest.raises(UsageError, match=r"^board 3x4x3: the opponent plays 3x3, not 3x4x3"):
         make_design({"opponent": one, "board": "3x3,3x4"})
-    with pytest.raises(UsageError, match="the opponent's run has another symmetry"):
+    with pytest.raises(UsageError, match="the opponent's run has symmetry"):
         make_design({"opponent": one, "symmetry": "on"})
 
 

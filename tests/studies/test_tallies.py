@@ -180,6 +180,14 @@ def test_as_a_person_calls_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert status == 0 and "second wins, median" in out and "20 of 20 learners" in err
     assert command(capsys, "plot", path, "-o", tmp_path / "s.png")[0] == 0
     assert command(capsys, "info", path)[0] == 0
+    status, _, err = command(capsys, "plot", path, "--metric", "loss", "-o", tmp_path / "t.png")
+    assert status == 2 and "has no exact results: --tally judges no table; choose play, " in err
+    for more, figure in (
+        (("--best", "loss"), "median loss against random"),
+        (("--confirm", 2), "median games to the first"),
+    ):
+        status, _, err = command(capsys, *words[:-1], tmp_path / "t.h5", *more)
+        assert status == 2 and f"--tally judges no table, so there is no {figure}" in err and "give --best time" in err
     status, out, _ = command(capsys, *words[:-2], "--dry-run", "-o", tmp_path / "t.h5")
     assert status == 0 and "20 learners" in out
     status, _, err = command(capsys, "study", "--learner", "patterns", "--tally", "-o", tmp_path / "t.h5")

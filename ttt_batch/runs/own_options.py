@@ -72,7 +72,9 @@ def _beads(given: str | Sequence[int]) -> str:
 
 
 def _rewards(given: str | Sequence[int]) -> str:
-    meaning = "three whole numbers of beads: at least 0 for a win, any for a draw, at most 0 for a loss"
+    meaning = (
+        f"three whole numbers of beads up to {MOST_BEADS:,}: at least 0 for a win, any for a draw, at most 0 for a loss"
+    )
     text = _whole_numbers("rewards", given, "3,1,-1", meaning, [0, -MOST_BEADS, -MOST_BEADS])
     if int(text.rpartition(",")[2]) > 0:
         raise UsageError(f"rewards {quoted(text)} are not {meaning}; give them such as 3,1,-1")

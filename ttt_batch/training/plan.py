@@ -22,9 +22,10 @@ from ttt_batch.base.errors import RunFileError, UsageError, command_name, comman
 from ttt_batch.base.files import shown
 from ttt_batch.base.quantities import Number, counted, whole
 from ttt_batch.game.solution import solve
-from ttt_batch.game.state_space import check_enumerable
+from ttt_batch.game.state_space import WORDS, check_enumerable
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.batches import MAX_GAMES, recorded_points
+from ttt_batch.runs.boxes import not_second
 from ttt_batch.runs.config import DEFAULTS, OPPONENTS, Config, make_config
 from ttt_batch.runs.explorations import instead_of_the_other
 from ttt_batch.runs.loading import load, with_table
@@ -207,8 +208,17 @@ def check_rival(rival: Run | Rival | str, config: Config) -> None:
         )
     if rival != "random":
         check_enumerable(config.board, config.grown, "an opponent that is not random")
+    if isinstance(rival, Run) and rival.learner.boxes and config.seat != "second":
+        able = "" if learner_named(config.learner).boxes else f"give {option('seat', 'second')}, or "
+        remedy = f"{able}choose another opponent"
+        raise not_second(rival.config.learner, "an opponent's part against a learner that plays first", remedy)
     if isinstance(rival, Run) and rival.config.symmetry != config.symmetry:
-        raise UsageError(f"the opponent's run has another symmetry; give the {option('symmetry')} of the opponent")
+        own = WORDS[not rival.config.symmetry], WORDS[not config.symmetry]
+        able = "" if learner_named(config.learner).boxes else f"give {option('symmetry', own[0])}, or "
+        raise UsageError(
+            f"the opponent's run has symmetry {own[0]}, and the learner has symmetry {own[1]}; {able}train an opponent "
+            f"with {option('symmetry', own[1])}"
+        )
 
 
 def rival_policy(rival: Run | Rival | str, config: Config) -> Policy | Chances:

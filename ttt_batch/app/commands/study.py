@@ -101,7 +101,7 @@ def _study(
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
     from ttt_batch.studies.figures.confirmation import fresh_seeds
-    from ttt_batch.studies.figures.ranking import metric_named
+    from ttt_batch.studies.figures.ranking import check_counted, metric_named
     from ttt_batch.studies.repetition import confirmed
     from ttt_batch.studies.study import study as run_study
 
@@ -109,6 +109,8 @@ def _study(
         metric_named(best)
     if confirm is not None:
         fresh_seeds(confirm)
+    if given["tally"]:
+        check_counted(best, confirm)
     if dry_run:
         _say_plan(out=out, json=json, **given)
         return

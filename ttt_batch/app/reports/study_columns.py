@@ -23,7 +23,7 @@ LEGEND = {
     "holds": "share of the points after the first proof that are proofs, too",
     "settled": "median games to the point since which every one is a proof",
     INTERVAL: "interval of that median, by Kaplan-Meier",
-    "loss to random": "exact, at the last point, mean of the seats; over the seeds",
+    "loss to random": "exact, at the last point, mean of both seats (menace: as first); over the seeds",
     "value error": "of each player's values at the last point, median of the seeds",
     "time": "of a learner, median of the seeds",
 }

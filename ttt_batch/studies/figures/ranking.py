@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import choose
+from ttt_batch.base.errors import UsageError, option
+from ttt_batch.studies.designs.tallies import TALLY
 from ttt_batch.studies.figures.columns import Columns
 
 METRICS: Mapping[str, str] = {
@@ -28,6 +30,18 @@ _HINTS = {"games": "proof", "first": "proof", "settled": "settling", "share": "p
 def metric_named(given: object) -> str:
     """The one of METRICS that is meant.  Raises UsageError."""
     return choose("metric", given, METRICS, hints=_HINTS)
+
+
+def check_counted(best: object, confirm: object) -> None:
+    """Raise UsageError if a study that counts results alone is to be ranked, or confirmed, by what it does not have."""
+    if best is None and confirm is None:
+        return
+    metric = metric_named(DEFAULT_METRIC if best is None else best)
+    if metric != "time":
+        raise UsageError(
+            f"{option(TALLY, True)} judges no table, so there is no {METRICS[metric]} to rank by; give "
+            f"{option('best', 'time')}, or leave out {option('best')} and {option('confirm')}"
+        )
 
 
 def order_by(metric: str, columns: Columns) -> list[int]:

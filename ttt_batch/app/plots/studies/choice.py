@@ -18,6 +18,7 @@ from ttt_batch.runs.runfile.declaration import EXACT_COLUMNS
 from ttt_batch.studies.designs.family import written
 from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.opponents import SELF
+from ttt_batch.studies.designs.tallies import TALLIES, TALLY
 from ttt_batch.studies.designs.values import listed, values_of
 from ttt_batch.studies.figures.holding import has_proofs
 from ttt_batch.studies.storage.declared import DONE, FAILED
@@ -119,6 +120,8 @@ class Choice:
             return f"counts no positions: {'it has no tables' if networks else 'its boards are enumerated'}"
         if networks:
             return "makes no proofs" if column in (PROVED, IN_SEATS) else "has no exact results: it is of networks"
+        if self.study.family is TALLIES:
+            return f"has no exact results: {option(TALLY, True)} judges no table"
         return "has no exact results, since its boards are too large to enumerate"
 
     def ends(self, metric: Metric) -> Spread:
