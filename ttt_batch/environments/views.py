@@ -43,17 +43,37 @@ def write_all(target: Any, start: int, words: Any, spare: Any, count: int, bits:
 
 
 @inlined
-def join(words: Any, own: Any, other: Any, cells: int) -> int:
-    """Write the cells of both players to `words`, in one word if they fit, else in two; return how many words."""
+def write_pairs(target: Any, start: int, own: Any, other: Any, cells: int) -> None:
+    """Write the cells of both players, 33 to 64 of each, to `target` (uint8[N]) from `start` on, board by board.
+
+    own, other: W[count].  Up to 63 bytes that follow may be overwritten, as by `write_all`.  From the state straight
+    to bytes: with the words in one array first, a step of 6x7x4 took 7 % longer.
+    """
     count: int = own.shape[0]
-    if cells <= 32:
-        for g in range(count):
-            words[g] = np.uint64(own[g]) | raised(np.uint64(other[g]), cells)
-        return count
-    for g in range(count):
-        words[2 * g] = np.uint64(own[g])
-        words[2 * g + 1] = np.uint64(other[g])
-    return 2 * count
+    wide = np.uint64(cells)
+    safe = min(count, max(0, (target.shape[0] - start - cells - 64) // (2 * cells) + 1))
+    place = np.uint64(start)
+    for g in range(safe):
+        spread_bits(target, place, np.uint64(own[g]))
+        spread_bits(target, place + wide, np.uint64(other[g]))
+        place += wide + wide
+    for g in range(safe, count):
+        write_exactly(target, start + 2 * cells * g, np.uint64(own[g]), cells)
+        write_exactly(target, start + 2 * cells * g + cells, np.uint64(other[g]), cells)
+
+
+@inlined
+def write_planes(planes: Any, start: int, own: Any, other: Any, bits: Any, spare: Any, cells: int) -> None:
+    """Write the cells of both players to `planes` (uint8[N]) from `start` on; those of a board in one word if they fit.
+
+    own, other: W[count].  bits, spare: uint64[2 * BLOCK], overwritten if they fit.
+    """
+    if cells > 32:
+        write_pairs(planes, start, own, other, cells)
+        return
+    for g in range(own.shape[0]):
+        bits[g] = np.uint64(own[g]) | raised(np.uint64(other[g]), cells)
+    write_all(planes, start, bits, spare, own.shape[0], 2 * cells)
 
 
 @inlined
@@ -71,15 +91,14 @@ def show(rules: Rules, state: State, seat: Any, planes: Any, mask: Any, words: A
         bits[g] = NONE if over[g] != 0 else ~(np.uint64(own[g]) | np.uint64(other[g])) & top
     write_all(mask, rules.actions * first, bits, spare, count, rules.actions)
     if seat.shape[0] == 0:
-        n_words = join(bits, own, other, cells)
+        write_planes(planes, 2 * cells * first, own, other, bits, spare, cells)
     else:
         mine, theirs = words[2, :count], words[2, count : 2 * count]
         for g in range(count):
             same = odd(np.uint64(own[g]) | np.uint64(other[g])) == seat[first + g]
             mine[g] = np.uint64(own[g]) if same else np.uint64(other[g])
             theirs[g] = np.uint64(other[g]) if same else np.uint64(own[g])
-        n_words = join(bits, mine, theirs, cells)
-    write_all(planes, 2 * cells * first, bits, spare, n_words, 2 * cells if cells <= 32 else cells)
+        write_planes(planes, 2 * cells * first, mine, theirs, bits, spare, cells)
 
 
 @kernel
