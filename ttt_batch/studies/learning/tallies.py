@@ -11,6 +11,7 @@ import numpy as np
 
 from ttt_batch.base.streams import PLAY, stream_key
 from ttt_batch.learners import learner_named
+from ttt_batch.learners.menace import MenaceTables
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.recorder import Clock
 from ttt_batch.simulation.chances import Chances, even_chances
@@ -95,9 +96,9 @@ class TallyRoom(Room):
 
 
 def in_one_kernel(setting: Setting) -> bool:
-    """Whether learners of a setting have matchboxes and learn game by game, as far as their beads stay exact."""
+    """Whether learners of a setting are `menace`, and learn game by game, as far as their beads stay exact."""
     config = setting.config
-    boxed = learner_named(config.learner).boxes and config.batch == 1 and config.engine == "walk"
+    boxed = learner_named(config.learner).tables is MenaceTables and config.batch == 1 and config.engine == "walk"
     return boxed and not config.start and setting.games <= MOST_EXACT
 
 

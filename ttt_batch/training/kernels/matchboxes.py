@@ -22,7 +22,7 @@ MOST_PLIES = 10
 class Matchboxes(NamedTuple):
     """All that learners with the same settings share.
 
-    kind: int64[E], the number of the kind that an edge belongs to; of edges to resign the first row without a box.
+    kind: int64[E], the number of the kind that an edge of a box belongs to; of no meaning for others, and to resign.
     portion: float64[E], what one edge has of the beads of its kind; 0 for edges to resign.
     holds: bool[U], which rows are boxes.
     full, filled: float64[K] and float64[U], beads of each kind and in each box at the beginning.
