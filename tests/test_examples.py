@@ -91,7 +91,7 @@ def test_an_agent_in_c(tmp_path):
     assert judged.first[0] > 0.9 and judged.second[0] > 0.8
     begun = time.perf_counter()
     larger = ttt.judge(f"cmd:{program}", "4x4x4")
-    assert time.perf_counter() - begun < 10
+    assert time.perf_counter() - begun < 60
     assert larger.losing_line["first"] is not None
     assert ttt.judge(f"cmd:{program}", "5x5x4", games=20).verdicts["second"].status == "refuted"
 

@@ -279,10 +279,10 @@ def test_a_judgement_is_quick():
         begun = time.perf_counter()
         ttt.judge(lowest)
         times.append(time.perf_counter() - begun)
-    assert min(times) < 0.1
+    assert min(times) < 0.5
     begun = time.perf_counter()
     ttt.judge(lowest, "4x4x4")
-    assert time.perf_counter() - begun < 10
+    assert time.perf_counter() - begun < 60  # a second or two on an idle machine
 
 
 def test_an_answer_is_asked_again_in_other_company():

@@ -275,7 +275,8 @@ def test_no_shell_reads_the_command(folder, capsys):
     assert status == 1 and "4; touch made > made" in err and not Path("made").exists()
 
 
-def test_a_program_that_answers_at_once_answers_20_000_positions_a_second(folder):
+def test_a_program_that_answers_at_once_answers_thousands_of_positions_a_second(folder):
+    """20,000 and more on an idle machine."""
     code = "import sys\nfor line in sys.stdin: print(line.split()[2].index('.'), flush=True)"
     agent = make_agent(python(code), Board())
     nothing = np.zeros(50_000, np.uint64)
@@ -288,7 +289,7 @@ def test_a_program_that_answers_at_once_answers_20_000_positions_a_second(folder
     finally:
         agent.close()
     assert answers.tolist() == [0] * 50_000
-    assert 50_000 / spent > 20_000
+    assert 50_000 / spent > 2_000
     with pytest.raises(AgentError, match="has ended"):
         agent.ask(batch)
 

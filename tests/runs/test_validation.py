@@ -493,7 +493,7 @@ def test_a_file_larger_than_any_run(path):
         with pytest.raises(RunFileError, match=f"a run file has at most {MAX_BYTES:,}") as caught:
             ttt.load(path, trust=trust)
         one_line(str(caught.value), str(path))
-        assert time.perf_counter() - began < 1
+        assert time.perf_counter() - began < 10  # to read it would take minutes
 
 
 @pytest.mark.slow
