@@ -1,7 +1,8 @@
 """Games one by one of players whose moves have chances of their own, on any board, growing ones, too.
 
 A game's number `ply` decides its move at that ply: the first slot up to which the chances add up to more than that
-number, taken as a float in [0, 1).
+number, taken as a float in [0, 1).  In batches on growing boards it draws from an alias table, as in
+`simulation.mixture`, so that games are those of an enumerated board.
 """
 
 from typing import Any
@@ -17,7 +18,7 @@ from ttt_batch.learners.base import Trajectory, explored, learn, with_exploring
 from ttt_batch.learners.growing_rows import forget_borrowed
 from ttt_batch.simulation.counts import Counts
 from ttt_batch.simulation.flow import batch_base
-from ttt_batch.simulation.mixture import slot_reached
+from ttt_batch.simulation.mixture import lay_out, slot_drawn, slot_reached
 from ttt_batch.simulation.mixture_flow import Streams, share_out
 from ttt_batch.training.kernels.batch import Learning, step_at
 from ttt_batch.training.kernels.games import Span, count_game, follow, lost_positions
@@ -43,18 +44,32 @@ def find_any_chances(way: Streams, learning: Learning, owned: Any, row: Any) -> 
 
 @inlined
 def play_drawn(
-    way: Streams, learning: Learning, seat: int, growth: Any, game: Trajectory, base: Any, record: Games, at: Any
+    way: Streams,
+    learning: Learning,
+    seat: int,
+    growth: Any,
+    game: Trajectory,
+    counts: Any,
+    base: Any,
+    record: Games,
+    at: Any,
 ) -> Any:
     """Play one game: (its number of plies, its exploring ones as a set).
 
-    It is written to `game`, and its cells on a growing board to `record` from move `at` on.  base: `game_base`.
+    It is written to `game`, and its cells on a growing board to `record` from move `at` on.
+    counts: None outside a batch.  base: `game_base`.
     """
     graph = learning.graph
     row, ply, image, exploring = np.int64(0), np.int64(0), np.int64(0), np.uint64(0)
     while row < n_unfinished(graph):
         lo, hi = edges_of(graph, row)
         find_any_chances(way, learning, seat < 0 or ply & 1 == seat, row)
-        slot = slot_reached(way.table.chance, 2 * (hi - lo), unit(draw(base, ply)))
+        bits, n_slots = draw(base, ply), 2 * (hi - lo)
+        if counts is None:
+            slot = slot_reached(way.table.chance, n_slots, unit(bits))
+        else:
+            n = np.uint64(lay_out(way.table, n_slots, way.column, np.int64(0)))
+            slot = np.int64(slot_drawn(way.column, np.uint64(0), n, bits))
         edge = lo + (slot >> 1)
         exploring |= np.uint64(slot & 1) << np.uint64(ply)
         game.row[ply], game.edge[ply] = row, edge
@@ -98,7 +113,9 @@ def play_drawn_games(
         at = number if counts is None else span.batch
         retune(way.how, decays, at)
         seat = seats[1] if number & 1 else seats[0]
-        plies, exploring = play_drawn(way, learning, seat, growth, game, game_base(span.key, number), record, recorded)
+        plies, exploring = play_drawn(
+            way, learning, seat, growth, game, counts, game_base(span.key, number), record, recorded
+        )
         outcomes[graph.outcome[game.row[plies]]] += 1
         complete = lost_positions(growth) == lost
         played = with_exploring(game, exploring)
