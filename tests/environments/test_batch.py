@@ -25,6 +25,8 @@ KINDS = [
     "4x8x3",
     "8x4x4-gravity",
     "3x11x5",
+    "6x6x5",
+    "6x7x4",
     "7x9x5",
     "8x8x5-exact",
     "8x8x4-gravity",
@@ -134,6 +136,19 @@ def test_games_are_the_same_however_environments_are_split(opponent: str | None,
     assert whole == part
     assert part != play(ttt.Batch(100, "3x3", 8, opponent, autoreset, first_env=1400), 30)
     assert part != play(ttt.Batch(100, "3x3", 7, opponent, autoreset), 30)
+
+
+@pytest.mark.parametrize("board", ["3x11x5", "6x7x4", "6x7x4-gravity", "8x8x5"])
+def test_boards_written_many_at_once_are_those_written_one_by_one(board: str):
+    """Wide boards are written 64 at a time, and the rest bit by bit, which are all in a small batch."""
+    for dtype, autoreset in ((np.uint8, "same-step"), (np.bool_, "next-step")):
+        memory = np.zeros(2 * 1100 * 64 + 1, dtype)[1:]  # on no boundary
+        shape = 1100, 2, *ttt.Batch(1, board).planes.shape[2:]
+        arrays = {"planes": memory[: np.prod(shape)].reshape(shape)}
+        many = ttt.Batch(1100, board, 7, autoreset=autoreset, dtype=dtype, arrays=arrays)
+        few = ttt.Batch(50, board, 7, autoreset=autoreset, dtype=dtype, first_env=1050)
+        assert play(many, 40, start=1050) == play(few, 40)
+        assert not memory[np.prod(shape) :].any()
 
 
 def test_a_reset_with_a_seed_begins_from_the_start():

@@ -2,19 +2,29 @@
 
 LLVM turns a vector of bits into one of bytes with the best that a processor has: broadcast, shuffle and compare, or one
 instruction.  A loop over the bits takes ten times as long.
+
+`spread_rows` is for words of more than 32 bits, which one store of 64 bytes each would write across the borders of the
+processor's lines of memory.  It joins the words of ROWS rows without a gap, so that every store fills a line.  Shifts
+are constants, for which the width has to be known when a kernel is compiled.  With variable shifts, from tables or in
+vector code, a step of `Batch` gained nothing.
 """
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from ttt_batch.base.kernel_cache import JIT_DISABLED
 
 WIDTH = 64
 """Bits that are spread together."""
+
+ROWS = 64
+"""Rows that `spread_rows` writes: for any width they end where a word ends."""
 
 Lowering = Callable[[Any, Any, Any, Any], Any]
 
@@ -28,18 +38,73 @@ def _spread(bytes_: Any, start: Any, bits: Any) -> None:
     bytes_[int(start) : int(start) + WIDTH] = [number >> bit & 1 for bit in range(WIDTH)]
 
 
+def _store(builder: Any, data: Any, start: Any, bits: Any) -> None:
+    """Write LLVM code that stores the bits of a word as bytes from `start` on."""
+    lanes = builder.bitcast(bits, ir.VectorType(ir.IntType(1), WIDTH))
+    wide = builder.zext(lanes, ir.VectorType(ir.IntType(8), WIDTH))
+    place = builder.bitcast(builder.gep(data, [start]), wide.type.as_pointer())
+    builder.store(wide, place, align=1)
+
+
 def _typed_spread(_context: Any, bytes_: Any, _start: Any, _bits: Any) -> tuple[Any, Lowering]:
     """An intrinsic for Numba: its signature, and the function that writes its LLVM code."""
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        lanes = builder.bitcast(arguments[2], ir.VectorType(ir.IntType(1), WIDTH))
-        wide = builder.zext(lanes, ir.VectorType(ir.IntType(8), WIDTH))
-        place = builder.bitcast(builder.gep(data, [arguments[1]]), wide.type.as_pointer())
-        builder.store(wide, place, align=1)
+        _store(builder, data, arguments[1], arguments[2])
         return context.get_dummy_value()
 
     return types.void(bytes_, types.uint64, types.uint64), lower
 
 
+def ruler(width: int) -> NDArray[np.bytes_]:
+    """An array that tells kernels a width when they are compiled: by its type, as the size of its items."""
+    return np.zeros(0, f"S{width}")
+
+
+def _spread_rows(ruler: Any, bytes_: Any, start: Any, columns: Any, row: Any) -> None:
+    """Write ROWS rows, from `row` on, of one or more columns of words to `bytes_` (uint8[N]) from `start` (uint64) on.
+
+    ruler: see `ruler`; so many bits of each word are written, and higher ones are 0.  columns: a tuple of W[n], whose
+    words follow each other in a row.  Nothing checks that there is room.
+    """
+    place, width = int(start), ruler.dtype.itemsize
+    for at in range(row, row + ROWS):
+        for column in columns:
+            number = int(column[at])
+            bytes_[place : place + width] = [number >> bit & 1 for bit in range(width)]
+            place += width
+
+
+def _typed_spread_rows(_context: Any, ruler: Any, bytes_: Any, _start: Any, columns: Any, _row: Any) -> Any:
+    """As `_typed_spread`."""
+    width, long = ruler.dtype.count, ir.IntType(64)
+
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+        start, row = arguments[2], arguments[4]
+        arrays = [
+            context.make_array(columns.dtype)(context, builder, builder.extract_value(arguments[3], index)).data
+            for index in range(columns.count)
+        ]
+
+        def field(number: int) -> Any:
+            index = builder.add(row, ir.Constant(row.type, number // len(arrays)))
+            return builder.zext(builder.load(builder.gep(arrays[number % len(arrays)], [index])), long)
+
+        fields, bits, place = ROWS * len(arrays), ir.Constant(long, 0), 0
+        for number in range(fields):
+            word, start_bit = field(number), number * width - place
+            bits = builder.or_(bits, builder.shl(word, ir.Constant(long, start_bit)))
+            if start_bit + width >= WIDTH:  # the word is full, and what is left of this field begins the next
+                _store(builder, data, builder.add(start, ir.Constant(long, place)), bits)
+                place += WIDTH
+                left = start_bit + width - WIDTH
+                bits = builder.lshr(word, ir.Constant(long, width - left)) if left else ir.Constant(long, 0)
+        return context.get_dummy_value()
+
+    return types.void(ruler, bytes_, types.uint64, columns, types.intp), lower
+
+
 spread_bits = _spread if JIT_DISABLED else intrinsic(_typed_spread)
+spread_rows = _spread_rows if JIT_DISABLED else intrinsic(_typed_spread_rows)

@@ -12,13 +12,14 @@ from ttt_batch.base.choices import Ties, check_ties, choose, choose_person
 from ttt_batch.base.errors import BoardError, UsageError, quoted
 from ttt_batch.base.jit import entry_point
 from ttt_batch.base.quantities import Number, any_seed, whole
+from ttt_batch.base.spread import ruler
 from ttt_batch.base.streams import OPPONENT, SAMPLED, stream_key
 from ttt_batch.environments.arrays import Shapes, check_array, check_flags, check_look, flat, is_plain, output_arrays
 from ttt_batch.environments.kernels import FINE, IN_TURN, Seen, Settings, draw_actions, start, step, wanted_moves
 from ttt_batch.environments.opponents import NOBODY, make_opponent
 from ttt_batch.environments.rules import make_rules, n_actions, word_type
-from ttt_batch.environments.steps import make_scratch, make_state
-from ttt_batch.environments.views import write_boards, write_codes
+from ttt_batch.environments.steps import JOINED, make_scratch, make_state
+from ttt_batch.environments.views import show_wide, write_boards, write_codes
 from ttt_batch.game.board import MAX_CODED_CELLS, Board, parse_board
 from ttt_batch.game.lines import make_lines
 from ttt_batch.runs.loading import AnyRun
@@ -121,6 +122,7 @@ class Batch:
         self._held = self._rules, self._lines, self._state, self._settings, self._seen, self._scratch, self._player
         self._compiled: dict[Any, Any] = {}
         self._all = np.ones(self.n, np.uint8)
+        self._look = self._rules, self._state, self._scratch, self._seen, ruler(self.board.cells)
 
     def _check_opponent(self) -> None:
         """Raise BoardError if the opponent's first move would end the game."""
@@ -173,7 +175,7 @@ class Batch:
             self._keys = stream_key(self.seed, OPPONENT), stream_key(self.seed, SAMPLED)
             self._state.games[chosen != 0] = -1
         self._run(start, *self._held, self._keys[0], chosen)
-        return self._step
+        return self._shown()
 
     def step(self, actions: NDArray[Any]) -> Step:
         """Make the move of an action in every game; with an opponent, its reply, too.
@@ -186,14 +188,17 @@ class Batch:
             raise self._wrong_actions(actions)
         if not actions.dtype.isnative:
             raise UsageError(f"actions are an array of {actions.dtype}; give integers in this machine's byte order")
-        held, wanted = (self._rules, self._state, self._settings), self._scratch.wanted
-        if is_plain(actions, INT64):
-            wrong = self._run(wanted_moves, *held, actions, wanted)
-        else:
-            wrong = wanted_moves(*held, actions, wanted)
+        given = self._rules, self._state, self._settings, actions, self._scratch.wanted
+        wrong = self._run(wanted_moves, *given) if is_plain(actions, INT64) else wanted_moves(*given)
         if wrong != FINE:
             raise self._wrong_action(int(wrong), int(actions[wrong]))
-        self._run(step, *self._held, self._keys[0], wanted)
+        self._run(step, *self._held, self._keys[0])
+        return self._shown()
+
+    def _shown(self) -> Step:
+        """What is seen now; of small boards the kernels have written it."""
+        if self.board.cells > JOINED:
+            self._run(show_wide, *self._look)
         return self._step
 
     def _run(self, kernel: Any, *arguments: Any) -> Any:

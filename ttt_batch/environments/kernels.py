@@ -45,7 +45,8 @@ class Settings(NamedTuple):
 class Seen(NamedTuple):
     """What the caller sees; every array in one dimension, and bool as uint8.
 
-    planes, mask: see `views.show`.  rewards: float32[n * 2].  terminated: uint8[n].
+    planes: uint8[n * 2 * cells], cells of the player and of its opponent.  mask: uint8[n * actions], legal actions;
+    none in games that are over.  rewards: float32[n * 2].  terminated: uint8[n].
     seat: uint8[n], the agent's seat; uint8[0] without an opponent.
     last: uint8[n * 2 * cells], planes of the position in which a game ended, or uint8[0].
     moves, played: int8[n * cells], the cells of the current game, and of one that ended in this step, or int8[0].
@@ -201,12 +202,10 @@ def step(
     scratch: Scratch,
     player: Any,
     key: Any,
-    wanted: Any,
 ) -> None:
-    """Make a move in every game, or a full turn if there is an opponent.
+    """Make the moves of `scratch.wanted`, or full turns if there is an opponent.
 
-    state, seen, scratch: modified in place.  wanted: W[n], see `wanted_moves`.  player: `NOBODY` or the opponent.
-    key: uint64.
+    state, seen, scratch: modified in place.  player: `NOBODY` or the opponent.  key: uint64.
     """
     word = state.own.dtype.type
     against, keeps = seen.seat.shape[0] != 0, seen.last.shape[0] != 0 or seen.played.shape[0] != 0
@@ -215,13 +214,14 @@ def step(
         last = min(first + BLOCK, state.own.shape[0])
         own, other, over = state.own[first:last], state.other[first:last], state.over[first:last]
         idle, ended = scratch.idle[: last - first], scratch.ended[: last - first]
-        for g in range(over.shape[0]):
-            scratch.marked[g] = wanted[first + g]
+        # The moves stay where they are: a step that copied them to `scratch.marked` took 15 % longer.
+        marked, wanted = scratch.wanted[first:last], scratch.wanted
+        scratch = Scratch(marked, scratch.won, scratch.idle, scratch.ended, wanted, scratch.words)
         if plain:
             judge(rules, own, other, scratch, True)
             report(ended, seen.rewards[2 * first : 2 * last], seen.terminated[first:last])
             renew(own, other, state.games[first:last], scratch)
-            show(rules, state, seen.seat, seen.planes, seen.mask, scratch.words, first, last)
+            show(rules, state, scratch, seen, first, last)
             continue
         for g in range(over.shape[0]):
             idle[g] = word(over[g])
@@ -251,7 +251,7 @@ def step(
                 for g in range(over.shape[0]):
                     idle[g] = ended[g]
             open_games(rules, lines, state, settings, seen, scratch, player, key, first)
-        show(rules, state, seen.seat, seen.planes, seen.mask, scratch.words, first, last)
+        show(rules, state, scratch, seen, first, last)
 
 
 @kernel
@@ -278,7 +278,7 @@ def start(
         restart(state.own[first:last], state.other[first:last], state.games[first:last], scratch.idle)
         if seen.seat.shape[0] != 0:
             open_games(rules, lines, state, settings, seen, scratch, player, key, first)
-        show(rules, state, seen.seat, seen.planes, seen.mask, scratch.words, first, last)
+        show(rules, state, scratch, seen, first, last)
 
 
 @kernel

@@ -10,11 +10,15 @@ import numpy as np
 
 from ttt_batch.base.bits import both, lowered, odd, raised
 from ttt_batch.base.jit import inlined
+from ttt_batch.environments.arrays import zeros
 from ttt_batch.environments.rules import STAGES, Rules
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 
 BLOCK = 1024
 """Boards that go through all loops together: their arrays stay in the processor's first cache."""
+
+JOINED = 32
+"""Cells up to which the words of boards are joined in vector code before they are spread to bytes."""
 
 FORFEIT, OUTCOME = 4, 3
 """The bit that an outcome by forfeit has, and the bits of the outcome itself."""
@@ -53,13 +57,14 @@ class Scratch(NamedTuple):
 
 def make_state(n: int, word: Any) -> State:
     """`n` games at the empty board."""
-    return State(np.zeros(n, word), np.zeros(n, word), np.zeros(n, np.uint8), np.zeros(n, np.int64))
+    return State(zeros((n,), word), zeros((n,), word), zeros((n,), np.uint8), zeros((n,), np.int64))
 
 
 def make_scratch(n: int, word: Any) -> Scratch:
     """Scratch for `n` games."""
-    marked, won, idle, ended = np.zeros((4, BLOCK), word)
-    return Scratch(marked, won, idle, ended, np.zeros(n, word), np.zeros((3, 2 * BLOCK), np.uint64))
+    marked, won, idle, ended = zeros((4, BLOCK), word)
+    words = zeros((3, 2 * BLOCK), np.uint64)
+    return Scratch(marked, won, idle, ended, zeros((n,), word), words)
 
 
 @inlined

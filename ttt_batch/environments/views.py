@@ -6,9 +6,9 @@ import numpy as np
 
 from ttt_batch.base.bits import NONE, ONE, lowered, odd, raised
 from ttt_batch.base.jit import inlined, kernel
-from ttt_batch.base.spread import spread_bits
+from ttt_batch.base.spread import ROWS, spread_bits, spread_rows
 from ttt_batch.environments.rules import Rules
-from ttt_batch.environments.steps import State
+from ttt_batch.environments.steps import BLOCK, JOINED, Scratch, State
 
 
 @inlined
@@ -43,62 +43,83 @@ def write_all(target: Any, start: int, words: Any, spare: Any, count: int, bits:
 
 
 @inlined
-def write_pairs(target: Any, start: int, own: Any, other: Any, cells: int) -> None:
-    """Write the cells of both players, 33 to 64 of each, to `target` (uint8[N]) from `start` on, board by board.
-
-    own, other: W[count].  Up to 63 bytes that follow may be overwritten, as by `write_all`.  From the state straight
-    to bytes: with the words in one array first, a step of 6x7x4 took 7 % longer.
-    """
-    count: int = own.shape[0]
-    wide = np.uint64(cells)
-    safe = min(count, max(0, (target.shape[0] - start - cells - 64) // (2 * cells) + 1))
-    place = np.uint64(start)
-    for g in range(safe):
-        spread_bits(target, place, np.uint64(own[g]))
-        spread_bits(target, place + wide, np.uint64(other[g]))
-        place += wide + wide
-    for g in range(safe, count):
-        write_exactly(target, start + 2 * cells * g, np.uint64(own[g]), cells)
-        write_exactly(target, start + 2 * cells * g + cells, np.uint64(other[g]), cells)
+def write_rest(target: Any, start: int, columns: Any, width: int, first: int) -> None:
+    """Write what `spread_rows` would from row `first` on, if `start` is the place of row 0."""
+    place = start + first * len(columns) * width
+    for g in range(first, columns[0].shape[0]):
+        for column in columns:
+            write_exactly(target, place, np.uint64(column[g]), width)
+            place += width
 
 
 @inlined
-def write_planes(planes: Any, start: int, own: Any, other: Any, bits: Any, spare: Any, cells: int) -> None:
-    """Write the cells of both players to `planes` (uint8[N]) from `start` on; those of a board in one word if they fit.
-
-    own, other: W[count].  bits, spare: uint64[2 * BLOCK], overwritten if they fit.
-    """
-    if cells > 32:
-        write_pairs(planes, start, own, other, cells)
-        return
+def find_masks(rules: Rules, own: Any, other: Any, over: Any, masks: Any) -> None:
+    """Write which actions are legal, none in games that are over, to `masks` (uint64[2 * BLOCK])."""
+    top = np.uint64(rules.top[0])
     for g in range(own.shape[0]):
-        bits[g] = np.uint64(own[g]) | raised(np.uint64(other[g]), cells)
-    write_all(planes, start, bits, spare, own.shape[0], 2 * cells)
+        masks[g] = NONE if over[g] != 0 else ~(np.uint64(own[g]) | np.uint64(other[g])) & top
 
 
 @inlined
-def show(rules: Rules, state: State, seat: Any, planes: Any, mask: Any, words: Any, first: int, last: int) -> None:
-    """Write what is seen of games `first` to `last - 1`; of later ones, too, something that the next call overwrites.
+def find_sides(own: Any, other: Any, seat: Any, mine: Any, theirs: Any) -> None:
+    """Write the cells of the player whose view it is (`seat`, uint8[count]) to `mine`, its opponent's to `theirs`."""
+    for g in range(own.shape[0]):
+        same = odd(np.uint64(own[g]) | np.uint64(other[g])) == seat[g]
+        mine[g] = np.uint64(own[g]) if same else np.uint64(other[g])
+        theirs[g] = np.uint64(other[g]) if same else np.uint64(own[g])
 
-    planes: uint8[n * 2 * cells], cells of the player and of its opponent.  mask: uint8[n * actions], legal actions;
-    none in games that are over.  seat: uint8[n] whose view it is, or uint8[0]: of the player to move.
-    words: uint64[3, 2 * BLOCK], scratch.
+
+@inlined
+def show(rules: Rules, state: State, scratch: Scratch, seen: Any, first: int, last: int) -> None:
+    """Write planes and mask of games `first` to `last - 1` to `seen`, or nothing if `show_wide` is to do so.
+
+    Of later games something is written that the next call overwrites.
     """
-    cells, count, top = rules.cells, last - first, np.uint64(rules.top[0])
-    own, other, over = state.own[first:last], state.other[first:last], state.over[first:last]
-    bits, spare = words[0], words[1]
-    for g in range(count):
-        bits[g] = NONE if over[g] != 0 else ~(np.uint64(own[g]) | np.uint64(other[g])) & top
-    write_all(mask, rules.actions * first, bits, spare, count, rules.actions)
-    if seat.shape[0] == 0:
-        write_planes(planes, 2 * cells * first, own, other, bits, spare, cells)
-    else:
-        mine, theirs = words[2, :count], words[2, count : 2 * count]
+    if rules.cells > JOINED:
+        return
+    count, bits, spare = last - first, scratch.words[0], scratch.words[1]
+    own, other = state.own[first:last], state.other[first:last]
+    find_masks(rules, own, other, state.over[first:last], bits)
+    write_all(seen.mask, rules.actions * first, bits, spare, count, rules.actions)
+    if seen.seat.shape[0] == 0:
         for g in range(count):
-            same = odd(np.uint64(own[g]) | np.uint64(other[g])) == seat[first + g]
-            mine[g] = np.uint64(own[g]) if same else np.uint64(other[g])
-            theirs[g] = np.uint64(other[g]) if same else np.uint64(own[g])
-        write_planes(planes, 2 * cells * first, mine, theirs, bits, spare, cells)
+            bits[g] = np.uint64(own[g]) | raised(np.uint64(other[g]), rules.cells)
+    else:
+        mine, theirs = scratch.words[2, :count], scratch.words[2, BLOCK : BLOCK + count]
+        find_sides(own, other, seen.seat[first:last], mine, theirs)
+        for g in range(count):
+            bits[g] = mine[g] | raised(theirs[g], rules.cells)
+    write_all(seen.planes, 2 * rules.cells * first, bits, spare, count, 2 * rules.cells)
+
+
+@kernel
+def show_wide(rules: Rules, state: State, scratch: Scratch, seen: Any, ruler: Any) -> None:
+    """Write planes and mask of all games of boards with more than JOINED cells.
+
+    ruler: says how many; see `base.spread.ruler`.  So this kernel is compiled for each number of cells.  It is not a
+    part of the others because they take ten times as long to compile.
+    """
+    cells, n, planes, mask = rules.cells, state.own.shape[0], seen.planes, seen.mask
+    masks, spare, by_cell, more = scratch.words[0], scratch.words[1], rules.actions == cells, np.uint64(cells * ROWS)
+    for first in range(0, n, BLOCK):
+        last = min(first + BLOCK, n)
+        own, other, count = state.own[first:last], state.other[first:last], last - first
+        find_masks(rules, own, other, state.over[first:last], masks)
+        if seen.seat.shape[0] != 0:
+            mine, theirs = scratch.words[2, :count], scratch.words[2, BLOCK : BLOCK + count]
+            find_sides(own, other, seen.seat[first:last], mine, theirs)
+            own, other = mine, theirs
+        place, whole = np.uint64(cells * first), count - count % ROWS
+        for g in range(0, whole, ROWS):
+            if by_cell:
+                spread_rows(ruler, mask, place, (masks,), g)
+            spread_rows(ruler, planes, place + place, (own, other), g)
+            place += more
+        write_rest(planes, 2 * cells * first, (own, other), cells, whole)
+        if by_cell:
+            write_rest(mask, cells * first, (masks[:count],), cells, whole)
+        else:
+            write_all(mask, rules.actions * first, masks, spare, count, rules.actions)
 
 
 @kernel
