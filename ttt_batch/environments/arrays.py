@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ttt_batch.base.aligned import zeros
 from ttt_batch.base.choices import choose
 from ttt_batch.base.errors import UsageError, quoted
 from ttt_batch.base.memory import check_room
-
-LINE = 64
-"""Bytes that processors read and write together, from multiples of this on; a vector of theirs is at most as long."""
 
 NAMES = ("planes", "mask", "rewards", "terminated")
 
@@ -39,14 +37,6 @@ def output_arrays(shapes: Shapes, given: Mapping[str, NDArray[Any]] | None, more
     missing = [size(shape, dtype) for name, (shape, dtype) in shapes.items() if name not in given]
     check_room(sum(missing) + more, "the batch")
     return {name: given[name] if name in given else zeros(*wanted) for name, wanted in shapes.items()}
-
-
-def zeros(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """As NumPy's, but aligned to LINE, which NumPy's are not: a step of 6x7x4 is 7 % faster."""
-    length = size(shape, np.dtype(dtype))
-    memory = np.zeros(length + LINE, np.uint8)
-    start = -memory.ctypes.data % LINE
-    return memory[start : start + length].view(dtype).reshape(shape)
 
 
 def check_look(dtype: DTypeLike) -> np.dtype[Any]:

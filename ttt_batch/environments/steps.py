@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ttt_batch.base.aligned import zeros
 from ttt_batch.base.bits import both, lowered, odd, raised
 from ttt_batch.base.jit import inlined
-from ttt_batch.environments.arrays import zeros
 from ttt_batch.environments.rules import STAGES, Rules
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.base.aligned import zeros
 from ttt_batch.base.intrinsics import FOUR
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.evaluation.exact_results import worst_results
@@ -150,12 +151,7 @@ def make_bench(graph: Graph, worth: NDArray[np.float64], solution: NDArray[np.in
 
 def _results_of_ends(graph: Graph) -> NDArray[np.float64]:
     """`Bench.results` with what final rows hold."""
-    line = 64 // np.dtype(np.float64).itemsize
-    size = FOUR * (graph.code.size + 1)
-    space = np.zeros(size + line)
-    # Aligned, so that no four numbers lie in two cache lines.
-    start = -space.ctypes.data // space.itemsize % line
-    results = space[start : start + size].reshape(-1, FOUR)
+    results = zeros((graph.code.size + 1, FOUR), np.float64)  # aligned: no four numbers lie in two lines of memory
     final = np.flatnonzero(graph.outcome != UNFINISHED)
     result = ends_alone(graph.outcome, 1)[final]
     results[final, 1 - result] = 1
