@@ -82,24 +82,22 @@ def _typed_spread_rows(_context: Any, ruler: Any, bytes_: Any, _start: Any, colu
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
-        start, row = arguments[2], arguments[4]
+        start, row, tuple_ = arguments[2], arguments[4], arguments[3]
         arrays = [
-            context.make_array(columns.dtype)(context, builder, builder.extract_value(arguments[3], index)).data
+            context.make_array(columns.dtype)(context, builder, builder.extract_value(tuple_, index)).data
             for index in range(columns.count)
         ]
-
-        def field(number: int) -> Any:
-            index = builder.add(row, ir.Constant(row.type, number // len(arrays)))
-            return builder.zext(builder.load(builder.gep(arrays[number % len(arrays)], [index])), long)
-
-        fields, bits, place = ROWS * len(arrays), ir.Constant(long, 0), 0
-        for number in range(fields):
-            word, start_bit = field(number), number * width - place
-            bits = builder.or_(bits, builder.shl(word, ir.Constant(long, start_bit)))
-            if start_bit + width >= WIDTH:  # the word is full, and what is left of this field begins the next
+        bits, place = ir.Constant(long, 0), 0
+        for number in range(ROWS * len(arrays)):
+            at, column = divmod(number, len(arrays))
+            index = builder.add(row, ir.Constant(row.type, at))
+            word = builder.zext(builder.load(builder.gep(arrays[column], [index])), long)
+            low = number * width - place
+            bits = builder.or_(bits, builder.shl(word, ir.Constant(long, low)))
+            left = low + width - WIDTH
+            if left >= 0:  # 64 bits are together, and what is left of this word begins the next 64
                 _store(builder, data, builder.add(start, ir.Constant(long, place)), bits)
                 place += WIDTH
-                left = start_bit + width - WIDTH
                 bits = builder.lshr(word, ir.Constant(long, width - left)) if left else ir.Constant(long, 0)
         return context.get_dummy_value()
 

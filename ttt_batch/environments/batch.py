@@ -122,7 +122,8 @@ class Batch:
         self._held = self._rules, self._lines, self._state, self._settings, self._seen, self._scratch, self._player
         self._compiled: dict[Any, Any] = {}
         self._all = np.ones(self.n, np.uint8)
-        self._look = self._rules, self._state, self._scratch, self._seen, ruler(self.board.cells)
+        look = self._state, self._scratch.words, self._seen.planes, self._seen.mask, self._seen.seat
+        self._look = self.board.cells, self.n_actions, np.uint64(self._rules.top[0]), *look, ruler(self.board.cells)
 
     def _check_opponent(self) -> None:
         """Raise BoardError if the opponent's first move would end the game."""
