@@ -101,6 +101,7 @@ def test_every_board_is_that_of_a_dictionary(board: str):
         assert compare(board, autoreset, steps, plain=True) > 0
         assert compare(board, autoreset, steps) > 0
         assert compare(board, autoreset, steps, forfeits=True) > 0
+        assert compare(board, autoreset, steps, plain=True, forfeits=True) > 0
 
 
 def kind_of(board: str) -> str:
@@ -111,12 +112,12 @@ def kind_of(board: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted({kind_of(board) for board in KINDS}))
 def test_a_million_steps_of_every_kind(kind: str):
-    """On the boards of a kind in turn, with each autoreset, with and without what is kept of games."""
+    """On the boards of a kind in turn, with each autoreset, with and without what is kept of games and forfeits."""
     boards = [board for board in KINDS if kind_of(board) == kind]
     each = 1_000_000 // (len(boards) * len(MODES)) + 1
     for number, (board, autoreset) in enumerate(itertools.product(boards, MODES)):
         n = min(1100, each // (ttt.parse_board(board).cells + 2))  # more than a block, unless no game would end then
-        assert compare(board, autoreset, each, n, plain=number % 2 == 0) > 0
+        assert compare(board, autoreset, each, n, number % 4 > 1, plain=number % 2 == 0) > 0
 
 
 def play(batch: ttt.Batch, steps: int, start: int = 0) -> list[bytes]:
@@ -385,7 +386,18 @@ def test_a_copy_goes_on_alone(how: str, board: str, opponent: str | None):
     assert not any(np.shares_memory(one, other) for one, other in zip(second._step, first._step, strict=True))
 
 
-def test_a_step_keeps_no_memory():
+@pytest.mark.parametrize("board", ["3x3", "6x7x4"])
+def test_a_copy_of_which_nothing_is_kept_goes_on_alone(board: str):
+    first = ttt.Batch(300, board, 3, autoreset="same-step")
+    play(first, 7)
+    before = first.planes.tobytes()
+    ahead = play(copy.deepcopy(first), 25)
+    assert first.planes.tobytes() == before
+    assert play(first, 25) == ahead
+
+
+@pytest.mark.parametrize("opponent", ["random", None])
+def test_a_step_keeps_no_memory(opponent: str | None):
     """Neither Python's nor NumPy's: one object of Python's kept in each step would be 22 KB after 800 of them.
 
     The least of several turns counts: what else lives in the process may allocate meanwhile.
@@ -393,7 +405,7 @@ def test_a_step_keeps_no_memory():
     import gc
     import tracemalloc
 
-    batch = ttt.Batch(4096, "4x4x4", autoreset="same-step", opponent="random")
+    batch = ttt.Batch(4096, "4x4x4", autoreset="same-step", opponent=opponent)
     actions = batch.sample()
     batch.step(actions)
     grown = []

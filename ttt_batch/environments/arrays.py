@@ -57,6 +57,16 @@ def check_flags(name: str, flags: object, n: int) -> None:
         raise UsageError(f"{name} must be an array of bool with the shape ({n},)")
 
 
+def wrong_actions(actions: object, n: int) -> UsageError:
+    """The error for what is no array of `n` actions."""
+    what = quoted(type(actions).__name__)
+    if isinstance(actions, np.ndarray):
+        what = f"an array of {actions.dtype} with the shape {actions.shape}"
+        if not actions.dtype.isnative:
+            return UsageError(f"actions are an array of {actions.dtype}; give integers in this machine's byte order")
+    return UsageError(f"actions are {what}; give an array of integers with the shape ({n},)")
+
+
 def is_plain(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:
     """Whether kernels that are compiled for `dtype` may read an array."""
     return array.dtype == dtype and array.flags.c_contiguous and array.flags.aligned

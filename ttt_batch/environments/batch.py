@@ -9,17 +9,26 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ttt_batch.base.choices import Ties, check_ties, choose, choose_person
-from ttt_batch.base.errors import BoardError, UsageError, quoted
+from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.jit import entry_point
 from ttt_batch.base.quantities import Number, any_seed, whole
-from ttt_batch.base.spread import ruler
 from ttt_batch.base.streams import OPPONENT, SAMPLED, stream_key
-from ttt_batch.environments.arrays import Shapes, check_array, check_flags, check_look, flat, is_plain, output_arrays
+from ttt_batch.environments.arrays import (
+    Shapes,
+    check_array,
+    check_flags,
+    check_look,
+    flat,
+    is_plain,
+    output_arrays,
+    wrong_actions,
+)
 from ttt_batch.environments.kernels import FINE, IN_TURN, Seen, Settings, draw_actions, start, step, wanted_moves
+from ttt_batch.environments.lean import lean_step
 from ttt_batch.environments.opponents import NOBODY, make_opponent
 from ttt_batch.environments.rules import make_rules, n_actions, word_type
 from ttt_batch.environments.steps import JOINED, make_scratch, make_state
-from ttt_batch.environments.views import show_wide, write_boards, write_codes
+from ttt_batch.environments.views import make_look, show_wide, write_boards, write_codes
 from ttt_batch.game.board import MAX_CODED_CELLS, Board, parse_board
 from ttt_batch.game.lines import make_lines
 from ttt_batch.runs.loading import AnyRun
@@ -96,7 +105,6 @@ class Batch:
         look = check_look(dtype)
         self._player: Any = NOBODY
         if opponent is not None:
-            self._check_opponent()
             self._player = make_opponent(opponent, self.board, ties)
         self.n_actions = n_actions(self.board)
         self._make_arrays(look, arrays, opponent is not None, keep_last, record)
@@ -122,13 +130,9 @@ class Batch:
         self._held = self._rules, self._lines, self._state, self._settings, self._seen, self._scratch, self._player
         self._compiled: dict[Any, Any] = {}
         self._all = np.ones(self.n, np.uint8)
-        look = self._state, self._scratch.words, self._seen.planes, self._seen.mask, self._seen.seat
-        self._look = self.board.cells, self.n_actions, np.uint64(self._rules.top[0]), *look, ruler(self.board.cells)
-
-    def _check_opponent(self) -> None:
-        """Raise BoardError if the opponent's first move would end the game."""
-        if self.board.k == 1 or self.board.cells == 1:
-            raise BoardError(f"a game on {self.board.name} is over after one move; choose a larger k for an opponent")
+        self._look = make_look(self._rules, self._seen, self._scratch.words)
+        more = self._seen.seat, self._seen.last, self._seen.played  # empty if nobody replies and nothing is kept
+        self._lean = self.autoreset == "same-step" and not any(array.size for array in more)
 
     def _make_arrays(
         self, dtype: Any, given: Mapping[str, NDArray[Any]] | None, against: bool, keep_last: bool, record: bool
@@ -185,21 +189,23 @@ class Batch:
         Raises UsageError before anything changes: for an action that is illegal (unless illegal actions lose), that is
         outside 0 .. n_actions - 1, or for a game that is over and not reset.
         """
-        if not isinstance(actions, np.ndarray) or actions.dtype.kind not in "iu" or actions.shape != (self.n,):
-            raise self._wrong_actions(actions)
-        if not actions.dtype.isnative:
-            raise UsageError(f"actions are an array of {actions.dtype}; give integers in this machine's byte order")
+        fits = isinstance(actions, np.ndarray) and actions.dtype.kind in "iu" and actions.shape == (self.n,)
+        if not (fits and actions.dtype.isnative):
+            raise wrong_actions(actions, self.n)
         given = self._rules, self._state, self._settings, actions, self._scratch.wanted
         wrong = self._run(wanted_moves, *given) if is_plain(actions, INT64) else wanted_moves(*given)
         if wrong != FINE:
             raise self._wrong_action(int(wrong), int(actions[wrong]))
+        if self._lean:
+            self._run(lean_step, self._rules, self._state, self._seen, self._scratch, self._look)
+            return self._step
         self._run(step, *self._held, self._keys[0])
         return self._shown()
 
     def _shown(self) -> Step:
         """What is seen now; of small boards the kernels have written it."""
         if self.board.cells > JOINED:
-            self._run(show_wide, *self._look)
+            self._run(show_wide, self._state, self._look)
         return self._step
 
     def _run(self, kernel: Any, *arguments: Any) -> Any:
@@ -208,13 +214,6 @@ class Batch:
         if code is None:
             code = self._compiled[kernel] = entry_point(kernel, *arguments)
         return code(*arguments)
-
-    def _wrong_actions(self, actions: object) -> UsageError:
-        """The error for what is no array of actions."""
-        what = quoted(type(actions).__name__)
-        if isinstance(actions, np.ndarray):
-            what = f"an array of {actions.dtype} with the shape {actions.shape}"
-        return UsageError(f"actions are {what}; give an array of integers with the shape ({self.n},)")
 
     def _wrong_action(self, game: int, action: int) -> UsageError:
         """The error for a wrong action."""

@@ -14,7 +14,7 @@ from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.base.streams import below
 from ttt_batch.environments.draws import draw_of
 from ttt_batch.environments.rules import Rules
-from ttt_batch.environments.steps import BLOCK, FORFEIT, Scratch, State, judge, landing, move, renew, report, restart
+from ttt_batch.environments.steps import BLOCK, FORFEIT, Scratch, State, landing, move, report, restart
 from ttt_batch.environments.views import show, write_exactly
 from ttt_batch.game.board import UNFINISHED
 from ttt_batch.game.lines import Lines
@@ -177,7 +177,7 @@ def open_games(
     key: Any,
     first: int,
 ) -> None:
-    """Let the opponent make its first move in the block's new games (`scratch.idle` is 1) in which it begins."""
+    """Let the opponent make its first move in the block's new games (`scratch.idle` is not 0) in which it begins."""
     word = state.own.dtype.type
     last = min(first + BLOCK, state.own.shape[0])
     for g in range(first, last):
@@ -203,35 +203,28 @@ def step(
     player: Any,
     key: Any,
 ) -> None:
-    """Make the moves of `scratch.wanted`, or full turns if there is an opponent.
+    """Make the moves of `scratch.wanted`, or full turns if there is an opponent.  See also `lean.lean_step`.
 
     state, seen, scratch: modified in place.  player: `NOBODY` or the opponent.  key: uint64.
     """
     word = state.own.dtype.type
     against, keeps = seen.seat.shape[0] != 0, seen.last.shape[0] != 0 or seen.played.shape[0] != 0
-    plain = settings.autoreset == SAME_STEP and not against and not keeps
     for first in range(0, state.own.shape[0], BLOCK):
         last = min(first + BLOCK, state.own.shape[0])
         own, other, over = state.own[first:last], state.other[first:last], state.over[first:last]
         idle, ended = scratch.idle[: last - first], scratch.ended[: last - first]
-        # The moves stay where they are: a step that copied them to `scratch.marked` took 15 % longer.
+        # The moves stay where they are, as in `lean_step`.
         marked, wanted = scratch.wanted[first:last], scratch.wanted
         scratch = Scratch(marked, scratch.won, scratch.idle, scratch.ended, wanted, scratch.words)
-        if plain:
-            judge(rules, own, other, scratch, True)
-            report(ended, seen.rewards[2 * first : 2 * last], seen.terminated[first:last])
-            renew(own, other, state.games[first:last], scratch)
-            show(rules, state, scratch, seen, first, last)
-            continue
         for g in range(over.shape[0]):
             idle[g] = word(over[g])
         for g in range(over.shape[0]):
-            ended[g] = word(UNFINISHED)
+            ended[g] = np.uint8(UNFINISHED)
         note(rules, own, other, scratch, seen.moves[rules.cells * first :])
         move(rules, own, other, scratch)
         if against:
             for g in range(over.shape[0]):
-                idle[g] = word(word(over[g]) | ended[g])
+                idle[g] = word(over[g] | ended[g])
             answer(rules, lines, state, settings, scratch, player, key, first)
             note(rules, own, other, scratch, seen.moves[rules.cells * first :])
             move(rules, own, other, scratch)
@@ -249,7 +242,7 @@ def step(
         if against:
             if settings.autoreset == SAME_STEP:
                 for g in range(over.shape[0]):
-                    idle[g] = ended[g]
+                    idle[g] = word(ended[g])
             open_games(rules, lines, state, settings, seen, scratch, player, key, first)
         show(rules, state, scratch, seen, first, last)
 

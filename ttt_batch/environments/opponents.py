@@ -13,7 +13,7 @@ from ttt_batch.agents.scripted import PLAYERS, Scripted, player_number
 from ttt_batch.agents.tables import Agent, cells_of, make_agent
 from ttt_batch.base.bits import NONE, ONE, lowest
 from ttt_batch.base.choices import Ties
-from ttt_batch.base.errors import UsageError
+from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.jit import kernel
 from ttt_batch.game.bitboards import make_places
 from ttt_batch.game.board import Board
@@ -136,8 +136,11 @@ def player_of(run: AnyRun, ties: Ties) -> Player:
 def make_opponent(given: AnyRun | str | Path, board: Board, ties: Ties = "any") -> Player:
     """The player of a name, `random`, `one-ply`, `two-ply` or `optimal`, or of a run or its file.
 
-    Raises UsageError, also for a run of another board, BoardError, and RunFileError for its file.
+    Raises UsageError, also for a run of another board, RunFileError for its file, and BoardError, also for games of one
+    move.
     """
+    if board.k == 1 or board.cells == 1:
+        raise BoardError(f"a game on {board.name} is over after one move; choose a larger k for an opponent")
     if not isinstance(given, AnyRun):
         named = name_or_run("opponent", given, (*PLAYERS, OPTIMAL))
         if isinstance(named, str):

@@ -1,14 +1,38 @@
 """What is seen of positions: planes and masks as bytes, and codes.  The words of the states say all of it."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ttt_batch.base.bits import NONE, ONE, lowered, odd, raised
 from ttt_batch.base.jit import inlined, kernel
-from ttt_batch.base.spread import ROWS, spread_bits, spread_rows
+from ttt_batch.base.spread import ROWS, ruler, spread_bits, spread_rows
 from ttt_batch.environments.rules import Rules
 from ttt_batch.environments.steps import BLOCK, JOINED, Scratch, State
+
+
+class Look(NamedTuple):
+    """What is seen of positions, and what it takes to write it.
+
+    cells, actions: see `Rules`.  top: its `top`, as uint64.  planes, mask, seat: see `kernels.Seen`.
+    words: see `Scratch`.  ruler: says `cells`, if they are more than JOINED, see `base.spread.ruler`.
+    """
+
+    cells: int
+    actions: int
+    top: Any
+    planes: Any
+    mask: Any
+    seat: Any
+    words: Any
+    ruler: Any
+
+
+def make_look(rules: Rules, seen: Any, words: Any) -> Look:
+    """What a batch sees.  Kernels for boards of up to JOINED cells are the same for all: their ruler says nothing."""
+    width = rules.cells if rules.cells > JOINED else 1
+    top = np.uint64(rules.top[0])
+    return Look(rules.cells, rules.actions, top, seen.planes, seen.mask, seen.seat, words, ruler(width))
 
 
 @inlined
@@ -81,37 +105,44 @@ def show(rules: Rules, state: State, scratch: Scratch, seen: Any, first: int, la
     write_all(seen.planes, 2 * rules.cells * first, bits, spare, count, 2 * rules.cells)
 
 
+@inlined
+def show_rows(state: State, look: Look, mine: Any, theirs: Any, first: int, last: int) -> None:
+    """`show` for boards of more than JOINED cells, of which as many rows as possible are written ROWS at a time.
+
+    mine, theirs: W[last - first], the cells of the player whose view it is, and of its opponent.
+    """
+    cells, actions, masks, spare = look.cells, look.actions, look.words[0], look.words[1]
+    by_cell, more, count = actions == cells, np.uint64(cells * ROWS), last - first
+    find_masks(look.top, state.own[first:last], state.other[first:last], state.over[first:last], masks)
+    place, whole = np.uint64(cells * first), count - count % ROWS
+    for g in range(0, whole, ROWS):
+        if by_cell:
+            spread_rows(look.ruler, look.mask, place, (masks,), g)
+        spread_rows(look.ruler, look.planes, place + place, (mine, theirs), g)
+        place += more
+    rest = whole if by_cell else 0
+    write_all(look.mask, actions * (first + rest), masks[rest:], spare, count - rest, actions)
+    for g in range(whole, count):
+        spare[2 * (g - whole)], spare[2 * (g - whole) + 1] = np.uint64(mine[g]), np.uint64(theirs[g])
+    write_all(look.planes, 2 * cells * (first + whole), spare, masks, 2 * (count - whole), cells)
+
+
 @kernel
-def show_wide(
-    cells: int, actions: int, top: Any, state: State, words: Any, planes: Any, mask: Any, seat: Any, ruler: Any
-) -> None:
+def show_wide(state: State, look: Look) -> None:
     """Write planes and mask of all games of boards with more than JOINED cells.
 
-    cells, actions, top: see `Rules`; top is uint64.  words: see `Scratch`.  planes, mask, seat: see `Seen`.
-    ruler: says `cells`, see `base.spread.ruler`.  So this kernel is compiled for each number of cells.  It is not a
-    part of the others because they take ten times as long to compile.  It gets the arrays it needs instead of all of
-    `Rules`, `Scratch` and `Seen`: a call takes 0.2 us less.
+    It is compiled for each number of cells, in 1 s.  It is no part of `kernels.step` and `kernels.start` because these
+    take ten.
     """
-    n, masks, spare, by_cell, more = state.own.shape[0], words[0], words[1], actions == cells, np.uint64(cells * ROWS)
+    n = state.own.shape[0]
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
-        own, other, count = state.own[first:last], state.other[first:last], last - first
-        find_masks(top, own, other, state.over[first:last], masks)
-        if seat.shape[0] != 0:
-            mine, theirs = words[2, :count], words[2, BLOCK : BLOCK + count]
-            find_sides(own, other, seat[first:last], mine, theirs)
+        own, other = state.own[first:last], state.other[first:last]
+        if look.seat.shape[0] != 0:
+            mine, theirs = look.words[2, : last - first], look.words[2, BLOCK : BLOCK + last - first]
+            find_sides(own, other, look.seat[first:last], mine, theirs)
             own, other = mine, theirs
-        place, whole = np.uint64(cells * first), count - count % ROWS
-        for g in range(0, whole, ROWS):
-            if by_cell:
-                spread_rows(ruler, mask, place, (masks,), g)
-            spread_rows(ruler, planes, place + place, (own, other), g)
-            place += more
-        rest = whole if by_cell else 0
-        write_all(mask, actions * (first + rest), masks[rest:], spare, count - rest, actions)
-        for g in range(whole, count):
-            spare[2 * (g - whole)], spare[2 * (g - whole) + 1] = np.uint64(own[g]), np.uint64(other[g])
-        write_all(planes, 2 * cells * (first + whole), spare, masks, 2 * (count - whole), cells)
+        show_rows(state, look, own, other, first, last)
 
 
 @kernel
