@@ -9,7 +9,7 @@ from ttt_batch.agents.callables import TIME_LIMIT, CallableAgent, load_callable
 from ttt_batch.agents.known import named_agent
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.programs import ProgramAgent
-from ttt_batch.base.choices import AGENT_NAMES, ILLEGAL, choose
+from ttt_batch.base.choices import AGENT_NAMES, ILLEGAL, check_switches, choose
 from ttt_batch.base.errors import UsageError, quoted
 from ttt_batch.base.quantities import Number, real
 from ttt_batch.game.board import Board, parse_board
@@ -60,12 +60,13 @@ def at_board(
     illegal: str = "error",
     time_limit: Number | None = None,
 ) -> Outsider:
-    """An agent at a board, which goes wherever a run goes: into `evaluate`, `tournament`, `show` and `play`.
+    """An agent at a board, which goes into `evaluate`, `tournament`, `show`, `play` and `export_run` as a run does.
 
     agent, symmetric, illegal, time_limit: as for `ttt_batch.judge`.  A program runs until `close`, the end of a `with`
     block, or this process's.
     Raises UsageError, BoardError and AgentError.
     """
+    check_switches(symmetric=symmetric)
     whose, loses = parse_board(board), choose("illegal", illegal, ILLEGAL) == "loses"
     return Outsider(make_agent(agent, whose, time_limit=time_limit), whose, symmetric=symmetric, loses=loses)
 

@@ -59,8 +59,9 @@ class ProgramAgent(Agent):
         """
         try:
             words = shlex.split(command)
-        except ValueError as error:
-            raise UsageError(f"agent {quoted(PROGRAM + command)} cannot be split into words: {error}") from None
+        except ValueError:
+            what = f"agent {quoted(PROGRAM + command)} cannot be split into words"
+            raise UsageError(f"{what}: a quotation is open at its end; close it") from None
         if not hasattr(os, "killpg"):
             raise AgentError("programs as agents need process groups, which this system lacks; use FILE.py:NAME")
         if not words or not words[0]:

@@ -6,7 +6,7 @@ does, with parameters for options, and has `to_dict()` (the keys of `--json`) an
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ from ttt_batch.game.transcripts import GamesError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.evaluation import Evaluation
 from ttt_batch.runs.formats.base import FormatError
-from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.loading import AnyRun, any_run
 from ttt_batch.runs.loading import load_any as load
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.patterns.run import PatternRun
@@ -116,8 +116,11 @@ def tournament(
     """
     if isinstance(runs, AnyRunOrPath):
         raise UsageError("a tournament takes two runs or more; evaluate judges one alone")
+    if not isinstance(runs, Iterable):
+        any_run(runs)  # refuses it
+    entrants = [_entrant(run) for run in runs]
     called = names if names is not None else [_name(run) for run in runs]
-    return hold_tournament([_entrant(run) for run in runs], called, games=games, seed=seed, ties=ties)
+    return hold_tournament(entrants, called, games=games, seed=seed, ties=ties)
 
 
 def show(run: Entrant, position: str | int | Position = 0, *, symmetric: bool = False, ties: Ties = "any") -> Shown:
@@ -184,7 +187,10 @@ def plot(
     from ttt_batch.app.plots import plot as draw
     from ttt_batch.app.plots import plot_study, study_to_draw
 
-    given = [runs] if isinstance(runs, AnyRunOrPath) else list(runs)
+    given = [runs] if isinstance(runs, AnyRunOrPath) or not isinstance(runs, Iterable) else list(runs)
+    for run in given:
+        if not isinstance(run, AnyRunOrPath):
+            any_run(run)  # refuses it
     if isinstance(names, str):
         raise UsageError(f"names {quoted(names)} is one text; give a list with a name for each run, or leave it out")
     called = names if names is not None else [_name(run) for run in given]
@@ -219,7 +225,7 @@ def random_games(
 
 
 def _any_run(run: AnyRunOrPath) -> AnyRun:
-    return load(run) if isinstance(run, str | Path) else run
+    return any_run(run, load)
 
 
 def _entrant(run: Entrant) -> AnyRun | Outsider:

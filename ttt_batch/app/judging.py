@@ -14,11 +14,11 @@ from ttt_batch.analysis.outsiders import against_outsider, judge_outsider
 from ttt_batch.base.choices import Ties, check_ties, either, find_name
 from ttt_batch.base.errors import BoardError, UsageError, option, quoted
 from ttt_batch.base.quantities import Number
-from ttt_batch.game.board import Board
+from ttt_batch.game.board import Board, parse_board
 from ttt_batch.game.state_space import too_large
 from ttt_batch.runs.as_played import PlayedEvaluation, evaluate_as_played
 from ttt_batch.runs.evaluation import EXACT_OPPONENTS, Evaluation
-from ttt_batch.runs.loading import AnyRun, load, load_any, with_table
+from ttt_batch.runs.loading import AnyRun, any_run, load, load_any, with_table
 from ttt_batch.runs.lookup import name_or_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
@@ -35,7 +35,7 @@ AGAINST = tuple(dict.fromkeys((*PLAYERS, *EXACT_OPPONENTS)))
 
 def judge(
     agent: Player,
-    board: Board | str = "3x3",
+    board: Board | str | None = None,
     against: Player | None = None,
     *,
     symmetric: bool = False,
@@ -56,6 +56,7 @@ def judge(
     of a policy.
     It is asked about each position that its own play lets happen once, all with as many marks in one call, and about
     up to 100 of them again, in other company.  With probabilities it is unbeatable if no move above 0 loses.
+    board: 3x3 if not given; a run has its own.
     against: the opponent of the shares of wins, draws and losses, as for `evaluate`; also another agent.
     symmetric: ask about one image of each position alone; the verdict is that of an agent that plays alike in all.
     illegal: `error`, or `loses`: a move to an occupied cell loses the game.
@@ -68,7 +69,11 @@ def judge(
     if not is_agent(agent):
         run = load_any(agent) if isinstance(agent, str | Path) else agent
         if isinstance(run, AnyRun):  # of networks, too: what is judged exactly is what it answers
+            if board is not None and parse_board(board) != run.board:
+                name = parse_board(board).name
+                raise UsageError(f"the run plays {run.board.name}, not {name}; leave {option('board')} out")
             agent, board = agent_of_run(run, check_ties(ties)), run.board
+    board = "3x3" if board is None else board
     with at_board(agent, board, symmetric=symmetric, illegal=illegal, time_limit=time_limit) as player:
         return _judged(player, against, games=games, seed=seed, budget=budget, ties=check_ties(ties))
 
@@ -99,7 +104,7 @@ def evaluate(
         return _as_played(run, [name for name, value in refused.items() if value is not None], ties)
     if isinstance(run, Outsider):
         return _judged(run, against, games=games, seed=seed, budget=budget, ties=ties)
-    agent = load_any(run) if isinstance(run, str | Path) else run
+    agent = any_run(run)
     given = {name: value for name, value in (("games", games), ("seed", seed), ("budget", budget)) if value is not None}
     if isinstance(agent, PatternRun) and agent.enumerated and _is_outside(against):
         return judge(agent, against=against, ties=ties, games=games, seed=seed, budget=budget)
@@ -129,7 +134,7 @@ def _as_played(run: Any, given: list[str], ties: Ties) -> PlayedEvaluation:
     if given or ties != "any":
         first = option(given[0] if given else "ties")
         raise UsageError(f"{switched} is against random moves and the best opponent; leave {first} out")
-    agent = load_any(run) if isinstance(run, str | Path) else run
+    agent = run if isinstance(run, Outsider) else any_run(run)
     if not isinstance(agent, Run):
         raise UsageError(f"{switched} is for runs of tables, which explore; leave it out")
     return evaluate_as_played(agent)

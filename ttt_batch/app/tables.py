@@ -11,7 +11,7 @@ from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.runs import exchange
 from ttt_batch.runs.formats import EXPORT, FORMATS, check_targets
-from ttt_batch.runs.loading import AnyRun, load_any, with_table
+from ttt_batch.runs.loading import AnyRun, any_run, load_any, with_table
 from ttt_batch.runs.loading import load as load_table
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.run import Run
@@ -83,6 +83,7 @@ def export_run(
     if isinstance(run, str | Path):
         load = load_any if to in PRINTED else load_table
         run = load(run, check=lambda config: exchange.check_export(config, to))
+    run = any_run(run)
     if to in PRINTED:
         if len(files) != 1 or player is not None:
             raise UsageError(f"{PRINTED[to]} is one file for both players; give one file and no player")

@@ -111,6 +111,13 @@ def either(names: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
+def check_switches(**given: object) -> None:
+    """Raise UsageError for what is neither True nor False: `overwrite="no"` must not replace a file."""
+    for name, value in given.items():
+        if type(value).__name__ not in ("bool", "bool_"):  # NumPy's, too, which is not loaded for this
+            raise UsageError(f"{name} is {quoted(value)}; give True or False")
+
+
 def choose_seat(given: object, *others: str, what: str = "seat") -> str:
     """A player by the order of moving, `first` or `second`, also as X and O; or one of the `others`."""
     return choose(what, given, (*SEATS, *others), words=SEAT_WORDS)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ttt_batch.base import files
+from ttt_batch.base.choices import check_switches
 from ttt_batch.base.errors import RunFileError, TakenError, TttBatchError, UsageError, option, with_option
 from ttt_batch.base.files import reason, shown
 from ttt_batch.base.lock import Lock
@@ -85,6 +86,7 @@ class Kind:
 
     def place(self, path: Path, *, overwrite: bool) -> Path:
         """Where an output goes, links followed.  Raises `error` if it cannot, or must not, be written there."""
+        check_switches(overwrite=overwrite)
         if str(path) == "-":
             raise UsageError(
                 f"- is no file, and nothing is written to standard output; {self.with_option('name a file')}"

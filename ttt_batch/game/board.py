@@ -270,7 +270,7 @@ def parse_board(text: str | Board) -> Board:
     if match is None:
         raise BoardError(
             f"board {quoted(text)} is not of the form ROWSxCOLUMNS or ROWSxCOLUMNSxK, e.g. 3x3 or 4x4x3, "
-            "with -misere, -exact or -gravity appended for a variant"
+            "with -misere, -exact or -gravity appended for a variant, in this order"
         )
     rows, cols = int(match[1]), int(match[2])
     k = int(match[3]) if match[3] else max(1, min(rows, cols))

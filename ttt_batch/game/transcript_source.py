@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
+from ttt_batch.base.errors import quoted
 from ttt_batch.base.files import reason, shown
 from ttt_batch.game.transcripts import GamesError
 
@@ -152,6 +153,9 @@ class GameLines:
     """Lines in memory, each of them one line whatever it holds; used like `GameFile`."""
 
     def __init__(self, lines: Iterable[str]) -> None:
+        """Raises GamesError for what is no list of anything."""
+        if not isinstance(lines, Iterable):
+            raise GamesError(f"games {quoted(lines)} are none; give a file, or lines of text")
         self._lines = lines
         self.name, self.size, self.read = "games", 0, 0
 
@@ -165,6 +169,8 @@ class GameLines:
     def __iter__(self) -> Iterator[bytes]:
         piece = bytearray()
         for line in self._lines:
+            if not isinstance(line, str):
+                raise GamesError(f"{quoted(line)} is no line of text; give games as text, such as '4 0 2 1 6'")
             text = re.sub("[\r\n]", " ", line.rstrip("\r\n"))
             piece += text.encode("utf-8", "backslashreplace")[: LONGEST_LINE + 1] + b"\n"
             if len(piece) >= PIECE:

@@ -5,6 +5,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from ttt_batch.base.errors import UsageError, quoted
 from ttt_batch.base.lock import Lock
 from ttt_batch.base.printable import call_hook, make_frame, point_records
 from ttt_batch.runs.runfile.checks import RunData
@@ -32,8 +33,10 @@ class Kept:
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run file; an existing file is kept unless `overwrite`.
 
-        Raises RunFileError, also if a training is writing it.
+        Raises RunFileError, also if a training is writing it, and UsageError for what is no name.
         """
+        if not isinstance(path, str | Path) or path == "":
+            raise UsageError(f"{quoted(path)} is not the name of a file; give text or a path")
         path = Path(path)
         with Lock(RUN_FILE.place(path, overwrite=overwrite)):
             save_run(path, self.data(), overwrite=overwrite)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ttt_batch.base.choices import PATTERN_LEARNERS
 from ttt_batch.base.console import one_line
-from ttt_batch.base.errors import RunFileError, UsageError
+from ttt_batch.base.errors import RunFileError, UsageError, quoted
 from ttt_batch.base.files import shown
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.consistency import misfits, parts_of
@@ -57,6 +57,21 @@ def load_any(path: str | Path, *, trust: bool = False, check: Callable[[Config],
     """As `load`, also of pattern networks; `check` is for tables alone."""
     path = find_run(path)
     return _loaded(path, load_run(path, trust=trust), check)
+
+
+def any_run(given: object, load: Callable[[str | Path], AnyRun] = load_any) -> AnyRun:
+    """A run as it is, or the one of a file.
+
+    Raises UsageError for what is neither, and RunFileError as `load` does, which reads a file.
+    """
+    if isinstance(given, AnyRun):
+        return given
+    if isinstance(given, str | Path):
+        return load(given)
+    raise UsageError(
+        f"{quoted(given)} is no run; give a run, the name of its file, or an agent at a board (see "
+        "ttt_batch.agents.at_board)"
+    )
 
 
 def is_pattern_run(data: RunData) -> bool:

@@ -61,6 +61,10 @@ def agent_or_run(given: str | Path) -> str | Path:
 
 def no_such_file(path: Path) -> RunFileError:
     """The error for a file that is not there, with the run file beside it that was probably meant."""
+    if str(path) in AGENT_NAMES or is_callable_name(str(path)) or is_program(str(path)):
+        return RunFileError(f"{shown(path)} is an agent, and this takes the file of a run; name one")
+    if path.is_symlink():
+        return RunFileError(f"{shown(path)} is a link to a file that is not there; name another file")
     names: list[str] = []
     with suppress(OSError, ValueError):
         names = sorted(other.name for other in path.parent.glob(f"*{SUFFIX}"))[:MOST_NAMES]

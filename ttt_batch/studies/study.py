@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.choices import choose
+from ttt_batch.base.choices import check_switches, choose
 from ttt_batch.base.errors import UsageError, option, quoted, warn_python
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.processors import thread_count
@@ -129,6 +129,7 @@ def study(
     Raises UsageError, BoardError, RunFileError, StudyFileError, and ClusterError without a scheduler or workers; what
     was learnt until then is in the file.
     """
+    check_switches(overwrite=overwrite)
     place, n_threads = place_of(workers, scheduler, threads), thread_count(threads)
     with ExitStack() as stack:
         if resume is not None:
@@ -170,10 +171,11 @@ def designed(description: str | Path | None, seeds: Any, sweep: str | None, opti
     """The design of a new study.  Raises UsageError, and RunFileError for a description or opponent."""
     if description is None:
         return make_design(options, seeds, FULL if sweep is None else sweep)
+    design = read_description(_named_file("description", description), seeds=seeds)
     given = [name for name, value in options.items() if value is not None] + (["sweep"] if sweep is not None else [])
     if given:
         raise UsageError(f"{option(given[0])} stands beside a description; write it into {description}")
-    return read_description(_named_file("description", description), seeds=seeds)
+    return design
 
 
 def _named_file(name: str, given: object) -> Path:

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple, Protocol, Unpack
 
-from ttt_batch.base.choices import PATTERN_LEARNERS, find_name
+from ttt_batch.base.choices import PATTERN_LEARNERS, check_switches, find_name
 from ttt_batch.base.errors import UsageError, option, warn_python
 from ttt_batch.base.memory import parse_memory
 from ttt_batch.base.outputs import check_distinct
@@ -82,6 +82,7 @@ def learn_from(
 
     Raises GamesError, also if there is no game at all, UsageError, BoardError and RunFileError.
     """
+    check_switches(skip_bad=skip_bad, trust=trust)
     given_options(learn_from, options)  # refuses unknown names before anything is read
     if run is None:
         given_config(learner, None, **options)  # what is wrong with them comes before what is with files
@@ -93,8 +94,7 @@ def learn_from(
     held = None if out is None else RewrittenRun(Path(out), overwrite=overwrite, hold=True, say=say)
     with held or nullcontext():
         origin = load_any(run, trust=trust) if isinstance(run, str | Path) else run
-        config = given_config(learner, origin, **options)
-        clock = Clock()
+        config, clock = given_config(learner, origin, **options), Clock()
         source.check()  # before anything is compiled for it
         name = name or source.name
         if progress is not None:

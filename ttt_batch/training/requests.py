@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ttt_batch.base.choices import check_switches
 from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.quantities import Number, whole
@@ -17,9 +18,20 @@ from ttt_batch.training.plan import Opposing
 
 
 def check_request(
-    games: Number | None, more: Number | None, until: Number | None, block: int, *, resume: bool, fork: bool
+    games: Number | None,
+    more: Number | None,
+    until: Number | None,
+    block: int,
+    *,
+    resume: bool,
+    fork: bool,
+    **switches: bool,
 ) -> None:
-    """Raise UsageError for parameters of `train` out of range, or that do not go together."""
+    """Raise UsageError for parameters of `train` out of range, or that do not go together.
+
+    switches: others that are True or False.
+    """
+    check_switches(fork=fork, **switches)
     whole("block", block, 1, 1 << 20)
     if resume and games is not None:
         resumed = f"with {option('resume')}, give {option('until')} or {option('more')}"

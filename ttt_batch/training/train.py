@@ -120,7 +120,7 @@ def train(
     """
     given, every, say = given_options(train, options), parse_every(checkpoint_every), warn or warn_python
     place, n_threads, stop = place_of(workers, scheduler, threads), thread_count(threads), stop or (lambda: False)
-    check_request(games, more, until, block, resume=resume is not None, fork=fork)
+    check_request(games, more, until, block, resume=resume is not None, fork=fork, trust=trust, keep_points=keep_points)
     resume = find_run(resume) if isinstance(resume, str | Path) else resume
     check_files(out, record, resume, start, opponent, given.get("tuples"))
     check_fresh(given, seat, opponent, begun=resume is not None or start is not None)

@@ -122,10 +122,11 @@ def check(
 
                 findings = [f"{run_name(path)}: {finding}" for finding in check_proofs(run)]
     say(path, notes)
+    nothing = "nothing else" if notes and trust else "nothing"
     answer(
         json,
         lambda: {"file": str(path), "findings": findings},
-        lambda: "\n".join(findings) if findings else f"{run_name(path)}: nothing is wrong with it",
+        lambda: "\n".join(findings) if findings else f"{run_name(path)}: {nothing} is wrong with it",
     )
     if findings:
         raise typer.Exit(1)

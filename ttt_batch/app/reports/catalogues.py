@@ -138,7 +138,7 @@ def choice_text(learner: Learner) -> str:
 
 def learners_text(chosen: list[Learner]) -> str:
     """What `learners` prints: a table of names, sources, rules and defaults."""
-    lines = []
+    lines, width = [], 2 + max(len(learner.name) for learner in chosen)
     for learner in chosen:
         d = learner.defaults
         played = "softmax of preferences" if learner.by_chances else f"epsilon {d.epsilon:g}"
@@ -147,9 +147,9 @@ def learners_text(chosen: list[Learner]) -> str:
             numbers = f"beads {d.beads}, rewards {d.rewards}, against random moves"
         numbers += f", lambda {d.lambda_:g}" if d.lambda_ is not None else ""
         lines += [
-            *hanging(learner.name, learner.source, 14),
-            *hanging("", learner.rule, 14),
-            *hanging("", f"{numbers}, {counted(learner.games, 'game')}", 14),
+            *hanging(learner.name, learner.source, width),
+            *hanging("", learner.rule, width),
+            *hanging("", f"{numbers}, {counted(learner.games, 'game')}", width),
             "",
         ]
     return "\n".join(lines[:-1])

@@ -139,6 +139,6 @@ def other_board(found: int, size: Callable[[int], int]) -> str:
     return f", as for a board of {cells} cells" if cells else ""
 
 
-def unreadable(what: str, error: Exception) -> FormatError:
-    """The refusal of a file that its library cannot read."""
-    return FormatError(f"{what} ({' '.join(str(error).split())[:80]}); export it again")
+def unreadable(what: str) -> FormatError:
+    """The refusal of a file that its library cannot read, whose words would help nobody."""
+    return FormatError(f"{what}, or is damaged; export it again")

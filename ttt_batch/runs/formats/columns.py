@@ -43,8 +43,8 @@ def _decode_arrays(content: bytes, board: Board) -> Table:
             raise FormatError(f"its arrays take {size:,} bytes, those of this board at most {most:,}")
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
-        raise base.unreadable("the file holds no arrays", error) from None
+    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error):
+        raise base.unreadable("the file holds no arrays") from None
     needed = {"rows_cols_k", "code", "outcome", "best", *(["q"] if "q" in found else VALUES)}
     if lacking := sorted(needed - set(found)):
         raise FormatError(f"the file lacks the array {lacking[0]}; name one that was exported as npz")
@@ -85,8 +85,8 @@ def _decode_columns(content: bytes, board: Board) -> Table:
         if file.metadata.num_rows > (most := base.most_states(board)):
             raise FormatError(f"it has {file.metadata.num_rows:,} rows, this board at most {most:,} states")
         table = file.read()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise base.unreadable("the file is no parquet", error) from None
+    except (pa.ArrowException, OSError, ValueError):
+        raise base.unreadable("the file is no parquet") from None
     base.check_board((table.schema.metadata or {}).get(b"ttt-batch board", b"").decode("utf-8", "replace"), board)
     actions = "q0" in table.column_names
     names = _columns_for("q", board) if actions else VALUES
@@ -103,8 +103,8 @@ def _decode_columns(content: bytes, board: Board) -> Table:
         best = np.zeros((code.size, board.cells), np.bool_)
         for state, cells in enumerate(table["best"].to_pylist()):
             best[state, cells] = True
-    except (pa.ArrowException, ValueError, TypeError, IndexError) as error:
-        raise base.unreadable("its columns are of other types", error) from None
+    except (pa.ArrowException, ValueError, TypeError, IndexError):
+        raise FormatError("its columns are of other types; export it again") from None
     if not actions:
         return Table(numbers, code=code, outcome=outcome, best=best)
     more = {name: array if MORE[name] else array[:, 0] for name, array in more.items()}

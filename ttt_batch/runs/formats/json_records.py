@@ -54,8 +54,11 @@ def _refuse_constant(name: str) -> None:
 def _decode(content: bytes, board: Board) -> Table:
     try:
         whole = json.loads(content, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise base.unreadable("the file is no JSON", error) from None
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise FormatError(f"the file is no JSON from {place} on; export it again") from None
+    except (ValueError, RecursionError):
+        raise base.unreadable("the file is no JSON") from None
     states = whole.get("states") if isinstance(whole, dict) else None
     if not isinstance(states, list) or not all(isinstance(state, dict) for state in states):
         raise FormatError("the file has no list of states; name one that was exported as json")

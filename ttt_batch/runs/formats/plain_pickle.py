@@ -61,10 +61,9 @@ def read_dictionary(content: bytes, most: int) -> dict[Key, float]:
         found = _Reader(BytesIO(_checked(content, most)), encoding="latin-1").load()
     except FormatError:
         raise
-    except Exception as error:
+    except Exception:
         # Damaged bytes raise many errors; none of them is worth telling apart.
-        reason = " ".join(str(error).split())[:100] or type(error).__name__
-        raise FormatError(f"the pickle is damaged, or none at all ({reason}); use another copy") from None
+        raise FormatError("the pickle is damaged, or none at all; use another copy") from None
     if not isinstance(found, dict):
         raise FormatError(f"the pickle holds {_described(found)}, not a dictionary; name a file of a value table")
     for key, value in found.items():
