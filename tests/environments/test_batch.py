@@ -254,6 +254,7 @@ def test_what_is_wrong_is_refused_before_anything_changes():
         (np.array([1, 2, 3]), r"array of int64 with the shape \(3,\); give an array of integers with the shape \(4,\)"),
         (np.array([1.0, 2, 3, 4]), "array of float64"),
         ([1, 2, 3, 4], "actions are 'list'"),
+        (np.ma.zeros(4, int), "actions are 'MaskedArray'"),
         (np.array([1, 2, 3, 4], np.dtype(np.int64).newbyteorder()), "give integers in this machine's byte order"),
         (np.array([0, 0, 0, 0]), "action 0 of environment 0 is illegal"),
     ]:
@@ -293,6 +294,7 @@ def test_arrays_of_the_caller_are_used_and_checked():
         ({"rewards": np.zeros((2, 5), np.float32).T}, "rewards is not contiguous"),
         ({"mask": read_only}, "mask is read-only"),
         ({"mask": [True]}, "mask is 'list', not an array"),
+        ({"rewards": np.ma.zeros((5, 2), np.float32)}, "rewards is 'MaskedArray', not an array"),
         ({"masks": read_only}, r"unknown array 'masks' \(did you mean mask\?\)"),
         (
             {"planes": buffer[:90].reshape(5, 2, 3, 3), "mask": buffer[45:90].view(np.bool_).reshape(5, 9)},

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -60,11 +60,16 @@ def check_flags(name: str, flags: object, n: int) -> None:
 def wrong_actions(actions: object, n: int) -> UsageError:
     """The error for what is no array of `n` actions."""
     what = quoted(type(actions).__name__)
-    if isinstance(actions, np.ndarray):
+    if is_array(actions):
         what = f"an array of {actions.dtype} with the shape {actions.shape}"
         if not actions.dtype.isnative:
             return UsageError(f"actions are an array of {actions.dtype}; give integers in this machine's byte order")
     return UsageError(f"actions are {what}; give an array of integers with the shape ({n},)")
+
+
+def is_array(given: object) -> TypeGuard[NDArray[Any]]:
+    """Whether this is an array that kernels take; masked ones are none."""
+    return type(given) is np.ndarray or (isinstance(given, np.ndarray) and not isinstance(given, np.ma.MaskedArray))
 
 
 def is_plain(array: NDArray[Any], dtype: np.dtype[Any]) -> bool:
@@ -83,7 +88,7 @@ def size(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
 def check_array(name: str, array: object, shape: tuple[int, ...], dtype: DTypeLike) -> None:
     """Raise UsageError unless `array` is one that kernels can write to."""
     wanted = f"give a contiguous, writable array of {np.dtype(dtype)} with the shape {shape}"
-    if not isinstance(array, np.ndarray):
+    if not is_array(array):
         raise UsageError(f"{name} is {quoted(type(array).__name__)}, not an array: {wanted}")
     if array.dtype != dtype:
         raise UsageError(f"{name} has the dtype {array.dtype}: {wanted}")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ttt_batch.base.choices import Ties, check_ties, choose, choose_person
+from ttt_batch.base.choices import Ties, check_switches, check_ties, choose, choose_person
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.jit import entry_point
 from ttt_batch.base.quantities import Number, any_seed, whole
@@ -19,6 +19,7 @@ from ttt_batch.environments.arrays import (
     check_flags,
     check_look,
     flat,
+    is_array,
     is_plain,
     output_arrays,
     wrong_actions,
@@ -102,12 +103,12 @@ class Batch:
         self.seed, self.first_env = any_seed(seed), whole("first_env", first_env, 0, 2**62)
         self.autoreset, self.illegal = choose("autoreset", autoreset, AUTORESET), choose("illegal", illegal, ILLEGAL)
         person, ties = choose_person(seat), check_ties(ties)
-        look = check_look(dtype)
+        check_switches(keep_last=keep_last, record=record)
         self._player: Any = NOBODY
         if opponent is not None:
             self._player = make_opponent(opponent, self.board, ties)
         self.n_actions = n_actions(self.board)
-        self._make_arrays(look, arrays, opponent is not None, keep_last, record)
+        self._make_arrays(check_look(dtype), arrays, opponent is not None, keep_last, record)
         self._settings = Settings(
             AUTORESET.index(self.autoreset),
             self.illegal == "lose",
@@ -189,7 +190,7 @@ class Batch:
         Raises UsageError before anything changes: for an action that is illegal (unless illegal actions lose), that is
         outside 0 .. n_actions - 1, or for a game that is over and not reset.
         """
-        fits = isinstance(actions, np.ndarray) and actions.dtype.kind in "iu" and actions.shape == (self.n,)
+        fits = is_array(actions) and actions.dtype.kind in "iu" and actions.shape == (self.n,)
         if not (fits and actions.dtype.isnative):
             raise wrong_actions(actions, self.n)
         given = self._rules, self._state, self._settings, actions, self._scratch.wanted
@@ -264,9 +265,10 @@ class Batch:
         return np.array(self._state.games)
 
     def games(self) -> list[str]:
-        """The games that the last step has ended, in order of environments, as lines that `learn_from` reads.
+        """The games that the last step has ended, in order of environments, as lines of cells that `learn_from` reads.
 
-        A game that ended with an illegal action is left out.  Raises UsageError unless moves are recorded.
+        It reads those of boards without gravity that a learner takes.  A game that ended with an illegal action is left
+        out.  Raises UsageError unless moves are recorded.
         """
         if self._played.size == 0:
             raise UsageError("moves are not kept; make the batch with record=True")

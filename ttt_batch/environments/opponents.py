@@ -16,7 +16,7 @@ from ttt_batch.base.choices import Ties
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.jit import kernel
 from ttt_batch.game.bitboards import make_places
-from ttt_batch.game.board import Board
+from ttt_batch.game.board import MAX_TABLE_CELLS, Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph, edges_of, n_unfinished
 from ttt_batch.game.lines import Lines
@@ -119,8 +119,8 @@ def listed(board: Board, graph: Graph, policy: Policy, symmetry: bool) -> Listed
 
 def best_player(board: Board) -> Listed:
     """Uniform among the moves that keep the game's value.  Raises BoardError if the board is not enumerated."""
-    space = choose_space(board, "auto", prefers=False)
-    if space.grown:
+    space = None if board.cells > MAX_TABLE_CELLS else choose_space(board, "auto", prefers=False)
+    if space is None or space.grown:
         raise too_large(f"opponent {OPTIMAL}", board, "choose random, one-ply, two-ply or a run")
     graph = enumerate_graph(board, symmetry=space.symmetry)
     return listed(board, graph, optimal_policy(graph, solve(graph)), space.symmetry)

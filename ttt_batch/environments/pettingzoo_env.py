@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from ttt_batch.base.choices import choose
+from ttt_batch.base.errors import UsageError
 from ttt_batch.environments.batch import Batch
 from ttt_batch.environments.gymnasium_envs import check_render_mode, one_action, position_of, spaces_of
 from ttt_batch.environments.pictures import RENDER_MODES, rendered
@@ -85,6 +86,8 @@ class MNKAEC(AECEnv):
     def step(self, action: int | None) -> None:
         """Make the move of the agent whose turn it is; None after the end."""
         agent = self.agent_selection
+        if not self.agents:
+            raise UsageError("the game is over for both agents; reset the environment")
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
