@@ -1,7 +1,8 @@
 """Gymnasium's own checks, and both of its interfaces against `Batch` and against each other."""
 
-import importlib.metadata
 import pickle
+import subprocess
+import sys
 from copy import deepcopy
 
 import numpy as np
@@ -13,10 +14,7 @@ from gymnasium.utils.env_checker import check_env, data_equivalence  # noqa: E40
 from gymnasium.vector import AutoresetMode, SyncVectorEnv  # noqa: E402
 
 import ttt_batch as ttt  # noqa: E402
-from ttt_batch.environments import gymnasium_envs  # noqa: E402
 from ttt_batch.environments.gymnasium_envs import NAME, MNKEnv, MNKVectorEnv  # noqa: E402
-
-gymnasium_envs.register()
 
 
 @pytest.mark.parametrize("board", ["3x3", "6x7x4-gravity", "8x8x5"])
@@ -31,12 +29,16 @@ def test_an_environment_passes_the_checks(board: str, opponent: str | None):
         assert {"human": type(None), "ansi": str, "rgb_array": np.ndarray}[mode] is type(picture)
 
 
-def test_the_entry_point_is_that_of_the_registration():
-    found = importlib.metadata.entry_points(group="gymnasium.envs")
-    ours = [point for point in found if point.value.startswith("ttt_batch.")]
-    if not ours:
-        pytest.skip("ttt-batch is not installed here")
-    assert ours[0].load() is gymnasium_envs.register
+@pytest.mark.parametrize(
+    "code",
+    [
+        'import ttt_batch.environments.gymnasium_envs; print(gymnasium.make_vec("ttt_batch/MNK-v0", num_envs=2))',
+        'print(gymnasium.make("ttt_batch.environments.gymnasium_envs:ttt_batch/MNK-v0", board="4x4x4"))',
+    ],
+)
+def test_importing_the_module_is_enough(code: str):
+    done = subprocess.run([sys.executable, "-c", f"import gymnasium; {code}"], capture_output=True, text=True)
+    assert "MNK" in done.stdout, done.stderr
 
 
 def sub_environment(number: int, board: str, opponent: str | None):

@@ -1,5 +1,8 @@
 """Gymnasium's interfaces: `ttt_batch/MNK-v0`, one environment (`make`) or thousands (`make_vec`).
 
+Gymnasium knows the name once this module is imported, which it does itself for a name that begins with the module:
+`ttt_batch.environments.gymnasium_envs:ttt_batch/MNK-v0`.
+
 An agent plays against an opponent inside the environment, `random` unless another one is named, and gets 1 for a win,
 -1 for a loss and 0 otherwise.  With `opponent=None` it moves for both players, and the reward is of the one who has
 just moved.  `info["action_mask"]` says which actions are legal; an illegal one loses.  Environment i of many is the
@@ -16,7 +19,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from ttt_batch.base.choices import choose
+from ttt_batch.base.choices import check_switches, choose
 from ttt_batch.base.errors import UsageError, quoted
 from ttt_batch.environments.batch import AUTORESET, Batch
 from ttt_batch.environments.pictures import RENDER_MODES, rendered
@@ -31,7 +34,7 @@ Opponent = AnyRun | str | Path | None
 
 
 def register() -> None:
-    """Make the environments known to Gymnasium, which calls this when it is imported."""
+    """Make the environments known to Gymnasium.  Importing this module does it."""
     if NAME not in gymnasium.registry:
         here = __name__
         gymnasium.register(NAME, entry_point=f"{here}:MNKEnv", vector_entry_point=f"{here}:MNKVectorEnv")
@@ -121,6 +124,14 @@ class MNKEnv(gymnasium.Env):
         return rendered(self.batch.board, position_of(self.batch, 0), self.render_mode)
 
 
+def actions_of(given: Any) -> NDArray[Any]:
+    """An array of what a caller gives.  Raises UsageError for what is none, such as lists of several lengths."""
+    try:
+        return np.asarray(given)
+    except (ValueError, TypeError):
+        raise UsageError("actions are no array; give an integer for each environment") from None
+
+
 def movers(batch: Batch) -> NDArray[np.int64]:
     """int64[n]: whose reward an agent gets that acts now: its seat, or the player to move."""
     if batch.seats is not None:
@@ -153,6 +164,7 @@ class MNKVectorEnv(VectorEnv):
     ) -> None:
         given = autoreset_mode.value if isinstance(autoreset_mode, AutoresetMode) else autoreset_mode
         name = choose("autoreset", given, AUTORESET)
+        check_switches(copy=copy)
         self.batch = Batch(
             num_envs,
             board,
@@ -191,7 +203,7 @@ class MNKVectorEnv(VectorEnv):
     ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Info]:
         """Make a move in every game, and the opponents' replies.  Raises UsageError before anything changes."""
         mover = movers(self.batch)
-        seen = self.batch.step(np.asarray(actions))
+        seen = self.batch.step(actions_of(actions))
         self._untouched = False
         rewards = seen.rewards[np.arange(self.num_envs), mover].astype(np.float64)
         info, over = self._info(self._everywhere), seen.terminated.copy()
@@ -214,3 +226,6 @@ class MNKVectorEnv(VectorEnv):
         """A tuple with the position of each environment, as the render mode says."""
         positions = (position_of(self.batch, env) for env in range(self.num_envs))
         return tuple(rendered(self.batch.board, position, self.render_mode) for position in positions)
+
+
+register()
