@@ -169,3 +169,10 @@ def test_environments_in_processes_of_their_own_play_the_same_games():
                 assert mine.tolist() == its.tolist()
     finally:
         theirs.close()
+
+
+def test_actions_of_several_lengths_are_refused():
+    many = MNKVectorEnv(2)
+    many.reset(seed=1)
+    with pytest.raises(ttt.UsageError, match="actions are no array; give an integer for each environment"):
+        many.step([1, [2]])

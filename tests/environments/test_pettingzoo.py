@@ -54,3 +54,13 @@ def test_what_is_wrong_is_named():
         game.action_space("me")
     game.step(4)  # a game has begun without a reset, too
     assert game.observe("player_0")["observation"].sum() == 1
+
+
+def test_nobody_moves_after_both_have_left():
+    game = env("3x3")
+    game.reset()
+    for action in (0, 3, 1, 4, 2, None, None):
+        game.step(action)
+    assert game.agents == []
+    with pytest.raises(ttt.UsageError, match="over for both agents; reset the environment"):
+        game.step(None)
