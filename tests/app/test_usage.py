@@ -182,6 +182,8 @@ def test_configurations_hold_names_as_they_are_spelled_here(here, capsys):
         ("export td-3x3 --to csv --player X1", "unknown player 'X1'"),
         ("plot td-3x3 --kind curve", "unknown kind of plot 'curve' (did you mean curves?)"),
         ("learners backward", "unknown learner 'backward' (did you mean backward-q?)"),
+        ("learners ntuple-tdd", "unknown learner 'ntuple-tdd' (did you mean ntuple-td?)"),
+        ("train --learner xyz", "menace, patterns, ntuple-td"),
         ("boards four", "board 'four' is not of the form"),
         ("play td-3x3 --ties sonest", "unknown ties 'sonest' (did you mean soonest?)"),
     ],

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ttt_batch.base.choices import check_switches
+from ttt_batch.base.choices import PATTERN_LEARNERS, check_switches, choose
 from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.quantities import Number, whole
+from ttt_batch.learners import LEARNERS
 from ttt_batch.patterns.tuples import file_of_tuples
 from ttt_batch.runs.config import OPPONENTS, make_config
 from ttt_batch.runs.lookup import find_run, name_or_run
@@ -48,6 +49,8 @@ def check_fresh(options: Mapping[str, Any], seat: str | None, opponent: Opposing
     """
     if begun or is_network(options.get("learner")):
         return
+    if (learner := options.get("learner")) is not None:  # of tables or networks: the message names all of them
+        choose("learner", learner, (*LEARNERS, *PATTERN_LEARNERS))
     check_tables(options)
     make_config(**options, seat=seat or "" if opponent is None else "")
 
