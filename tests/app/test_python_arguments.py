@@ -30,8 +30,10 @@ CALLS: dict[str, Any] = {
 
 @pytest.mark.parametrize("call", CALLS)
 def test_what_is_no_run_is_refused_by_name(call: str, tmp_path: Path) -> None:
+    remedy = "is no run; give a run, the name of its file, or an agent at a board"
+    remedy = "is not the name of a run file; give text, a path or a Run" if call == "plot" else remedy
     for given in (FIRST, 5, None):
-        with pytest.raises(ttt.UsageError, match="is no run; give a run, the name of its file, or an agent at a board"):
+        with pytest.raises(ttt.UsageError, match=remedy):
             CALLS[call](given, tmp_path)
     for name in ("mine.py:first", "cmd:./agent", "optimal"):
         with pytest.raises(ttt.RunFileError, match=f"{name} is an agent, and this takes the file of a run"):

@@ -116,9 +116,7 @@ def tournament(
     """
     if isinstance(runs, AnyRunOrPath):
         raise UsageError("a tournament takes two runs or more; evaluate judges one alone")
-    if not isinstance(runs, Iterable):
-        any_run(runs)  # refuses it
-    entrants = [_entrant(run) for run in runs]
+    entrants = [_entrant(run) for run in _several(runs)]
     called = names if names is not None else [_name(run) for run in runs]
     return hold_tournament(entrants, called, games=games, seed=seed, ties=ties)
 
@@ -187,14 +185,11 @@ def plot(
     from ttt_batch.app.plots import plot as draw
     from ttt_batch.app.plots import plot_study, study_to_draw
 
-    given = [runs] if isinstance(runs, AnyRunOrPath) or not isinstance(runs, Iterable) else list(runs)
-    for run in given:
-        if not isinstance(run, AnyRunOrPath):
-            any_run(run)  # refuses it
+    given = _several(runs)
+    files = [None if isinstance(run, AnyRun) else find_run(run) for run in given]
     if isinstance(names, str):
         raise UsageError(f"names {quoted(names)} is one text; give a list with a name for each run, or leave it out")
     called = names if names is not None else [_name(run) for run in given]
-    files = [None if isinstance(run, AnyRun) else find_run(run) for run in given]
     study, kind = study_to_draw(files, kind)
     wrong = {"names": names} if study else {"metric": metric, "only": only}
     for name, value in wrong.items():
@@ -206,9 +201,7 @@ def plot(
     check_distinct([(option("out"), Path(out))], [("study" if study else "run", file) for file in files if file])
     if study:
         return plot_study(study, out, kind, metric=metric, only=only, overwrite=overwrite)
-    return draw(
-        [load(run) if isinstance(run, str | Path) else run for run in given], called, out, kind, overwrite=overwrite
-    )
+    return draw([any_run(run) for run in given], called, out, kind, overwrite=overwrite)
 
 
 def random_games(
@@ -224,12 +217,13 @@ def random_games(
     return bulk.random_games(parse_board(board), n_games, seed=any_seed(seed), threads=at_once)
 
 
-def _any_run(run: AnyRunOrPath) -> AnyRun:
-    return any_run(run, load)
+def _several(runs: Any) -> list[Any]:
+    """One run, or what may be one, as a list; or all of several."""
+    return list(runs) if isinstance(runs, Iterable) and not isinstance(runs, AnyRunOrPath) else [runs]
 
 
 def _entrant(run: Entrant) -> AnyRun | Outsider:
-    return run if isinstance(run, Outsider) else _any_run(run)
+    return run if isinstance(run, Outsider) else any_run(run)
 
 
 def _name(run: Entrant) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ttt_batch.base import files
 from ttt_batch.base.choices import check_switches
-from ttt_batch.base.errors import RunFileError, TakenError, TttBatchError, UsageError, option, with_option
+from ttt_batch.base.errors import RunFileError, TakenError, TttBatchError, UsageError, option, quoted, with_option
 from ttt_batch.base.files import reason, shown
 from ttt_batch.base.lock import Lock
 
@@ -202,6 +202,13 @@ class Kind:
     def with_option(self, remedy: str) -> str:
         """A remedy with the option that it is about."""
         return f"{remedy}{with_option(self.option)}" if self.option else remedy
+
+
+def named_file(name: str, given: object) -> Path:
+    """The path that a parameter, called `name`, means.  Raises UsageError for what is none."""
+    if isinstance(given, str | os.PathLike) and given != "":
+        return Path(given)
+    raise UsageError(f"{option(name)} {quoted(given)} is not the name of a file; give text or a path")
 
 
 def check_distinct(

@@ -69,6 +69,7 @@ def wrong_actions(actions: object, n: int) -> UsageError:
 
 def is_array(given: object) -> TypeGuard[NDArray[Any]]:
     """Whether this is an array that kernels take; masked ones are none."""
+    # The first question spares nearly all the others, which take 0.1 us: 5 % of a step of one game.
     return type(given) is np.ndarray or (isinstance(given, np.ndarray) and not isinstance(given, np.ma.MaskedArray))
 
 

@@ -120,6 +120,11 @@ def learner_named(name: str) -> Learner:
     return LEARNERS[choose("learner", name, LEARNERS)]
 
 
+def any_learner(given: object) -> str:
+    """The name of a learner of tables or networks, however it is spelled.  Raises UsageError, which names them all."""
+    return choose("learner", given, dict.fromkeys([*LEARNERS, *PATTERN_LEARNERS]))
+
+
 def modules_of(names: Iterable[str]) -> tuple[str, ...]:
     """The modules outside the package that another process has to import to know learners by these names.
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ttt_batch.base.errors import UsageError, quoted
 from ttt_batch.base.lock import Lock
+from ttt_batch.base.outputs import named_file
 from ttt_batch.base.printable import call_hook, make_frame, point_records
 from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.writing import RUN_FILE, save_run
@@ -35,9 +35,7 @@ class Kept:
 
         Raises RunFileError, also if a training is writing it, and UsageError for what is no name.
         """
-        if not isinstance(path, str | Path) or path == "":
-            raise UsageError(f"{quoted(path)} is not the name of a file; give text or a path")
-        path = Path(path)
+        path = named_file("path", path)
         with Lock(RUN_FILE.place(path, overwrite=overwrite)):
             save_run(path, self.data(), overwrite=overwrite)
         return path

@@ -59,15 +59,12 @@ def load_any(path: str | Path, *, trust: bool = False, check: Callable[[Config],
     return _loaded(path, load_run(path, trust=trust), check)
 
 
-def any_run(given: object, load: Callable[[str | Path], AnyRun] = load_any) -> AnyRun:
-    """A run as it is, or the one of a file.
-
-    Raises UsageError for what is neither, and RunFileError as `load` does, which reads a file.
-    """
+def any_run(given: object) -> AnyRun:
+    """A run as it is, or the one of a file.  Raises UsageError for what is neither, and RunFileError as `load` does."""
     if isinstance(given, AnyRun):
         return given
     if isinstance(given, str | Path):
-        return load(given)
+        return load_any(given)
     raise UsageError(
         f"{quoted(given)} is no run; give a run, the name of its file, or an agent at a board (see "
         "ttt_batch.agents.at_board)"

@@ -1,6 +1,5 @@
 """The call `study`: its design is read and checked, its file made, extended or resumed, and then the work begins."""
 
-import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import check_switches, choose
-from ttt_batch.base.errors import UsageError, option, quoted, warn_python
-from ttt_batch.base.outputs import check_distinct
+from ttt_batch.base.errors import UsageError, option, warn_python
+from ttt_batch.base.outputs import check_distinct, named_file
 from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number, counted
 from ttt_batch.cluster.crew import Crew
@@ -147,7 +146,7 @@ def study(
             raise UsageError(f"a study needs a file; name one with {option('out')}")
         else:
             design = designed(description, seeds, sweep, options)
-            _check_places(_named_file("out", out), description, design)
+            _check_places(named_file("out", out), description, design)
             crew = _crew(place, design, warn, stack)
             writer = create(out, design, kept_tables(keep), command=command, overwrite=overwrite)
         stack.enter_context(writer)
@@ -171,18 +170,11 @@ def designed(description: str | Path | None, seeds: Any, sweep: str | None, opti
     """The design of a new study.  Raises UsageError, and RunFileError for a description or opponent."""
     if description is None:
         return make_design(options, seeds, FULL if sweep is None else sweep)
-    design = read_description(_named_file("description", description), seeds=seeds)
+    design = read_description(named_file("description", description), seeds=seeds)
     given = [name for name, value in options.items() if value is not None] + (["sweep"] if sweep is not None else [])
     if given:
         raise UsageError(f"{option(given[0])} stands beside a description; write it into {description}")
     return design
-
-
-def _named_file(name: str, given: object) -> Path:
-    """The path that is meant.  Raises UsageError for what is none."""
-    if isinstance(given, str | os.PathLike) and given != "":
-        return Path(given)
-    raise UsageError(f"{option(name)} {quoted(given)} is not the name of a file; give text or a path")
 
 
 def _check_places(out: Path, description: str | Path | None, design: Design) -> None:

@@ -93,7 +93,7 @@ def learn_from(
     # Held before the run is read: it may be the file of `out`, and another process may write that until then.
     held = None if out is None else RewrittenRun(Path(out), overwrite=overwrite, hold=True, say=say)
     with held or nullcontext():
-        origin = load_any(run, trust=trust) if isinstance(run, str | Path) else run
+        origin = run if run is None or isinstance(run, AnyRun) else load_any(run, trust=trust)
         config, clock = given_config(learner, origin, **options), Clock()
         source.check()  # before anything is compiled for it
         name = name or source.name

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ttt_batch.base.choices import PATTERN_LEARNERS, check_switches, choose
+from ttt_batch.base.choices import PATTERN_LEARNERS, check_switches
 from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.quantities import Number, whole
-from ttt_batch.learners import LEARNERS
+from ttt_batch.learners import any_learner
 from ttt_batch.patterns.tuples import file_of_tuples
 from ttt_batch.runs.config import OPPONENTS, make_config
 from ttt_batch.runs.lookup import find_run, name_or_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
-from ttt_batch.training.patterns.train import check_tables, is_network
+from ttt_batch.training.patterns.train import check_tables
 from ttt_batch.training.plan import Opposing
 
 
@@ -47,10 +47,9 @@ def check_fresh(options: Mapping[str, Any], seat: str | None, opponent: Opposing
 
     options: those of `Config`.  begun: it goes on with another run's table, whose options count, too.
     """
-    if begun or is_network(options.get("learner")):
+    learner = options.get("learner")
+    if begun or (learner is not None and any_learner(learner) in PATTERN_LEARNERS):
         return
-    if (learner := options.get("learner")) is not None:  # of tables or networks: the message names all of them
-        choose("learner", learner, (*LEARNERS, *PATTERN_LEARNERS))
     check_tables(options)
     make_config(**options, seat=seat or "" if opponent is None else "")
 

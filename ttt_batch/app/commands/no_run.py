@@ -5,7 +5,7 @@ from typing import Annotated
 from ttt_batch.app.commands.declare import BEYOND_TABLES, BOARDS, SWITCH, File, Text, argument, option, switch
 from ttt_batch.app.commands.options import Json, Overwrite, Quiet
 from ttt_batch.app.commands.shared import answer, working
-from ttt_batch.base.choices import ALL_LEARNERS, PATTERN_LEARNERS, choose
+from ttt_batch.base.choices import ALL_LEARNERS, PATTERN_LEARNERS
 from ttt_batch.base.errors import UsageError
 
 MORE = "ttt-batch learners NAME tells more; ttt-batch train --learner NAME trains one"
@@ -18,7 +18,7 @@ def learners(
     """List the learners, or describe one."""
     from ttt_batch.app.reports.catalogues import learner_description, learner_text, learners_text
     from ttt_batch.app.reports.network_learners import network_description, network_text, networks_text
-    from ttt_batch.learners import LEARNERS
+    from ttt_batch.learners import LEARNERS, any_learner
 
     if name is None:
         known, networks = list(LEARNERS.values()), [network_description(name) for name in PATTERN_LEARNERS]
@@ -28,7 +28,7 @@ def learners(
             lambda: f"{learners_text(known)}\n\n{networks_text()}\n\n{MORE}",
         )
         return
-    name = choose("learner", name, (*LEARNERS, *PATTERN_LEARNERS))
+    name = any_learner(name)
     if name in PATTERN_LEARNERS:
         answer(json, lambda: network_description(name), lambda: network_text(name))
     else:

@@ -37,7 +37,7 @@ from ttt_batch.app.commands.options import (
     found,
 )
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, load_run, run_name
-from ttt_batch.base.choices import ALL_LEARNERS, PATTERN_LEARNERS, SEATS, find_name
+from ttt_batch.base.choices import ALL_LEARNERS, PATTERN_LEARNERS, SEATS
 from ttt_batch.base.console import tell
 from ttt_batch.base.errors import InterruptedTraining, RunFileError
 from ttt_batch.base.quantities import counted
@@ -201,10 +201,11 @@ def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, time_limit
 def _named(learner: str | None, board: str | None) -> "tuple[str, Board]":
     """The learner and the board that are meant, for the name of the file.  Raises UsageError and BoardError."""
     from ttt_batch.game.board import parse_board
+    from ttt_batch.learners import any_learner
     from ttt_batch.runs.config import make_config
 
-    if (networks := find_name(learner, PATTERN_LEARNERS)) is not None:
-        return networks, parse_board("3x3" if board is None else board)
+    if learner is not None and (learner := any_learner(learner)) in PATTERN_LEARNERS:
+        return learner, parse_board("3x3" if board is None else board)
     config = make_config(learner=learner, board=board)
     return config.learner, config.board
 

@@ -4,7 +4,7 @@ import sys
 from typing import Any
 
 from ttt_batch.analysis.boards import Entry
-from ttt_batch.app.reports.layout import hanging, paragraphs
+from ttt_batch.app.reports.layout import NAME_WIDTH, hanging, paragraphs
 from ttt_batch.base.errors import spoken
 from ttt_batch.base.memory import parse_memory
 from ttt_batch.base.quantities import counted, size_text
@@ -138,7 +138,7 @@ def choice_text(learner: Learner) -> str:
 
 def learners_text(chosen: list[Learner]) -> str:
     """What `learners` prints: a table of names, sources, rules and defaults."""
-    lines, width = [], 2 + max(len(learner.name) for learner in chosen)
+    lines = []
     for learner in chosen:
         d = learner.defaults
         played = "softmax of preferences" if learner.by_chances else f"epsilon {d.epsilon:g}"
@@ -147,9 +147,9 @@ def learners_text(chosen: list[Learner]) -> str:
             numbers = f"beads {d.beads}, rewards {d.rewards}, against random moves"
         numbers += f", lambda {d.lambda_:g}" if d.lambda_ is not None else ""
         lines += [
-            *hanging(learner.name, learner.source, width),
-            *hanging("", learner.rule, width),
-            *hanging("", f"{numbers}, {counted(learner.games, 'game')}", width),
+            *hanging(learner.name, learner.source, NAME_WIDTH),
+            *hanging("", learner.rule, NAME_WIDTH),
+            *hanging("", f"{numbers}, {counted(learner.games, 'game')}", NAME_WIDTH),
             "",
         ]
     return "\n".join(lines[:-1])

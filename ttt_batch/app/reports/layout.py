@@ -7,9 +7,13 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ttt_batch.base.choices import ALL_LEARNERS
 from ttt_batch.base.console import one_line
 from ttt_batch.game.board import EMPTY, FIRST, MARKS, SECOND, Board, Game, Position, column_name
 from ttt_batch.game.notation import moves_text
+
+NAME_WIDTH = 2 + max(map(len, ALL_LEARNERS))
+"""The column of learners' names."""
 
 REPORT_WIDTH = 80
 """Columns of a report."""

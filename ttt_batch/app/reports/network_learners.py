@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ttt_batch.app.reports.layout import hanging, paragraphs
+from ttt_batch.app.reports.layout import NAME_WIDTH, hanging, paragraphs
 from ttt_batch.base.choices import PATTERN_LEARNERS
 from ttt_batch.base.quantities import counted
 from ttt_batch.patterns.network import SHARING
@@ -64,7 +64,9 @@ def networks_text() -> str:
         config = make_pattern_config(learner=name)
         numbers = f"epsilon {config.epsilon:g}, alpha {config.alpha:g}, lambda {config.trace:g}"
         numbers += f", {counted(GAMES, 'game')}"
-        lines += [*hanging(name, SOURCES[name], 14), *hanging("", RULES[name], 14), *hanging("", numbers, 14), ""]
+        for label, text in ((name, SOURCES[name]), ("", RULES[name]), ("", numbers)):
+            lines += hanging(label, text, NAME_WIDTH)
+        lines.append("")
     return "\n".join(lines[:-1])
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ttt_batch.base.choices import ALL_LEARNERS, PATTERN_LEARNERS, choose, find_name
+from ttt_batch.base.choices import PATTERN_LEARNERS
 from ttt_batch.base.errors import UsageError, option
-from ttt_batch.learners import LEARNERS
+from ttt_batch.learners import any_learner
 from ttt_batch.studies.designs.family import Family, Option
 from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.tables import TABLES
@@ -18,11 +18,7 @@ OPTION_NAMES = tuple(dict.fromkeys(name for family in FAMILIES.values() for name
 """Options that any learner has in a study."""
 
 
-def _learner(given: Any) -> str:
-    return find_name(given, PATTERN_LEARNERS) or choose("learner", given, dict.fromkeys([*LEARNERS, *ALL_LEARNERS]))
-
-
-_LEARNER = {"learner": Option(_learner)}
+_LEARNER = {"learner": Option(any_learner)}
 
 
 def family_for(learners: Any, *, tally: bool = False) -> Family:
