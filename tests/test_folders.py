@@ -111,11 +111,11 @@ def test_nothing_in_a_folder_imports_the_folder():
 
 
 def test_no_module_function_or_kernel_is_long():
-    """At most 300 lines a module, 60 a function without its docstring, and ten parameters a kernel."""
+    """At most 400 lines a module, 60 a function without its docstring, and ten parameters a kernel."""
     long = []
     for parts, path in MODULES.items():
         text = path.read_text(encoding="utf-8")
-        if (lines := len(text.splitlines())) > 300:
+        if (lines := len(text.splitlines())) > 400:
             long.append(f"{'.'.join(parts)}: {lines} lines")
         for node in ast.walk(ast.parse(text)):
             if not isinstance(node, ast.FunctionDef):
