@@ -132,7 +132,7 @@ def register_named(text: str) -> str:
     Raises UsageError for what is no learner and as `register`, and TttBatchError if the file cannot be run.
     """
     path, name, learner = named_object("learner", text, TttBatchError, _is_learner, keep=True)
-    if not _is_learner(learner):
+    if not isinstance(learner, Learner):
         raise UsageError(f"learner {quoted(text)} is of type {type(learner).__name__}; name a Learner of that file")
     if LEARNERS.get(learner.name) is not learner:
         register(learner)
