@@ -29,11 +29,13 @@ from ttt_batch.base.quantities import whole
 from ttt_batch.environments.arrays import flags_of, read_array
 from ttt_batch.environments.batch import AUTORESET, Batch
 from ttt_batch.environments.pictures import RENDER_MODES, rendered
-from ttt_batch.game.board import Board
+from ttt_batch.game.board import FIRST, MARKS, SECOND, Board
 from ttt_batch.runs.loading import AnyRun
 
 NAME = "ttt_batch/MNK-v0"
 MODES = dict(zip(AUTORESET, (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED), strict=True))
+ENDINGS = {1: f"{MARKS[FIRST]} has won", 0: "a draw", -1: f"{MARKS[SECOND]} has won"}
+"""How a game has ended, by the reward of the first player."""
 
 Info = dict[str, Any]
 Opponent = AnyRun | str | Path | None
@@ -49,6 +51,15 @@ def register() -> None:
 def spaces_of(batch: Batch) -> tuple[Box, Discrete]:
     """The observations and actions of one environment."""
     return Box(0, 1, batch.planes.shape[1:], np.uint8), Discrete(batch.n_actions)
+
+
+def shown(batch: Batch, env: int, mode: str | None) -> Any:
+    """Return an environment's game in a render mode."""
+    first, second = batch.bitboards[env]
+    position = tuple((int(first) >> cell & 1) + 2 * (int(second) >> cell & 1) for cell in range(batch.board.cells))
+    going = batch.mask[env].any()  # a game that goes on has a legal action
+    ending = "" if going else ENDINGS[int(batch.rewards[env, 0])]
+    return rendered(batch.board, position, ending, mode)
 
 
 def first_seed(env: Any, seed: Any) -> Any:
@@ -147,7 +158,7 @@ class MNKEnv(gymnasium.Env):
 
     def render(self) -> Any:
         """The game, as the render mode says."""
-        return rendered(self.batch, 0, self.render_mode)
+        return shown(self.batch, 0, self.render_mode)
 
 
 def movers(batch: Batch) -> NDArray[np.int64]:
@@ -256,7 +267,7 @@ class MNKVectorEnv(VectorEnv):
 
     def render(self) -> Any:
         """A tuple with the game of each environment, as the render mode says."""
-        return tuple(rendered(self.batch, env, self.render_mode) for env in range(self.num_envs))
+        return tuple(shown(self.batch, env, self.render_mode) for env in range(self.num_envs))
 
 
 register()

@@ -17,8 +17,8 @@ from pettingzoo import AECEnv
 from ttt_batch.base.choices import choose
 from ttt_batch.base.errors import UsageError
 from ttt_batch.environments.batch import Batch
-from ttt_batch.environments.gymnasium_envs import check_render_mode, one_action, reset_options, spaces_of
-from ttt_batch.environments.pictures import RENDER_MODES, rendered
+from ttt_batch.environments.gymnasium_envs import check_render_mode, one_action, reset_options, shown, spaces_of
+from ttt_batch.environments.pictures import RENDER_MODES
 from ttt_batch.game.board import Board
 
 AGENTS = ("player_0", "player_1")
@@ -105,7 +105,7 @@ class MNKAEC(AECEnv):
 
     def render(self) -> Any:
         """The game, as the render mode says."""
-        return rendered(self.batch, 0, self.render_mode)
+        return shown(self.batch, 0, self.render_mode)
 
     def close(self) -> None:
         """Nothing is left open."""

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.console import put
-from ttt_batch.environments.batch import Batch
 from ttt_batch.game.board import EMPTY, FIRST, MARKS, Board, Position
 from ttt_batch.game.notation import rows_text
 
@@ -20,20 +19,10 @@ GROUND, LINE, FREE = (250, 250, 248), (200, 200, 196), (232, 232, 228)
 COLOURS = {FIRST: (31, 119, 180), FIRST + 1: (214, 72, 54)}
 
 
-def position_of(batch: Batch, env: int) -> Position:
-    """Return the marks of an environment's cells."""
-    first, second = batch.bitboards[env]
-    return tuple((int(first) >> cell & 1) + 2 * (int(second) >> cell & 1) for cell in range(batch.board.cells))
-
-
-def game_text(batch: Batch, env: int) -> str:
-    """Return rows of `.`, `X` and `O`, and a line that says who moves next, or how the game has ended."""
-    position = position_of(batch, env)
-    mover, (first, second) = (batch.board.cells - position.count(EMPTY)) % 2, batch.rewards[env]
-    status = f"{MARKS[FIRST + mover]} to move"
-    if not batch.mask[env].any():  # a game that goes on has a legal action
-        status = "a draw" if first == second else f"{MARKS[FIRST] if first > second else MARKS[FIRST + 1]} has won"
-    return rows_text(batch.board, position).replace("/", "\n") + f"\n{status}\n"
+def game_text(board: Board, position: Position, ending: str) -> str:
+    """Return rows of `.`, `X` and `O`, and a line with the ending, or if there is none with who moves next."""
+    mover = MARKS[FIRST + (board.cells - position.count(EMPTY)) % 2]
+    return rows_text(board, position).replace("/", "\n") + f"\n{ending or f'{mover} to move'}\n"
 
 
 def position_picture(board: Board, position: Position) -> NDArray[np.uint8]:
@@ -49,12 +38,12 @@ def position_picture(board: Board, position: Position) -> NDArray[np.uint8]:
     return picture.transpose(0, 2, 1, 3, 4).reshape(board.rows * SIDE, board.cols * SIDE, 3)
 
 
-def rendered(batch: Batch, env: int, mode: str | None) -> str | NDArray[np.uint8] | None:
-    """Return an environment's game in a render mode; `human` prints it and gives None."""
+def rendered(board: Board, position: Position, ending: str, mode: str | None) -> str | NDArray[np.uint8] | None:
+    """Return a game in a render mode; `human` prints it and gives None.  ending: how it has ended, or nothing."""
     if mode == "rgb_array":
-        return position_picture(batch.board, position_of(batch, env))
+        return position_picture(board, position)
     if mode == "ansi":
-        return game_text(batch, env)
+        return game_text(board, position, ending)
     if mode == "human":
-        put(game_text(batch, env), sys.stdout)
+        put(game_text(board, position, ending), sys.stdout)
     return None
