@@ -21,7 +21,7 @@ from ttt_batch.environments.gymnasium_envs import NAME, MNKEnv, MNKVectorEnv  # 
 @pytest.mark.parametrize("opponent", ["random", None])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_an_environment_passes_the_checks(board: str, opponent: str | None):
-    check_env(gymnasium.make(NAME, board=board, opponent=opponent).unwrapped, skip_render_check=True)
+    check_env(gymnasium.make(NAME, board=board, opponent=opponent).unwrapped)
     for mode in MNKEnv.metadata["render_modes"]:
         shown = MNKEnv(board, opponent, render_mode=mode)
         shown.reset(seed=1)
@@ -203,6 +203,29 @@ def test_text_says_how_a_game_has_ended():
     for actions in ([0, 0], [3, 1], [1, 2], [4, 3], [2, 4]):
         many.step(actions)
     assert [text.splitlines()[-1] for text in many.render()] == ["X has won", "O to move"]
+
+
+@pytest.mark.parametrize("seat", ["first", "second"])
+def test_human_mode_prints_how_games_end_before_the_next_ones_begin(seat, capsys):
+    """What a single environment prints, and in the end the next game."""
+    one = MNKEnv(seat=seat, seed=5, render_mode="human")
+    many = MNKVectorEnv(1, seat=seat, seed=5, render_mode="human", autoreset_mode="same-step")
+    printed = ["", ""]
+    for _ in range(4):
+        for number, game in enumerate((one, many)):
+            if number == 0 or not printed[number]:
+                game.reset()
+                printed[number] += capsys.readouterr().out
+        over = False
+        while not over:
+            action = int(one.action_masks().argmax())
+            over = one.step(action)[2]
+            printed[0] += capsys.readouterr().out
+            assert many.step([action])[2][0] == over
+            printed[1] += capsys.readouterr().out
+    one.reset()
+    assert printed[0] + capsys.readouterr().out == printed[1]
+    assert printed[1].count("has won") + printed[1].count("a draw") == 4
 
 
 @pytest.mark.parametrize("make", [MNKEnv, lambda **options: MNKVectorEnv(1, **options)])

@@ -106,6 +106,7 @@ class MNKEnv(gymnasium.Env):
 
     board, opponent, seat, illegal, first_env: as for `Batch`.
     seed: of all chance; None: `np_random` draws it.  A seed given to `reset` replaces it.
+    render_mode: `human` prints the game at each reset and step; `ansi` and `rgb_array` are for `render`.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}  # noqa: RUF012 - Gymnasium's form
@@ -177,6 +178,7 @@ class MNKVectorEnv(VectorEnv):
     its text), or of `Batch`'s names.
     seed: of all chance in all games; None: `np_random` draws it.  A seed given to `reset` replaces it.
     copy: whether observations are copies; else they are the arrays that the next step overwrites.
+    render_mode: `human` prints every game at each reset and step, and with same-step also how those before have ended.
     """
 
     def __init__(
@@ -238,20 +240,24 @@ class MNKVectorEnv(VectorEnv):
         mover = movers(self.batch)
         seen = self.batch.step(actions)
         self._untouched = False
-        if self.render_mode == "human":
-            self.render()
         rewards = seen.rewards[np.arange(self.num_envs), mover].astype(np.float64)
         info, over = self._info(self._everywhere), seen.terminated.copy()
         if self.batch.last is not None and over.any():
             last = np.full(self.num_envs, None, object)
-            for env in np.flatnonzero(over):
-                last[env] = self.batch.last[env].copy()
             if self.batch.seats is None:  # a forfeit leaves no mark: the player who acted is still to move
                 mover = self.batch.last.sum(axis=(1, 2, 3), dtype=np.int64) % 2
+            for env in np.flatnonzero(over):
+                last[env] = self.batch.last[env].copy()
+                if self.render_mode == "human":  # `render` shows the next game, which has begun
+                    marks = last[env][mover[env]] + 2 * last[env][1 - mover[env]]
+                    ending = ENDINGS[int(seen.rewards[env, 0])]
+                    rendered(self.batch.board, tuple(marks.ravel().tolist()), ending, self.render_mode)
             none = np.zeros((self.num_envs, self.batch.n_actions), np.int8)
             info |= {"final_obs": last, "_final_obs": over.copy()}
             final = {"action_mask": none, "_action_mask": over.copy(), "seat": mover * over, "_seat": over.copy()}
             info |= {"final_info": final, "_final_info": over.copy()}
+        if self.render_mode == "human":
+            self.render()
         return self._seen(), rewards, over, np.zeros(self.num_envs, np.bool_), info
 
     def _seen(self) -> NDArray[Any]:
