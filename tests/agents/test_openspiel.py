@@ -78,7 +78,7 @@ def test_the_best_response_is_ours_on_hundreds_of_runs():
     values = set()
     for seed in range(30):
         for learner in LEARNERS:
-            if learner != "minimax-q":
+            if learner not in ("minimax-q", "menace"):  # which forfeit games; OpenSpiel's have no such move
                 values |= set(same_best_response(ttt.train(10 + 4**seed % 9973, learner=learner, seed=100 + seed)))
     assert {0.0, 1.0} <= values
 

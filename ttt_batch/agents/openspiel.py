@@ -270,8 +270,8 @@ def _policy_class() -> Any:
             chances = self._player.answers(own, other, board.cells - position.count(EMPTY))[0]
             if chances[open_cells].sum() < 1 - SUM_TOLERANCE:
                 raise AgentError(
-                    f"in position {board.format_position(position)!r} {name} chooses an occupied cell, which OpenSpiel "
-                    "does not allow; give another agent"
+                    f"in position {board.format_position(position)!r} {name} resigns or chooses an occupied cell, "
+                    "which OpenSpiel does not allow; give another agent"
                 )
             return {action: float(chances[cells[action]]) for action in state.legal_actions()}
 
