@@ -88,7 +88,7 @@ def test_positions_of_gravity_are_reached_by_moves(pyspiel):
             batch.step(batch.sample())
 
 
-def test_the_same_game_is_one_or_the_other(pyspiel):
+def test_their_simplest_game_is_chosen(pyspiel):
     names = {
         board: str(to_openspiel("random", board).game) for board in ("3x3", "4x4x3", "6x7x4-gravity", "3x3-misere")
     }
