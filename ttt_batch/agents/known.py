@@ -24,8 +24,8 @@ from ttt_batch.simulation.policy import Policy, chosen_edges, optimal_policy
 
 
 def alike(chances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Probabilities that are alike for all cells above 0 of a row."""
-    equal: NDArray[np.float64] = chances / chances.sum(1, keepdims=True)
+    """Return rows of 0 and 1 divided by their sums; a row without a cell stays as it is."""
+    equal: NDArray[np.float64] = chances / chances.sum(1, keepdims=True).clip(min=1)
     return equal
 
 
@@ -60,6 +60,9 @@ class PolicyAgent(Agent):
         chances = np.zeros(flat.shape)
         # Image cell i holds what stands on cell image[i].
         np.put_along_axis(chances, self._images[number], as_cells(self._cells[row], flat.shape[1]), axis=1)
+        # Resigning is no cell; an occupied one loses as well.  On the empty board there is none.
+        resigns = np.flatnonzero(~chances.any(1) & flat.any(1))
+        chances[resigns, (flat[resigns] != 0).argmax(1)] = 1
         return alike(chances)
 
 
