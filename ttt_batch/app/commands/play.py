@@ -172,8 +172,8 @@ def watch(
     ):
         first, second, names = both_players(path, other, load)
         report.clear()
-        refuse_boxes(second, "the second player's part", "name it first, and another player second")
         if games is None:
+            refuse_boxes(second, "the second player's part", "name it first, and another player second")
             from ttt_batch.app.watching import watch as show
 
             show(

@@ -84,7 +84,7 @@ def comparison_text(found: dict[str, Any], one: str, other: str, board: Board) -
     """What `compare` prints."""
     tables, policies = found["tables"], found["policies"]
     if tables is None:
-        lines = ["tables:   of different learners, not comparable number by number"]
+        lines = ["tables:   of different learners or symmetry, not comparable number by number"]
     else:
         differing = f"{tables['differing']:,} of {counted(tables['entries'], 'entry', 'entries')} differ"
         by = f"by {tables['largest_difference']:.6g} at most and {tables['mean_difference']:.6g} on average"
