@@ -103,6 +103,6 @@ def training_text(run: AnyRun, path: Path, *, compiled: bool = False) -> str:
         f"saved:   {one_line(str(path))}",
         "",
         f"next:    {command_text('evaluate', path)}",
-        f"         {command_text('play', path, *(['--as', 'second'] if run.learner.boxes else []))}",
+        f"         {command_text('play', path)}",
     ]
     return "\n".join(lines)
