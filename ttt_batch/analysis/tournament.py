@@ -140,8 +140,7 @@ def _standings(meetings: Sequence[Sequence[Meeting]], names: Sequence[str]) -> t
         place = 1 + sum(other > rates[run] for other in rates)
         margin = DEVIATIONS * math.sqrt(sum(meeting.variance for meeting in as_first[run] + as_second[run]))
         seats = (
-            points if own else math.nan
-            for points, own in ((first[run], as_first[run]), (second[run], as_second[run]))
+            points if own else math.nan for points, own in ((first[run], as_first[run]), (second[run], as_second[run]))
         )
         found.append(Standing(place, run, names[run], points[run], margin, *seats, (won, drawn, lost)))
     return tuple(found)
@@ -151,7 +150,8 @@ def _standings(meetings: Sequence[Sequence[Meeting]], names: Sequence[str]) -> t
 class Series(Printable):
     """Games played between two agents that take turns to move first, or of one against itself.
 
-    games: played in all, every other one with the second of them moving first if it can.  ties: as for `Run.candidates`.
+    games: played in all, every other one with the second of them moving first if it can.
+    ties: as for `Run.candidates`.
     meetings: one in which the first of them moves first, then the other; one alone if there is but one way to meet.
     """
 

@@ -205,14 +205,15 @@ class Judged(Knowledge):
         Raises UsageError for any other opponent or ties, BoardError for a run of another board or on a growing board.
         """
         self._needs_all("an exact evaluation")
-        graph, name, seats = self.graph, "", SEATS
+        graph = self.graph
+        seats = against.seats if isinstance(against, Judged) else self.seats if against == "self" else SEATS
         if isinstance(against, Judged):
-            graph, name, seats = self.common_graph(against), against.config.learner, against.seats
+            graph, name = self.common_graph(against), against.config.learner
             opponent = against.policy_on(graph, ties)
         else:
             name = choose("opponent", against, EXACT_OPPONENTS, hints=OPPONENT_HINTS, others="a run")
             if name == "self":
-                seats, opponent = self.seats, self.policy_on(graph, ties)
+                opponent = self.policy_on(graph, ties)
             else:
                 opponent = random_policy(graph) if name == "random" else optimal_policy(graph, self.solution)
         check_meeting(self.config.learner, self.seats, name, seats)
