@@ -126,7 +126,8 @@ def draw_answers(player: Player, ply: int, key: Any, first_game: int, games: Ope
     chances = player.answers(own[kept], other[kept], ply)
     draw_cells(chances.cumsum(1), number, going + first_game, ply, key, cells := np.empty(going.size, np.uint64))
     games.cells[going] = cells
-    games.outcome[going[~chances.any(1)[number]]] = FIRST_WINS + 1 - (ply & 1)
+    resigned = chances.max(1) == 0.0
+    games.outcome[going[resigned[number]]] = FIRST_WINS + 1 - (ply & 1)
 
 
 @kernel

@@ -139,10 +139,10 @@ def _standings(meetings: Sequence[Sequence[Meeting]], names: Sequence[str]) -> t
         won, drawn, lost = (sum(shares) / len(both) for shares in zip(*both, strict=True))
         place = 1 + sum(other > rates[run] for other in rates)
         margin = DEVIATIONS * math.sqrt(sum(meeting.variance for meeting in as_first[run] + as_second[run]))
-        seats = (
-            points if own else math.nan for points, own in ((first[run], as_first[run]), (second[run], as_second[run]))
-        )
-        found.append(Standing(place, run, names[run], points[run], margin, *seats, (won, drawn, lost)))
+        moving_first = first[run] if as_first[run] else math.nan
+        moving_second = second[run] if as_second[run] else math.nan
+        shares = won, drawn, lost
+        found.append(Standing(place, run, names[run], points[run], margin, moving_first, moving_second, shares))
     return tuple(found)
 
 

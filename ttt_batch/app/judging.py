@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ttt_batch.agents.known import agent_of_run
 from ttt_batch.agents.naming import AgentLike, at_board, is_agent
@@ -69,8 +69,9 @@ def judge(
     if not is_agent(agent):
         run = load_any(agent) if isinstance(agent, str | Path) else agent
         if isinstance(run, AnyRun):  # of networks, too: what is judged exactly is what it answers
-            if isinstance(run, Run) and run.learner.boxes:  # it plays one seat, and an answer cannot resign
-                return evaluate(run, against, games=games, seed=seed, budget=budget, ties=ties)
+            if isinstance(run, Run) and run.learner.boxes:  # it plays one seat, and no answer resigns
+                given: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "ties": ties}
+                return cast("Evaluation", evaluate(run, against, **given))
             if board is not None and parse_board(board) != run.board:
                 name = parse_board(board).name
                 raise UsageError(f"the run plays {run.board.name}, not {name}; leave {option('board')} out")

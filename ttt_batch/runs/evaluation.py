@@ -206,7 +206,6 @@ class Judged(Knowledge):
         """
         self._needs_all("an exact evaluation")
         graph = self.graph
-        seats = against.seats if isinstance(against, Judged) else self.seats if against == "self" else SEATS
         if isinstance(against, Judged):
             graph, name = self.common_graph(against), against.config.learner
             opponent = against.policy_on(graph, ties)
@@ -216,6 +215,7 @@ class Judged(Knowledge):
                 opponent = self.policy_on(graph, ties)
             else:
                 opponent = random_policy(graph) if name == "random" else optimal_policy(graph, self.solution)
+        seats = against.seats if isinstance(against, Judged) else self.seats if name == "self" else SEATS
         check_meeting(self.config.learner, self.seats, name, seats)
         own, agent = self.policy_on(self.graph, ties), self.policy_on(graph, ties)
         lines = {seat: self._real(losing_line(self.graph, own, SEATS.index(seat))) for seat in self.seats}

@@ -77,9 +77,10 @@ class Choice:
                 raise UsageError(f"no setting of {self.name} has {name} {listed([value])}; choose from {listed(there)}")
         return meant
 
-    def values(self, name: str) -> list[Any]:
-        """The values of an option among the chosen settings: numbers ascend before everything else."""
-        return sorted(dict.fromkeys(self.rows[i][name] for i in self.settings), key=_rank)
+    def values(self, name: str, settings: Sequence[int] | None = None) -> list[Any]:
+        """The values of an option among the chosen settings, or these: numbers ascend before everything else."""
+        among = self.settings if settings is None else settings
+        return sorted(dict.fromkeys(self.rows[i][name] for i in among), key=_rank)
 
     @property
     def name(self) -> str:
@@ -90,6 +91,11 @@ class Choice:
     def states(self) -> NDArray[np.uint8]:
         """uint8[chosen settings, seeds]: what is known of their learners."""
         return self.study.state[self.settings]
+
+    @property
+    def done(self) -> list[int]:
+        """The chosen settings of which a learner is done: others have nothing to draw."""
+        return [self.settings[i] for i in np.flatnonzero((self.states == DONE).any(axis=1)).tolist()]
 
     def having(self, metric: Metric) -> NDArray[np.bool_]:
         """bool[chosen settings]: which of them have such a number."""
@@ -192,9 +198,9 @@ class Choice:
         """What tells a setting from the others; the title if there are none."""
         return self.label(self.axes, [self.rows[setting][name] for name in self.axes]) or self.title()
 
-    def title(self) -> str:
-        """Learners and boards, as far as a title has room for them."""
-        learners, boards = self.values("learner"), self.values("board")
+    def title(self, settings: Sequence[int] | None = None) -> str:
+        """Learners and boards of the settings that are drawn, as far as a title has room for them; of all if None."""
+        learners, boards = self.values("learner", settings), self.values("board", settings)
         return f"{_few(learners, 'learners')} on {_few(boards, 'boards')}"
 
     def facts(self) -> list[str]:

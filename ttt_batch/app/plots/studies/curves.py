@@ -28,7 +28,7 @@ MARKS = 12
 def curves_figure(choice: Choice, metric: str | None = None) -> Any:
     """A line for each setting.  metric: by which those are chosen that are drawn, if there are too many."""
     ranking = choice.metric(metric, "proof" if choice.study.family is NETWORKS else "loss")
-    shown = [choice.settings[i] for i in choice.best(ranking, [[setting] for setting in choice.settings])]
+    shown = [choice.done[i] for i in choice.best(ranking, [[setting] for setting in choice.done])]
     drawn = [choice.settings.index(setting) for setting in shown]
     several = [[METRICS[name] for name in names] for names in PANELS]
     panels = next(one for one in several if all(choice.having(metric)[drawn].all() for metric in one))
@@ -41,10 +41,10 @@ def curves_figure(choice: Choice, metric: str | None = None) -> Any:
     notes = [
         "line: median of the seeds (a share has none), band: from quartile to quartile",
         next((panel.note for panel in panels if panel.note), ""),
-        *left_out(count, len(choice.settings), "settings", ranking),
+        *left_out(count, len(choice.done), "settings", ranking),
         *choice.facts(),
     ]
-    canvas = make_canvas(f"Learning curves: {choice.title()}", len(panels), legend, notes, columns=2, height=2.6)
+    canvas = make_canvas(f"Learning curves: {choice.title(shown)}", len(panels), legend, notes, columns=2, height=2.6)
     ends = choice.study.games[shown, choice.study.points[shown] - 1]
     edges = games_edges(int(choice.study.games[shown, 0].min()), int(ends.max()))
     for axes, panel in zip(canvas.panels, panels, strict=True):
