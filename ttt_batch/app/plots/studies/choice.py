@@ -20,7 +20,7 @@ from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.opponents import SELF
 from ttt_batch.studies.designs.tallies import TALLIES, TALLY
 from ttt_batch.studies.designs.values import listed, values_of
-from ttt_batch.studies.figures.holding import has_proofs
+from ttt_batch.studies.figures.holding import has_proofs, plays
 from ttt_batch.studies.storage.declared import DONE, FAILED
 from ttt_batch.studies.storage.reading import StudyFile
 
@@ -92,11 +92,6 @@ class Choice:
         """uint8[chosen settings, seeds]: what is known of their learners."""
         return self.study.state[self.settings]
 
-    @property
-    def done(self) -> list[int]:
-        """The chosen settings of which a learner is done: others have nothing to draw."""
-        return [self.settings[i] for i in np.flatnonzero((self.states == DONE).any(axis=1)).tolist()]
-
     def having(self, metric: Metric) -> NDArray[np.bool_]:
         """bool[chosen settings]: which of them have such a number."""
         growing = self.study.array("growing")[self.settings]
@@ -105,6 +100,13 @@ class Choice:
         if metric.column == "positions":
             return growing & (metric.column in self.study.header.arrays)
         return ~growing if metric.column in EXACT_COLUMNS else np.ones_like(growing)
+
+    def seats_note(self, metric: Metric, settings: Sequence[int]) -> str:
+        """What is said of a metric's seats beside its title; empty for nothing."""
+        both = plays(self.study)[settings].all(axis=1)
+        if not both.any():
+            return ""
+        return f"{metric.note} (menace: as first)" if metric.note and not both.all() else metric.note
 
     def metric(self, given: str | None, default: str) -> Metric:
         """The metric of that name.  default: if none is given and all have it.
@@ -199,8 +201,13 @@ class Choice:
         return self.label(self.axes, [self.rows[setting][name] for name in self.axes]) or self.title()
 
     def title(self, settings: Sequence[int] | None = None) -> str:
-        """Learners and boards of the settings that are drawn, as far as a title has room for them; of all if None."""
-        learners, boards = self.values("learner", settings), self.values("board", settings)
+        """Learners and boards of the settings that are drawn, as far as a title has room for them; of all if None.
+
+        A setting without a learner that is done has nothing to draw.
+        """
+        among = self.settings if settings is None else settings
+        drawn = [setting for setting in among if (self.study.state[setting] == DONE).any()]
+        learners, boards = self.values("learner", drawn), self.values("board", drawn)
         return f"{_few(learners, 'learners')} on {_few(boards, 'boards')}"
 
     def facts(self) -> list[str]:

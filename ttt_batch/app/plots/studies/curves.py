@@ -10,6 +10,7 @@ from ttt_batch.app.plots.studies.choice import Choice, left_out
 from ttt_batch.app.plots.studies.metrics import METRICS, SHARE, over_games
 from ttt_batch.app.plots.style import log_counts
 from ttt_batch.studies.designs.networks import NETWORKS
+from ttt_batch.studies.figures.holding import plays
 from ttt_batch.studies.storage.declared import DONE
 
 PANELS = (
@@ -28,10 +29,12 @@ MARKS = 12
 def curves_figure(choice: Choice, metric: str | None = None) -> Any:
     """A line for each setting.  metric: by which those are chosen that are drawn, if there are too many."""
     ranking = choice.metric(metric, "proof" if choice.study.family is NETWORKS else "loss")
-    shown = [choice.done[i] for i in choice.best(ranking, [[setting] for setting in choice.done])]
+    shown = [choice.settings[i] for i in choice.best(ranking, [[setting] for setting in choice.settings])]
     drawn = [choice.settings.index(setting) for setting in shown]
     several = [[METRICS[name] for name in names] for names in PANELS]
-    panels = next(one for one in several if all(choice.having(metric)[drawn].all() for metric in one))
+    panels = next(tuple(one) for one in several if all(choice.having(metric)[drawn].all() for metric in one))
+    if not plays(choice.study)[shown].all(axis=1).any():  # boxes have no values
+        panels = tuple(name for name in panels if name is not METRICS["error"])
     count, seeds = len(shown), choice.study.seeds.size
     done = np.count_nonzero(choice.study.state[shown] == DONE, axis=1).tolist()
     legend = [
@@ -40,8 +43,8 @@ def curves_figure(choice: Choice, metric: str | None = None) -> Any:
     ]
     notes = [
         "line: median of the seeds (a share has none), band: from quartile to quartile",
-        next((panel.note for panel in panels if panel.note), ""),
-        *left_out(count, len(choice.done), "settings", ranking),
+        next((choice.seats_note(panel, shown) for panel in panels if panel.note), ""),
+        *left_out(count, len(choice.settings), "settings", ranking),
         *choice.facts(),
     ]
     canvas = make_canvas(f"Learning curves: {choice.title(shown)}", len(panels), legend, notes, columns=2, height=2.6)

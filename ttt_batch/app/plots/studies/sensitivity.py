@@ -59,6 +59,7 @@ def sensitivity_figure(choice: Choice, metric: str | None = None) -> Any:
     }
     kept = choice.best(measured, list(lines.values()))
     keys = [list(lines)[number] for number in kept]
+    drawn = [setting for key in keys for setting in lines[key]]
     inner = [option for option in others if option != split]
     panels = choice.values(split) if split else [None]
     legend = (
@@ -68,12 +69,11 @@ def sensitivity_figure(choice: Choice, metric: str | None = None) -> Any:
     )
     notes = [
         _meaning(measured, place),
-        measured.note,
+        choice.seats_note(measured, drawn),
         *left_out(len(keys), len(lines), "lines", measured),
         *choice.facts(),
     ]
-    title = choice.title([setting for key in keys for setting in lines[key]])
-    heading = f"{measured.title} by {place.option.replace('_', ' ')}: {title}"
+    heading = f"{measured.title} by {place.option.replace('_', ' ')}: {choice.title(drawn)}"
     columns = 2 if len(panels) > 1 else 1
     names, inches = [choice.value_text(place.option, value) for value in place.values], panel_inches(columns)
     height = 3.2 + (0.0 if place.numeric else room_below(names, inches))

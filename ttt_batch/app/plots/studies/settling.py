@@ -21,7 +21,7 @@ def settling_figure(choice: Choice, metric: str | None = None) -> Any:
     if not choice.having(METRICS["proof"]).any():
         raise UsageError(f"{choice.name} has no proofs to draw; choose {option('kind', 'curves')}")
     ranking = choice.metric(metric, "proof")
-    shown = [choice.done[i] for i in choice.best(ranking, [[setting] for setting in choice.done])]
+    shown = [choice.settings[i] for i in choice.best(ranking, [[setting] for setting in choice.settings])]
     times = {panel: at_end(choice.study, METRICS[panel])[shown] for panel in PANELS}
     counts = [
         f" ({np.isfinite(proof).sum()}, {np.isfinite(settling).sum()} of {(~np.isnan(proof)).sum()})"
@@ -33,7 +33,7 @@ def settling_figure(choice: Choice, metric: str | None = None) -> Any:
         "unbeatable in every seat at a recorded point: proved; at that one and all later ones: settled",
         "in brackets: seeds proved and settled up to the end, of all",
         "Kaplan-Meier with 95 % bands (log-log); seeds without are censored at the end",
-        *left_out(count, len(choice.done), "settings", ranking),
+        *left_out(count, len(choice.settings), "settings", ranking),
         *choice.facts(),
     ]
     canvas = make_canvas(f"Proofs over games: {choice.title(shown)}", 2, legend, notes, height=3.0)
