@@ -222,13 +222,14 @@ def test_the_commands_say_what_it_does(capsys: pytest.CaptureFixture[str], machi
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["play", "RUN"], "a game in which you move first is not applicable to menace"),
+        (["play", "RUN", "--as", "first"], "a game in which you move first is not applicable to menace"),
         (["play", "RUN", "--as", "alternate"], "a game in which you move first in turn is not applicable to menace"),
         (["watch", "RUN"], "the second player's part is not applicable to menace"),
-        (["watch", "RUN", "one-ply", "--games", "10"], "a meeting in both seats is not applicable to menace"),
-        (["tournament", "RUN", "RUN"], "a meeting in both seats is not applicable to menace"),
+        (["watch", "random", "RUN"], "the second player's part is not applicable to menace"),
+        (["watch", "RUN", "--games", "10"], "play against itself is not applicable to menace"),
+        (["tournament", "RUN", "RUN"], "a meeting of two such runs is not applicable to menace"),
         (["evaluate", "RUN", "--against", "self"], "play against itself is not applicable to menace"),
-        (["evaluate", "RUN", "--against", "RUN"], "an opponent's part in both seats is not applicable to menace"),
+        (["evaluate", "RUN", "--against", "RUN"], "play against menace is not applicable to menace"),
         (["export", "RUN", "--to", "html", "-o", "OUT"], "a page on which either player begins is not applicable to"),
         (["study", "--learner", "menace", "--opponent", "self", "-o", "OUT"], "opponent self is not applicable"),
         (["train", "--learner", "menace", "--beads", "4,3,2"], "beads '4,3,2' are not four whole numbers"),
@@ -295,12 +296,11 @@ def test_its_kernels_are_compiled_ahead_for_3x3_alone(monkeypatch: pytest.Monkey
 def test_its_runs_are_opponents_of_who_plays_second_alone() -> None:
     menace = ttt.train(300, learner="menace", seed=2)
     for options, remedy in (
-        ({"learner": "td", "symmetry": "on"}, "give seat='second', or choose another opponent"),
+        ({"learner": "td", "seat": "both"}, "give seat='second', or choose another opponent"),
         ({"learner": "td", "symmetry": "on", "seat": "first"}, "give seat='second', or choose another opponent"),
         ({"learner": "menace"}, "; choose another opponent"),
     ):
         with pytest.raises(UsageError, match=f"has boxes for the first player alone.*{remedy}"):
             ttt.train(50, opponent=menace, **options)
-    with pytest.raises(UsageError, match="give symmetry='on', or train an opponent with symmetry='off'"):
-        ttt.train(50, opponent=menace, learner="td", seat="second", symmetry="off")
-    assert ttt.train(50, opponent=menace, learner="td", seat="second", symmetry="on").games == 50
+    for symmetry in ("on", "off"):
+        assert ttt.train(50, opponent=menace, learner="td", symmetry=symmetry).config.seat == "second"
