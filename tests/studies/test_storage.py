@@ -281,12 +281,28 @@ def test_notes_go_on(path):
     with open_study(path) as study:
         assert study.progress == {"ended": "2026-01-01", "seconds": 2.5}
         offset = study.header.arrays["provenance/progress"].offset
-    for damaged in (b'{"seconds": NaN}', b'{"seconds": 1e999}', b'{"seconds": "x"}', b"[2.5]", b"\xff"):
+    texts = ['{"seconds": NaN}', '{"seconds": 1e999}', '{"seconds": "x"}', "[2.5]", '{"seconds": 1e308}']
+    texts += ['{"seconds": -1.0}', '{"ended": ["x"]}', '{"ended": 3}', '{"more": {}}']
+    for damaged in (*(text.encode() for text in texts), b"\xff", b'{"ended": "\xff"'):
         with path.open("r+b") as file:
             file.seek(offset)
             file.write(damaged.ljust(PROGRESS_BYTES, b"\0"))
         with open_study(path) as study:
             assert study.progress == {}
+        assert "provenance/progress is not what a study notes" in check_study(path)[0][0]
+
+
+def test_a_damaged_reason_is_shown_as_far_as_it_can_be_read(path):
+    with create(path, design()) as study:
+        study.fail(0, 0, "no room")
+        offset = study.header.arrays["provenance/reasons"]
+        at = offset.offset + offset.dtype.itemsize
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(b"\xff")
+    with open_study(path) as study:
+        assert [reason for *_, reason in study.failures()] == ["\N{REPLACEMENT CHARACTER}o room"]
+    assert check_study(path)[0] == []
 
 
 def test_a_disk_too_small_is_one_line_and_leaves_nothing(path):

@@ -14,7 +14,7 @@ from ttt_batch.base.quantities import counted
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.studies.storage.declared import FAILED, MISSING, STATISTICS
 from ttt_batch.studies.storage.header import Damaged
-from ttt_batch.studies.storage.reading import Block, StudyFile, open_study
+from ttt_batch.studies.storage.reading import MOST_SECONDS, Block, StudyFile, open_study
 
 _TOLERANCE = 1e-6
 """How far probabilities may be off, far more than rounding ever adds up to."""
@@ -47,6 +47,8 @@ def _findings(study: StudyFile) -> Iterator[str]:
         yield f"its design cannot be read: {error}"
     if (study.array("state") > FAILED).any():
         yield f"state holds {study.array('state').max()}, it must hold 0 to {FAILED}"
+    if study.noted is None:
+        yield "provenance/progress is not what a study notes; go on with the study to write it anew"
     nameless = sum(reason == "unknown" for _, _, reason in study.failures())
     if nameless:
         yield f"{counted(nameless, 'learner')} failed for no reason that is there"
@@ -93,6 +95,7 @@ def _wrong(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.boo
     seconds = columns["seconds"]  # NaN at points within one kernel
     reached = np.fmax.accumulate(np.maximum(np.nan_to_num(seconds), 0.0), axis=1)
     yield "seconds that do not ascend from 0", any_of((seconds < reached) | np.isinf(seconds))
+    yield f"seconds beyond {MOST_SECONDS:g}", any_of(seconds > MOST_SECONDS)
     yield "no seconds at the end", any_of(np.isnan(seconds[:, -1:]))
     games = study.games[block.settings, : block.kind.points]
     yield "outcomes that do not add up to the games", any_of(columns["outcomes"].sum(axis=2) != games)
