@@ -433,6 +433,26 @@ def test_every_changed_byte_of_a_result_is_found(full):
             assert "checksum" in check_study(full)[0][0]
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "finding"),
+    [
+        ("best_response", 0.5, "best_response above 0 of the unbeatable"),
+        ("versus_random", 1 / 3, "games that the unbeatable lose against random moves"),
+        ("value_error", -1.0, "value_error below 0 or infinite"),
+        ("seconds", 1e308, "seconds beyond 1e+11"),
+    ],
+)
+def test_results_that_contradict_each_other_are_found_whatever_their_checksum(path, name, value, finding):
+    with create(path, design()) as study:
+        forged = results(study, 0, 0)
+        forged["worst"][:] = 0
+        forged["unbeatable"][:] = True
+        forged["versus_random"][:] = [1.0, 0.0, 0.0]
+        forged[name][:] = value
+        store(study, 0, 0, forged)
+    assert any(line.startswith(f"{path}: {finding}") for line in check_study(path)[0])
+
+
 def test_files_that_are_none_are_refused_in_a_line(full, tmp_path):
     content = full.read_bytes()
     other = tmp_path / "other.h5"

@@ -103,7 +103,13 @@ def _wrong(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.boo
         proof, positions = columns["proof"], columns["proof_positions"]
         yield "proofs and refutations that entered no position", any_of((proof != 0) & (positions == 0))
     if "worst" in columns:
-        yield "unbeatable that does not agree with worst", any_of(columns["unbeatable"] != (columns["worst"] >= 0))
+        unbeatable = columns["unbeatable"]
+        yield "unbeatable that does not agree with worst", any_of(unbeatable != (columns["worst"] >= 0))
+        best, lost = columns["best_response"], columns["versus_random"][..., 2]
+        yield "best_response above 0 of the unbeatable", any_of(unbeatable & (best > _TOLERANCE))
+        yield "games that the unbeatable lose against random moves", any_of(unbeatable & (lost > _TOLERANCE))
+        error = columns["value_error"]
+        yield "value_error below 0 or infinite", any_of((error < 0) | np.isinf(error))
         for name in ("self_play", "versus_random"):
             off = np.abs(columns[name].sum(axis=-1) - 1.0) > _TOLERANCE
             yield f"{name} that does not add up to 1", any_of(off)
