@@ -21,6 +21,7 @@ from ttt_batch.studies.designs.tables import points_of
 from ttt_batch.studies.storage import creation
 from ttt_batch.studies.storage.creation import create, extend
 from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING, PROGRESS_BYTES, REASONS
+from ttt_batch.studies.storage.header import digest_of
 from ttt_batch.studies.storage.layout import layout_of, size_of
 from ttt_batch.studies.storage.opening import is_study_file
 from ttt_batch.studies.storage.reading import open_study
@@ -451,6 +452,22 @@ def test_results_that_contradict_each_other_are_found_whatever_their_checksum(pa
         forged[name][:] = value
         store(study, 0, 0, forged)
     assert any(line.startswith(f"{path}: {finding}") for line in check_study(path)[0])
+
+
+@pytest.mark.parametrize("name", ["alpha", "games"])
+def test_an_array_that_does_not_follow_from_the_design_is_found_although_the_digest_fits(full, name):
+    with open_study(full) as study:
+        header, place = study.header, study.header.arrays[name]
+    with full.open("r+b") as file:
+        file.seek(place.offset)
+        file.write(b"\1")
+        file.flush()
+        digest = digest_of(file, header)
+        file.seek(0)
+        start = file.read(4096).replace(header.digest.encode(), digest.encode())
+        file.seek(0)
+        file.write(start)
+    assert f"{full}: {name} is not what its design gives" in check_study(full)[0]
 
 
 def test_files_that_are_none_are_refused_in_a_line(full, tmp_path):

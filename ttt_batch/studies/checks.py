@@ -14,6 +14,7 @@ from ttt_batch.base.quantities import counted
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.studies.storage.declared import FAILED, MISSING, STATISTICS
 from ttt_batch.studies.storage.header import Damaged
+from ttt_batch.studies.storage.layout import layout_of
 from ttt_batch.studies.storage.reading import MOST_SECONDS, Block, StudyFile, open_study
 
 _TOLERANCE = 1e-6
@@ -43,6 +44,7 @@ def _findings(study: StudyFile) -> Iterator[str]:
     try:
         if study.design.seeds != tuple(study.seeds.tolist()):
             yield "its seeds are not those of its design"
+        yield from _underived(study)
     except TttBatchError as error:
         yield f"its design cannot be read: {error}"
     if (study.array("state") > FAILED).any():
@@ -62,6 +64,19 @@ def _findings(study: StudyFile) -> Iterator[str]:
                 found[problem] = number + int(np.count_nonzero(wrong)), place
     for problem, (number, place) in found.items():
         yield f"{problem} ({counted(number, 'learner')}, the first: {place})"
+
+
+def _underived(study: StudyFile) -> Iterator[str]:
+    """Findings about arrays that do not follow from the design.  Raises TttBatchError."""
+    arrays = study.header.arrays
+    for array in layout_of(study.design, study.description, study.keep):
+        place = arrays.get(array.path)
+        if place is None or array.path == "provenance/design" or array.content is None:
+            continue  # an older version may have had fewer
+        found, content = study.array(array.path), array.content
+        content = np.char.decode(content, "utf-8") if content.dtype.kind == "S" else content
+        if found.shape != content.shape or not ((found == content) | ((found != found) & (content != content))).all():
+            yield f"{array.path} is not what its design gives"
 
 
 def _places(study: StudyFile) -> Iterator[str]:
