@@ -142,7 +142,7 @@ class Roster:
             if not self.accepted:
                 self._note(f"there is no worker {self._place} yet; some are waited for")
             elif self._place.address:
-                self._note(f"{self._count()} {self._place}{_dashboard(client)}")
+                self._note(f"{self._count()} {self._place}{_openness(self._place)}{_dashboard(client)}")
         else:
             joined, left = self.accepted.keys() - self._told, self._told - self.accepted.keys()
             parts = [f"{_named(those)} {verb}" for those, verb in ((left, "gone"), (joined, "joined")) if those]
@@ -156,6 +156,11 @@ class Roster:
 
 def _named(workers: set[str]) -> str:
     return f"worker {min(workers)} has" if len(workers) == 1 else f"{len(workers):,} workers have"
+
+
+def _openness(place: Place) -> str:
+    """Who may use a scheduler without certificates."""
+    return "; without TLS, whoever reaches its ports can run code there" if place.address.startswith("tcp:") else ""
 
 
 def _dashboard(client: Any) -> str:
