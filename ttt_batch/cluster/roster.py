@@ -1,6 +1,7 @@
 """Who works: workers are asked what they are before they get work, and it is told when they come and go."""
 
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
@@ -167,6 +168,10 @@ def _dashboard(client: Any) -> str:
     """Where the scheduler's dashboard is, if a page answers there."""
     with suppress(OSError, ValueError):  # Dask asks the scheduler for the link, which may have gone just now
         link = str(client.dashboard_link)
-        with urllib.request.urlopen(link, timeout=1):
+        try:
+            urllib.request.urlopen(link, timeout=1).close()
+        except urllib.error.HTTPError as refused:
+            refused.close()  # it holds the answer's body
+        else:
             return f"; dashboard: {link}"
     return ""
