@@ -1,6 +1,7 @@
 """Where workers are, and who may use them; what is asked for badly is refused in a line, before a file is made."""
 
 import asyncio
+import re
 import sys
 import tempfile
 import time
@@ -220,3 +221,33 @@ def test_a_scheduler_that_goes_while_its_dashboard_is_asked_for() -> None:
             raise OSError("Timed out trying to connect")
 
     assert roster._dashboard(Gone()) == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (
+            KeyError("Invalid time unit: abc"),
+            2,
+            r"Dask cannot use its settings \(Invalid time unit: abc\); mend or unset ",
+        ),
+        (RuntimeError("Nanny failed to start."), 1, r"cannot start 2 workers: one ended, .* \(with "),
+    ],
+)
+def test_settings_that_dask_cannot_use_are_named(
+    error: Exception,
+    status: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def refuse(**_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("distributed.LocalCluster", refuse)
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "abc")
+    found, out, err = command(capsys, *QUICK, "-o", tmp_path / "s.h5", "--workers", "2")
+    assert (found, out, err.count("\n")) == (status, "", 1)
+    assert re.search(rf"{said}DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT='abc'", err)
+    assert not list(tmp_path.iterdir())

@@ -79,6 +79,25 @@ def _address(given: object) -> str:
     return f"{found[1] or 'tcp'}://{found[2]}:{found[3]}"
 
 
+def _variables() -> str:
+    """Dask's environment variables that are set, for a message."""
+    return ", ".join(f"{name}={quoted(value)}" for name, value in sorted(os.environ.items()) if name[:5] == "DASK_")
+
+
+@contextmanager
+def _reading_settings() -> Iterator[None]:
+    """Raise UsageError where Dask cannot read its own settings."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, UsageError):
+            raise
+        cause = f"{error.args[0] if error.args else error}".partition("\n")[0]
+        place = _variables() or "the files in ~/.config/dask"
+        raise UsageError(f"Dask cannot use its settings ({cause:.120}); mend or unset {place}") from None
+
+
+@_reading_settings()
 def check_installed(*, local: bool) -> None:
     """Raise TttBatchError if Dask is missing, or what it makes certificates with for a cluster of this machine."""
     try:
@@ -111,6 +130,7 @@ def quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
+@_reading_settings()
 def start_workers(place: Place, stack: ExitStack) -> Any:
     """Start the workers of a place on this machine, which end with `stack`.
 
@@ -146,6 +166,7 @@ def start_workers(place: Place, stack: ExitStack) -> Any:
                 return stack.enter_context(LocalCluster(**settings))
         except (OSError, RuntimeError, TimeoutError) as error:
             why = getattr(error, "strerror", None) or "one ended, or did not answer, before it could work"
+            why += f" (with {_variables()})" if _variables() else ""
             raise ClusterError(
                 f"cannot start {counted(place.workers, 'worker')}: {why}; each takes up to 200 MB, and a script that "
                 'starts some needs `if __name__ == "__main__":` around what it does'
