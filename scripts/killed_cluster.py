@@ -29,13 +29,13 @@ WORKERS = 2
 MOMENTS = 1.0, 4.0, 8.0
 """Seconds until a kill, at most."""
 
-ADDRESS = r"tcp://[\d.:]+"
+ADDRESS = r"(?:tcp|tls)://[\d.:]+"
 
 SOME = rf"(?:worker {ADDRESS} has|\d+ workers have)"
 
 OWN = re.compile(
     r"ttt-batch: (?:"
-    rf"\d+ workers? at {ADDRESS}"
+    rf"\d+ workers? at {ADDRESS}; without TLS, whoever reaches its ports can run code there"
     rf"|there is no worker (?:at {ADDRESS}|on this machine) yet; some are waited for"
     rf"|{SOME} (?:gone|joined)(?:, {SOME} joined)?; \d+ workers? now"
     r"|cannot start \d workers?: one ended, or did not answer, .*"

@@ -182,7 +182,7 @@ def game_values(board: Board) -> dict[Position, int]:
 def result(board: Board, first: Policy, second: Policy, start: Position | None = None) -> Triple:
     """Return the chances of (first wins, draw, second wins) when two stochastic policies meet.
 
-    Exact where the policies give fractions. Whoever picks an occupied cell loses at once.
+    Exact where the policies give fractions. Whoever picks an occupied cell, or one off the board, loses at once.
     """
     memo: dict[Position, Triple] = {}
 
@@ -196,7 +196,7 @@ def result(board: Board, first: Policy, second: Policy, start: Position | None =
                 parts = []
                 for cell, chance in (first if player == FIRST else second)(position).items():
                     if chance != 0:
-                        legal = position[cell] == 0
+                        legal = cell < board.cells and position[cell] == 0
                         below = chances(board.place(position, cell)) if legal else _certain(other(player))
                         parts.append((chance, below))
                 memo[position] = _mixture(parts)

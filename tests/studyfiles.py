@@ -32,12 +32,14 @@ def results(study: StudyFile, setting: int, seed: int) -> dict[str, np.ndarray]:
     if study.array("growing")[setting]:
         return {**shared, "positions": np.sort(rng.integers(0, 10**6, points))}
     worst = rng.integers(-1, 2, (points, 2), dtype=np.int8)
+    random_play = rng.dirichlet(np.ones(3), (points, 2))
+    random_play[worst >= 0] = [1.0, 0.0, 0.0]
     return {
         **shared,
         "unbeatable": worst >= 0,
         "worst": worst,
         "self_play": rng.dirichlet(np.ones(3), points),
-        "versus_random": rng.dirichlet(np.ones(3), (points, 2)),
+        "versus_random": random_play,
         "best_response": -rng.random((points, 2)),
         "optimal_share": rng.random((points, 2)),
         "value_error": rng.random((points, 2)),

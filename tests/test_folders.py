@@ -66,7 +66,7 @@ IMPORTS = {parts: set(imported(path)) for parts, path in MODULES.items()}
 
 def test_the_root_holds_nothing_but_the_folders():
     files = {path.name for path in PACKAGE.iterdir() if path.is_file()}
-    assert files == {"__init__.py", "__main__.py", "py.typed"}
+    assert files == {"LICENSE", "__init__.py", "__main__.py", "py.typed"}
     assert sorted({parts[0] for parts in MODULES if len(parts) > 1}) == sorted(FOLDERS)
 
 

@@ -32,9 +32,12 @@ else:
 
         if name.endswith("Error") and hasattr(errors, name):
             return getattr(errors, name)
-        if name in ("agents", "learners"):
-            return importlib.import_module(f"ttt_batch.{name}")
         if name == "__all__" or not name.startswith("_"):
+            from ttt_batch.base.compiler_settings import check_compiler_settings
+
+            check_compiler_settings()
+            if name in ("agents", "learners"):
+                return importlib.import_module(f"ttt_batch.{name}")
             from ttt_batch.app import api
 
             if name == "__all__" or name in api.__all__:

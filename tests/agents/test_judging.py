@@ -106,6 +106,15 @@ def test_a_run_given_as_a_callable_is_judged_as_the_run(learner, seed):
             assert (one and len(one)) == (other and len(other))  # a shortest one each
 
 
+@pytest.mark.parametrize(("seed", "games"), [(100, 266), (104, 2000), (111, 266)])
+def test_a_run_that_resigns_loses_there(seed, games):
+    """The matchbox of a position that its own play reaches is empty."""
+    run = train(games, learner="menace", seed=seed)
+    judged, own = ttt.judge(run), run.evaluation()
+    np.testing.assert_allclose(judged.first, own.first, atol=1e-12)
+    assert sum(judged.first) == pytest.approx(1)
+
+
 def test_a_losing_line_is_a_game_that_the_agent_plays_and_loses():
     board = parse_board("3x4x3")
     for agent in (lowest, anything):

@@ -376,3 +376,13 @@ def test_a_file_without_its_ending_is_waited_for(partial: Run, tmp_path: Path) -
     assert watch_curve(tmp_path / "run", Terminal(), once=True) is False
     (tmp_path / "run").write_bytes(b"another file, later")
     assert not found.refresh() and found.path == tmp_path / "run.h5"
+
+
+def test_a_seat_that_is_not_played_has_no_curve(tmp_path: Path) -> None:
+    run = ttt.train(games=50, learner="menace")
+    found = snapshot(run, tmp_path)
+    assert found.data is not None
+    found.data.statistics["unbeatable"] = np.array([[game > 5, False] for game in run.statistics["games"].tolist()])
+    assert [curve.name for curve in curve_of(found.data)[1]] == ["as first"]
+    text = "\n".join(picture(found, 80, 24, ascii=True).lines)
+    assert "as second" not in text and "unbeatable since game" in text

@@ -11,7 +11,7 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.plots import plot
-from ttt_batch.app.plots.boards import first_moves, openings
+from ttt_batch.app.plots.boards import openings, shown_lines
 from ttt_batch.app.plots.movie import HELD, _points, _Screen
 from ttt_batch.app.plots.style import styled
 from ttt_batch.base.errors import TttBatchError, UsageError
@@ -55,34 +55,50 @@ def test_a_frame_for_each_kept_point(td: Run, tmp_path: Path) -> None:
 
 def test_a_frame_shows_the_table_of_its_point(td: Run) -> None:
     """The oracle is a run that ends there."""
-    cells = first_moves(td)[:3]
+    lines = shown_lines(td)[:3]
     with styled():
-        points = _points(td, cells)
+        points = _points(td, lines)
         screen = _Screen(td, points)
         for number, games in ((0, 8_192), (2, 24_576), (4, 40_000)):
             there = ttt.train(games=games, batch=8_192)
             assert points[number].games == games
-            assert points[number].boards == openings(there, cells=cells)
+            assert points[number].boards == openings(there, lines=lines)
             assert points[number].unbeatable == tuple(there.statistics["unbeatable"][-1].tolist())
             screen.show(number)
             shown = texts(screen.figure.axes[1])
             for cell, value in points[number].boards[1].values.items():
                 assert (f"{value:+.2f}" if abs(value) > 0.004 else "0.00") in shown, cell
             assert any(text.get_text().startswith(f"after {games:,} games: ") for text in screen.figure.texts)
-            lines = [line for line in screen.figure.axes[-1].lines if len(line.get_xdata()) == number + 1]
-            assert len(lines) == 9 + 3 * 8
-            assert {tuple(line.get_xdata()) for line in lines} == {tuple(point.games for point in points[: number + 1])}
+            drawn = [line for line in screen.figure.axes[-1].lines if len(line.get_xdata()) == number + 1]
+            assert len(drawn) == 9 + 3 * 8
+            assert {tuple(line.get_xdata()) for line in drawn} == {tuple(point.games for point in points[: number + 1])}
             last = [value for board in points[number].boards for value in board.values.values()]
-            assert sorted(line.get_ydata()[-1] for line in lines) == sorted(last)
+            assert sorted(line.get_ydata()[-1] for line in drawn) == sorted(last)
 
 
 def test_the_truth_is_that_of_best_play(td: Run) -> None:
-    cells = first_moves(td)[:3]
+    lines = shown_lines(td)[:3]
     with styled():
-        screen = _Screen(td, _points(td, cells))
+        screen = _Screen(td, _points(td, lines))
     assert texts(screen.figure.axes[4]) == ["draw"] * 9
-    middle = 5 + cells.index(4)
+    middle = 5 + lines.index((4,))
     assert texts(screen.figure.axes[middle]) == ["draw", "loss"] * 2 + ["X"] + ["loss", "draw"] * 2
+
+
+def test_a_movie_of_chances_has_no_true_numbers_and_no_second_seat() -> None:
+    for learner, seats in (("menace", "as first"), ("reinforce", "in both seats")):
+        run = ttt.train(games=200, learner=learner, keep_points=True, batch=50)
+        with styled():
+            screen = _Screen(run, _points(run, shown_lines(run)[:3]))
+            screen.show(len(screen._points) - 1)
+        said = [text.get_text() for text in screen.figure.texts]
+        assert said[0].startswith("Chances of the opening") and any(text.endswith(f"beaten {seats}") for text in said)
+        chart = screen.figure.axes[-1]
+        assert "the truth" not in [text.get_text() for text in chart.get_legend().get_texts()]
+        assert f"unbeatable {seats}" in [text.get_text() for text in chart.get_legend().get_texts()]
+        assert all(0 <= value <= 1 for line in chart.lines for value in line.get_ydata())
+        for opening in screen._points[-1].boards:
+            assert sum(opening.values.values()) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

@@ -509,3 +509,82 @@ def test_networks_have_proofs_to_show(pattern_run: PatternRun, grown: Run, tmp_p
         assert plot(runs, ["a.h5", "b.h5", "c.h5"][: len(runs)], tmp_path / f"{kind}.png", kind).stat().st_size > 10_000
     with pytest.raises(UsageError, match="networks count no visits of positions; choose another kind"):
         plot([pattern_run], ["a.h5"], tmp_path / "a.png", "coverage")
+
+
+@pytest.fixture(scope="module")
+def menace() -> Run:
+    return ttt.train(games=220, learner="menace")
+
+
+def written(figure: Any) -> str:
+    from matplotlib.text import Text
+
+    return " ".join(text.get_text().replace("\n", " ") for text in figure.findobj(Text))
+
+
+def test_a_seat_that_is_not_played_is_not_drawn(menace: Run, td: Run) -> None:
+    panels = learning_panels([menace])
+    assert [panel.name for panel in panels] == ["versus_random", "unbeatable", "optimal_share", "in_play"]
+    assert {line.seat for panel in panels for line in panel.lines} == {0, -1}
+    with styled():
+        alone = written(make_figure([menace], ["m"]))
+        both = written(make_figure([menace, td], ["m", "t"]))
+    assert "agent moves first" in alone and "second" not in alone
+    assert "agent moves second" in both and "unbeatable in its seats from here on" in both
+    for name in ("versus_random", "unbeatable", "optimal_share"):
+        assert sorted((line.run, line.seat) for line in panel([menace, td], name).lines) == [(0, 0), (1, 0), (1, 1)]
+    assert {line.run for line in panel([menace, td], "value_error").lines} == {1}
+    assert [line.seat for line in medians(panel([menace, td], "versus_random"), [0])] == [0]
+    assert len(learning_panels([menace, menace])[0].lines) == 2
+
+
+def test_an_unbeatable_first_player_is_unbeatable_in_its_seat() -> None:
+    run = ttt.train(games=50, learner="menace")
+    run.statistics["unbeatable"][:] = [[number > 5, False] for number in range(len(run.statistics["games"]))]
+    assert verdict([run]) == f"unbeatable since game {run.statistics['games'][6]}"
+    with styled():
+        assert "unbeatable as first" in written(make_figure([run], ["m"]))
+
+
+def test_the_opening_of_a_first_player_is_where_it_moves(menace: Run) -> None:
+    boards = openings(menace)
+    first = min(menace.candidates((EMPTY,) * 9))
+    assert [board.position.count(EMPTY) for board in boards] == [9] + [7] * (len(boards) - 1)
+    for board in boards[1:]:
+        assert board.position[first] == 1
+        code = sum(mark * 3**cell for cell, mark in enumerate(board.position))
+        beads = menace.move_values(code)
+        kinds: dict[int, list[int]] = {}
+        for cell in beads:
+            after = Board(3, 3, 3).after(board.position, cell)
+            kinds.setdefault(Board(3, 3, 3).encode(Board(3, 3, 3).representative(after)[0]), []).append(cell)
+        total = sum(beads[cells[0]] for cells in kinds.values())
+        for cells in kinds.values():
+            for cell in cells:
+                assert board.values[cell] == pytest.approx(beads[cell] / total / len(cells))
+    with styled():
+        shown = written(make_figure([menace], ["m"], "opening"))
+    assert "Chances of the opening" in shown and "O replies" not in shown and "by its beads" in shown
+
+
+@pytest.mark.parametrize("learner", ["menace", "reinforce"])
+def test_reach_by_chances_is_what_playing_every_game_out_gives(learner: str) -> None:
+    run = ttt.train(games=100, learner=learner, batch=10)
+    reach, graph = reach_probabilities(run), run.graph
+    wanted = np.zeros(graph.code.size)
+    wanted[0] = 1.0
+    for row in range(graph.first_edge.size - 1):
+        code = int(graph.code[row])
+        shares = run.drawn_shares(code) if learner == "menace" else run.move_values(code)
+        for edge in range(int(graph.first_edge[row]), int(graph.first_edge[row + 1])):
+            wanted[graph.child[edge]] += wanted[row] * shares.get(int(graph.cell[edge]), 0.0)
+    assert reach == pytest.approx(wanted, abs=1e-12)
+    with styled():
+        shown = written(make_figure([run], ["m"], "coverage"))
+    assert ("against random moves" in shown and "by its beads" in shown) == (learner == "menace")
+    assert ("of self-play" in shown) == (learner == "reinforce")
+
+
+def test_an_opening_whose_box_is_empty_is_drawn() -> None:
+    empty = ttt.train(300, learner="menace", opponent="optimal", beads="1,1,1,1", rewards="0,-1,-1")
+    assert openings(empty)[0].choices == []

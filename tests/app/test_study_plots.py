@@ -531,3 +531,31 @@ def test_what_networks_have_not_is_refused(networks: Path, tmp_path: Path) -> No
             plot_study(networks, tmp_path / "a.png", "sensitivity", metric=metric)
     with pytest.raises(UsageError, match="makes no proofs; choose play, first-wins, second-wins or time"):
         plot_study(networks, tmp_path / "a.png", "sensitivity", metric="proof", only={"prove_every": 0})
+
+
+def test_a_title_names_only_what_is_drawn(made: Callable[..., Path]) -> None:
+    def of_td(study: StudyWriter) -> None:
+        for setting, seed in missing(study):
+            if study.design.settings[setting].written["learner"] == "td":
+                store(study, setting, seed)
+
+    half = made({**BATCHED, "learner": "td,backward-q", "alpha": "0.1,0.2"}, 3, of_td)
+    for kind in KINDS:
+        title = figure(half, kind).get_suptitle()
+        assert title.endswith(": td on 3x3") or kind == "heat", (kind, title)
+    assert all("backward-q" not in text for text in legend(figure(half, "sensitivity")))
+
+
+def test_a_learner_that_plays_first_alone_has_one_seat_and_no_values(tmp_path: Path) -> None:
+    path = tmp_path / "study.h5"
+    ttt.study(learner="menace", games=50, seeds=2, out=path)
+    drawn = figure(path, "curves")
+    assert "Values: distance from the truth" not in panels(drawn) and "Positions played optimally" in panels(drawn)
+    assert "seats are averaged" not in texts(drawn)
+    ttt.study(out=tmp_path / "both.h5", learner="menace,td", games=50, seeds=2)
+    both = figure(tmp_path / "both.h5", "curves")
+    assert "the two seats are averaged (menace: as first)" in texts(both)
+    with open_study(tmp_path / "both.h5") as study:
+        draws = at_end(study, METRICS["draws"])
+        learners = [setting.written["learner"] for setting in study.design.settings]
+    assert np.isnan(draws[learners.index("menace")]).all() and not np.isnan(draws[learners.index("td")]).any()

@@ -1,5 +1,6 @@
 """The program where streams are closed, readers leave, homes are missing and terminals are narrow."""
 
+import importlib.util
 import os
 import re
 import signal
@@ -91,6 +92,79 @@ def test_odd_surroundings(folder: Path, environment: dict[str, str]) -> None:
 def test_no_home_at_all(folder: Path) -> None:
     done = shell("unset HOME XDG_CACHE_HOME TTT_BATCH_CACHE_DIR; T learners td", folder)
     assert (done.returncode, done.stderr) == (0, "") and done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "remedy"),
+    mostly_slow(
+        [
+            ("NUMBA_NUM_THREADS", "0", "give a whole number from 1 on, or unset it"),
+            ("NUMBA_NUM_THREADS", "abc", "give a whole number from 1 on, or unset it"),
+            ("NUMBA_OPT", "9", "give 0, 1, 2, 3 or max, or unset it"),
+            ("NUMBA_DISABLE_JIT", "abc", "give a whole number, or unset it"),
+            ("NUMBA_CPU_NAME", "z80", "give a name that LLVM knows, e.g. generic, or unset it"),
+            ("NUMBA_CPU_FEATURES", "fast", "give names that LLVM knows, each with + or -, e.g. +avx2, or unset it"),
+        ],
+        ("NUMBA_NUM_THREADS", "0", "give a whole number from 1 on, or unset it"),
+        ("NUMBA_OPT", "9", "give 0, 1, 2, 3 or max, or unset it"),
+        ("NUMBA_CPU_FEATURES", "fast", "give names that LLVM knows, each with + or -, e.g. +avx2, or unset it"),
+    ),
+)
+def test_a_variable_that_the_compiler_cannot_use_costs_one_line(
+    name: str, value: str, remedy: str, folder: Path
+) -> None:
+    done = shell("T show run.h5", folder, **{name: value})
+    line = f"ttt-batch: the environment variable {name} is '{value}', which Numba cannot use; {remedy}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
+
+
+def python(code: str, folder: Path, **environment: str) -> list[str]:
+    """What a program prints that runs without an error or a warning."""
+    words, around = [sys.executable, "-W", "error", "-c", code], os.environ | environment
+    done = subprocess.run(words, cwd=folder, env=around, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+MENDED = """
+import os
+import ttt_batch as ttt
+try:
+    ttt.learners
+except ttt.UsageError as error:
+    print(error)
+del os.environ["NUMBA_OPT"]
+print(ttt.load("run.h5").games)
+"""
+
+
+def test_python_may_mend_the_variable_and_go_on(folder: Path) -> None:
+    refused, games = python(MENDED, folder, NUMBA_OPT="9")
+    assert "NUMBA_OPT is '9'" in refused and games == "20000"
+
+
+BACKEND = """
+import os
+import ttt_batch as ttt
+ttt.load("run.h5").plot()
+import matplotlib
+print(os.environ["MPLBACKEND"], matplotlib.rcParams._get("backend"))
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs matplotlib")
+@pytest.mark.parametrize(
+    "backend", mostly_slow(["no-such-backend", "module://matplotlib_inline.backend_inline", "tkagg"], "no-such-backend")
+)
+def test_pictures_need_no_backend(backend: str, folder: Path) -> None:
+    """Jupyter and Colab name one that is not installed everywhere."""
+    done = shell("T plot run.h5 --out run.svg --overwrite", folder, MPLBACKEND=backend)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "wrote run.svg\n", "")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs matplotlib")
+def test_a_backend_that_is_known_still_holds_for_pyplot(folder: Path) -> None:
+    assert python(BACKEND, folder, MPLBACKEND="tkagg") == ["tkagg tkagg"]
 
 
 HELD = """

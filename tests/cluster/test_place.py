@@ -1,10 +1,16 @@
-"""Where workers are: what is asked for badly is refused in a line, before a file is made."""
+"""Where workers are, and who may use them; what is asked for badly is refused in a line, before a file is made."""
 
+import asyncio
+import re
 import sys
+import tempfile
 import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from dask_processes import LOOPBACK, free_port
 from support import command
@@ -12,6 +18,7 @@ from support import command
 import ttt_batch as ttt
 from ttt_batch.base.errors import ClusterError, TttBatchError, UsageError
 from ttt_batch.cluster import place, roster
+from ttt_batch.cluster.crew import Crew
 from ttt_batch.cluster.place import Place, place_of
 from ttt_batch.learners import LEARNERS
 
@@ -69,6 +76,112 @@ def test_without_dask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
         ttt.study(out=tmp_path / "s.h5", workers=2)
 
 
+def test_workers_of_this_machine_need_certificates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    status, out, err = command(capsys, *QUICK, "-o", tmp_path / "s.h5", "--workers", "2")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert "need dask, distributed and cryptography" in err and "pip install 'ttt-batch[cluster]'" in err
+    assert place_of(None, "tcp://h:1", None) == Place(address="tcp://h:1"), "those have certificates of their own"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of temporary files, an empty one."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def test_only_holders_of_its_key_use_a_cluster_of_this_machine(temporary: Path) -> None:
+    """Every port: without TLS, and with another certificate; even where Dask's configuration would allow it."""
+    import dask
+    from distributed.security import Security
+
+    loose = {
+        "distributed.comm.require-encryption": False,
+        "distributed.comm.tls.min-version": 1.1,
+        "distributed.comm.tls.ciphers": "nonsense",
+        "distributed.scheduler.http.routes": ["distributed.http.scheduler.api", "distributed.http.scheduler.info"],
+    }
+    with dask.config.set(loose), Crew(Place(1), lambda _: None) as crew:
+        until = time.monotonic() + 60
+        while not crew.workers and time.monotonic() < until:
+            crew.ended(0.1)
+        ((worker, found),) = crew._client.scheduler_info()["workers"].items()
+        addresses = [crew._cluster.scheduler_address, worker, found["nanny"]]
+        own = crew._cluster.security.get_connection_args("client")
+        other = Security.temporary(tls_min_version=None, tls_ciphers=None).get_connection_args("client")
+        assert asyncio.run(answering(addresses, own)) == [True] * 3
+        assert asyncio.run(answering(addresses, other)) == [False] * 3
+        plain = [address.replace("tls://", "tcp://") for address in addresses]
+        assert plain != addresses and asyncio.run(answering(plain, {})) == [False] * 3
+        # Whatever else listens has no page to show.
+        ports = {int(address.rpartition(":")[2]) for address in addresses}
+        for port in listening() - ports:
+            for page in ("", "info/main/workers.html", "api/v1/get_workers", "json/counts.json", "metrics", "health"):
+                with pytest.raises(urllib.error.HTTPError, match="404"):
+                    urllib.request.urlopen(f"http://{LOOPBACK}:{port}/{page}", timeout=10)
+        (private,) = temporary.iterdir()
+        assert private.stat().st_mode & 0o077 == 0 and private in Path(found["local_directory"]).parents
+        assert not [place for place in sys.path if "dask-scratch-space" in place and str(private) not in place]
+        assert not [path for path in temporary.rglob("*") if path.suffix in (".pem", ".crt")]
+    assert not list(temporary.iterdir())
+
+
+async def answering(addresses: list[str], arguments: dict[str, Any]) -> list[bool]:
+    """Whether a client with these arguments is answered by each address."""
+    from distributed.comm import connect
+
+    async def answers(address: str) -> bool:
+        try:
+            comm = await connect(address, timeout=3, **arguments)
+            await comm.write({"op": "identity", "reply": True})
+            answer = await comm.read()
+            await comm.close()
+        except OSError:
+            return False
+        return "id" in answer
+
+    return list(await asyncio.gather(*map(answers, addresses)))
+
+
+def listening() -> set[int]:
+    """The ports at which this process and its children listen."""
+    me = psutil.Process()
+    found = [one for process in (me, *me.children(recursive=True)) for one in process.net_connections("tcp")]
+    return {one.laddr.port for one in found if one.status == psutil.CONN_LISTEN}
+
+
+@pytest.mark.parametrize(
+    ("settings", "address", "reason"),
+    [
+        ({"require-encryption": True}, "tcp://127.0.0.1:1", r"refuses addresses that are not tls://"),
+        ({}, "tls://127.0.0.1:1", r"has no certificates that can be used \(distributed\.comm\.tls\)"),
+        (
+            {"tls.ca-file": "/nowhere/ca.pem", "tls.client.cert": "/nowhere/cert.pem"},
+            "tls://127.0.0.1:1",
+            r"has no certificates that can be used",
+        ),
+    ],
+)
+def test_what_dask_is_told_of_certificates(
+    settings: dict[str, Any], address: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dask
+
+    monkeypatch.setattr("ttt_batch.cluster.crew.CONNECT_SECONDS", 1)
+    with (
+        dask.config.set({f"distributed.comm.{name}": value for name, value in settings.items()}),
+        pytest.raises(ClusterError, match=f"no scheduler at {address}: Dask's configuration {reason}"),
+    ):
+        ttt.study(out=tmp_path / "s.h5", games=100, scheduler=address)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("seconds", [1, pytest.param(place.CONNECT_SECONDS, marks=pytest.mark.slow)])
 def test_a_scheduler_that_is_not_there(
     seconds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -108,3 +221,33 @@ def test_a_scheduler_that_goes_while_its_dashboard_is_asked_for() -> None:
             raise OSError("Timed out trying to connect")
 
     assert roster._dashboard(Gone()) == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (
+            KeyError("Invalid time unit: abc"),
+            2,
+            r"Dask cannot use its settings \(Invalid time unit: abc\); mend or unset ",
+        ),
+        (RuntimeError("Nanny failed to start."), 1, r"cannot start 2 workers: one ended, .* \(with "),
+    ],
+)
+def test_settings_that_dask_cannot_use_are_named(
+    error: Exception,
+    status: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def refuse(**_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("distributed.LocalCluster", refuse)
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "abc")
+    found, out, err = command(capsys, *QUICK, "-o", tmp_path / "s.h5", "--workers", "2")
+    assert (found, out, err.count("\n")) == (status, "", 1)
+    assert re.search(rf"{said}DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT='abc'", err)
+    assert not list(tmp_path.iterdir())

@@ -152,6 +152,23 @@ def test_boards_written_many_at_once_are_those_written_one_by_one(board: str):
         assert not memory[np.prod(shape) :].any()
 
 
+def test_a_seed_gives_the_games_that_it_always_gave():
+    for opponent, codes in {"random": [0, 3543, 12663, 14256], None: [16859, 15931, 12735, 14275]}.items():
+        batch = ttt.Batch(4, "3x3", 0, opponent, "same-step")
+        play(batch, 6)
+        assert batch.codes.tolist() == codes
+
+
+def test_without_a_seed_one_is_drawn():
+    one, other = ttt.Batch(20), ttt.Batch(20)
+    assert one.seed != other.seed
+    assert f"seed={one.seed}" in repr(one)
+    assert play(one, 20) != play(other, 20)
+    again = ttt.Batch(20, seed=one.seed)
+    one.reset(seed=one.seed)
+    assert play(one, 20) == play(again, 20)
+
+
 def test_a_reset_with_a_seed_begins_from_the_start():
     batch = ttt.Batch(50, "4x4x4", 3, "random")
     first = play(batch, 20)
@@ -253,7 +270,13 @@ def test_what_is_wrong_is_refused_before_anything_changes():
         (np.array([-1, 2, 3, 4]), "action -1 of environment 0 is outside"),
         (np.array([1, 2, 3]), r"array of int64 with the shape \(3,\); give an array of integers with the shape \(4,\)"),
         (np.array([1.0, 2, 3, 4]), "array of float64"),
-        ([1, 2, 3, 4], "actions are 'list'"),
+        ([1.0, 2, 3, 4], "array of float64"),
+        ([1, 2, 3], r"array of int64 with the shape \(3,\); give an array of integers with the shape \(4,\)"),
+        ([[1], 2, 3, 4], "actions are 'list', no array of numbers; give an array of integers"),
+        ({1, 2, 3, 4}, "actions are 'set'"),
+        (None, "actions are 'NoneType'"),
+        (["a"] * 4, "actions are 'list'"),
+        ([True] * 4, "array of bool"),
         (np.ma.zeros(4, int), "actions are 'MaskedArray'"),
         (np.array([1, 2, 3, 4], np.dtype(np.int64).newbyteorder()), "give integers in this machine's byte order"),
         (np.array([0, 0, 0, 0]), "action 0 of environment 0 is illegal"),
@@ -281,10 +304,10 @@ GOOD = {"planes": ((5, 2, 3, 3), np.uint8), "mask": ((5, 9), np.bool_), "rewards
 
 def test_arrays_of_the_caller_are_used_and_checked():
     arrays = {name: np.ones(*how) for name, how in GOOD.items()}
-    batch = ttt.Batch(5, arrays=arrays)
+    batch = ttt.Batch(5, seed=1, arrays=arrays)
     assert batch.planes is arrays["planes"]
     assert not arrays["planes"].any()
-    assert play(ttt.Batch(5), 20) == play(batch, 20)
+    assert play(ttt.Batch(5, seed=1), 20) == play(batch, 20)
     buffer = np.zeros(200, np.uint8)
     read_only = np.zeros((5, 9), np.bool_)
     read_only.flags.writeable = False

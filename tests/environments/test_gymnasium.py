@@ -21,7 +21,7 @@ from ttt_batch.environments.gymnasium_envs import NAME, MNKEnv, MNKVectorEnv  # 
 @pytest.mark.parametrize("opponent", ["random", None])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_an_environment_passes_the_checks(board: str, opponent: str | None):
-    check_env(gymnasium.make(NAME, board=board, opponent=opponent).unwrapped, skip_render_check=True)
+    check_env(gymnasium.make(NAME, board=board, opponent=opponent).unwrapped)
     for mode in MNKEnv.metadata["render_modes"]:
         shown = MNKEnv(board, opponent, render_mode=mode)
         shown.reset(seed=1)
@@ -56,7 +56,7 @@ def test_many_are_as_gymnasium_makes_many_of_one(mode: AutoresetMode, board: str
     assert ours.observation_space == theirs.observation_space
     assert ours.action_space == theirs.action_space
     one, other = ours.reset(seed=3), theirs.reset(seed=[3] * n)
-    assert data_equivalence(one[0], other[0])
+    assert data_equivalence(one, other)
     assert one[0] in ours.observation_space
     chance, ends = np.random.default_rng(1), 0
     for _ in range(60):
@@ -68,7 +68,10 @@ def test_many_are_as_gymnasium_makes_many_of_one(mode: AutoresetMode, board: str
             assert mine.dtype == its.dtype
             assert mine.tolist() == its.tolist()
         assert one[4].keys() == other[4].keys()
-        assert (one[4]["action_mask"] == other[4]["action_mask"]).all()
+        for key in ("action_mask", "seat"):
+            assert data_equivalence(one[4][key], other[4][key])
+            assert data_equivalence(one[4][f"_{key}"], other[4][f"_{key}"])
+        assert (ours.unwrapped.action_masks() == np.array(theirs.call("action_masks"))).all()
         if "final_obs" in one[4]:
             assert (one[4]["_final_obs"] == other[4]["_final_obs"]).all()
             for env in np.flatnonzero(one[2]):
@@ -78,8 +81,7 @@ def test_many_are_as_gymnasium_makes_many_of_one(mode: AutoresetMode, board: str
         if mode is AutoresetMode.DISABLED and one[2].any():
             options = {"reset_mask": one[2]}
             one, other = ours.reset(options=dict(options)), theirs.reset(options=dict(options))
-            assert (one[0] == other[0]).all()
-            assert (one[1]["action_mask"] == other[1]["action_mask"]).all()
+            assert data_equivalence(one, other)
     assert ends > 10
 
 
@@ -105,8 +107,138 @@ def test_wrong_options_are_named():
             MNKVectorEnv(2, **given)
     with pytest.raises(ttt.UsageError, match="one for all environments"):
         MNKVectorEnv(2).reset(seed=[1, 2])
-    with pytest.raises(ttt.UsageError, match="which must be an array of bool"):
+    with pytest.raises(ttt.UsageError, match="reset_mask must be an array of bool"):
         MNKVectorEnv(2).reset(options={"reset_mask": np.array([1, 0])})
+
+
+@pytest.mark.parametrize("make", [MNKEnv, lambda **options: MNKVectorEnv(2, **options)])
+def test_wrong_seeds_are_refused_before_anything_changes(make):
+    game = make(seed=3)
+    for seed, message in {
+        -1: "seed -1 is outside 0 ..",
+        1.5: "seed 1.5 is no whole number",
+        "7": "seed '7' is no",
+    }.items():
+        with pytest.raises(ttt.UsageError, match=message):
+            game.reset(seed=seed)
+    with pytest.raises(ttt.UsageError, match="seed 1180591620717411303424 is outside"):
+        game.reset(seed=2**70)
+    assert game.batch.seed == 3
+    assert data_equivalence(game.reset(seed=np.int64(5)), make(seed=5).reset())
+
+
+def opening(game, steps: int = 12) -> list[bytes]:
+    """What an environment shows from its first reset on."""
+    seen, info = game.reset()
+    shown = [np.asarray(seen).tobytes()]
+    for _ in range(steps):
+        mask = np.atleast_2d(info["action_mask"])
+        action = mask.argmax(1)
+        seen, _, over, _, info = game.step(action if np.ndim(info["action_mask"]) > 1 else int(action[0]))
+        shown.append(np.asarray(seen).tobytes())
+        if np.ndim(over) == 0 and over:
+            seen, info = game.reset()
+            shown.append(seen.tobytes())
+    return shown
+
+
+def test_environments_without_a_seed_are_different():
+    """Each draws its own seed with `np_random`, which says how: a second generator draws the same one."""
+    singles = SyncVectorEnv([lambda: gymnasium.make(NAME, board="4x4x3")] * 4).envs
+    many = [gymnasium.make_vec(NAME, num_envs=3, board="4x4x3") for _ in range(2)]
+    for games in (singles, many):
+        assert len({tuple(opening(game)) for game in games}) == len(games)
+    for game in (*singles, *many):
+        inner = game.unwrapped
+        drawn = gymnasium.utils.seeding.np_random(inner.np_random_seed)[0].integers(2**63)
+        assert inner.batch.seed == drawn
+
+
+@pytest.mark.parametrize("make", [MNKEnv, lambda *given, **options: MNKVectorEnv(3, *given, **options)])
+def test_a_seed_gives_the_same_games_wherever_it_is_given(make):
+    built, later = make("4x4x3", seed=9), make("4x4x3")
+    later.reset(seed=9)
+    later._untouched = True
+    assert opening(built) == opening(later)
+
+
+def test_the_seat_is_told():
+    """The agent's, or without an opponent that of the player to move."""
+    game = MNKEnv(seat="second")
+    assert game.reset(seed=1)[1]["seat"] == 1
+    assert game.step(int(game.action_masks().argmax()))[4]["seat"] == 1
+    both = MNKEnv(opponent=None)
+    assert [both.reset()[1]["seat"], both.step(4)[4]["seat"], both.step(0)[4]["seat"]] == [0, 1, 0]
+    assert MNKVectorEnv(4).reset()[1]["seat"].tolist() == [0, 1, 0, 1]
+
+
+def test_masks_are_found_through_wrappers():
+    """As sb3-contrib's `MaskablePPO` asks for them."""
+    game = gymnasium.make(NAME, opponent=None)
+    _, info = game.reset()
+    for action in (4, 0):
+        masks = game.get_wrapper_attr("action_masks")()
+        assert masks.dtype == np.bool_
+        assert masks.tolist() == info["action_mask"].astype(bool).tolist()
+        info = game.step(action)[4]
+    masks[:] = False  # a copy
+    assert game.get_wrapper_attr("action_masks")().sum() == 7
+
+
+def test_text_says_how_a_game_has_ended():
+    def after(*actions: int) -> str:
+        game = MNKEnv(opponent=None, render_mode="ansi")
+        game.reset()
+        for action in actions:
+            game.step(action)
+        return game.render().splitlines()[-1]
+
+    assert after(4) == "O to move"
+    assert after(0, 3, 1, 4, 2) == "X has won"
+    assert after(0, 3, 1, 4, 8, 5) == "O has won"
+    assert after(0, 1, 2, 4, 3, 5, 7, 6, 8) == "a draw"
+    assert after(4, 4) == "X has won"  # an illegal action loses
+    many = MNKVectorEnv(2, opponent=None, render_mode="ansi")
+    many.reset()
+    for actions in ([0, 0], [3, 1], [1, 2], [4, 3], [2, 4]):
+        many.step(actions)
+    assert [text.splitlines()[-1] for text in many.render()] == ["X has won", "O to move"]
+
+
+@pytest.mark.parametrize("seat", ["first", "second"])
+def test_human_mode_prints_how_games_end_before_the_next_ones_begin(seat, capsys):
+    """What a single environment prints, and in the end the next game."""
+    one = MNKEnv(seat=seat, seed=5, render_mode="human")
+    many = MNKVectorEnv(1, seat=seat, seed=5, render_mode="human", autoreset_mode="same-step")
+    printed = ["", ""]
+    for _ in range(4):
+        for number, game in enumerate((one, many)):
+            if number == 0 or not printed[number]:
+                game.reset()
+                printed[number] += capsys.readouterr().out
+        over = False
+        while not over:
+            action = int(one.action_masks().argmax())
+            over = one.step(action)[2]
+            printed[0] += capsys.readouterr().out
+            assert many.step([action])[2][0] == over
+            printed[1] += capsys.readouterr().out
+    one.reset()
+    assert printed[0] + capsys.readouterr().out == printed[1]
+    assert printed[1].count("has won") + printed[1].count("a draw") == 4
+
+
+@pytest.mark.parametrize("make", [MNKEnv, lambda **options: MNKVectorEnv(1, **options)])
+def test_human_mode_prints_the_opening_and_every_step(make, capsys):
+    game = make(seat="second", render_mode="human")
+    game.reset(seed=1)
+    shown = capsys.readouterr().out
+    assert shown.count("X") == 1
+    assert shown.endswith("O to move\n\n")
+    game.step(
+        game.batch.sample() if game.batch.n == 1 and isinstance(game, MNKVectorEnv) else int(game.batch.sample()[0])
+    )
+    assert capsys.readouterr().out.count("to move") == 1
 
 
 def test_observations_are_copies_unless_the_caller_wants_none():
@@ -134,14 +266,42 @@ def test_what_is_no_action_is_refused_before_anything_changes(action: object):
     with pytest.raises(ttt.UsageError, match=WRONG_ACTIONS[action]):
         single.step(action)
     assert not single.batch.bitboards.any()
-    for right in (3, np.int64(4), np.array(5), np.uint8(6)):
+    for right in (3, np.int64(4), np.array(5), np.uint8(6), Tensor(7)):
         single.step(right)
-    assert int(single.batch.bitboards.sum()) == 0b1111000
+    assert int(single.batch.bitboards.sum()) == 0b11111000
 
 
-def test_options_are_a_dictionary():
+class Tensor:
+    """Numbers of another library, which NumPy can read."""
+
+    def __init__(self, numbers: object) -> None:
+        self.numbers = numbers
+
+    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+        return np.array(self.numbers, dtype)
+
+
+def test_lists_and_tensors_are_actions():
+    given = [3, 1, 4], (3, 1, 4), Tensor([3, 1, 4]), Tensor(np.array([3, 1, 4], np.int32)), np.array([3, 1, 4])
+    for actions in given:
+        for many in (MNKVectorEnv(3, opponent=None), ttt.Batch(3)):
+            many.step(actions)
+            assert getattr(many, "batch", many).bitboards[:, 0].tolist() == [8, 2, 16]
+    for mask in ([True, False, True], Tensor([True, False, True])):
+        many.reset()
+        many.step([0, 0, 0])
+        many.reset(mask)
+        assert many.bitboards[:, 0].tolist() == [0, 1, 0]
+    envs = MNKVectorEnv(2, opponent=None)
+    envs.step([0, 0])
+    _, info = envs.reset(options={"reset_mask": [True, False]})
+    assert info["_action_mask"].tolist() == [True, False]
+
+
+@pytest.mark.parametrize("make", [MNKEnv, lambda: MNKVectorEnv(2)])
+def test_options_are_a_dictionary(make):
     with pytest.raises(ttt.UsageError, match="options are 'int'; give a dictionary"):
-        MNKVectorEnv(2).reset(options=3)
+        make().reset(options=3)
 
 
 @pytest.mark.parametrize("how", ["deepcopy", "pickle"])
@@ -174,5 +334,5 @@ def test_environments_in_processes_of_their_own_play_the_same_games():
 def test_actions_of_several_lengths_are_refused():
     many = MNKVectorEnv(2)
     many.reset(seed=1)
-    with pytest.raises(ttt.UsageError, match="actions are no array; give an integer for each environment"):
+    with pytest.raises(ttt.UsageError, match="actions are 'list', no array of numbers; give an array of integers"):
         many.step([1, [2]])

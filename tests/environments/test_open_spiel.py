@@ -14,6 +14,9 @@ GAMES = {
     "4x5x4": "mnk(m=5,n=4,k=4)",
     "7x7x5": "mnk(m=7,n=7,k=5)",
     "6x7x4-gravity": "connect_four",
+    "4x5x3-gravity": "connect_four(rows=4,columns=5,x_in_row=3)",
+    "3x3-misere": "misere(game=tic_tac_toe())",
+    "4x4x3-misere-gravity": "misere(game=connect_four(rows=4,columns=4,x_in_row=3))",
 }
 
 

@@ -52,6 +52,8 @@ def test_what_is_wrong_is_named():
         game.observe("player_2")
     with pytest.raises(ttt.UsageError, match="unknown agent"):
         game.action_space("me")
+    with pytest.raises(ttt.UsageError, match="options are 'list'; give a dictionary"):
+        game.reset(options=[])
     game.step(4)  # a game has begun without a reset, too
     assert game.observe("player_0")["observation"].sum() == 1
 
@@ -64,3 +66,12 @@ def test_nobody_moves_after_both_have_left():
     assert game.agents == []
     with pytest.raises(ttt.UsageError, match="over for both agents; reset the environment"):
         game.step(None)
+
+
+def test_text_says_how_a_game_has_ended(capsys: pytest.CaptureFixture[str]):
+    game = env("3x3", render_mode="human")
+    game.reset()
+    assert capsys.readouterr().out.endswith("X to move\n\n")  # the board is shown before the first move, too
+    for cell in (0, 3, 1, 4, 2):
+        game.step(cell)
+    assert capsys.readouterr().out.endswith("XXX\nOO.\n...\nX has won\n\n")

@@ -17,12 +17,15 @@ from support import assert_same_in_parts, command, mostly_slow
 import ttt_batch as ttt
 from ttt_batch.analysis import warmup
 from ttt_batch.analysis.handicap import Weakened
+from ttt_batch.app.reports.training import verdict_facts, verdict_text
 from ttt_batch.app.terminal.playing import play
 from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.base.streams import stream_key
 from ttt_batch.evaluation.exact_results import match
+from ttt_batch.evaluation.judgement import Judgement
 from ttt_batch.runs.config import make_config
 from ttt_batch.runs.loading import check_run
+from ttt_batch.runs.recorder import Recorder
 from ttt_batch.training.learning_run import LearningRun
 from ttt_batch.training.trainers import make_trainer
 
@@ -222,13 +225,14 @@ def test_the_commands_say_what_it_does(capsys: pytest.CaptureFixture[str], machi
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["play", "RUN"], "a game in which you move first is not applicable to menace"),
+        (["play", "RUN", "--as", "first"], "a game in which you move first is not applicable to menace"),
         (["play", "RUN", "--as", "alternate"], "a game in which you move first in turn is not applicable to menace"),
         (["watch", "RUN"], "the second player's part is not applicable to menace"),
-        (["watch", "RUN", "one-ply", "--games", "10"], "a meeting in both seats is not applicable to menace"),
-        (["tournament", "RUN", "RUN"], "a meeting in both seats is not applicable to menace"),
-        (["evaluate", "RUN", "--against", "self"], "play against itself is not applicable to menace"),
-        (["evaluate", "RUN", "--against", "RUN"], "an opponent's part in both seats is not applicable to menace"),
+        (["watch", "random", "RUN"], "the second player's part is not applicable to menace"),
+        (["watch", "RUN", "--games", "10"], "play against itself is not applicable to"),
+        (["tournament", "RUN", "RUN"], "a meeting of two such runs is not applicable to menace"),
+        (["evaluate", "RUN", "--against", "self"], "play against itself is not applicable to"),
+        (["evaluate", "RUN", "--against", "RUN"], "play against menace is not applicable to menace"),
         (["export", "RUN", "--to", "html", "-o", "OUT"], "a page on which either player begins is not applicable to"),
         (["study", "--learner", "menace", "--opponent", "self", "-o", "OUT"], "opponent self is not applicable"),
         (["train", "--learner", "menace", "--beads", "4,3,2"], "beads '4,3,2' are not four whole numbers"),
@@ -242,6 +246,50 @@ def test_what_does_not_apply_is_one_line(
     names = {"RUN": machine, "OUT": tmp_path / "out", "TABLE": tmp_path / "table.csv"}
     status, out, err = command(capsys, *(names.get(word, word) for word in words))
     assert status in (1, 2) and not out and message in err and err.count("\n") == 1
+
+
+def test_a_person_plays_second_against_it(
+    capsys: pytest.CaptureFixture[str], machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seat in ([], ["--as", "second"]):
+        monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
+        status, out, _ = command(capsys, "play", machine, "--plain", "--seed", 1, *seat)
+        assert status == 0 and "You are O and move second." in out
+    monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
+    ttt.play(machine, plain=True, seed=1)
+    assert "You are O and move second." in capsys.readouterr().out
+    with pytest.raises(UsageError, match=r"a game in which you move first is not applicable.*choose seat='second'"):
+        ttt.play(machine, seat="first")
+
+
+def test_nothing_is_said_of_a_second_seat(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run = tmp_path / "menace.h5"
+    found = json.loads(command(capsys, "train", "--learner", "menace", "--games", 50, "-o", run, "--json")[1])
+    assert isinstance(found["unbeatable"]["first"], bool) and found["unbeatable"]["second"] is None
+    assert found["against_random"]["first"]["win"] > 0
+    nothing = [found["against_random"]["second"], found["self_play"]]
+    assert {number for numbers in nothing for number in numbers.values()} == {None}
+    assert found["optimal_share"]["second"] is None
+    assert json.loads(command(capsys, "info", run, "--json")[1])["unbeatable"]["second"] is None
+    frame = ttt.load(run).to_frame()
+    for name in ("unbeatable", "worst", "versus_random", "best_response", "optimal_share", "self_play"):
+        seat = "" if name == "self_play" else ".second"
+        assert frame.filter(regex=rf"^{name}{seat}\b").isna().all(axis=None)
+        assert not frame.filter(regex=rf"^{name}\.first\b").isna().any(axis=None)
+    assert "as second" not in ttt.load(run)._repr_html_()
+
+
+def test_a_proof_counts_if_it_is_unbeatable_as_first() -> None:
+    run = ttt.train(50, learner="menace", seed=1)
+    run.statistics["unbeatable"][:] = [[number > 5, False] for number in range(len(run.statistics["games"]))]
+    since = int(run.statistics["games"][6])
+    assert verdict_text(run) == f"unbeatable as first at every recorded point since game {since}"
+    assert verdict_facts(run)["unbeatable_since"] == since
+    judged = iter(run.statistics["unbeatable"])
+    recorder = Recorder(lambda _: Judgement(next(judged), *[np.zeros(2)] * 6), 1)
+    for games in run.statistics["games"].tolist():
+        recorder.record(None, games, 0.0, np.zeros(3, np.int64))
+    assert recorder.since == since
 
 
 def test_it_draws_by_its_beads_in_play_and_resigns(tmp_path: Path) -> None:
@@ -295,12 +343,11 @@ def test_its_kernels_are_compiled_ahead_for_3x3_alone(monkeypatch: pytest.Monkey
 def test_its_runs_are_opponents_of_who_plays_second_alone() -> None:
     menace = ttt.train(300, learner="menace", seed=2)
     for options, remedy in (
-        ({"learner": "td", "symmetry": "on"}, "give seat='second', or choose another opponent"),
+        ({"learner": "td", "seat": "both"}, "give seat='second', or choose another opponent"),
         ({"learner": "td", "symmetry": "on", "seat": "first"}, "give seat='second', or choose another opponent"),
         ({"learner": "menace"}, "; choose another opponent"),
     ):
         with pytest.raises(UsageError, match=f"has boxes for the first player alone.*{remedy}"):
             ttt.train(50, opponent=menace, **options)
-    with pytest.raises(UsageError, match="give symmetry='on', or train an opponent with symmetry='off'"):
-        ttt.train(50, opponent=menace, learner="td", seat="second", symmetry="off")
-    assert ttt.train(50, opponent=menace, learner="td", seat="second", symmetry="on").games == 50
+    for symmetry in ("on", "off"):
+        assert ttt.train(50, opponent=menace, learner="td", symmetry=symmetry).config.seat == "second"

@@ -159,8 +159,8 @@ def test_a_run_as_opponent(trained):
     assert make_design({"opponent": one, "games": 2}).settings[0].config_for(4) == run.config
     with pytest.raises(UsageError, match=r"^board 3x4x3: the opponent plays 3x3, not 3x4x3"):
         make_design({"opponent": one, "board": "3x3,3x4"})
-    with pytest.raises(UsageError, match="the opponent's run has symmetry"):
-        make_design({"opponent": one, "symmetry": "on"})
+    (setting,) = make_design({"opponent": one, "symmetry": "on"}).settings
+    assert setting.rival == one and setting.config.symmetry and not one.config.symmetry
 
 
 def test_a_design_is_extended_and_keeps_the_places():

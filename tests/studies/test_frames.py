@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from studyfiles import design, missing, results, store
 
+import ttt_batch as ttt
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.studies.frames import to_dataframe, to_xarray
 from ttt_batch.studies.storage.creation import create
@@ -105,3 +106,21 @@ def test_what_is_missing_is_named_with_its_extra(path, monkeypatch, library, mak
     monkeypatch.setitem(sys.modules, library, None)
     with open_study(path) as study, pytest.raises(TttBatchError, match=r"pip install 'ttt-batch\[frames\]'"):
         make(study)
+
+
+def test_a_seat_that_is_not_played_is_blank(tmp_path):
+    ttt.study(learner="menace,td", games=50, seeds=2, out=tmp_path / "study.h5")
+    with open_study(tmp_path / "study.h5") as study:
+        frame, data = to_dataframe(study), to_xarray(study)
+        first_alone = [setting.written["learner"] == "menace" for setting in study.design.settings]
+        blocks = {name: study.array(name) for name in ("versus_random", "self_play", "unbeatable", "worst")}
+    own = frame[frame.learner == "menace"]
+    for name in ("versus_random.second.win", "best_response.second", "optimal_share.second", "self_play.draws"):
+        assert own[name].isna().all() and not frame[frame.learner == "td"][name].isna().any()
+    assert not own["unbeatable.second"].any() and not own["worst.second"].any()
+    assert not own["versus_random.first.win"].isna().any()
+    for number, alone in enumerate(first_alone):
+        assert np.isnan(data["versus_random"].values[number, :, :, 1]).all() == alone
+        assert np.isnan(data["self_play"].values[number, :, 0]).all() == alone
+        kept = data["versus_random"].values[number, :, :, 0]
+        assert np.array_equal(kept, blocks["versus_random"][number, :, :, 0], equal_nan=True)

@@ -21,6 +21,7 @@ from ttt_batch.studies.designs.tables import points_of
 from ttt_batch.studies.storage import creation
 from ttt_batch.studies.storage.creation import create, extend
 from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING, PROGRESS_BYTES, REASONS
+from ttt_batch.studies.storage.header import digest_of
 from ttt_batch.studies.storage.layout import layout_of, size_of
 from ttt_batch.studies.storage.opening import is_study_file
 from ttt_batch.studies.storage.reading import open_study
@@ -281,12 +282,28 @@ def test_notes_go_on(path):
     with open_study(path) as study:
         assert study.progress == {"ended": "2026-01-01", "seconds": 2.5}
         offset = study.header.arrays["provenance/progress"].offset
-    for damaged in (b'{"seconds": NaN}', b'{"seconds": 1e999}', b'{"seconds": "x"}', b"[2.5]", b"\xff"):
+    texts = ['{"seconds": NaN}', '{"seconds": 1e999}', '{"seconds": "x"}', "[2.5]", '{"seconds": 1e308}']
+    texts += ['{"seconds": -1.0}', '{"ended": ["x"]}', '{"ended": 3}', '{"more": {}}']
+    for damaged in (*(text.encode() for text in texts), b"\xff", b'{"ended": "\xff"'):
         with path.open("r+b") as file:
             file.seek(offset)
             file.write(damaged.ljust(PROGRESS_BYTES, b"\0"))
         with open_study(path) as study:
             assert study.progress == {}
+        assert "provenance/progress is not what a study notes" in check_study(path)[0][0]
+
+
+def test_a_damaged_reason_is_shown_as_far_as_it_can_be_read(path):
+    with create(path, design()) as study:
+        study.fail(0, 0, "no room")
+        offset = study.header.arrays["provenance/reasons"]
+        at = offset.offset + offset.dtype.itemsize
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(b"\xff")
+    with open_study(path) as study:
+        assert [reason for *_, reason in study.failures()] == ["\N{REPLACEMENT CHARACTER}o room"]
+    assert check_study(path)[0] == []
 
 
 def test_a_disk_too_small_is_one_line_and_leaves_nothing(path):
@@ -415,6 +432,42 @@ def test_every_changed_byte_of_a_result_is_found(full):
             changed[at] ^= 1 << int(rng.integers(8))
             full.write_bytes(changed)
             assert "checksum" in check_study(full)[0][0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "finding"),
+    [
+        ("best_response", 0.5, "best_response above 0 of the unbeatable"),
+        ("versus_random", 1 / 3, "games that the unbeatable lose against random moves"),
+        ("value_error", -1.0, "value_error below 0 or infinite"),
+        ("seconds", 1e308, "seconds beyond 1e+11"),
+    ],
+)
+def test_results_that_contradict_each_other_are_found_whatever_their_checksum(path, name, value, finding):
+    with create(path, design()) as study:
+        forged = results(study, 0, 0)
+        forged["worst"][:] = 0
+        forged["unbeatable"][:] = True
+        forged["versus_random"][:] = [1.0, 0.0, 0.0]
+        forged[name][:] = value
+        store(study, 0, 0, forged)
+    assert any(line.startswith(f"{path}: {finding}") for line in check_study(path)[0])
+
+
+@pytest.mark.parametrize("name", ["alpha", "games"])
+def test_an_array_that_does_not_follow_from_the_design_is_found_although_the_digest_fits(full, name):
+    with open_study(full) as study:
+        header, place = study.header, study.header.arrays[name]
+    with full.open("r+b") as file:
+        file.seek(place.offset)
+        file.write(b"\1")
+        file.flush()
+        digest = digest_of(file, header)
+        file.seek(0)
+        start = file.read(4096).replace(header.digest.encode(), digest.encode())
+        file.seek(0)
+        file.write(start)
+    assert f"{full}: {name} is not what its design gives" in check_study(full)[0]
 
 
 def test_files_that_are_none_are_refused_in_a_line(full, tmp_path):

@@ -1,5 +1,6 @@
 """A study at work: whatever threads, order, stops, kills and failures there are, the file is that of a quiet run."""
 
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import ttt_batch as ttt
+from ttt_batch.base.errors import StudyFileError
 from ttt_batch.studies.checks import check_study
 from ttt_batch.studies.designs.design import make_design
 from ttt_batch.studies.learning import tables as learning
@@ -48,6 +50,70 @@ def test_every_learner_is_that_of_train(tmp_path: Path) -> None:
             for name, array in block.statistics.items():
                 assert name == "seconds" or array[k].tobytes() == run.statistics[name].tobytes(), name
             assert block.tables["value"][k].tobytes() == run.tables.value.tobytes()
+
+
+def _cut(path: Path, share: float) -> None:
+    os.truncate(path, int(path.stat().st_size * share))
+
+
+def _write_over(path: Path, at: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(b"x" * 100)
+
+
+def _replace(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_text("of another program")
+    other.replace(path)
+
+
+TAKEN: dict[str, tuple[Callable[[Path], object], str]] = {
+    "cut in the middle": (lambda path: _cut(path, 0.5), "cut off"),
+    "cut at the end": (lambda path: _cut(path, 0.999), "cut off"),
+    "emptied": (lambda path: _cut(path, 0), "cut off"),
+    "longer": (lambda path: _cut(path, 1.1), "changed by another program"),
+    "removed": (Path.unlink, "removed or replaced"),
+    "replaced": (_replace, "removed or replaced"),
+    "written over": (lambda path: _write_over(path, 100), "changed by another program"),
+}
+
+
+@pytest.mark.parametrize("case", TAKEN)
+def test_a_file_that_another_program_takes_stays_and_the_study_goes_on_beside_it(
+    case: str, tmp_path: Path, quiet: list[bytes]
+) -> None:
+    """What the file has lost is learnt again; the other program's bytes stay as they are."""
+    take, how = TAKEN[case]
+    path, told, left = tmp_path / "s.h5", list[str](), list[bytes | None]()
+
+    def disturb(now: StudyProgress) -> None:
+        if now.done >= 3 and not left:
+            take(path)
+            left.append(path.read_bytes() if path.exists() else None)
+
+    found = study(out=path, seeds=6, threads=1, progress=disturb, warn=told.append, **OPTIONS)
+    assert found.path == tmp_path / "s-2.h5" and results(found.path) == quiet
+    assert check_study(found.path)[0] == [] and found.provenance["created"]
+    assert len(told) == 1 and told[0].startswith(f"{path} was {how} while the study went on; it is saved in ")
+    assert case != "emptied" or "learners that it had are learnt again" in told[0]
+    if case != "written over":  # that is noticed only at the end
+        assert (path.read_bytes() if path.exists() else None) == left[0]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) in (["s-2.h5", "s.h5"], ["s-2.h5"])
+
+
+def test_a_file_that_is_taken_where_there_is_no_room_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    def disturb(now: StudyProgress) -> None:
+        if now.done >= 3:
+            monkeypatch.setattr("ttt_batch.studies.storage.creation.allocate", refuse)
+            (tmp_path / "s.h5").unlink(missing_ok=True)
+
+    with pytest.raises(StudyFileError, match=r"s-2\.h5: No space left on device .* make room there"):
+        study(out=tmp_path / "s.h5", seeds=6, threads=1, progress=disturb, **OPTIONS)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_study_of_format_1_0_is_learnt_again_byte_for_byte(tmp_path: Path) -> None:

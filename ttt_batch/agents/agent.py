@@ -3,6 +3,7 @@
 from typing import Any
 
 from ttt_batch.agents.positions import Batch
+from ttt_batch.base.choices import SEATS
 
 
 class Agent:
@@ -11,11 +12,14 @@ class Agent:
     name: what it is called in results and messages.  loses: an occupied cell that it chooses loses its game by the
     rules under which it learnt; with others that is an error, unless the person allows it.
     own: whether it is the package's own, which is known to answer the same each time.
+    seats: those in which it can play.  resigns: an answer of zeros gives its game up; only the package's own do so.
     """
 
     name = "agent"
     loses = False
     own = False
+    seats: tuple[str, ...] = SEATS
+    resigns = False
 
     def ask(self, batch: Batch) -> Any:
         """Its answer: int[n], a cell for each position, or float[n, cells], probabilities.  Raises AgentError."""

@@ -10,23 +10,28 @@ from ttt_batch.agents.player import Player
 from ttt_batch.agents.reach import Reached, shares
 from ttt_batch.base.choices import SEATS
 from ttt_batch.game.state_space import check_enumerable
-from ttt_batch.runs.evaluation import Evaluation, JudgedAgent
+from ttt_batch.runs.evaluation import NO_SHARES, Evaluation, JudgedAgent
 
 
 def judge_exactly(player: Outsider, against: Player, *, called: str = "") -> Evaluation:
     """Exact results of an agent against an opponent, whether it can be beaten, and how.
 
     against: the opponent; the same player for the agent itself.  called: what the opponent is called if not by its
-    name.  Raises AgentError, and BoardError for a board that is too large to enumerate.
+    name.  The shares are nan in a seat against which the opponent cannot play.
+    Raises AgentError, and BoardError for a board that is too large to enumerate.
     """
     board = player.board
     check_enumerable(board, not player.exact, "an exact evaluation")
     rules, alone = Rules(board), player is against
-    reached = [Reached(rules, player.answers, seat, against=None if alone else against.answers) for seat in (0, 1)]
+    met = [not alone and seat in against.agent.seats for seat in SEATS[::-1]]
+    reached = [
+        Reached(rules, player.answers, number, against=against.answers if there else None)
+        for number, there in enumerate(met)
+    ]
     if alone:
         first = second = shares(rules, player.answers, player.answers)
     else:
-        first, second = (one.games.shares for one in reached)
+        first, second = (one.games.shares if there else NO_SHARES for one, there in zip(reached, met, strict=True))
     for one in {id(one): one for one in (player, against)}.values():
         one.ask_again()
     lines = {seat: one.losing_line() for seat, one in zip(SEATS, reached, strict=True)}

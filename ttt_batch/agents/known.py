@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.agent import Agent
+from ttt_batch.agents.player import Player
 from ttt_batch.agents.positions import Batch, Words, as_cells, words_of
 from ttt_batch.agents.scripted import Scripted, player_number
 from ttt_batch.agents.tables import cells_of, make_agent
@@ -24,8 +25,8 @@ from ttt_batch.simulation.policy import Policy, chosen_edges, optimal_policy
 
 
 def alike(chances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Probabilities that are alike for all cells above 0 of a row."""
-    equal: NDArray[np.float64] = chances / chances.sum(1, keepdims=True)
+    """Return rows of 0 and 1 divided by their sums; a row without a cell stays as it is."""
+    equal: NDArray[np.float64] = chances / chances.sum(1, keepdims=True).clip(min=1)
     return equal
 
 
@@ -37,7 +38,8 @@ class PolicyAgent(Agent):
     def __init__(self, name: str, board: Board, graph: Graph, symmetry: bool, policy: Policy) -> None:
         """symmetry: whether a row of `graph` stands for all images of a position."""
         self.name = name
-        self.loses = bool((graph.code < 0).any())
+        self.resigns = bool((graph.cell == board.resignation).any())
+        self.loses = not self.resigns and bool((graph.code < 0).any())
         self._images = np.array(board.images(symmetry))
         self._powers = 3 ** np.arange(board.cells, dtype=np.int64)
         n_open = graph.first_edge.size - 1
@@ -50,7 +52,7 @@ class PolicyAgent(Agent):
         )
 
     def ask(self, batch: Batch) -> NDArray[np.float64]:
-        """float64[n, cells]: each of its moves is equally likely."""
+        """float64[n, cells]: each of its moves is equally likely; zeros where it resigns."""
         flat = batch.boards.reshape(batch.size, -1).astype(np.int64)
         marks = np.where(flat == 0, 0, 1 + (flat.clip(max=0) + batch.to_move[:, None]) % 2)
         codes = np.stack([marks[:, image] @ self._powers for image in self._images])
@@ -60,6 +62,9 @@ class PolicyAgent(Agent):
         chances = np.zeros(flat.shape)
         # Image cell i holds what stands on cell image[i].
         np.put_along_axis(chances, self._images[number], as_cells(self._cells[row], flat.shape[1]), axis=1)
+        # Resigning is no cell; an occupied one loses as well.  On the empty board there is none.
+        resigns = np.flatnonzero(~chances.any(1) & flat.any(1))
+        chances[resigns, (flat[resigns] != 0).argmax(1)] = 1
         return alike(chances)
 
 
@@ -96,9 +101,18 @@ def agent_of_run(run: AnyRun, ties: Ties = "any", name: str = "") -> Agent:
     """A run as an agent; ties: as for `Run.candidates`."""
     name = name or run.config.learner
     if isinstance(run, Run) and run.grown is None:
-        return PolicyAgent(name, run.board, run.graph, run.config.symmetry, run.policy_on(run.graph, ties))
+        agent = PolicyAgent(name, run.board, run.graph, run.config.symmetry, run.policy_on(run.graph, ties))
+        agent.seats = run.seats
+        return agent
     loses = isinstance(run, Run) and run.learner.occupied
     return KernelAgent(name, run.board, make_agent(run, ties), loses=loses)
+
+
+def playing_agent(run: AnyRun, ties: Ties = "any") -> Any:
+    """A run as `play_agents` takes it: for kernels, or where it may resign, which no kernel does, to be asked."""
+    if isinstance(run, Run) and run.learner.boxes:
+        return Player(agent_of_run(run, ties), run.board)
+    return make_agent(run, ties)
 
 
 def named_agent(name: str, board: Board) -> Agent:

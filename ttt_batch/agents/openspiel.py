@@ -1,51 +1,64 @@
 """To OpenSpiel and back: its policies and bots as agents, and agents, runs among them, as its policies.
 
 OpenSpiel is not among this package's requirements; `pip install open_spiel` brings it.  Its game `tic_tac_toe` is 3x3,
-and `mnk(m=COLUMNS,n=ROWS,k=K)` any plain board.
+`mnk(m=COLUMNS,n=ROWS,k=K)` any other plain board, `connect_four(rows=ROWS,columns=COLUMNS,x_in_row=K)` a `-gravity`
+board, and `misere(game=...)` the `-misere` variant of each.  It has no game for `-exact`.
+
+An action of OpenSpiel is a cell, in games with gravity a column.  The moves of both sides are compared in every
+position, so that a game of another board is noticed.
 """
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.agent import Agent
-from ttt_batch.agents.answers import where
+from ttt_batch.agents.answers import SUM_TOLERANCE, where
 from ttt_batch.agents.known import agent_of_run
-from ttt_batch.agents.naming import AgentLike, make_agent
+from ttt_batch.agents.naming import AgentLike, is_agent, make_agent
 from ttt_batch.agents.player import Player
 from ttt_batch.agents.positions import Batch, batch_at, words_of
 from ttt_batch.base.errors import AgentError, BoardError, UsageError, quoted
 from ttt_batch.base.named_code import reason_of
-from ttt_batch.game.board import EMPTY, FIRST, SECOND, Board, Position
-from ttt_batch.runs.loading import AnyRun
+from ttt_batch.game.board import EMPTY, FIRST, SECOND, UNFINISHED, Board, Position, parse_board
+from ttt_batch.runs.loading import AnyRun, any_run
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 
 def from_openspiel(policy: Any, game: Any = None) -> Agent:
-    """A pyspiel policy or bot, in Python or C++, as an agent for `ttt_batch.judge`.
+    """Return a pyspiel policy or bot, in Python or C++, as an agent for `ttt_batch.judge`.
 
-    policy: with `action_probabilities(state)`, or a bot with `step(state)`; a bot that draws by chance should provide
-    its policy (`provides_policy`), which is then judged.
-    game: the pyspiel game that it plays, such as `mnk(m=4,n=4,k=4)`; `tic_tac_toe` if not given.
+    policy: with `action_probabilities(state)`, or a bot with `step(state)`.  A bot that draws by chance should tell its
+    policy, by `step_with_policy` or `get_policy`; that is then judged.  Many bots play one seat alone: give a pair of
+    them, for the first and the second player.
+    game: the pyspiel game that it plays, or its name, such as `mnk(m=4,n=4,k=4)`; `tic_tac_toe` if not given.
     Raises UsageError for what is neither, and AgentError without OpenSpiel.
     """
     return _FromOpenSpiel(policy, game)
 
 
-def to_openspiel(agent: AgentLike | AnyRun, board: Board | None = None) -> Any:
-    """An agent of any kind, or a run, as an `open_spiel.python.policy.Policy` of the same board.
+def to_openspiel(agent: AgentLike | AnyRun | Path | Player, board: Board | str | None = None) -> Any:
+    """Return an agent of any kind, or a run, as an `open_spiel.python.policy.Policy` of the same board.
 
-    board: of an agent that is no run; 3x3 if not given.  Its `game` is the pyspiel game.
-    Raises BoardError for a variant that OpenSpiel does not have, and AgentError without it.
+    agent: as for `ttt_batch.judge`, or what `ttt_batch.agents.at_board` returns.
+    board: of an agent that has none of its own; 3x3 if not given.  The policy's `game` is the pyspiel game.
+    Raises BoardError for a variant that OpenSpiel does not have, AgentError without it, and UsageError.
     """
-    if isinstance(agent, AnyRun):
-        player = Player(agent_of_run(agent), agent.board)
+    wanted = None if board is None else parse_board(board)
+    if isinstance(agent, Player):
+        player = agent
+    elif is_agent(agent):
+        wanted = wanted or Board()
+        player = Player(make_agent(agent, wanted), wanted)
     else:
-        board = board or Board()
-        player = Player(make_agent(agent, board), board)
+        run = any_run(agent)
+        player = Player(agent_of_run(run), run.board)
+    if wanted not in (None, player.board):
+        raise UsageError(f"the agent plays {player.board.name}, not {wanted.name}; leave board out")
     return _policy_class()(_game_of(player.board), player)
 
 
@@ -53,50 +66,124 @@ class _FromOpenSpiel(Agent):
     """A pyspiel policy or bot."""
 
     def __init__(self, policy: Any, game: Any) -> None:
-        self._game = _pyspiel().load_game("tic_tac_toe") if game is None else game
-        self.name = f"OpenSpiel's {type(policy).__name__}"
-        self._policy = policy
-        self._is_bot = not hasattr(policy, "action_probabilities")
-        if self._is_bot and not hasattr(policy, "step"):
-            raise UsageError(f"{quoted(policy)} is neither a policy nor a bot; give an object of OpenSpiel")
-        if self._is_bot:
-            self._tells = policy.provides_policy()
+        game = "tic_tac_toe" if game is None else game
+        self._game: Any = _load_game(game) if isinstance(game, str) else game
+        if not hasattr(self._game, "new_initial_state"):
+            raise UsageError(f"game {quoted(game)} is none; give a game of OpenSpiel, or its name")
+        pair = isinstance(policy, list | tuple) and len(policy) == 2
+        self._players = tuple(policy) if pair else (policy, policy)
+        for player in self._players:
+            if not any(hasattr(player, name) for name in ("action_probabilities", "step", "step_with_policy")):
+                raise UsageError(f"{quoted(player)} is neither a policy nor a bot; give an object of OpenSpiel")
+        self.name = f"OpenSpiel's {type(self._players[0]).__name__}"
 
     def ask(self, batch: Batch) -> NDArray[np.float64]:
         """float64[n, cells]: its probabilities; all of a bot's on the cell that it steps to, unless it tells them."""
-        chances = np.zeros(batch.legal.shape)
+        rows, cols = batch.boards.shape[1:]
+        chances, board = np.zeros(batch.legal.shape), Board(rows, cols, 1)
         for number in range(batch.size):
-            state = self._state(batch.position(number))
+            player, (state, cells) = self._players[batch.to_move[number]], self._state(batch, number)
             try:
-                for action, chance in self._chances(state):
-                    chances[number, action] = chance
+                told = [(action, float(chance)) for action, chance in _chances(player, state)]
             except Exception as error:  # of the policy's own
-                rows, cols = batch.boards.shape[1:]
-                position = where(Board(rows, cols, 1), batch, number)
-                raise AgentError(f"in position {position} {self.name} failed: {reason_of(error)}") from error
+                failed = f"{self.name} failed: {reason_of(error)}"
+                raise AgentError(f"in position {where(board, batch, number)} {failed}") from error
+            known = [isinstance(action, int | np.integer) and 0 <= action < len(cells) for action, _ in told]
+            if not told or not all(known):
+                what = f"action {quoted(told[known.index(False)][0])}" if told else "no action"
+                remedy = ", or give a pair of bots, one for each seat" if _is_bot(player) else ""
+                wrong = f"{self.name} answered {what}; return one from 0 to {len(cells) - 1}{remedy}"
+                raise AgentError(f"in position {where(board, batch, number)} {wrong}")
+            for action, chance in told:
+                chances[number, cells[action]] += chance
         return chances
 
-    def _chances(self, state: Any) -> list[tuple[int, float]]:
-        if not self._is_bot:
-            found = self._policy.action_probabilities(state)
-            return list(found.items() if isinstance(found, dict) else found)
-        if self._tells:
-            return list(self._policy.get_policy(state))
-        self._policy.restart_at(state)
-        return [(self._policy.step(state), 1.0)]
+    def _state(self, batch: Batch, number: int) -> tuple[Any, list[int]]:
+        """Return the state of a position, and the cell of each action, of a column that is full the topmost one.
 
-    def _state(self, position: Position) -> Any:
-        """The state of a position, by some moves that lead there: none of them ends the game."""
-        state = self._game.new_initial_state()
-        cells = [[cell for cell, mark in enumerate(position) if mark == player] for player in (FIRST, SECOND)]
-        for ply in range(len(position) - position.count(EMPTY)):
-            cell = cells[ply % 2][ply // 2]
-            if state.is_terminal() or cell not in state.legal_actions():
-                raise AgentError(
-                    f"{self.name} plays {self._game}, where cell {cell} is no move; give the game of this board"
-                )
-            state.apply_action(cell)
-        return state
+        The state is reached by some moves that lead there: none of them ends the game.
+        """
+        position, (rows, cols) = batch.position(number), batch.boards.shape[1:]
+        state, n_actions = self._game.new_initial_state(), self._game.num_distinct_actions()
+        remedy = f"{self.name} plays {self._game}, which is not the game of this board; give that one"
+        if n_actions not in (cols, rows * cols):
+            raise AgentError(remedy)
+        by_column = n_actions == cols
+        for action in _moves_to(position, cols) if by_column else _cells_to(position):
+            if state.is_terminal() or action not in state.legal_actions():
+                raise AgentError(remedy)
+            state.apply_action(action)
+        legal = np.flatnonzero(batch.legal[number]).tolist()
+        if sorted(state.legal_actions()) != sorted(cell % n_actions for cell in legal):
+            raise AgentError(remedy)
+        cells = list(range(n_actions))
+        for cell in legal:
+            cells[cell % n_actions] = cell
+        return state, cells
+
+
+def _is_bot(player: Any) -> bool:
+    return not hasattr(player, "action_probabilities")
+
+
+def _chances(player: Any, state: Any) -> list[tuple[Any, Any]]:
+    """Return pairs of an action and its probability, by what a policy or a bot tells; all on the one that it takes."""
+    if not _is_bot(player):
+        return _pairs(player.action_probabilities(state))
+    if _defines(player, "step_with_policy"):
+        if _defines(player, "restart_at"):
+            player.restart_at(state)
+        told, action = player.step_with_policy(state)
+        return _pairs(told) or [(action, 1.0)]
+    if hasattr(player, "provides_policy") and player.provides_policy():
+        return _pairs(player.get_policy(state))
+    if hasattr(player, "restart_at"):
+        player.restart_at(state)
+    return [(player.step(state), 1.0)]
+
+
+def _defines(bot: Any, name: str) -> bool:
+    """Return whether a bot has a method of its own, and not the one of `pyspiel.Bot`, which may only fail."""
+    method = getattr(type(bot), name, None)
+    return method is not None and method is not getattr(_pyspiel().Bot, name, None)
+
+
+def _pairs(found: Any) -> list[tuple[Any, Any]]:
+    """Return the pairs of a list or a dictionary."""
+    return list(found.items() if isinstance(found, dict) else found)
+
+
+def _cells_to(position: Position) -> list[int]:
+    """Return cells that lead to a position, in turn of both players."""
+    cells = [[cell for cell, mark in enumerate(position) if mark == player] for player in (FIRST, SECOND)]
+    return [cells[ply % 2][ply // 2] for ply in range(len(position) - position.count(EMPTY))]
+
+
+def _moves_to(position: Position, cols: int) -> list[int]:
+    """Return columns that lead to a position in which marks fall.  Raises AgentError if none do."""
+    stacks = [[mark for mark in position[col::cols][::-1] if mark != EMPTY] for col in range(cols)]
+    seen: set[tuple[int, ...]] = set()
+
+    def rest(heights: tuple[int, ...]) -> list[int] | None:
+        """Return the moves that are left after stacks of these heights; None if there are none."""
+        ply = sum(heights)
+        if ply == sum(map(len, stacks)):
+            return []
+        if heights in seen:
+            return None
+        seen.add(heights)
+        # The stack with the most marks left first: on 8x8 that finds moves in up to 70 tries instead of 40,000.
+        for col in sorted(range(cols), key=lambda col: heights[col] - len(stacks[col])):
+            if stacks[col][heights[col] :][:1] == [FIRST + ply % 2]:
+                found = rest((*heights[:col], heights[col] + 1, *heights[col + 1 :]))
+                if found is not None:
+                    return [col, *found]
+        return None
+
+    moves = rest((0,) * cols)
+    if moves is None:
+        raise AgentError("no moves lead to this position; give one that a game reaches")
+    return moves
 
 
 def _pyspiel() -> "ModuleType":
@@ -107,13 +194,48 @@ def _pyspiel() -> "ModuleType":
     return pyspiel  # type: ignore[no-any-return]
 
 
+def _load_game(name: str) -> Any:
+    """Return a pyspiel game by its name.  Raises UsageError."""
+    pyspiel = _pyspiel()
+    try:
+        return pyspiel.load_game(name)
+    except Exception:
+        raise UsageError(f"this version of OpenSpiel has no game {quoted(name)}; check the name") from None
+
+
 def _game_of(board: Board) -> Any:
-    """The pyspiel game of a board."""
-    if board.misere or board.exact:
-        raise BoardError(f"OpenSpiel has no game for board {board.name}; choose one without -misere and -exact")
-    if board == Board():
-        return _pyspiel().load_game("tic_tac_toe")
-    return _pyspiel().load_game(f"mnk(m={board.cols},n={board.rows},k={board.k})")
+    """Return the pyspiel game of a board.  Raises BoardError."""
+    if board.exact:
+        raise BoardError(f"OpenSpiel has no game for board {board.name}; choose one without -exact")
+    rows, cols, k = board.rows, board.cols, board.k
+    name = f"mnk(m={cols},n={rows},k={k})"
+    if board.gravity:  # older versions of OpenSpiel know this size alone
+        known = (rows, cols, k) == (6, 7, 4)
+        name = "connect_four()" if known else f"connect_four(rows={rows},columns={cols},x_in_row={k})"
+    elif (rows, cols, k) == (3, 3, 3):
+        name = "tic_tac_toe()"
+    return _load_game(f"misere(game={name})" if board.misere else name)
+
+
+def _position_of(state: Any, board: Board) -> Position:
+    """Return the position of a state.  Raises UsageError for a state of another game."""
+    marks, n_actions = [EMPTY] * board.cells, _n_actions(board)
+    for ply, action in enumerate(state.history()):
+        free = [cell for cell in range(action, board.cells, n_actions) if marks[cell] == EMPTY]
+        if not free or action >= n_actions:
+            raise _another_game(state, board)
+        marks[free[-1]] = FIRST + ply % 2
+    return tuple(marks)
+
+
+def _n_actions(board: Board) -> int:
+    """Return how many actions there are: action `a` marks cell `a`, or the lowest free one of column `a`."""
+    return board.cols if board.gravity else board.cells
+
+
+def _another_game(state: Any, board: Board) -> UsageError:
+    """Return the error for a state of another game."""
+    return UsageError(f"the state is of {state.get_game()}, and the agent plays {board.name}; give a state of its game")
 
 
 def _policy_class() -> Any:
@@ -130,15 +252,27 @@ def _policy_class() -> Any:
             self._found: dict[Position, dict[int, float]] = {}
 
         def action_probabilities(self, state: Any, player_id: int | None = None) -> dict[int, float]:
-            """The probability of every legal action."""
-            marks = [EMPTY] * self._player.board.cells
-            for ply, cell in enumerate(state.history()):
-                marks[cell] = FIRST + ply % 2
-            position = tuple(marks)
+            """Return the probability of every legal action; none after the end.  Raises UsageError, AgentError."""
+            position = _position_of(state, self._player.board)
             if position not in self._found:
-                own, other = words_of(batch_at(self._player.board, position))
-                chances = self._player.answers(own, other, len(position) - position.count(EMPTY))[0]
-                self._found[position] = {cell: float(chances[cell]) for cell in state.legal_actions()}
+                self._found[position] = self._asked(state, position)
             return self._found[position]
+
+        def _asked(self, state: Any, position: Position) -> dict[int, float]:
+            board, name = self._player.board, self._player.name
+            open_cells = board.open_cells(position) if board.outcome(position) == UNFINISHED else []
+            cells = {cell % _n_actions(board): cell for cell in open_cells}
+            if sorted(cells) != sorted(state.legal_actions()):
+                raise _another_game(state, board)
+            if not cells:
+                return {}
+            own, other = words_of(batch_at(board, position))
+            chances = self._player.answers(own, other, board.cells - position.count(EMPTY))[0]
+            if chances[open_cells].sum() < 1 - SUM_TOLERANCE:
+                raise AgentError(
+                    f"in position {board.format_position(position)!r} {name} resigns or chooses an occupied cell, "
+                    "which OpenSpiel does not allow; give another agent"
+                )
+            return {action: float(chances[cells[action]]) for action in state.legal_actions()}
 
     return AgentPolicy

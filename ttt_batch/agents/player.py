@@ -56,7 +56,8 @@ class Player:
     def answers(self, own: Words, other: Words, ply: int) -> Answered:
         """float64[n, cells]: the probability of each cell in unfinished positions, all different, after `ply` moves.
 
-        own, other: the marks of the player to move and of its opponent.  Raises AgentError.
+        own, other: the marks of the player to move and of its opponent.  Zeros where the agent resigns, if it may.
+        Raises AgentError.
         """
         if not self.symmetric:
             return self._recalled(own, other, ply)
@@ -100,7 +101,12 @@ class Player:
         for start in range(0, own.size, MOST_AT_ONCE):
             part = slice(start, start + MOST_AT_ONCE)
             batch = batch_of(self.board, own[part], other[part], ply % 2)
-            chances = chances_answered(self.board, self.name, batch, self.agent.ask(batch), loses=self._loses)
+            answer = self.agent.ask(batch)
+            chances = (
+                np.asarray(answer, np.float64)
+                if self.agent.resigns
+                else chances_answered(self.board, self.name, batch, answer, loses=self._loses)
+            )
             some = np.unique(np.linspace(0, batch.size - 1, ASKED_AGAIN).astype(np.int64))
             self._kept.append((batch.picked(some), chances[some]))
             found[part] = chances

@@ -81,12 +81,13 @@ class Arrivals:
     def move(self, mover: int, cells: Words, chances: Answered | None, child: NDArray[np.int32], after: Layer) -> None:
         """Go on to the next layer; `cells` are moves of at least the cells that `chances` are above 0 for.
 
-        chances: None if no game comes to the layer's unfinished positions.
+        chances: None if no game comes to the layer's unfinished positions.  Zeros alone are a player who resigns.
         """
         arrived = np.zeros(after.first.size)
         if chances is not None:
             missed = pass_on(cells, self._chance, np.ascontiguousarray(chances), child, arrived)
-            self._results[FIRST_WINS + 1 - mover] += missed
+            resigned = self._chance[~chances.any(1)].sum()
+            self._results[FIRST_WINS + 1 - mover] += missed + resigned
         self._chance = arrived
 
     @property
@@ -217,7 +218,7 @@ def _ends(seat: int, mover: int, child: NDArray[np.int32], after: Layer) -> NDAr
 def shares(rules: Rules, first: Answers, second: Answers) -> tuple[float, float, float]:
     """Exact probabilities that the first player wins, of a draw, and that the second wins, from the empty board.
 
-    Only positions that games of the two reach are asked about.  An occupied cell loses.
+    Only positions that games of the two reach are asked about.  An occupied cell loses, and so do zeros alone.
     """
     layer, games = rules.start, Arrivals()
     for ply in range(rules.board.cells + 1):

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ttt_batch.base.choices import SEATS
 from ttt_batch.game.graph import rows_of_edges
 from ttt_batch.game.notation import rows_text
 from ttt_batch.game.solution import solve
@@ -14,8 +15,9 @@ SHOWN = 5
 
 
 def compare_runs(one: Run, other: Run) -> dict[str, Any]:
-    """Compare two runs of one board.
+    """Compare two runs of one board, in real positions unless both keep one row for all images of a position.
 
+    Positions of a player for whom one of the two has no moves do not count.
     Returns plain values: `tables` (entries, differing, largest and mean absolute difference; None if the learners'
     tables do not have the same form), `policies` (positions, differing, and differing_optimal: those in which exactly
     one of the two may give the result away) and `examples`, the first differing positions with the cells (from 0) that
@@ -24,7 +26,9 @@ def compare_runs(one: Run, other: Run) -> dict[str, Any]:
     graph = one.common_graph(other)
     first, second = (chosen_edges(graph, run.policy_on(graph)) for run in (one, other))
     row, solution, examples = rows_of_edges(graph), solve(graph), []
-    differing = np.unique(row[first != second])
+    n_open = graph.first_edge.size - 1
+    both = np.array([all(seat in run.seats for run in (one, other)) for seat in SEATS])[graph.ply[:n_open] % 2]
+    differing = np.unique(row[(first != second) & both[row]])
     keeps = [_keeping(graph, allowed, row, solution) for allowed in (first, second)]
     for number in differing[:SHOWN].tolist():
         edges = slice(graph.first_edge[number], graph.first_edge[number + 1])
@@ -38,9 +42,9 @@ def compare_runs(one: Run, other: Run) -> dict[str, Any]:
     return {
         "tables": _compare_tables(one, other),
         "policies": {
-            "positions": graph.first_edge.size - 1,
+            "positions": int(np.count_nonzero(both)),
             "differing": int(differing.size),
-            "differing_optimal": int(np.count_nonzero(keeps[0] != keeps[1])),
+            "differing_optimal": int(np.count_nonzero((keeps[0] != keeps[1]) & both)),
         },
         "examples": examples,
     }

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ttt_batch.agents.known import playing_agent
+from ttt_batch.agents.player import Player
+from ttt_batch.agents.reach import possible_cells
 from ttt_batch.agents.scripted import RANDOM, Scripted
-from ttt_batch.agents.tables import make_agent
 from ttt_batch.analysis.compare import SHOWN
 from ttt_batch.analysis.playing import list_cells, make_block, play_ply
+from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import BoardError
 from ttt_batch.base.streams import MEETINGS, stream_key
 from ttt_batch.game.board import EMPTY, FIRST, SECOND, UNFINISHED, Board
@@ -30,6 +33,7 @@ Differing = dict[tuple[int, int], tuple[int, int]]
 def compare_networks(one: AnyRun, other: AnyRun) -> dict[str, Any]:
     """Compare two runs of one board.
 
+    Positions of a player for whom one of the two has no moves do not count.
     Returns plain values, as `compare_runs` does: `tables` (of the weights they play with; None unless both are networks
     of one shape), `policies` (distinct positions of random games, in how many the moves differ) and `examples`.
     Raises BoardError for runs of different boards.
@@ -71,19 +75,23 @@ def _compare_weights(one: AnyRun, other: AnyRun) -> dict[str, Any] | None:
 def _compare_moves(one: AnyRun, other: AnyRun) -> tuple[int, Differing]:
     """How many positions there are in the random games, and those in which the two may not pick the same moves."""
     lines, key = make_lines(one.board), stream_key(SEED, MEETINGS)
-    agents, random = (make_agent(one), make_agent(other)), Scripted(RANDOM)
+    agents, random = (playing_agent(one), playing_agent(other)), Scripted(RANDOM)
     games, seen, differing = make_block(GAMES), 0, Differing()
     left, ply = GAMES, 0
     while left:
         # Positions of different plies differ: each is counted in its own ply.
         marks, first = np.unique(games.marks, axis=1, return_index=True)
-        playing = games.outcome[first] == UNFINISHED
+        playing = (games.outcome[first] == UNFINISHED) & all(SEATS[ply % 2] in run.seats for run in (one, other))
         chosen = []
-        for agent in agents:
-            list_cells(agent, lines, ply, games)
+        for agent in agents if playing.any() else ():
+            if isinstance(agent, Player):
+                own, rival = marks[ply % 2, playing], marks[1 - ply % 2, playing]
+                games.cells[first[playing]] = possible_cells(agent.answers(own, rival, ply))
+            else:
+                list_cells(agent, lines, ply, games)
             chosen.append(games.cells[first].copy())
         seen += int(np.count_nonzero(playing))
-        for number in np.flatnonzero(playing & (chosen[0] != chosen[1])):
+        for number in np.flatnonzero(playing & (chosen[0] != chosen[1])) if chosen else ():
             where = int(marks[0, number]), int(marks[1, number])
             differing[where] = int(chosen[0][number]), int(chosen[1][number])
         list_cells(random, lines, ply, games)

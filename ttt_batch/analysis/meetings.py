@@ -9,22 +9,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ttt_batch.agents.known import agent_of_run, named_agent
+from ttt_batch.agents.known import agent_of_run, named_agent, playing_agent
 from ttt_batch.agents.layers import Rules
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.player import Player
 from ttt_batch.agents.reach import shares
 from ttt_batch.agents.scripted import PLAYERS, Scripted, ScriptedPlayer, policy_over
-from ttt_batch.agents.tables import make_agent
 from ttt_batch.analysis.playing import DEVIATIONS, Tally, play_agents, play_walk
-from ttt_batch.base.choices import RESULTS, Ties, check_ties
+from ttt_batch.base.choices import RESULTS, SEATS, Ties, check_ties
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.streams import MEETINGS, stream_key
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.lines import make_lines
 from ttt_batch.game.state_space import check_gravity
-from ttt_batch.runs.boxes import not_second
+from ttt_batch.runs.boxes import meets
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import Policy
@@ -41,12 +40,18 @@ class Meeting:
     """Games with one run as first player and one as second; every share is that of the first player.
 
     first, second: numbers of the runs, from 0.  tally: the games, if they were played.  exact: None if not known.
+    Without both there was no meeting: one of the two has no moves for its seat.
     """
 
     first: int
     second: int
     tally: Tally | None
     exact: Shares | None
+
+    @property
+    def held(self) -> bool:
+        """Whether there was one."""
+        return self.tally is not None or self.exact is not None
 
     @property
     def shares(self) -> Shares:
@@ -100,7 +105,7 @@ class Meeting:
             "sampled": None if self.tally is None else self.tally.to_dict(),
             "z": None if z is None else dict(zip(RESULTS, z, strict=True)),
             "inside": None if z is None else dict(zip(RESULTS, self.inside, strict=True)),
-            "score": self.score,
+            "score": self.score if self.held else None,
         }
 
 
@@ -124,10 +129,15 @@ def enumerated(runs: Sequence[Entrant]) -> bool:
     )
 
 
+def seats_of(player: object) -> tuple[str, ...]:
+    """The seats in which an entrant can play: both, unless it is a run of a learner with boxes."""
+    return player.seats if isinstance(player, Run) else SEATS
+
+
 class Participants:
     """The players of a tournament or a series.
 
-    exact: whether exact results are known: all runs keep one enumerated board in the same way.
+    exact: whether exact results are known: all have a policy over all positions.
     """
 
     def __init__(self, runs: Sequence[Entrant], names: Sequence[str], ties: Ties = "any") -> None:
@@ -135,8 +145,6 @@ class Participants:
         ties = check_ties(ties)
         for run in runs:
             check_gravity(run.board, "a meeting of two agents")
-            if isinstance(run, Run) and run.learner.boxes:
-                raise not_second(run.config.learner, "a meeting in both seats", "evaluate judges it exactly")
         if len(runs) != len(names):
             raise UsageError(f"{len(runs)} runs, but {len(names)} names; give one for each")
         for run, name in zip(runs, names, strict=True):
@@ -145,11 +153,12 @@ class Participants:
                 raise BoardError(f"{names[0]} plays {one}, {name} plays {other}; choose runs of one board")
         tables = [run for run in runs if isinstance(run, Run)]
         self._asks = any(isinstance(run, Outsider) for run in runs)
-        self.exact = enumerated(runs) and (self._asks or len({run.config.symmetry for run in tables}) == 1)
+        self.exact, self._seats = enumerated(runs), [seats_of(run) for run in runs]
         if self.exact and not self._asks:
             # With occupied cells among the edges an agent that chooses one loses; without, there is no such edge.
-            occupied = any(run.learner.occupied for run in tables)
-            self._graph = enumerate_graph(runs[0].board, occupied, tables[0].config.symmetry)
+            occupied, resigns = any(run.learner.occupied for run in tables), any(run.learner.boxes for run in tables)
+            symmetry = all(run.config.symmetry for run in tables)
+            self._graph = enumerate_graph(runs[0].board, occupied, symmetry, resigns=resigns)
 
         @functools.cache
         def policy(number: int) -> Policy:
@@ -173,13 +182,19 @@ class Participants:
             run = runs[number]
             if isinstance(run, Outsider):
                 return run
-            return Scripted(run.plies) if isinstance(run, ScriptedPlayer) else make_agent(run, ties)
+            return Scripted(run.plies) if isinstance(run, ScriptedPlayer) else playing_agent(run, ties)
 
         self._policy, self._player, self._agent, self._lines = policy, player, agent, make_lines(runs[0].board)
 
+    def can_meet(self, first: int, second: int) -> bool:
+        """Whether these two can play in these seats."""
+        return meets(self._seats[first], self._seats[second])
+
     def meet(self, first: int, second: int, games: int | None, seed: int) -> Meeting:
-        """The meeting of two runs; games: how many are played, or None."""
+        """The meeting of two runs, if they can meet so; games: how many are played, or None."""
         exact = tally = None
+        if not self.can_meet(first, second):
+            return Meeting(first, second, None, None)
         key = stream_key(seed, MEETINGS + (first << 20) + second)
         if self._asks:
             exact, tally = self._asked(first, second, games, key)

@@ -24,8 +24,9 @@ from ttt_batch.base.quantities import Number, any_seed, whole
 from ttt_batch.base.streams import MATCHES, stream_key
 from ttt_batch.game.lines import make_lines
 from ttt_batch.game.state_space import too_large
-from ttt_batch.runs.evaluation import Evaluation, JudgedAgent
+from ttt_batch.runs.evaluation import NO_SHARES, Evaluation, JudgedAgent
 from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 
 
@@ -74,12 +75,12 @@ def judge_outsider(
     return judge_exactly(agent, opponent, called=name)
 
 
-def against_outsider(run: Run, opponent: Outsider, ties: Ties = "any") -> Evaluation:
-    """Exact results of a run on an enumerated board against an agent that is none.  Raises BoardError, AgentError."""
+def against_outsider(run: Run, opponent: PatternRun | Outsider, ties: Ties = "any") -> Evaluation:
+    """Exact results of a run on an enumerated board against what has no table.  Raises BoardError, AgentError."""
     rival, name = opponent_of(run, opponent, ties)
     player, rules = Player(agent_of_run(run, ties), run.board), Rules(run.board)
     first = shares(rules, player.answers, rival.answers)
-    second = shares(rules, rival.answers, player.answers)
+    second = shares(rules, rival.answers, player.answers) if SEATS[1] in run.seats else NO_SHARES
     rival.ask_again()
     return dataclasses.replace(run.evaluation(ties=ties), against=name, first=first, second=second[::-1])
 

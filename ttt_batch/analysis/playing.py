@@ -116,9 +116,9 @@ def list_cells(player: Any, lines: Lines, ply: int, games: OpenGames) -> None:
 
 
 def draw_answers(player: Player, ply: int, key: Any, first_game: int, games: OpenGames) -> None:
-    """Draw what a player of somebody's own does at `ply`, in place; it is asked once about each position.
+    """Draw what a player that is asked does at `ply`, in place; it is asked once about each position.
 
-    key, first_game: as for `play_ply`.
+    Where it resigns, the game is over.  key, first_game: as for `play_ply`.
     """
     going = np.flatnonzero(games.outcome == UNFINISHED)
     own, other = games.marks[ply & 1, going], games.marks[1 - (ply & 1), going]
@@ -126,6 +126,8 @@ def draw_answers(player: Player, ply: int, key: Any, first_game: int, games: Ope
     chances = player.answers(own[kept], other[kept], ply)
     draw_cells(chances.cumsum(1), number, going + first_game, ply, key, cells := np.empty(going.size, np.uint64))
     games.cells[going] = cells
+    resigned = chances.max(1) == 0.0
+    games.outcome[going[resigned[number]]] = FIRST_WINS + 1 - (ply & 1)
 
 
 @kernel

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ttt_batch.agents.outsider import Outsider
-from ttt_batch.analysis.meetings import Entrant, Meeting, Participants, Shares, enumerated
+from ttt_batch.analysis.meetings import Entrant, Meeting, Participants, Shares, seats_of
 from ttt_batch.analysis.playing import CONFIDENCE, DEVIATIONS, MAX_MATCH_GAMES, Tally
-from ttt_batch.base.choices import RESULTS, Ties, check_ties
-from ttt_batch.base.errors import BoardError, UsageError
+from ttt_batch.base.choices import RESULTS, SEATS, Ties, check_ties
+from ttt_batch.base.errors import UsageError
 from ttt_batch.base.printable import Printable
 from ttt_batch.base.quantities import Number, any_seed, whole
+from ttt_batch.runs.boxes import check_meeting, not_second
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 
@@ -22,11 +23,12 @@ GAMES = 1_000
 class Standing(NamedTuple):
     """The place of a run in a tournament, over its meetings with all others in both seats.
 
-    place: from 1; runs of equal points share one.  run: its number, from 0.
+    place: from 1, by points a meeting; equal runs share one.  run: its number, from 0.
     points: sum over the meetings of its points a game, a win 1 and a draw one half.
     margin: half the width of the 95 % interval of `points`, by a normal approximation, which takes some dozens of games
     a meeting (see `Meeting.variance`); 0 only for exact results.
-    as_first, as_second: points in each seat.  shares: of its games won, drawn and lost in all.
+    as_first, as_second: points in each seat; nan in one that it does not play.
+    shares: of its games won, drawn and lost in all.
     """
 
     place: int
@@ -95,7 +97,8 @@ def tournament(
     GAMES.
     seed: any integer of 64 bits.  ties: as for `Run.candidates`.
 
-    Raises UsageError for fewer than two runs, BoardError for runs of different boards, or symmetry without `games`.
+    A run that plays first alone (`menace`) meets those that play second, and no other.
+    Raises UsageError for fewer than two runs and if none plays second, BoardError for runs of different boards.
     """
     if len(runs) < 2:
         raise UsageError("a tournament takes two runs or more; evaluate judges one alone")
@@ -104,37 +107,42 @@ def tournament(
     if games is not None:
         games = whole("games", games, 1, MAX_MATCH_GAMES)
     elif not participants.exact:
-        if enumerated(runs):
-            symmetries = [run.config.symmetry for run in runs if isinstance(run, Run)]
-            other = symmetries.index(not symmetries[0])
-            raise BoardError(
-                f"{names[0]} and {names[other]} differ in symmetry, so there is no exact result; choose runs of one "
-                "symmetry, or a number of games to play"
-            )
         games = GAMES
+    check_seconds(runs)
     n = len(runs)
     meetings = tuple(tuple(participants.meet(i, j, games, seed) for j in range(n)) for i in range(n))
     standings = _standings(meetings, names)
     return Tournament(runs[0].board.name, tuple(names), meetings, games is None, games, seed, standings, ties)
 
 
+def check_seconds(runs: Sequence[Entrant]) -> None:
+    """Raise UsageError if no run can play second."""
+    if not any(SEATS[1] in seats_of(run) for run in runs):
+        name = next(run.config.learner for run in runs if isinstance(run, Run))
+        raise not_second(name, "a meeting of two such runs", "add a run that plays second")
+
+
 def _standings(meetings: Sequence[Sequence[Meeting]], names: Sequence[str]) -> tuple[Standing, ...]:
     """Points and places, best first."""
     runs = range(len(meetings))
-    as_first = [[meetings[run][j] for j in runs if j != run] for run in runs]
-    as_second = [[meetings[j][run] for j in runs if j != run] for run in runs]
+    as_first = [[meetings[run][j] for j in runs if j != run and meetings[run][j].held] for run in runs]
+    as_second = [[meetings[j][run] for j in runs if j != run and meetings[j][run].held] for run in runs]
     first = [sum(meeting.score for meeting in as_first[run]) for run in runs]
     second = [sum(1 - meeting.score for meeting in as_second[run]) for run in runs]
     # Points are sums of rounded shares: what differs by less than that is equal.
     points = [round(first[run] + second[run], 9) for run in runs]
+    counts = [len(as_first[run]) + len(as_second[run]) for run in runs]
+    rates = [points[run] / counts[run] for run in runs]
     found = []
-    for run in sorted(runs, key=lambda run: -points[run]):
+    for run in sorted(runs, key=lambda run: -rates[run]):
         both = [*(meeting.shares for meeting in as_first[run]), *(meeting.shares[::-1] for meeting in as_second[run])]
         won, drawn, lost = (sum(shares) / len(both) for shares in zip(*both, strict=True))
-        place = 1 + sum(other > points[run] for other in points)
+        place = 1 + sum(other > rates[run] for other in rates)
         margin = DEVIATIONS * math.sqrt(sum(meeting.variance for meeting in as_first[run] + as_second[run]))
-        seats = first[run], second[run]
-        found.append(Standing(place, run, names[run], points[run], margin, *seats, (won, drawn, lost)))
+        moving_first = first[run] if as_first[run] else math.nan
+        moving_second = second[run] if as_second[run] else math.nan
+        shares = won, drawn, lost
+        found.append(Standing(place, run, names[run], points[run], margin, moving_first, moving_second, shares))
     return tuple(found)
 
 
@@ -142,8 +150,9 @@ def _standings(meetings: Sequence[Sequence[Meeting]], names: Sequence[str]) -> t
 class Series(Printable):
     """Games played between two agents that take turns to move first, or of one against itself.
 
-    games: played in all, every other one with the second of them moving first.  ties: as for `Run.candidates`.
-    meetings: one in which the first of them moves first, then the other; one alone against itself.
+    games: played in all, every other one with the second of them moving first if it can.
+    ties: as for `Run.candidates`.
+    meetings: one in which the first of them moves first, then the other; one alone if there is but one way to meet.
     """
 
     board: str
@@ -208,13 +217,16 @@ def series(
 ) -> Series:
     """Play games between two agents, the first of them moving first in every other game, beginning with the first.
 
-    All games of a run against itself are one meeting.  The sample comes with what is expected exactly, if the board is
-    enumerated and both runs keep it in the same way.
+    All games of a run against itself are one meeting, and so are those of a run that plays first alone (`menace`).
+    The sample comes with what is expected exactly, if the board is enumerated.
     games: 1 to 10**9.  seed: any integer of 64 bits.  ties: as for `Run.candidates`.  Raises UsageError and BoardError.
     """
     ties, games, seed = check_ties(ties), whole("games", games, 1, MAX_MATCH_GAMES), any_seed(seed)
     participants = Participants([first_run, second_run], names, ties)
     itself = first_run is second_run
-    seats = [(0, 0, games)] if itself else [(0, 1, (games + 1) // 2), (1, 0, games // 2)]
+    check_meeting(names[0], seats_of(first_run), "self" if itself else names[1], seats_of(second_run))
+    able = [(one, other) for one, other in ((0, 1), (1, 0)) if participants.can_meet(one, other)]
+    seats = [(*pair, (games + len(able) - 1 - turn) // len(able)) for turn, pair in enumerate(able)]
+    seats = [(0, 0, games)] if itself else seats
     meetings = tuple(participants.meet(one, other, number, seed) for one, other, number in seats if number)
     return Series(first_run.board.name, (names[0], names[1]), games, seed, meetings, ties)

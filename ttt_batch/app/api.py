@@ -22,7 +22,7 @@ from ttt_batch.analysis.tournament import tournament as hold_tournament
 from ttt_batch.app.judging import AnyRunOrPath, evaluate, judge
 from ttt_batch.app.tables import export_run, import_run
 from ttt_batch.app.terminal.faces import Score
-from ttt_batch.base.choices import Ties, choose_person
+from ttt_batch.base.choices import Ties
 from ttt_batch.base.errors import (
     AgentError,
     BoardError,
@@ -133,7 +133,7 @@ def show(run: Entrant, position: str | int | Position = 0, *, symmetric: bool = 
 def play(
     run: Entrant,
     *,
-    seat: str = "first",
+    seat: str | None = None,
     level: float = 1.0,
     epsilon: float = 0.0,
     seed: int | None = None,
@@ -142,16 +142,18 @@ def play(
 ) -> Score:
     """Play against a run in the terminal until the person leaves; return the person's score.
 
-    seat: the person's, `first`, `second` or `alternate`.  level, epsilon: the agent's strength, 0 to 1.
+    seat: the person's, `first`, `second` or `alternate`; if not given, `first`, and against `menace` `second`.
+    level, epsilon: the agent's strength, 0 to 1.
     seed: of the agent's choices.  plain: lines of text on a terminal, too; elsewhere there is nothing else.
     ties: `sharp` if not given, or `soonest` on a board too large to enumerate.
     Raises UsageError and BoardError.
     """
     from ttt_batch.app.terminal import playing
 
+    agent = _entrant(run)
     return playing.play(
-        _entrant(run),
-        person=choose_person(seat),
+        agent,
+        person=playing.persons_seat(agent, seat),
         stdin=sys.stdin,
         stdout=sys.stdout,
         seed=seed,

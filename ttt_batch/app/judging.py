@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ttt_batch.agents.known import agent_of_run
 from ttt_batch.agents.naming import AgentLike, at_board, is_agent
@@ -18,7 +18,7 @@ from ttt_batch.game.board import Board, parse_board
 from ttt_batch.game.state_space import too_large
 from ttt_batch.runs.as_played import PlayedEvaluation, evaluate_as_played
 from ttt_batch.runs.evaluation import EXACT_OPPONENTS, Evaluation
-from ttt_batch.runs.loading import AnyRun, any_run, load, load_any, with_table
+from ttt_batch.runs.loading import AnyRun, any_run, load_any
 from ttt_batch.runs.lookup import name_or_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
@@ -69,6 +69,9 @@ def judge(
     if not is_agent(agent):
         run = load_any(agent) if isinstance(agent, str | Path) else agent
         if isinstance(run, AnyRun):  # of networks, too: what is judged exactly is what it answers
+            if isinstance(run, Run) and run.learner.boxes:  # it plays one seat, and no answer resigns
+                given: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "ties": ties}
+                return cast("Evaluation", evaluate(run, against, **given))
             if board is not None and parse_board(board) != run.board:
                 name = parse_board(board).name
                 raise UsageError(f"the run plays {run.board.name}, not {name}; leave {option('board')} out")
@@ -106,7 +109,7 @@ def evaluate(
         return _judged(run, against, games=games, seed=seed, budget=budget, ties=ties)
     agent = any_run(run)
     given = {name: value for name, value in (("games", games), ("seed", seed), ("budget", budget)) if value is not None}
-    if isinstance(agent, PatternRun) and agent.enumerated and _is_outside(against):
+    if isinstance(agent, PatternRun) and agent.enumerated and (_is_outside(against) or _is_run(against)):
         return judge(agent, against=against, ties=ties, games=games, seed=seed, budget=budget)
     if isinstance(agent, PatternRun) or agent.grown is not None:
         return evaluate_grown(agent, PLAYERS if against is None else [_scripted(against, agent)], ties=ties, **given)
@@ -121,8 +124,10 @@ def evaluate(
             return against_outsider(agent, rival, ties)
     if not isinstance(opponent, AnyRun):
         opponent = name_or_run("opponent", opponent, AGAINST)
-    if isinstance(opponent, Path | PatternRun):
-        opponent = load(opponent) if isinstance(opponent, Path) else with_table(opponent)
+    if isinstance(opponent, Path):
+        opponent = load_any(opponent)
+    if isinstance(opponent, PatternRun):
+        return against_outsider(agent, opponent, ties)
     if isinstance(opponent, Run) or opponent in EXACT_OPPONENTS:
         return agent.evaluation(opponent, ties)
     return scripted_evaluation(agent, opponent, ties)
@@ -162,6 +167,13 @@ def _judged(agent: Outsider, against: Player | None, **options: Any) -> Evaluati
 def _is_outside(given: object) -> bool:
     """Whether an opponent is an agent of somebody's own, neither a run nor a name."""
     return isinstance(given, Outsider) or (is_agent(given) and find_name(given, AGAINST) is None)
+
+
+def _is_run(given: object) -> bool:
+    """Whether an opponent is a run or the name of a file."""
+    if isinstance(given, str | Path):
+        return find_name(given, AGAINST) is None if isinstance(given, str) else True
+    return isinstance(given, AnyRun)
 
 
 @contextmanager

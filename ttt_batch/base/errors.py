@@ -51,6 +51,10 @@ class StudyFileError(TttBatchError):
     """A study's file is damaged, foreign, too new, or cannot be written."""
 
 
+class LostStudyError(StudyFileError):
+    """A study's file is no longer what the study wrote, while the study goes on."""
+
+
 class CertificateError(TttBatchError):
     """A certificate is damaged, foreign, too new, proves nothing, or cannot be written."""
 

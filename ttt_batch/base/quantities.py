@@ -4,6 +4,7 @@ There is one reader for the command line and for Python, so that `--games 10M` a
 """
 
 import math
+import os
 import re
 from contextlib import suppress
 from typing import Any
@@ -53,6 +54,11 @@ def whole(name: str, value: Number, low: int, high: int) -> int:
 def any_seed(value: Number) -> int:
     """A seed: any whole number of 64 bits.  Raises UsageError."""
     return whole("seed", value, -(2**63), 2**63 - 1)
+
+
+def drawn_seed() -> int:
+    """Return a seed that the system's entropy draws."""
+    return int.from_bytes(os.urandom(8), "big") >> 1
 
 
 def real(name: str, value: Number, expected: str, *, shares: bool = False) -> float:

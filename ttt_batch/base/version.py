@@ -1,3 +1,3 @@
 """The version of the package, in the one place that everything else reads it from."""
 
-VERSION = "0.1.0"
+VERSION = "0.9.0"

@@ -4,9 +4,11 @@ import logging
 import os
 import re
 import signal
+import ssl
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ttt_batch.base.errors import ClusterError, TttBatchError, UsageError, option, quoted
@@ -32,6 +34,9 @@ _LOCAL_SETTINGS = {
     # Nobody looks at Dask's own profiles of kernels.  Both cost each process 2 to 3 % of a core, idle or not.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
+    # Their pages know no password: they would tell every user of the machine what runs, and where.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
 
 
@@ -60,7 +65,7 @@ def place_of(workers: Number | None, scheduler: str | None, threads: Number | No
             f"leave out {option('threads')}"
         )
     place = Place(address=_address(scheduler)) if workers is None else Place(whole("workers", workers, 1, MOST_WORKERS))
-    check_installed()
+    check_installed(local=bool(place.workers))
     return place
 
 
@@ -74,13 +79,36 @@ def _address(given: object) -> str:
     return f"{found[1] or 'tcp'}://{found[2]}:{found[3]}"
 
 
-def check_installed() -> None:
-    """Raise TttBatchError if Dask is not there."""
+def _variables() -> str:
+    """Dask's environment variables that are set, for a message."""
+    return ", ".join(f"{name}={quoted(value)}" for name, value in sorted(os.environ.items()) if name[:5] == "DASK_")
+
+
+@contextmanager
+def _reading_settings() -> Iterator[None]:
+    """Raise UsageError where Dask cannot read its own settings."""
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, UsageError):
+            raise
+        cause = f"{error.args[0] if error.args else error}".partition("\n")[0]
+        place = _variables() or "the files in ~/.config/dask"
+        raise UsageError(f"Dask cannot use its settings ({cause:.120}); mend or unset {place}") from None
+
+
+@_reading_settings()
+def check_installed(*, local: bool) -> None:
+    """Raise TttBatchError if Dask is missing, or what it makes certificates with for a cluster of this machine."""
     try:
         import distributed  # noqa: F401
+
+        if local:
+            import cryptography  # noqa: F401
     except ImportError as error:
+        needed = "dask, distributed and cryptography" if local else "dask and distributed"
         raise TttBatchError(
-            f"workers need dask and distributed ({error}); install them with: pip install 'ttt-batch[cluster]'"
+            f"workers need {needed} ({error}); install them with: pip install 'ttt-batch[cluster]'"
         ) from None
 
 
@@ -102,13 +130,19 @@ def quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
+@_reading_settings()
 def start_workers(place: Place, stack: ExitStack) -> Any:
-    """Start the workers of a place on this machine, which end with `stack`; they listen on the loopback only.
+    """Start the workers of a place on this machine, which end with `stack`.
+
+    They listen on the loopback only, which every user of the machine can reach.  So all connections are encrypted, and
+    only processes that hold this cluster's own key may connect.  Their folder is private, too: scheduler and workers
+    look there for modules first, and Dask's own default is a fixed name in a folder for all.
 
     Raises ClusterError.
     """
     import dask
     from distributed import LocalCluster
+    from distributed.security import Security
 
     _silence_tracker()
     settings = {
@@ -121,12 +155,18 @@ def start_workers(place: Place, stack: ExitStack) -> Any:
         "scheduler_kwargs": {"dashboard": False},
         "silence_logs": SILENT,
     }
+    # What a person's own configuration says of TLS is for other clusters.
+    tls = {"tls_min_version": ssl.TLSVersion.TLSv1_3, "tls_max_version": None, "tls_ciphers": None}
     with dask.config.set(_LOCAL_SETTINGS), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return stack.enter_context(LocalCluster(**settings))
+            folder = stack.enter_context(TemporaryDirectory(prefix="ttt-batch-", ignore_cleanup_errors=True))
+            settings |= {"security": Security.temporary(**tls), "local_directory": folder}
+            with dask.config.set({"temporary-directory": folder}):  # for the scheduler
+                return stack.enter_context(LocalCluster(**settings))
         except (OSError, RuntimeError, TimeoutError) as error:
             why = getattr(error, "strerror", None) or "one ended, or did not answer, before it could work"
+            why += f" (with {_variables()})" if _variables() else ""
             raise ClusterError(
                 f"cannot start {counted(place.workers, 'worker')}: {why}; each takes up to 200 MB, and a script that "
                 'starts some needs `if __name__ == "__main__":` around what it does'
@@ -182,9 +222,13 @@ def connect(address: Any, stack: ExitStack, seconds: float = CONNECT_SECONDS) ->
             raise ClusterError(
                 f"the scheduler at {address} cannot load ttt-batch ({error}); install the same there as here"
             ) from None
-        except (OSError, TimeoutError, ValueError, TypeError) as error:
-            answer = isinstance(error, OSError | TimeoutError)  # else it was not even asked
-            why = "it does not answer" if answer else "Dask's configuration has no certificates (distributed.comm.tls)"
+        except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
+            if isinstance(error, RuntimeError):
+                why = "Dask's configuration refuses addresses that are not tls:// (distributed.comm.require-encryption)"
+            elif isinstance(error, ssl.SSLError | FileNotFoundError | PermissionError | ValueError | TypeError):
+                why = "Dask's configuration has no certificates that can be used (distributed.comm.tls)"
+            else:
+                why = "it does not answer"
             raise ClusterError(
                 f"no scheduler at {address}: {why}; start one with `dask scheduler`, or check address, network and "
                 "certificates"

@@ -1,6 +1,7 @@
 """Who works: workers are asked what they are before they get work, and it is told when they come and go."""
 
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
@@ -142,7 +143,7 @@ class Roster:
             if not self.accepted:
                 self._note(f"there is no worker {self._place} yet; some are waited for")
             elif self._place.address:
-                self._note(f"{self._count()} {self._place}{_dashboard(client)}")
+                self._note(f"{self._count()} {self._place}{_openness(self._place)}{_dashboard(client)}")
         else:
             joined, left = self.accepted.keys() - self._told, self._told - self.accepted.keys()
             parts = [f"{_named(those)} {verb}" for those, verb in ((left, "gone"), (joined, "joined")) if those]
@@ -158,10 +159,19 @@ def _named(workers: set[str]) -> str:
     return f"worker {min(workers)} has" if len(workers) == 1 else f"{len(workers):,} workers have"
 
 
+def _openness(place: Place) -> str:
+    """Who may use a scheduler without certificates."""
+    return "; without TLS, whoever reaches its ports can run code there" if place.address.startswith("tcp:") else ""
+
+
 def _dashboard(client: Any) -> str:
     """Where the scheduler's dashboard is, if a page answers there."""
     with suppress(OSError, ValueError):  # Dask asks the scheduler for the link, which may have gone just now
         link = str(client.dashboard_link)
-        with urllib.request.urlopen(link, timeout=1):
+        try:
+            urllib.request.urlopen(link, timeout=1).close()
+        except urllib.error.HTTPError as refused:
+            refused.close()  # it holds the answer's body
+        else:
             return f"; dashboard: {link}"
     return ""

@@ -51,20 +51,36 @@ def check_look(dtype: DTypeLike) -> np.dtype[Any]:
     return look
 
 
-def check_flags(name: str, flags: object, n: int) -> None:
-    """Raise UsageError unless `flags` is bool[n]."""
-    if not isinstance(flags, np.ndarray) or flags.dtype != np.bool_ or flags.shape != (n,):
+def flags_of(name: str, given: Any, n: int) -> NDArray[np.bool_]:
+    """Return `given`, an array, a list or a tensor, as bool[n].  Raises UsageError."""
+    flags = read_array(given)
+    if flags is None or flags.dtype != np.bool_ or flags.shape != (n,):
         raise UsageError(f"{name} must be an array of bool with the shape ({n},)")
+    return np.ascontiguousarray(flags)
 
 
-def wrong_actions(actions: object, n: int) -> UsageError:
-    """The error for what is no array of `n` actions."""
-    what = quoted(type(actions).__name__)
-    if is_array(actions):
+def actions_of(given: Any, n: int) -> NDArray[Any]:
+    """Return `given`, an array, a list or a tensor, as integers[n] that kernels take.  Raises UsageError."""
+    actions = read_array(given)
+    what = f"{quoted(type(given).__name__)}, no array of numbers"
+    wanted = f"an array of integers with the shape ({n},)"
+    if actions is not None:
+        if actions.dtype.kind in "iu" and actions.shape == (n,) and actions.dtype.isnative:
+            return actions
         what = f"an array of {actions.dtype} with the shape {actions.shape}"
-        if not actions.dtype.isnative:
-            return UsageError(f"actions are an array of {actions.dtype}; give integers in this machine's byte order")
-    return UsageError(f"actions are {what}; give an array of integers with the shape ({n},)")
+        wanted = wanted if actions.dtype.isnative else "integers in this machine's byte order"
+    raise UsageError(f"actions are {what}; give {wanted}")
+
+
+def read_array(given: Any) -> NDArray[Any] | None:
+    """Return an array, a list or a tensor as an array of numbers or flags; None for anything else."""
+    if is_array(given):
+        return given
+    try:
+        array = np.asarray(given)
+    except Exception:  # lists of several lengths, and what a tensor of another device raises
+        return None
+    return None if array.dtype.kind not in "biuf" or isinstance(given, np.ma.MaskedArray) else array
 
 
 def is_array(given: object) -> TypeGuard[NDArray[Any]]:

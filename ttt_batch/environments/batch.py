@@ -11,18 +11,18 @@ from numpy.typing import DTypeLike, NDArray
 from ttt_batch.base.choices import Ties, check_switches, check_ties, choose, choose_person
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.jit import entry_point
-from ttt_batch.base.quantities import Number, any_seed, whole
+from ttt_batch.base.quantities import Number, any_seed, drawn_seed, whole
 from ttt_batch.base.streams import OPPONENT, SAMPLED, stream_key
 from ttt_batch.environments.arrays import (
     Shapes,
+    actions_of,
     check_array,
-    check_flags,
     check_look,
+    flags_of,
     flat,
     is_array,
     is_plain,
     output_arrays,
-    wrong_actions,
 )
 from ttt_batch.environments.kernels import FINE, IN_TURN, Seen, Settings, draw_actions, start, step, wanted_moves
 from ttt_batch.environments.lean import lean_step
@@ -71,7 +71,7 @@ class Batch:
         self,
         n: Number,
         board: Board | str = "3x3",
-        seed: Number = 0,
+        seed: Number | None = None,
         opponent: AnyRun | str | Path | None = None,
         autoreset: str = "next-step",
         *,
@@ -87,6 +87,7 @@ class Batch:
         """Make the arrays and begin the games.
 
         n: how many boards, 1 to 2**31 - 1.  board: up to 64 cells.
+        seed: of all chance; None: drawn from the system's entropy, and `seed` then says which.
         opponent: `random`, `one-ply`, `two-ply`, `optimal`, or a run or its file, which replies in every step; None:
         the caller moves for both.  seat: the agent's against it, `first`, `second` or `alternate`: in turn, so that
         in each environment and across them both seats are as frequent.  ties: of a run as opponent.
@@ -100,7 +101,8 @@ class Batch:
         Raises UsageError and BoardError, and RunFileError for an opponent's file.
         """
         self._n, self.board = whole("n", n, 1, MAX_BOARDS), parse_board(board)
-        self.seed, self.first_env = any_seed(seed), whole("first_env", first_env, 0, 2**62)
+        self.seed = drawn_seed() if seed is None else any_seed(seed)
+        self.first_env = whole("first_env", first_env, 0, 2**62)
         self.autoreset, self.illegal = choose("autoreset", autoreset, AUTORESET), choose("illegal", illegal, ILLEGAL)
         person, ties = choose_person(seat), check_ties(ties)
         check_switches(keep_last=keep_last, record=record)
@@ -167,15 +169,14 @@ class Batch:
             played,
         )
 
-    def reset(self, which: NDArray[np.bool_] | None = None, *, seed: Number | None = None) -> Step:
+    def reset(self, which: Any = None, *, seed: Number | None = None) -> Step:
         """Begin the next game everywhere, or where `which` (bool[n]) is True; with a seed, game 0 of that seed.
 
         Rewards and `terminated` are zeros there.  Raises UsageError.
         """
         chosen = self._all
         if which is not None:
-            check_flags("which", which, self.n)
-            chosen = np.ascontiguousarray(which).view(np.uint8)
+            chosen = flags_of("which", which, self.n).view(np.uint8)
         if seed is not None:
             self.seed = any_seed(seed)
             self._keys = stream_key(self.seed, OPPONENT), stream_key(self.seed, SAMPLED)
@@ -183,16 +184,17 @@ class Batch:
         self._run(start, *self._held, self._keys[0], chosen)
         return self._shown()
 
-    def step(self, actions: NDArray[Any]) -> Step:
+    def step(self, actions: Any) -> Step:
         """Make the move of an action in every game; with an opponent, its reply, too.
 
-        actions: integers[n] of any integer dtype.  Nothing is allocated: the result holds the batch's own arrays.
+        actions: integers[n] of any integer dtype, as an array, a list or a tensor.  For an array nothing is allocated:
+        the result holds the batch's own arrays.
         Raises UsageError before anything changes: for an action that is illegal (unless illegal actions lose), that is
         outside 0 .. n_actions - 1, or for a game that is over and not reset.
         """
         fits = is_array(actions) and actions.dtype.kind in "iu" and actions.shape == (self.n,)
         if not (fits and actions.dtype.isnative):
-            raise wrong_actions(actions, self.n)
+            actions = actions_of(actions, self.n)
         given = self._rules, self._state, self._settings, actions, self._scratch.wanted
         wrong = self._run(wanted_moves, *given) if is_plain(actions, INT64) else wanted_moves(*given)
         if wrong != FINE:

@@ -5,8 +5,12 @@ Gymnasium knows the name once this module is imported, which it does itself for 
 
 An agent plays against an opponent inside the environment, `random` unless another one is named, and gets 1 for a win,
 -1 for a loss and 0 otherwise.  With `opponent=None` it moves for both players, and the reward is of the one who has
-just moved.  `info["action_mask"]` says which actions are legal; an illegal one loses.  Environment i of many is the
-single one with `first_env=i`, with the same seed.
+just moved.  `info["action_mask"]` says which actions are legal; an illegal one loses.  `action_masks()` gives the same
+as bool, as `MaskablePPO` of sb3-contrib asks for it.  `info["seat"]` is the seat of the agent, 0 if it begins the game,
+else 1; with `opponent=None` of the player to move.
+
+Without a seed games are different in each environment; `batch.seed` says which seed was drawn.  Environment i of many
+is the single one with `first_env=i`, with the same seed.
 """
 
 from pathlib import Path
@@ -21,13 +25,17 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.choices import check_switches, choose
 from ttt_batch.base.errors import UsageError, quoted
+from ttt_batch.base.quantities import whole
+from ttt_batch.environments.arrays import flags_of, read_array
 from ttt_batch.environments.batch import AUTORESET, Batch
 from ttt_batch.environments.pictures import RENDER_MODES, rendered
-from ttt_batch.game.board import Board, Position
+from ttt_batch.game.board import FIRST, MARKS, SECOND, Board
 from ttt_batch.runs.loading import AnyRun
 
 NAME = "ttt_batch/MNK-v0"
 MODES = dict(zip(AUTORESET, (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED), strict=True))
+ENDINGS = {1: f"{MARKS[FIRST]} has won", 0: "a draw", -1: f"{MARKS[SECOND]} has won"}
+"""How a game has ended, by the reward of the first player."""
 
 Info = dict[str, Any]
 Opponent = AnyRun | str | Path | None
@@ -45,28 +53,47 @@ def spaces_of(batch: Batch) -> tuple[Box, Discrete]:
     return Box(0, 1, batch.planes.shape[1:], np.uint8), Discrete(batch.n_actions)
 
 
-def position_of(batch: Batch, env: int) -> Position:
-    """The marks of an environment's cells."""
+def shown(batch: Batch, env: int, mode: str | None) -> Any:
+    """Return an environment's game in a render mode."""
     first, second = batch.bitboards[env]
-    return tuple((int(first) >> cell & 1) + 2 * (int(second) >> cell & 1) for cell in range(batch.board.cells))
+    position = tuple((int(first) >> cell & 1) + 2 * (int(second) >> cell & 1) for cell in range(batch.board.cells))
+    going = batch.mask[env].any()  # a game that goes on has a legal action
+    ending = "" if going else ENDINGS[int(batch.rewards[env, 0])]
+    return rendered(batch.board, position, ending, mode)
+
+
+def first_seed(env: Any, seed: Any) -> Any:
+    """Return the seed given to a constructor, or else one that the environment's `np_random` draws."""
+    return int(env.np_random.integers(2**63)) if seed is None else seed
+
+
+def reset_seed(seed: object) -> int | None:
+    """Return the seed given to `reset`, which Gymnasium and `Batch` both have to take.  Raises UsageError."""
+    if seed is None:
+        return None
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
+        raise UsageError(f"seed {quoted(seed)} is no whole number; give one for all environments")
+    return whole("seed", int(seed), 0, 2**63 - 1)
 
 
 def one_action(batch: Batch, action: object) -> NDArray[np.int64]:
     """int64[1]: the action of the only environment.  Raises UsageError for what is no number of an action."""
-    number = action[()] if isinstance(action, np.ndarray) and action.shape == () else action
-    least = f"from 0 to {batch.n_actions - 1}"
-    if not isinstance(number, int | np.integer) or isinstance(number, bool):
+    number, least = action, f"from 0 to {batch.n_actions - 1}"
+    if not isinstance(action, int):
+        array = read_array(action)
+        number = int(array) if array is not None and array.shape == () and array.dtype.kind in "iu" else None
+    if not isinstance(number, int) or isinstance(number, bool):
         raise UsageError(f"action {quoted(action)} is no whole number; give one {least}")
     if not 0 <= number < batch.n_actions:
-        raise UsageError(f"action {quoted(int(number))} is none of this board; give one {least}")
+        raise UsageError(f"action {quoted(number)} is none of this board; give one {least}")
     return np.array([number], np.int64)
 
 
-def reset_mask(options: object) -> NDArray[np.bool_] | None:
-    """Which environments `options` of a reset name; None: all of them.  Raises UsageError."""
+def reset_options(options: object) -> dict[str, Any]:
+    """Return the options of a reset.  Raises UsageError."""
     if not isinstance(options, dict | None):
         raise UsageError(f"options are {quoted(type(options).__name__)}; give a dictionary, or none")
-    return (options or {}).get("reset_mask")
+    return options or {}
 
 
 def check_render_mode(mode: str | None) -> str | None:
@@ -77,7 +104,9 @@ def check_render_mode(mode: str | None) -> str | None:
 class MNKEnv(gymnasium.Env):
     """One game.  Observations: uint8[2, rows, cols], the agent's marks and its opponent's; actions: cells or columns.
 
-    board, opponent, seat, illegal, first_env, seed: as for `Batch`; a seed given to `reset` replaces this one.
+    board, opponent, seat, illegal, first_env: as for `Batch`.
+    seed: of all chance; None: `np_random` draws it.  A seed given to `reset` replaces it.
+    render_mode: `human` prints the game at each reset and step; `ansi` and `rgb_array` are for `render`.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}  # noqa: RUF012 - Gymnasium's form
@@ -90,20 +119,24 @@ class MNKEnv(gymnasium.Env):
         seat: str = "alternate",
         illegal: str = "lose",
         first_env: int = 0,
-        seed: int = 0,
+        seed: int | None = None,
         render_mode: str | None = None,
     ) -> None:
+        seed = first_seed(self, seed)
         self.batch = Batch(1, board, seed, opponent, "disabled", seat=seat, illegal=illegal, first_env=first_env)
         self.observation_space, self.action_space = spaces_of(self.batch)
         self.render_mode = check_render_mode(render_mode)
         self._untouched = True
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[Any], Info]:
-        """Begin the next game; with a seed, the first one of that seed."""
+        """Begin the next game; with a seed, the first one of that seed.  Raises UsageError."""
+        seed, _ = reset_seed(seed), reset_options(options)
         super().reset(seed=seed)
         if seed is not None or not self._untouched:
             self.batch.reset(seed=seed)
         self._untouched = False
+        if self.render_mode == "human":
+            self.render()
         return self.batch.planes[0].copy(), self._info()
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, Info]:
@@ -116,36 +149,36 @@ class MNKEnv(gymnasium.Env):
         reward = float(seen.rewards[0, mover])
         return seen.planes[0].copy(), reward, bool(seen.terminated[0]), False, self._info()
 
+    def action_masks(self) -> NDArray[np.bool_]:
+        """bool[actions]: which actions are legal; none if the game is over."""
+        legal: NDArray[np.bool_] = self.batch.mask[0].copy()
+        return legal
+
     def _info(self) -> Info:
-        return {"action_mask": self.batch.mask[0].astype(np.int8)}
+        return {"action_mask": self.batch.mask[0].astype(np.int8), "seat": int(movers(self.batch)[0])}
 
     def render(self) -> Any:
-        """The position, as the render mode says."""
-        return rendered(self.batch.board, position_of(self.batch, 0), self.render_mode)
-
-
-def actions_of(given: Any) -> NDArray[Any]:
-    """An array of what a caller gives.  Raises UsageError for what is none, such as lists of several lengths."""
-    try:
-        return np.asarray(given)
-    except (ValueError, TypeError):
-        raise UsageError("actions are no array; give an integer for each environment") from None
+        """The game, as the render mode says."""
+        return shown(self.batch, 0, self.render_mode)
 
 
 def movers(batch: Batch) -> NDArray[np.int64]:
     """int64[n]: whose reward an agent gets that acts now: its seat, or the player to move."""
     if batch.seats is not None:
         return batch.seats.astype(np.int64)
-    marks: NDArray[np.int64] = np.bitwise_count(batch.bitboards).sum(axis=1, dtype=np.int64)
-    return marks % 2
+    first, second = batch.bitboards.T
+    marks: NDArray[np.uint8] = np.bitwise_count(first | second)
+    return (marks & 1).astype(np.int64)
 
 
 class MNKVectorEnv(VectorEnv):
     """`num_envs` games, which one call steps.
 
-    board, opponent, seat, illegal, first_env, seed: as for `Batch`.  autoreset_mode: one of Gymnasium's
-    (`AutoresetMode`, or its text), or of `Batch`'s names.
+    board, opponent, seat, illegal, first_env: as for `Batch`.  autoreset_mode: one of Gymnasium's (`AutoresetMode`, or
+    its text), or of `Batch`'s names.
+    seed: of all chance in all games; None: `np_random` draws it.  A seed given to `reset` replaces it.
     copy: whether observations are copies; else they are the arrays that the next step overwrites.
+    render_mode: `human` prints every game at each reset and step, and with same-step also how those before have ended.
     """
 
     def __init__(
@@ -158,7 +191,7 @@ class MNKVectorEnv(VectorEnv):
         seat: str = "alternate",
         illegal: str = "lose",
         first_env: int = 0,
-        seed: int = 0,
+        seed: int | None = None,
         copy: bool = True,
         render_mode: str | None = None,
     ) -> None:
@@ -168,7 +201,7 @@ class MNKVectorEnv(VectorEnv):
         self.batch = Batch(
             num_envs,
             board,
-            seed,
+            first_seed(self, seed),
             opponent,
             name,
             seat=seat,
@@ -189,13 +222,15 @@ class MNKVectorEnv(VectorEnv):
         seed: one for all, which the numbers of the environments tell apart; then the games are the first ones.
         Raises UsageError.
         """
-        if seed is not None and not isinstance(seed, int | np.integer):
-            raise UsageError(f"seed {quoted(seed)} is no whole number; give one for all environments")
-        which = reset_mask(options)
-        super().reset(seed=None if seed is None else int(seed))
+        seed, which = reset_seed(seed), reset_options(options).get("reset_mask")
+        if which is not None:
+            which = flags_of("reset_mask", which, self.num_envs)
+        super().reset(seed=seed)
         if seed is not None or which is not None or not self._untouched:
             self.batch.reset(which, seed=seed)
         self._untouched = False
+        if self.render_mode == "human":
+            self.render()
         return self._seen(), self._info(self._everywhere if which is None else which)
 
     def step(
@@ -203,29 +238,42 @@ class MNKVectorEnv(VectorEnv):
     ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Info]:
         """Make a move in every game, and the opponents' replies.  Raises UsageError before anything changes."""
         mover = movers(self.batch)
-        seen = self.batch.step(actions_of(actions))
+        seen = self.batch.step(actions)
         self._untouched = False
         rewards = seen.rewards[np.arange(self.num_envs), mover].astype(np.float64)
         info, over = self._info(self._everywhere), seen.terminated.copy()
         if self.batch.last is not None and over.any():
             last = np.full(self.num_envs, None, object)
+            if self.batch.seats is None:  # a forfeit leaves no mark: the player who acted is still to move
+                mover = self.batch.last.sum(axis=(1, 2, 3), dtype=np.int64) % 2
             for env in np.flatnonzero(over):
                 last[env] = self.batch.last[env].copy()
+                if self.render_mode == "human":  # `render` shows the next game, which has begun
+                    marks = last[env][mover[env]] + 2 * last[env][1 - mover[env]]
+                    ending = ENDINGS[int(seen.rewards[env, 0])]
+                    rendered(self.batch.board, tuple(marks.ravel().tolist()), ending, self.render_mode)
             none = np.zeros((self.num_envs, self.batch.n_actions), np.int8)
             info |= {"final_obs": last, "_final_obs": over.copy()}
-            info |= {"final_info": {"action_mask": none, "_action_mask": over.copy()}, "_final_info": over.copy()}
+            final = {"action_mask": none, "_action_mask": over.copy(), "seat": mover * over, "_seat": over.copy()}
+            info |= {"final_info": final, "_final_info": over.copy()}
+        if self.render_mode == "human":
+            self.render()
         return self._seen(), rewards, over, np.zeros(self.num_envs, np.bool_), info
 
     def _seen(self) -> NDArray[Any]:
         return self.batch.planes.copy() if self.copy else self.batch.planes
 
+    def action_masks(self) -> NDArray[np.bool_]:
+        """bool[num_envs, actions]: which actions are legal; none where the game is over."""
+        return self.batch.mask.copy()
+
     def _info(self, which: NDArray[np.bool_]) -> Info:
-        return {"action_mask": self.batch.mask * which[:, None].astype(np.int8), "_action_mask": which.copy()}
+        mask, seat = self.batch.mask * which[:, None].astype(np.int8), movers(self.batch) * which
+        return {"action_mask": mask, "_action_mask": which.copy(), "seat": seat, "_seat": which.copy()}
 
     def render(self) -> Any:
-        """A tuple with the position of each environment, as the render mode says."""
-        positions = (position_of(self.batch, env) for env in range(self.num_envs))
-        return tuple(rendered(self.batch.board, position, self.render_mode) for position in positions)
+        """A tuple with the game of each environment, as the render mode says."""
+        return tuple(shown(self.batch, env, self.render_mode) for env in range(self.num_envs))
 
 
 register()

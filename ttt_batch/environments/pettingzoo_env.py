@@ -17,8 +17,8 @@ from pettingzoo import AECEnv
 from ttt_batch.base.choices import choose
 from ttt_batch.base.errors import UsageError
 from ttt_batch.environments.batch import Batch
-from ttt_batch.environments.gymnasium_envs import check_render_mode, one_action, position_of, spaces_of
-from ttt_batch.environments.pictures import RENDER_MODES, rendered
+from ttt_batch.environments.gymnasium_envs import check_render_mode, one_action, reset_options, shown, spaces_of
+from ttt_batch.environments.pictures import RENDER_MODES
 from ttt_batch.game.board import Board
 
 AGENTS = ("player_0", "player_1")
@@ -60,9 +60,12 @@ class MNKAEC(AECEnv):
         return self.action_spaces[choose("agent", agent, AGENTS)]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin a game.  Nothing in it is left to chance, so a seed makes no difference."""
+        """Begin a game.  Nothing in it is left to chance, so a seed makes no difference.  Raises UsageError."""
+        reset_options(options)
         self.batch.reset(seed=seed)
         self._begin()
+        if self.render_mode == "human":
+            self.render()
 
     def _begin(self) -> None:
         """Set what is known of the agents to that of a game without moves."""
@@ -101,8 +104,8 @@ class MNKAEC(AECEnv):
             self.render()
 
     def render(self) -> Any:
-        """The position, as the render mode says."""
-        return rendered(self.batch.board, position_of(self.batch, 0), self.render_mode)
+        """The game, as the render mode says."""
+        return shown(self.batch, 0, self.render_mode)
 
     def close(self) -> None:
         """Nothing is left open."""

@@ -1,4 +1,4 @@
-"""A position for people to look at: as text, or as a small picture."""
+"""A game for people to look at: as text, or as a small picture."""
 
 import sys
 
@@ -19,10 +19,10 @@ GROUND, LINE, FREE = (250, 250, 248), (200, 200, 196), (232, 232, 228)
 COLOURS = {FIRST: (31, 119, 180), FIRST + 1: (214, 72, 54)}
 
 
-def position_text(board: Board, position: Position) -> str:
-    """Rows of `.`, `X` and `O`, and who moves next."""
+def game_text(board: Board, position: Position, ending: str) -> str:
+    """Return rows of `.`, `X` and `O`, and a line with the ending, or if there is none with who moves next."""
     mover = MARKS[FIRST + (board.cells - position.count(EMPTY)) % 2]
-    return rows_text(board, position).replace("/", "\n") + f"\n{mover} to move\n"
+    return rows_text(board, position).replace("/", "\n") + f"\n{ending or f'{mover} to move'}\n"
 
 
 def position_picture(board: Board, position: Position) -> NDArray[np.uint8]:
@@ -38,12 +38,12 @@ def position_picture(board: Board, position: Position) -> NDArray[np.uint8]:
     return picture.transpose(0, 2, 1, 3, 4).reshape(board.rows * SIDE, board.cols * SIDE, 3)
 
 
-def rendered(board: Board, position: Position, mode: str | None) -> str | NDArray[np.uint8] | None:
-    """The position in a render mode; `human` prints it and gives None."""
+def rendered(board: Board, position: Position, ending: str, mode: str | None) -> str | NDArray[np.uint8] | None:
+    """Return a game in a render mode; `human` prints it and gives None.  ending: how it has ended, or nothing."""
     if mode == "rgb_array":
         return position_picture(board, position)
     if mode == "ansi":
-        return position_text(board, position)
+        return game_text(board, position, ending)
     if mode == "human":
-        put(position_text(board, position), sys.stdout)
+        put(game_text(board, position, ending), sys.stdout)
     return None

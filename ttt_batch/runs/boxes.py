@@ -1,6 +1,8 @@
 """What a learner with matchboxes can do, and what not, with the reason."""
 
-from ttt_batch.base.choices import SWITCH_WORDS, choose, choose_seat
+from collections.abc import Collection
+
+from ttt_batch.base.choices import SEATS, SWITCH_WORDS, choose, choose_seat
 from ttt_batch.base.errors import UsageError, option
 from ttt_batch.game.board import Board
 from ttt_batch.game.state_space import WORDS
@@ -39,3 +41,15 @@ def no_boxes(name: str) -> UsageError:
 def not_second(name: str, what: str, remedy: str) -> UsageError:
     """The error for what needs a learner with boxes in the second seat."""
     return UsageError(f"{what} is not applicable to {name}, which has boxes for the first player alone; {remedy}")
+
+
+def meets(first: Collection[str], second: Collection[str]) -> bool:
+    """Return whether a player of the seats `first` can move first against one of the seats `second`."""
+    return SEATS[0] in first and SEATS[1] in second
+
+
+def check_meeting(one: str, seats: Collection[str], other: str, its_seats: Collection[str]) -> None:
+    """Raise UsageError if neither of two players, called `one` and `other`, can play second."""
+    if not meets(seats, its_seats) and not meets(its_seats, seats):
+        whom = "itself" if other == "self" else other
+        raise not_second(one, f"play against {whom}", "choose an opponent that plays second")

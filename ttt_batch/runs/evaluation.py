@@ -14,10 +14,11 @@ from ttt_batch.base.printable import Printable
 from ttt_batch.evaluation.exact_results import losing_line, match
 from ttt_batch.evaluation.judgement import Judgement, exact_judge
 from ttt_batch.evaluation.ties import soonest_cells
-from ttt_batch.game.board import EMPTY, MAX_TABLE_CELLS, Board, Position
+from ttt_batch.game.board import EMPTY, Board, Position
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph, rows_of_edges
-from ttt_batch.runs.boxes import not_second
+from ttt_batch.runs.boxes import check_meeting, meets
+from ttt_batch.runs.folding import carried
 from ttt_batch.runs.knowledge import Knowledge
 from ttt_batch.simulation.policy import Policy, chosen_edges, legal_edges, optimal_policy, policy_among, random_policy
 
@@ -25,6 +26,9 @@ EXACT_OPPONENTS = ("random", "optimal", "self")
 """Opponents on enumerated boards besides other runs."""
 
 _BY_SEAT = ("unbeatable", "losing_line")
+
+NO_SHARES = (math.nan, math.nan, math.nan)
+"""The results of games that cannot be played: neither player of boxes moves second."""
 
 
 class JudgedAgent(NamedTuple):
@@ -43,7 +47,7 @@ class JudgedAgent(NamedTuple):
 class Evaluation(Printable):
     """Exact results of an agent against an opponent.
 
-    first, second: probabilities (win, draw, loss) of the agent in that seat; nan for one in which it cannot play.
+    first, second: probabilities (win, draw, loss) of the agent in that seat; nan if one of the two cannot play so.
     unbeatable, losing_line: of the seats in which it can play.
     unbeatable: whether no opponent and no tie-break beats the agent in a seat, whatever `against` is.
     losing_line: a shortest game that the agent can lose in a seat, as cells; None if it cannot.
@@ -62,7 +66,7 @@ class Evaluation(Printable):
 
     def __post_init__(self) -> None:
         if self.run is not None and self.run.learner.boxes:
-            object.__setattr__(self, "second", (math.nan,) * 3)
+            object.__setattr__(self, "second", NO_SHARES)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them.
@@ -142,23 +146,20 @@ class Judged(Knowledge):
         return cells
 
     def common_graph(self, other: "Judged") -> Graph:
-        """Positions and moves as both runs see them.
+        """Positions and moves as both runs see them: real positions unless both keep classes of images.
 
-        Raises BoardError if their boards or symmetries differ, or one of them grows.
+        Raises BoardError if their boards differ, or one of them grows.
         """
         if other.board != self.board:
             raise BoardError(
                 f"one run plays {self.board.name}, the other {other.board.name}; compare runs of one board"
             )
-        self._needs_all("a comparison")
-        if other.config.symmetry != self.config.symmetry:
-            raise BoardError(
-                "one run takes all images of a position for one, the other does not; compare runs of one symmetry"
-            )
+        for run in (self, other):
+            run._needs_all("a comparison")
         occupied, resigns = (
             getattr(self.learner, name) or getattr(other.learner, name) for name in ("occupied", "boxes")
         )
-        return enumerate_graph(self.board, occupied, self.config.symmetry, resigns=resigns)
+        return enumerate_graph(self.board, occupied, self.config.symmetry and other.config.symmetry, resigns=resigns)
 
     def policy_on(self, graph: Graph, ties: Ties = "any") -> Policy:
         """The agent's policy over the edges of this or another graph of the same board; ties: as for `candidates`.
@@ -170,27 +171,21 @@ class Judged(Knowledge):
         policy = self.policy if ties == "any" else self.sharp if ties == "sharp" else self.soonest
         if graph is self.graph:
             return policy
-        own = self.graph
+        own, boxes = self.graph, self.learner.boxes
         picked = chosen_edges(own, policy)
-        if self.learner.boxes:
-            picked &= _may_come(own, picked)
-        # Edges are sorted by row, and by cell within a row.
-        sought = rows_of_edges(own)[picked] * MAX_TABLE_CELLS + own.cell[picked]
-        known = rows_of_edges(graph) * MAX_TABLE_CELLS + graph.cell
-        edge = np.minimum(np.searchsorted(known, sought), known.size - 1)
-        lacking = np.flatnonzero(known[edge] != sought)
-        if lacking.size:
-            code = int(graph.code[sought[lacking[0]] // MAX_TABLE_CELLS])
-            does = "resigns" if self.learner.boxes else "still chooses occupied cells"
+        if boxes and self.board.resignation not in graph.cell:
+            picked &= _may_come(own, picked)  # where it cannot come, it need not resign
+        allowed, lacks = carried(self.board, own, picked, graph, symmetry=self.config.symmetry)
+        if lacks.any():
+            code = int(graph.code[lacks.argmax()])
+            does = "resigns" if boxes else "still chooses occupied cells"
             raise UsageError(
                 f"this run of {self.config.learner} {does}, e.g. in position "
                 f"{self.board.format_position(self.board.decode(code))!r}, which only "
-                f"{'its own' if self.learner.boxes else 'minimax-q' + chr(39) + 's'} rules allow; train it for more "
+                f"{'its own' if boxes else 'minimax-q' + chr(39) + 's'} rules allow; train it for more "
                 "games, or choose another opponent"
             )
-        allowed = np.zeros(graph.child.size, dtype=np.bool_)
-        allowed[edge] = True
-        if self.learner.boxes:  # where it cannot come, anything will do
+        if boxes:  # where it cannot come, anything will do
             without = ~np.logical_or.reduceat(allowed, graph.first_edge[:-1])
             allowed |= without[rows_of_edges(graph)] & legal_edges(graph)
         return policy_among(graph, allowed)
@@ -210,28 +205,25 @@ class Judged(Knowledge):
         Raises UsageError for any other opponent or ties, BoardError for a run of another board or on a growing board.
         """
         self._needs_all("an exact evaluation")
-        graph, first_only = self.graph, self.learner.boxes
+        graph = self.graph
         if isinstance(against, Judged):
-            if against.learner.boxes:
-                raise not_second(against.config.learner, "an opponent's part in both seats", "evaluate it instead")
-            graph = self.common_graph(against)
-            name, opponent = against.config.learner, against.policy_on(graph, ties)
+            graph, name = self.common_graph(against), against.config.learner
+            opponent = against.policy_on(graph, ties)
         else:
             name = choose("opponent", against, EXACT_OPPONENTS, hints=OPPONENT_HINTS, others="a run")
-            if name == "self" and first_only:
-                raise not_second(self.config.learner, "play against itself", "choose another opponent")
             if name == "self":
                 opponent = self.policy_on(graph, ties)
             else:
                 opponent = random_policy(graph) if name == "random" else optimal_policy(graph, self.solution)
+        seats = against.seats if isinstance(against, Judged) else self.seats if name == "self" else SEATS
+        check_meeting(self.config.learner, self.seats, name, seats)
         own, agent = self.policy_on(self.graph, ties), self.policy_on(graph, ties)
-        seats = SEATS[:1] if first_only else SEATS
-        lines = {seat: self._real(losing_line(self.graph, own, number)) for number, seat in enumerate(seats)}
-        second = match(graph, opponent, agent)
+        lines = {seat: self._real(losing_line(self.graph, own, SEATS.index(seat))) for seat in self.seats}
+        first, second = (match(graph, *pair) for pair in ((agent, opponent), (opponent, agent)))
         return Evaluation(
             against=name,
-            first=match(graph, agent, opponent),
-            second=(second[2], second[1], second[0]),
+            first=first if meets(self.seats, seats) else NO_SHARES,
+            second=second[::-1] if meets(seats, self.seats) else NO_SHARES,
             unbeatable={seat: line is None for seat, line in lines.items()},
             losing_line=lines,
             ties=ties,

@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.base.choices import SEATS
 from ttt_batch.base.lock import Lock
 from ttt_batch.base.outputs import named_file
 from ttt_batch.base.printable import call_hook, make_frame, point_records
@@ -15,11 +17,20 @@ MOST_TEXT = 10_000
 """Characters that are kept of a command and the like: a training of hours must not end at how it was called."""
 
 
+OF_SEATS = "unbeatable", "worst", "versus_random", "best_response", "optimal_share", "value_error"
+"""Recorded columns with an axis for the seats."""
+
+
 class Kept:
     """A run, of tables or of networks: both have `statistics`, `provenance` and `data`."""
 
     statistics: dict[str, NDArray[Any]]
     provenance: dict[str, str | int | float]
+
+    @property
+    def seats(self) -> tuple[str, ...]:
+        """The seats in which it can play."""
+        raise NotImplementedError
 
     def data(self) -> RunData:
         """What the run file holds."""
@@ -29,6 +40,19 @@ class Kept:
     def kept_provenance(self) -> dict[str, str | int | float]:
         """`provenance` as a file keeps it, without the rest of very long texts."""
         return {name: value[:MOST_TEXT] if isinstance(value, str) else value for name, value in self.provenance.items()}
+
+    @property
+    def own_statistics(self) -> dict[str, NDArray[Any]]:
+        """The recorded points, NaN for a seat that the agent does not play, and then for play against itself."""
+        played = [seat in self.seats for seat in SEATS]
+        if all(played):
+            return self.statistics
+        found = dict(self.statistics)
+        for name in OF_SEATS:
+            own = np.array(played).reshape(2, *(1,) * (found[name].ndim - 2))
+            found[name] = np.where(own, found[name], np.nan)
+        found["self_play"] = np.full_like(found["self_play"], np.nan)
+        return found
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run file; an existing file is kept unless `overwrite`.
@@ -46,7 +70,7 @@ class Kept:
         Columns of more than one number are split: `unbeatable.first`, `versus_random.second.loss`.
         Raises TttBatchError if pandas is missing.
         """
-        return make_frame(point_records(self.statistics), "games")
+        return make_frame(point_records(self.own_statistics), "games")
 
     def plot(self, kind: str = "curves") -> Any:
         """Return a matplotlib Figure of how the run learnt; nothing is written.

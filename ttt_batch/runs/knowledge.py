@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.choices import Ties, check_ties
+from ttt_batch.base.choices import SEATS, Ties, check_ties
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.base.softmax import softmax_shares
 from ttt_batch.evaluation.chances import chances_of
@@ -70,6 +70,11 @@ class Knowledge(Solved):
     def learner(self) -> Learner:
         """The learner's description."""
         return learner_named(self.config.learner)
+
+    @property
+    def seats(self) -> tuple[str, ...]:
+        """The seats in which it can play: a learner with boxes has those of the first player alone."""
+        return SEATS[:1] if self.learner.boxes else SEATS
 
     @functools.cached_property
     def graph(self) -> Graph:

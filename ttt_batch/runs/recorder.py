@@ -46,8 +46,9 @@ def unbeatable_since(games: NDArray[np.int64], unbeatable: NDArray[np.bool_]) ->
 class Recorder:
     """The recorded points of a run, judged as they come."""
 
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
+    def __init__(self, judge: Judge, seats: int = 2) -> None:
+        """seats: how many of them the agent plays, from the first on."""
+        self._judge, self._seats = judge, seats
         self._points: list[dict[str, Any]] = []
 
     def restore(self, statistics: Mapping[str, NDArray[Any]]) -> None:
@@ -79,10 +80,10 @@ class Recorder:
 
     @property
     def since(self) -> int | None:
-        """Games at the first point since which every one was unbeatable in both seats, or None."""
+        """Games at the first point since which every one was unbeatable in its seats, or None."""
         since = None
         for point in reversed(self._points):
-            if "unbeatable" not in point or not point["unbeatable"].all():
+            if "unbeatable" not in point or not point["unbeatable"][: self._seats].all():
                 break
             since = int(point["games"])
         return since

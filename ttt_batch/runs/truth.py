@@ -5,6 +5,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.base.choices import SEATS
 from ttt_batch.game.board import EMPTY, FIRST_WINS, MAX_TABLE_CELLS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph, row_of
@@ -20,6 +21,11 @@ class Solved:
     """
 
     board: Board
+
+    @property
+    def seats(self) -> tuple[str, ...]:
+        """The seats in which it can play."""
+        return SEATS
 
     @property
     def gives(self) -> str:

@@ -14,7 +14,8 @@ from ttt_batch.base.quantities import counted
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.studies.storage.declared import FAILED, MISSING, STATISTICS
 from ttt_batch.studies.storage.header import Damaged
-from ttt_batch.studies.storage.reading import Block, StudyFile, open_study
+from ttt_batch.studies.storage.layout import layout_of
+from ttt_batch.studies.storage.reading import MOST_SECONDS, Block, StudyFile, open_study
 
 _TOLERANCE = 1e-6
 """How far probabilities may be off, far more than rounding ever adds up to."""
@@ -43,10 +44,13 @@ def _findings(study: StudyFile) -> Iterator[str]:
     try:
         if study.design.seeds != tuple(study.seeds.tolist()):
             yield "its seeds are not those of its design"
+        yield from _underived(study)
     except TttBatchError as error:
         yield f"its design cannot be read: {error}"
     if (study.array("state") > FAILED).any():
         yield f"state holds {study.array('state').max()}, it must hold 0 to {FAILED}"
+    if study.noted is None:
+        yield "provenance/progress is not what a study notes; go on with the study to write it anew"
     nameless = sum(reason == "unknown" for _, _, reason in study.failures())
     if nameless:
         yield f"{counted(nameless, 'learner')} failed for no reason that is there"
@@ -60,6 +64,19 @@ def _findings(study: StudyFile) -> Iterator[str]:
                 found[problem] = number + int(np.count_nonzero(wrong)), place
     for problem, (number, place) in found.items():
         yield f"{problem} ({counted(number, 'learner')}, the first: {place})"
+
+
+def _underived(study: StudyFile) -> Iterator[str]:
+    """Findings about arrays that do not follow from the design.  Raises TttBatchError."""
+    arrays = study.header.arrays
+    for array in layout_of(study.design, study.description, study.keep):
+        place = arrays.get(array.path)
+        if place is None or array.path == "provenance/design" or array.content is None:
+            continue  # an older version may have had fewer
+        found, content = study.array(array.path), array.content
+        content = np.char.decode(content, "utf-8") if content.dtype.kind == "S" else content
+        if found.shape != content.shape or not ((found == content) | ((found != found) & (content != content))).all():
+            yield f"{array.path} is not what its design gives"
 
 
 def _places(study: StudyFile) -> Iterator[str]:
@@ -93,6 +110,7 @@ def _wrong(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.boo
     seconds = columns["seconds"]  # NaN at points within one kernel
     reached = np.fmax.accumulate(np.maximum(np.nan_to_num(seconds), 0.0), axis=1)
     yield "seconds that do not ascend from 0", any_of((seconds < reached) | np.isinf(seconds))
+    yield f"seconds beyond {MOST_SECONDS:g}", any_of(seconds > MOST_SECONDS)
     yield "no seconds at the end", any_of(np.isnan(seconds[:, -1:]))
     games = study.games[block.settings, : block.kind.points]
     yield "outcomes that do not add up to the games", any_of(columns["outcomes"].sum(axis=2) != games)
@@ -100,7 +118,13 @@ def _wrong(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.boo
         proof, positions = columns["proof"], columns["proof_positions"]
         yield "proofs and refutations that entered no position", any_of((proof != 0) & (positions == 0))
     if "worst" in columns:
-        yield "unbeatable that does not agree with worst", any_of(columns["unbeatable"] != (columns["worst"] >= 0))
+        unbeatable = columns["unbeatable"]
+        yield "unbeatable that does not agree with worst", any_of(unbeatable != (columns["worst"] >= 0))
+        best, lost = columns["best_response"], columns["versus_random"][..., 2]
+        yield "best_response above 0 of the unbeatable", any_of(unbeatable & (best > _TOLERANCE))
+        yield "games that the unbeatable lose against random moves", any_of(unbeatable & (lost > _TOLERANCE))
+        error = columns["value_error"]
+        yield "value_error below 0 or infinite", any_of((error < 0) | np.isinf(error))
         for name in ("self_play", "versus_random"):
             off = np.abs(columns[name].sum(axis=-1) - 1.0) > _TOLERANCE
             yield f"{name} that does not add up to 1", any_of(off)

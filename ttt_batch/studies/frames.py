@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.errors import TttBatchError
+from ttt_batch.studies.figures.holding import played, plays
 from ttt_batch.studies.storage.declared import DONE, LABELS, STATISTICS
 from ttt_batch.studies.storage.reading import Block, StudyFile
 
@@ -18,7 +19,7 @@ def to_dataframe(study: StudyFile, *, last: bool = False) -> Any:
     Its columns: `setting` (its number), `seed`, the options of the setting (text as categories), `point`, `games`, and
     the statistics; those of more than one number are split: `unbeatable.first`, `versus_random.second.loss`.
     `seconds` are NaN at points within one kernel, never at a learner's last one.  What a growing board has no exact
-    results for is NaN, and False or 0 if it is no float.
+    results for is NaN, and False or 0 if it is no float.  So are the results of a seat that a learner does not play.
     last: the last point of each learner only.  Raises TttBatchError if pandas is missing, and StudyFileError.
     """
     try:
@@ -73,6 +74,8 @@ def _rows(study: StudyFile, block: Block, *, last: bool) -> dict[str, NDArray[An
         "games": study.games[block.settings][:, points].reshape(-1),
     }
     for name, column in block.statistics.items():
+        blank = np.nan if column.dtype.kind == "f" else 0
+        column = played(name, column, plays(study)[block.settings], blank).astype(column.dtype)
         kept = column[:, points].reshape(-1, *column.shape[2:])
         rows |= dict(_split(name, kept, study.header.arrays[name].axes[3:]))
     return rows
@@ -107,7 +110,9 @@ def to_xarray(study: StudyFile) -> Any:
     for name, field in STATISTICS.items():
         if name in arrays and name != "games":
             array = study.array(name)
-            array[~done] = np.nan if array.dtype.kind == "f" else 0
+            blank = np.nan if array.dtype.kind == "f" else 0
+            array[~done] = blank
+            array = played(name, array, plays(study), blank).astype(array.dtype)
             variables[name] = arrays[name].axes, array, {"meaning": field.meaning, "unit": field.unit}
     labels = {axis: ((axis,), study.array(axis)) for axis in ("setting", "seed", "point", *LABELS)}
     along = {name: (arrays[name].axes, study.array(name)) for name in (*study.options, "key", "games", "points")}

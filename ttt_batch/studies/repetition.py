@@ -70,7 +70,7 @@ def confirmed(
     with ExitStack() as stack:
         crew = None if place is None else stack.enter_context(Crew(place, warn))
         fresh = stack.enter_context(_temporary(again.design))
-        run_study(fresh, threads=n_threads, crew=crew, progress=progress, stop=stop or (lambda: False))
+        run_study(fresh, threads=n_threads, crew=crew, progress=progress, stop=stop or (lambda: False), say=warn)
         return Repetition(again, summarise(fresh))
 
 

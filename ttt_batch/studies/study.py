@@ -151,7 +151,14 @@ def study(
             writer = create(out, design, kept_tables(keep), command=command, overwrite=overwrite)
         stack.enter_context(writer)
         clock = Clock(writer.progress.get("seconds", 0.0))
-        run_study(writer, threads=n_threads, crew=crew, progress=progress, stop=stop or (lambda: False))
+        run_study(
+            writer,
+            threads=n_threads,
+            crew=crew,
+            progress=progress,
+            stop=stop or (lambda: False),
+            say=warn or warn_python,
+        )
         writer.note(ended=clock.now(), seconds=clock.seconds)
     done = load_study(writer.path)
     done.design = writer.design  # of 100,000 settings it takes seconds and 100 MB to read it again

@@ -22,7 +22,7 @@ from ttt_batch.base.errors import RunFileError, UsageError, command_name, comman
 from ttt_batch.base.files import shown
 from ttt_batch.base.quantities import Number, counted, whole
 from ttt_batch.game.solution import solve
-from ttt_batch.game.state_space import WORDS, check_enumerable
+from ttt_batch.game.state_space import check_enumerable
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.batches import MAX_GAMES, recorded_points
 from ttt_batch.runs.boxes import not_second
@@ -139,6 +139,8 @@ def _fresh_plan(
     total = whole("games", learner.games if games is None else games, 1, MAX_GAMES)
     meant = OPPONENTS[0] if learner.boxes and meant is None else meant  # it plays one seat, so never itself
     start, usual = "" if origin is None else table_digest(origin.tables), "first" if learner.boxes else "both"
+    if isinstance(meant, Run) and meant.learner.boxes and not learner.boxes:
+        usual = "second"  # the seat that is free
     rival = None if meant is None else _asked(meant, make_config(**options, horizon=total, start=start))
     against, seat = ("", seat) if rival is None else (_rival_name(rival), seat or usual)
     config = make_config(**options, horizon=total, start=start, opponent=against, seat=seat)
@@ -212,17 +214,13 @@ def check_rival(rival: Run | Rival | str, config: Config) -> None:
         able = "" if learner_named(config.learner).boxes else f"give {option('seat', 'second')}, or "
         remedy = f"{able}choose another opponent"
         raise not_second(rival.config.learner, "an opponent's part against a learner that plays first", remedy)
-    if isinstance(rival, Run) and rival.config.symmetry != config.symmetry:
-        own = WORDS[not rival.config.symmetry], WORDS[not config.symmetry]
-        able = "" if learner_named(config.learner).boxes else f"give {option('symmetry', own[0])}, or "
-        raise UsageError(
-            f"the opponent's run has symmetry {own[0]}, and the learner has symmetry {own[1]}; {able}train an opponent "
-            f"with {option('symmetry', own[1])}"
-        )
 
 
 def rival_policy(rival: Run | Rival | str, config: Config) -> Policy | Chances:
-    """What a fixed opponent plays on the board of `config`; on a growing board, random moves, which are not listed."""
+    """What a fixed opponent plays on the board of `config`; on a growing board, random moves, which are not listed.
+
+    Against a learner with one row for all images of a position, a run plays in all of them as in that row's.
+    """
     check_rival(rival, config)
     if config.grown:
         return UNLISTED

@@ -72,7 +72,7 @@ class Session:
 
     def __post_init__(self) -> None:
         trainer = self.trainer
-        self._recorder = Recorder(trainer.judge())
+        self._recorder = Recorder(trainer.judge(), 1 if trainer.learner.boxes else 2)
         if self.plan.earlier is not None:
             self._recorder.restore(self.plan.earlier)
         self._points = (games for games in recorded_points(trainer.batches) if games > trainer.games)

@@ -133,7 +133,7 @@ def _second(given: str, first: "Entrant", load: Load) -> "tuple[Participant, str
     return load(meant), run_name(meant)
 
 
-def refuse_boxes(player: object, what: str, remedy: str = "choose --as second") -> None:
+def refuse_boxes(player: object, what: str, remedy: str) -> None:
     """Raise UsageError for a run with boxes for the first player alone in `what`, which needs the second seat."""
     from ttt_batch.runs.boxes import not_second
     from ttt_batch.runs.run import Run

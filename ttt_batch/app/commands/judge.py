@@ -23,7 +23,7 @@ from ttt_batch.app.commands.options import (
     Trust,
     found,
 )
-from ttt_batch.app.commands.shared import answer, load_any_run, load_run, run_name, working
+from ttt_batch.app.commands.shared import answer, load_any_run, run_name, working
 from ttt_batch.base.choices import check_ties, find_name
 from ttt_batch.base.console import tell
 from ttt_batch.base.errors import RunFileError, UsageError
@@ -96,7 +96,6 @@ def evaluate(
     from ttt_batch.app.reports.evaluation import evaluation_text, grown_evaluation_text, played_text
     from ttt_batch.runs.as_played import PlayedEvaluation
     from ttt_batch.runs.lookup import name_or_run
-    from ttt_batch.runs.run import Run
 
     rule, rules = check_ties(ties), Rules(board, illegal, time_limit, symmetric)
     outside = against is not None and is_named(against) and find_name(against, AGAINST) is None
@@ -105,13 +104,12 @@ def evaluate(
     with working(quiet=quiet), entrants(rules, trust) as load:
         run = load(path)
         opponent: Any = against
-        exact = run.exact if isinstance(run, Outsider) else isinstance(run, Run) and run.grown is None
+        exact = run.exact if isinstance(run, Outsider) else run.enumerated
         if against is not None and outside:
             opponent = load(against)
         elif against is not None and exact:
             found = name_or_run("opponent", against, AGAINST)
-            read = load_any_run if isinstance(run, Outsider) else load_run
-            opponent = read(found, trust) if isinstance(found, Path) else found
+            opponent = load_any_run(found, trust) if isinstance(found, Path) else found
         result = api.evaluate(run, opponent, games=games, seed=seed, budget=budget, ties=rule, as_played=as_played)
     name = called(path)
     if isinstance(result, PlayedEvaluation):

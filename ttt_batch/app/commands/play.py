@@ -43,8 +43,14 @@ PlayedRun = Annotated[
     ),
 ]
 Seat = Annotated[
-    str,
-    option("first|second|alternate", "Your seat; first, also X, moves first.", "--as", offers=(*SEATS, "alternate")),
+    Text,
+    option(
+        "first|second|alternate",
+        "Your seat; first, also X, moves first.",
+        "--as",
+        offers=(*SEATS, "alternate"),
+        default="first; second against menace",
+    ),
 ]
 Learn = Annotated[
     bool,
@@ -54,7 +60,7 @@ Learn = Annotated[
 
 def play(
     run: PlayedRun = None,
-    seat: Seat = "first",
+    seat: Seat = None,
     level: Level = None,
     epsilon: Epsilon = None,
     ties: PlayTies = None,
@@ -79,7 +85,9 @@ def play(
     from ttt_batch.base.files import is_there
     from ttt_batch.base.quantities import any_seed
 
-    person, rule = choose_person(seat), None if ties is None else check_ties(ties)
+    rule = None if ties is None else check_ties(ties)
+    if seat is not None:
+        choose_person(seat)
     if out is not None and not learn:
         raise UsageError("--out is for what a run learns; give it with --learn")
     if out is not None and is_there(out):
@@ -97,8 +105,7 @@ def play(
         path = _checked(path, report, learn=learn, out=out, record=record)
         agent = load(named) if named else _agent(path, trust, report)
         report.clear()
-        if person != 1:
-            refuse_boxes(agent, f"a game in which you move {'first' if person == 0 else 'first in turn'}")
+        person = playing.persons_seat(agent, seat)
         keeper = None if record is None else _keeper(record, agent.board.resignation)
         pupil = _pupil(cast("AnyRun", agent), path, out, later.append) if learn else None
         playing.play(
@@ -176,8 +183,8 @@ def watch(
     ):
         first, second, names = both_players(path, other, load)
         report.clear()
-        refuse_boxes(second, "the second player's part", "name it first, and another player second")
         if games is None:
+            refuse_boxes(second, "the second player's part", "name it first, and another player second")
             from ttt_batch.app.watching import watch as show
 
             show(

@@ -14,6 +14,7 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 from ttt_batch.base.choices import find_name, suggested_name
+from ttt_batch.base.compiler_settings import check_compiler_settings
 from ttt_batch.base.errors import UsageError, command_line_words, quoted
 
 PROGRAM = "ttt-batch"
@@ -75,6 +76,7 @@ class Command(_Taking, TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; messages speak of options."""
+        check_compiler_settings()
         with command_line_words():
             return super().invoke(ctx)
 

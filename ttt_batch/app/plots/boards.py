@@ -1,23 +1,26 @@
 """The opening as boards: what a run gives every free cell of the empty board and after the first moves.
 
-A cell's colour and number are the agent's value of the move for the player who makes it, on its learner's own scale, or
-the chance of the move by softmax if the learner keeps preferences; a frame marks the moves that it may choose; the
-letter says what best play makes of the move, where that is known.
+A cell's colour and number are the agent's value of the move for the player who makes it, on its learner's own scale.
+If the learner keeps preferences or draws beads, they are the chance of the move.  A frame marks the moves that it may
+choose; the letter says what best play makes of the move, where that is known.
 First moves that are images of each other under the board's symmetries count as one; the first of them is shown.
+A learner that plays first alone has no replies: it is shown after replies to the first move that it likes best.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ttt_batch.app.plots.labels import common_title, make_legend
 from ttt_batch.app.plots.style import new_figure
+from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.quantities import short_number
-from ttt_batch.game.board import DRAW, EMPTY, FIRST, FIRST_WINS, MARKS, SECOND_WINS, Position
+from ttt_batch.game.board import DRAW, EMPTY, FIRST_WINS, MARKS, SECOND_WINS, UNFINISHED, Position
 from ttt_batch.runs.loading import AnyRun
+from ttt_batch.runs.run import Run
 
 BOARDS = 4
 """Boards of a single run: the empty one and after three first moves."""
@@ -42,7 +45,8 @@ class Opening(NamedTuple):
     """One board of the picture.
 
     position: the marks.  title: what it shows.
-    values: the agent's value of each free cell, nan if never visited.  choices: the free cells that it may choose.
+    values: the agent's value of each free cell, nan if never visited, or the chance of it.
+    choices: the free cells that it may choose.
     truth: what best play makes of each free cell for the player to move, 1 win, 0 draw, -1 loss; empty if unknown.
     """
 
@@ -58,10 +62,10 @@ def first_moves(run: AnyRun) -> list[int]:
     those that it values most, then in cell order.
     """
     board = run.board
-    classes = sorted({min(image[cell] for image in _placings(run)) for cell in range(board.cells)})
+    classes = _alike(range(board.cells), _placings(run))
     empty = (EMPTY,) * board.cells
     values = run.move_values(empty)
-    chosen = {min(image[cell] for image in _placings(run)) for cell in run.candidates(empty)}
+    chosen = _alike((cell for cell in run.candidates(empty) if cell != board.resignation), _placings(run))
 
     def rank(cell: int) -> tuple[bool, float, int]:
         alike = {image[cell] for image in _placings(run)}
@@ -76,21 +80,56 @@ def _placings(run: AnyRun) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(image.index(cell) for cell in range(run.board.cells)) for image in run.board.symmetries)
 
 
-def openings(run: AnyRun, most: int = BOARDS, cells: Sequence[int] | None = None) -> list[Opening]:
-    """The empty board and the positions after first moves, as the run sees them.
+def _alike(cells: Iterable[int], placings: Sequence[Sequence[int]]) -> list[int]:
+    """The lowest image of each cell."""
+    return sorted({min(image[cell] for image in placings) for cell in cells})
 
-    cells: the first moves; up to `most - 1` that it likes best if not given.
+
+def shown_lines(run: AnyRun) -> list[tuple[int, ...]]:
+    """Moves, as cells, to the positions that are shown after the empty board, the best to see first."""
+    firsts = first_moves(run)
+    if SEATS[1] in run.seats:
+        return [(cell,) for cell in firsts]
+    favourite = firsts[0]
+    kept = [image for image in _placings(run) if image[favourite] == favourite]
+    return [(favourite, reply) for reply in _alike(range(run.board.cells), kept) if reply != favourite]
+
+
+def gives(run: AnyRun) -> str:
+    """What the numbers of moves are: `value`, or `chance` also for a learner that draws beads."""
+    return "chance" if _draws_beads(run) else run.gives
+
+
+def _draws_beads(run: AnyRun) -> bool:
+    return isinstance(run, Run) and run.learner.boxes
+
+
+def _numbers(run: AnyRun, position: Position) -> dict[int, float]:
+    """The number of each free cell."""
+    shares = run.drawn_shares(position) if isinstance(run, Run) else None
+    if shares is None:
+        return run.move_values(position)
+    return {cell: shares.get(cell, 0.0) for cell in run.board.open_cells(position)}
+
+
+def openings(run: AnyRun, most: int = BOARDS, lines: Sequence[Sequence[int]] | None = None) -> list[Opening]:
+    """The empty board and the positions after the first moves, as the run sees them.
+
+    lines: these moves, as `shown_lines` gives them; up to `most - 1` of its own if not given.
     """
     board = run.board
     empty = [EMPTY] * board.cells
     found = [_opening(run, tuple(empty), "X begins")]
     if board.cells < 2:
         return found
-    for cell in first_moves(run)[: most - 1] if cells is None else cells:
-        marks = list(empty)
-        marks[cell] = FIRST
-        if board.outcome(tuple(marks)) == 0:
-            found.append(_opening(run, tuple(marks), f"O replies to {board.cell_name(cell)}"))
+    for line in shown_lines(run)[: most - 1] if lines is None else lines:
+        marks: Position = tuple(empty)
+        for cell in line:
+            marks = board.after(marks, cell)
+        names = [board.cell_name(cell) for cell in line]
+        title = f"O replies to {names[0]}" if len(names) == 1 else f"X after X{names[0]} O{names[1]}"
+        if board.outcome(marks) == UNFINISHED:
+            found.append(_opening(run, marks, title))
     return found
 
 
@@ -98,8 +137,9 @@ def _opening(run: AnyRun, position: Position, title: str) -> Opening:
     mover = (len(position) - position.count(EMPTY)) & 1
     known = run.true_moves(position) or {}
     truth = {cell: -truth.result if mover else truth.result for cell, truth in known.items()}
-    choices = [cell for cell in run.candidates(position) if position[cell] == EMPTY]
-    return Opening(position, title, run.move_values(position), choices, truth)
+    free = run.board.open_cells(position)  # it may name others, and resign
+    choices = [cell for cell in run.candidates(position) if cell in free]
+    return Opening(position, title, _numbers(run, position), choices, truth)
 
 
 def opening_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
@@ -116,7 +156,7 @@ def opening_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
     height = per_run * (0.4 + (7.2 / columns - 0.15) * cell_rows)
     figure = new_figure(0.75 + len(runs) * (height + 0.25 * (len(runs) > 1)))
     what = "" if len(runs) > 1 else f", after {short_number(runs[0].games)} games"
-    titled = "Values" if any(run.gives == "value" for run in runs) else "Chances"
+    titled = "Values" if any(gives(run) == "value" for run in runs) else "Chances"
     figure.suptitle(f"{titled} of the opening: {common_title(runs)}{what}", x=0.01, ha="left")
     parts = figure.subfigures(len(runs), 1, squeeze=False)[:, 0]
     for part, run, row, text in zip(parts, runs, boards, legend.texts, strict=True):
@@ -133,7 +173,8 @@ def opening_figure(runs: Sequence[AnyRun], names: Sequence[str]) -> Any:
     truth = "What best play makes of a move is not known on boards this large."
     if any(known):
         truth = f"W, D, L: with best play the move wins, draws, loses{'' if all(known) else ', where known'}."
-    under = f"{_which(runs, boards)}{_all_alike(boards, legend.texts)}Frame: the agent may choose it.  {truth}"
+    framed = "the agent may choose it" if all(gives(run) == "value" for run in runs) else "one of its best moves"
+    under = f"{_which(runs, boards)}{_all_alike(boards, legend.texts)}Frame: {framed}.  {truth}"
     figure.supxlabel(under, fontsize=8.5, x=0.01, ha="left")
     return figure
 
@@ -150,10 +191,12 @@ def check_readable(runs: Sequence[AnyRun]) -> None:
 
 def _which(runs: Sequence[AnyRun], boards: Sequence[Sequence[Opening]]) -> str:
     """How many of the first moves are shown, if not all are."""
-    shown, there = len(boards[0]) - 1, len(first_moves(runs[0]))
-    if len(runs) > 1 or shown in (0, there):
+    shown, lines = len(boards[0]) - 1, shown_lines(runs[0])
+    if len(runs) > 1 or shown in (0, len(lines)):
         return ""
-    return f"{shown} of {there} first moves, those that it likes best.\n"
+    if len(lines[0]) > 1:
+        return f"{shown} of {len(lines)} replies to {runs[0].board.cell_name(lines[0][0])}, which it likes best.\n"
+    return f"{shown} of {len(lines)} first moves, those that it likes best.\n"
 
 
 def _all_alike(boards: Sequence[Sequence[Opening]], names: Sequence[str]) -> str:
@@ -175,7 +218,7 @@ def _letter_size(run: AnyRun, columns: int) -> float:
 
 def _scale(run: AnyRun) -> tuple[float, float]:
     """The ends of the colours: what the worst and the best end of a game are worth, or of chances 0 and 1."""
-    if run.gives == "chance":
+    if gives(run) == "chance":
         return 0.0, 1.0
     ends = run.worth[:, [FIRST_WINS, SECOND_WINS, DRAW]]  # unfinished positions may start at any value
     return float(ends.min()), float(ends.max())
@@ -258,7 +301,9 @@ def _colour_bar(part: Any, grid: Any, run: AnyRun) -> None:
         pad=0.015,
         ticks=[low, (low + high) / 2, high],
     )
-    label = "worth to the player to move" if run.gives == "value" else "chance of the move, by softmax"
+    label = "worth to the player to move"
+    if gives(run) == "chance":
+        label = f"chance of the move, by {'its beads' if _draws_beads(run) else 'softmax'}"
     bar.set_label(label, fontsize=8)
     bar.ax.tick_params(labelsize=8)
     bar.outline.set_linewidth(0.5)

@@ -5,9 +5,10 @@ table, exploring as at its end) is one sweep down the graph:
 
     reach(empty board) = 1,   reach(child) += reach(s) * (epsilon / moves(s) + (1 - epsilon) [greedy] / best(s))
 
-Times the run's games, this is the expected number of visits to a position: exact, and nothing is played.  If the table
-counts its updates (alpha by visits), these counts are shown instead.  On a board that grows, a position has a row once
-play has visited it, so that rows are counted against the positions there might be.
+A learner that draws its moves by softmax or beads has those chances instead; where it plays first alone, the second
+player moves at random.  Times the run's games, this is the expected number of visits to a position: exact, and nothing
+is played.  If the table counts its updates (alpha by visits), these counts are shown instead.  On a board that grows, a
+position has a row once play has visited it, so that rows are counted against the positions there might be.
 """
 
 import textwrap
@@ -20,10 +21,12 @@ from numpy.typing import NDArray
 
 from ttt_batch.app.plots.labels import common_title, make_legend
 from ttt_batch.app.plots.style import COLOURS, log_counts, new_figure
+from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.quantities import counted, short_number
 from ttt_batch.game.board import Board
 from ttt_batch.game.graph import rows_of_edges
+from ttt_batch.runs.as_played import played_chances
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import value_at
@@ -55,23 +58,29 @@ class Coverage(NamedTuple):
 def reach_probabilities(run: Run) -> NDArray[np.float64]:
     """float64[S]: the probability that a game of the run against itself reaches each row.
 
-    The game is played with the final table, by the learner's choice rule, exploring with epsilon as at the run's end.
+    The game is played with the final table, by the learner's choice rule, exploring with epsilon as at the run's end,
+    or by the chances that it learns.  A second player that has no moves of its own makes random ones.
     Raises BoardError on a growing board.
     """
-    graph, policy = run.graph, run.policy
-    epsilon = end_epsilon(run)
-    n_edges = np.diff(graph.first_edge).astype(np.int64)
-    row = rows_of_edges(graph)
-    slot = np.arange(graph.child.size) - graph.first_edge[row].astype(np.int64)
-    chance = epsilon / n_edges[row]
-    greedy = slot < policy.best[row]
-    chance[policy.ordered[greedy]] += ((1 - epsilon) / policy.best[row])[greedy]
+    graph, row = run.graph, rows_of_edges(run.graph)
+    chance = played_chances(run).chance if run.config.by_chances else _exploring_chances(run, row)
     reach = np.zeros(graph.code.size)
     reach[0] = 1.0
     for start, stop in pairwise(graph.ply_start.tolist()):
         edges = slice(int(graph.first_edge[start]), int(graph.first_edge[stop]))
         np.add.at(reach, graph.child[edges], reach[row[edges]] * chance[edges])
     return reach
+
+
+def _exploring_chances(run: Run, row: NDArray[np.int64]) -> NDArray[np.float64]:
+    """float64[E]: how likely a learner that explores by epsilon makes each move; row: of each edge."""
+    graph, policy, epsilon = run.graph, run.policy, end_epsilon(run)
+    n_edges = np.diff(graph.first_edge).astype(np.int64)
+    slot = np.arange(graph.child.size) - graph.first_edge[row].astype(np.int64)
+    chance: NDArray[np.float64] = epsilon / n_edges[row]
+    greedy = slot < policy.best[row]
+    chance[policy.ordered[greedy]] += ((1 - epsilon) / policy.best[row])[greedy]
+    return chance
 
 
 def end_epsilon(run: Run) -> float:
@@ -184,10 +193,13 @@ def _said(run: Run, cover: Coverage, *, narrow: bool) -> str:
         return f"{counted(int(cover.shares.sum()), 'position')} visited in {games}"
     if cover.kind == "updates":
         return f"updates in {games}" if narrow else f"updates of the table in {games}, as counted"
-    epsilon = f"epsilon {end_epsilon(run):g}"
+    how = f"epsilon {end_epsilon(run):g}"
+    if run.config.by_chances:
+        how = "by its beads" if run.learner.boxes else run.config.explore or "by softmax"
     if narrow:
-        return f"{games}, {epsilon}"
-    return f"expected visits in {games} of self-play with the final table, {epsilon}"
+        return f"{games}, {how}"
+    whom = "of self-play" if run.seats == SEATS else "against random moves"
+    return f"expected visits in {games} {whom} with the final table, {how}"
 
 
 def _fill(number: int) -> dict[str, Any]:

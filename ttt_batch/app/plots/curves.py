@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.app.plots.games_axis import games_axis, games_edges
-from ttt_batch.app.plots.labels import Look, common_title, make_legend, make_look, safe_since, verdict
+from ttt_batch.app.plots.labels import Look, common_title, make_legend, make_look, safe_since, unbeatable_text, verdict
 from ttt_batch.app.plots.series import PLAYED, Line, Panel, after_games, learning_panels, medians
 from ttt_batch.app.plots.strips import BEATEN, draw_strips
 from ttt_batch.app.plots.style import COLOURS, DRAW, LOSS, MARKERS, WIN, log_counts, new_figure, put_legend
@@ -100,13 +100,13 @@ def _draw_verdicts(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) 
 
     axes.set_title(panel.title)
     axes.set_ylabel("" if len(runs) == 1 else "pairs: first above second", fontsize=8.5, labelpad=12)
-    rows = draw_strips(axes, panel, [numbers for _, numbers in look.entries], _edges(panel)[1], style)
+    middles = draw_strips(axes, panel, [numbers for _, numbers in look.entries], _edges(panel)[1], style)
     for number, since in _proofs(runs):
         if len(runs) > 1:
             line = next(line for line in panel.lines if line.run == number)
             axes.plot(
                 [since],
-                [rows[number] + 0.5],
+                [middles[number]],
                 marker="*",
                 markersize=10,
                 color=style(line)["color"],
@@ -155,7 +155,7 @@ def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) -> 
 
 
 def _proofs(runs: Sequence[AnyRun]) -> Iterator[tuple[int, int]]:
-    """The numbers of the runs that are unbeatable in both seats for good, or proved; and since which game."""
+    """The numbers of the runs that are unbeatable in all their seats for good, or proved; and since which game."""
     for number, run in enumerate(runs):
         since = safe_since(run)
         if since is not None:  # an imported run has a point before its first game, which is not drawn
@@ -173,7 +173,7 @@ def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[AnyRun])
     def style_of(run: int, seat: int, what: str) -> dict[str, Any]:
         return _line_style(Line(run, seat, what, np.zeros(0, np.int64), np.zeros(0)), look)
 
-    seats = any(line.seat >= 0 for panel in panels for line in panel.lines)
+    seats = sorted({line.seat for panel in panels for line in panel.lines if line.seat >= 0})
     networks = all(isinstance(run, PatternRun) for run in runs)
     one, entries = len(runs) == 1, []
     if one:
@@ -189,15 +189,15 @@ def _legend_entries(panels: Sequence[Panel], look: Look, runs: Sequence[AnyRun])
     if len(look.entries) > LEGEND_ENTRIES:
         entries.append((sign(linestyle=""), f"and {len(look.entries) - LEGEND_ENTRIES} more"))
     if seats:
-        for seat, dash in zip(SEATS, DASHES, strict=True):
-            entries.append((sign(color="#444444", ls=dash), f"agent moves {seat}"))
+        for seat in seats:
+            entries.append((sign(color="#444444", ls=DASHES[seat]), f"agent moves {SEATS[seat]}"))
         holds, fails = ("proved", "not proved") if networks else ("no opponent beats it", "can be beaten")
         entries.append((Patch(facecolor=PROVED if one else "#666666"), holds))
         entries.append((Patch(facecolor=BEATEN), fails))
     if any(len(numbers) > 1 for _, numbers in look.entries):
         entries.append((sign(color="#444444", linewidth=0.6), "a single seed (bold: the median)"))
     if seats and any(True for _ in _proofs(runs)):
-        held = "proved as it was to be" if networks else "unbeatable in both seats"
+        held = "proved as it was to be" if networks else unbeatable_text(runs)
         if one:
             entries.append((Patch(facecolor=PROVED, alpha=0.25), held))
         else:

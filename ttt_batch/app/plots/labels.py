@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ttt_batch.base.choices import SEATS
 from ttt_batch.base.console import one_line
 from ttt_batch.base.quantities import counted, short_number
 from ttt_batch.runs.config import OPPONENTS, make_config
@@ -160,24 +161,32 @@ def make_look(runs: Sequence[AnyRun], legend: Legend, most: int) -> Look:
 
 
 def safe_since(run: AnyRun) -> int | None:
-    """Games at the first point from which on a run is unbeatable in both seats, or of networks, proved; else None."""
+    """Games at the first point from which on a run is unbeatable in its seats, or of networks, proved; else None."""
     if isinstance(run, PatternRun):
         proved = run.statistics["proof"][:, list(run.config.seats)] == PROVED
         return unbeatable_since(run.statistics["games"], proved)
     if "unbeatable" not in run.statistics:
         return None
-    return unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
+    return unbeatable_since(run.statistics["games"], run.statistics["unbeatable"][:, : len(run.seats)])
+
+
+def unbeatable_text(runs: Sequence[AnyRun]) -> str:
+    """What it is called if no opponent beats a run in any seat that it plays."""
+    seats = {run.seats for run in runs}
+    if seats == {SEATS}:
+        return "unbeatable in both seats"
+    return f"unbeatable as {SEATS[0]}" if len(seats) == 1 else "unbeatable in its seats"
 
 
 def since_text(since: int | None) -> str:
-    """Since which game a run is unbeatable in both seats, in a few words; or from the start."""
+    """Since which game a run is unbeatable in its seats, in a few words; or from the start."""
     if since is None:
         return "can be beaten"
     return f"unbeatable since game {since:,}" if since else "unbeatable from the start"
 
 
 def verdict(runs: Sequence[AnyRun]) -> str:
-    """What a legend adds about the runs of an entry: since when they are unbeatable in both seats, how they ended."""
+    """What a legend adds about the runs of an entry: since when they are unbeatable in their seats, how they ended."""
     if len(runs) == 1:
         run = runs[0]
         parts = []

@@ -22,6 +22,7 @@ from ttt_batch.base.console import is_live, one_line, put
 from ttt_batch.base.errors import RunFileError, TttBatchError, command_with
 from ttt_batch.base.files import identity, reason, shown
 from ttt_batch.base.quantities import counted, duration_text
+from ttt_batch.learners import learner_named
 from ttt_batch.runs.consistency import course_misfits
 from ttt_batch.runs.loading import is_pattern_run
 from ttt_batch.runs.lookup import find_run
@@ -109,11 +110,15 @@ def curve_of(data: RunData) -> tuple[str, list[Curve]]:
     if all(name in statistics for name in EXACT_COLUMNS):
         lost = 100 * statistics["versus_random"][:, :, 2]
         return "Lost against random play, %", [
-            Curve("as first", games, lost[:, 0]),
-            Curve("as second", games, lost[:, 1]),
+            Curve(f"as {seat}", games, lost[:, number]) for number, seat in enumerate(_seats(data))
         ]
     shares = shares_in_play(statistics)
     return "Play, latest half, %", [Curve(name, games, shares[:, i]) for i, name in enumerate(PLAYED)]
+
+
+def _seats(data: RunData) -> tuple[str, ...]:
+    """The seats that a run of a table plays."""
+    return SEATS[:1] if learner_named(data.config["learner"]).boxes else SEATS
 
 
 def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:
@@ -123,7 +128,7 @@ def status_lines(snapshot: Snapshot, now: float | None = None) -> list[str]:
     goal, statistics = int(data.progress.get("goal", 0)), data.statistics
     lines = [counted(data.games, "game") if goal <= data.games else f"{data.games:,} of {counted(goal, 'game')}"]
     if "unbeatable" in statistics and statistics["games"].size:
-        since = unbeatable_since(statistics["games"], statistics["unbeatable"])
+        since = unbeatable_since(statistics["games"], statistics["unbeatable"][:, : len(_seats(data))])
         lines.append(since_text(since))
     elif "proof" in statistics and statistics["games"].size:
         proofs = statistics["proof"][-1].tolist()

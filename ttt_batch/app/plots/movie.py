@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.app.plots.boards import SMALL_COLS, Opening, check_readable, draw_board, first_moves, openings
+from ttt_batch.app.plots.boards import SMALL_COLS, Opening, check_readable, draw_board, gives, openings, shown_lines
 from ttt_batch.app.plots.curves import PROVED
 from ttt_batch.app.plots.games_axis import games_axis, games_edges
-from ttt_batch.app.plots.labels import common_title
+from ttt_batch.app.plots.labels import common_title, unbeatable_text
 from ttt_batch.app.plots.style import DRAW as DRAWN
 from ttt_batch.app.plots.style import LOSS, WIN, new_figure
-from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.quantities import counted
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
@@ -47,11 +46,11 @@ LEFT, BETWEEN, TOP, LABEL, CHART, UNDER = 0.72, 0.2, 0.9, 0.34, 1.5, 0.55
 
 
 class Point(NamedTuple):
-    """What a frame shows.  games: learnt from.  boards: the agent's openings.  unbeatable: in the two seats."""
+    """What a frame shows.  games: learnt from.  boards: the agent's openings.  unbeatable: in each seat it plays."""
 
     games: int
     boards: list[Opening]
-    unbeatable: tuple[bool, bool]
+    unbeatable: tuple[bool, ...]
 
 
 def movie_bytes(runs: Sequence[AnyRun], names: Sequence[str]) -> bytes:
@@ -63,8 +62,8 @@ def movie_bytes(runs: Sequence[AnyRun], names: Sequence[str]) -> bytes:
         raise UsageError(f"a movie shows how one run learnt, not {len(runs)}; name one")
     run = _with_points(runs[0], names[0])
     check_readable([run])
-    cells = first_moves(run)[: (4 if run.board.cols <= SMALL_COLS else 3) - 1]
-    points = _points(run, cells)
+    lines = shown_lines(run)[: (4 if run.board.cols <= SMALL_COLS else 3) - 1]
+    points = _points(run, lines)
     return _filmed(run, points)
 
 
@@ -79,16 +78,15 @@ def _with_points(run: AnyRun, name: str) -> Run:
     return run
 
 
-def _points(run: Run, cells: Sequence[int]) -> list[Point]:
-    """What there is to show at each kept point: the opening, and the boards after the first moves `cells`."""
+def _points(run: Run, lines: Sequence[Sequence[int]]) -> list[Point]:
+    """What there is to show at each kept point: the opening, and the boards after the moves of `lines`."""
     kept = run.points
     assert kept is not None
     verdicts = dict(zip(run.statistics["games"].tolist(), run.statistics["unbeatable"].tolist(), strict=True))
     found = []
     for number, games in enumerate(kept.games.tolist()):
         then = replace(run, tables=type(kept.tables)(*(array[number] for array in kept.tables)), games=games)
-        first, second = verdicts[games]
-        found.append(Point(games, openings(then, cells=cells), (first, second)))
+        found.append(Point(games, openings(then, lines=lines), tuple(verdicts[games][: len(run.seats)])))
     return found
 
 
@@ -156,7 +154,7 @@ class _Screen:
 
         self._agent, self._truth = row(TOP), row(TOP + tall + LABEL)
         self._chart = self.figure.add_axes((LEFT / 8.0, UNDER / height, (8.0 - LEFT - 0.15) / 8.0, CHART / height))
-        title = f"Values of the opening: {common_title([run])}"
+        title = f"{'Values' if gives(run) == 'value' else 'Chances'} of the opening: {common_title([run])}"
         self.figure.text(0.012, 1 - 0.12 / height, title, va="top", fontsize=12)
         self._learnt = self.figure.text(0.012, 1 - 0.36 / height, "", va="top", fontsize=10.5)
         for which, top in (("agent", TOP), ("truth", TOP + tall + LABEL)):
@@ -169,8 +167,10 @@ class _Screen:
     def show(self, number: int) -> None:
         """Draw the point of that number."""
         point = self._points[number]
-        first, second = ("unbeatable" if holds else "can be beaten" for holds in point.unbeatable)
-        verdict = f"{first} in both seats" if first == second else f"{first} as {SEATS[0]}, {second} as {SEATS[1]}"
+        words = ["unbeatable" if holds else "can be beaten" for holds in point.unbeatable]
+        verdict = ", ".join(f"{word} as {seat}" for word, seat in zip(words, self._run.seats, strict=True))
+        if words[1:] == words[:1]:
+            verdict = f"{words[0]} in both seats"
         self._learnt.set_text(f"after {counted(point.games, 'game')}: {verdict}")
         for axes, opening in zip(self._agent, point.boards, strict=True):
             self._draw(axes, opening, words=False)
@@ -191,11 +191,16 @@ class _Screen:
         axes.set_title("" if words else opening.title, loc="center", fontsize=9.5)
 
     def _as_best_play(self, opening: Opening) -> Opening:
-        """A board with the true values of its moves on the learner's scale; all that keep the result are framed."""
+        """A board with the true values of its moves on the learner's scale; all that keep the result are framed.
+
+        For chances, whose truth has no number, they are only colours: 1 for a win, 1/2 for a draw.
+        """
         mover = sum(mark != 0 for mark in opening.position) & 1
-        worth = self._run.worth[mover]
         wins, loses = (FIRST_WINS, SECOND_WINS) if mover == 0 else (SECOND_WINS, FIRST_WINS)
-        values = {cell: float(worth[{1: wins, 0: DRAW, -1: loses}[truth]]) for cell, truth in opening.truth.items()}
+        worth = dict(zip((wins, DRAW, loses), (1.0, 0.5, 0.0), strict=True))
+        if gives(self._run) == "value":
+            worth = dict(enumerate(self._run.worth[mover].tolist()))
+        values = {cell: worth[{1: wins, 0: DRAW, -1: loses}[truth]] for cell, truth in opening.truth.items()}
         best = max(opening.truth.values())
         return opening._replace(values=values, choices=[c for c, truth in opening.truth.items() if truth == best])
 
@@ -209,10 +214,12 @@ class _Screen:
         results = [points[-1].boards[board].truth[cell] for board, cell in moves]
         self._values = np.array([[point.boards[board].values[cell] for board, cell in moves] for point in points])
         truths = sorted({(result, true[board][cell]) for result, (board, cell) in zip(results, moves, strict=True)})
+        if gives(self._run) == "chance":
+            truths = []
         low, high = games_edges(max(points[0].games, 1), max(points[-1].games, 2))
         games_axis(axes, low, high)
         axes.set_ylim(*_limits(np.append(self._values, [value for _, value in truths])))
-        axes.set_ylabel("to who moves", fontsize=9)
+        axes.set_ylabel("to who moves" if truths else "chance", fontsize=9)
         place = axes.get_xaxis_transform()
         self._proved = Rectangle((low, 0), 0, 1, transform=place, facecolor=PROVED, alpha=0.15, lw=0, zorder=0)
         axes.add_patch(self._proved)
@@ -223,8 +230,9 @@ class _Screen:
             axes.plot([], [], color=HUES[result], lw=1.6, label=MEANINGS[result])[0]
             for result in sorted(set(results), reverse=True)
         ]
-        handles += axes.plot([], [], color="#444444", ls="--", lw=1, label="the truth")
-        handles.append(Rectangle((0, 0), 1, 1, facecolor=PROVED, alpha=0.25, label="unbeatable in both seats"))
+        if truths:
+            handles += axes.plot([], [], color="#444444", ls="--", lw=1, label="the truth")
+        handles.append(Rectangle((0, 0), 1, 1, facecolor=PROVED, alpha=0.25, label=unbeatable_text([self._run])))
         axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=5, borderaxespad=0.1)
 
 

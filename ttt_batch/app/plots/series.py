@@ -68,7 +68,7 @@ def learning_panels(runs: Sequence[AnyRun]) -> list[Panel]:
     Of a single run wins, draws and losses; of several what tells them apart best, losses and draws.
     Raises UsageError for a run without recorded points after its first game.
     """
-    points = [after_games(run.statistics) for run in runs]
+    points = [after_games(run.own_statistics) for run in runs]
     for run, columns in zip(runs, points, strict=True):
         if not columns["games"].size:
             raise UsageError(f"a run of {run.config.learner} has learnt from no games and has no curve; train it first")
@@ -102,7 +102,7 @@ def learning_panels(runs: Sequence[AnyRun]) -> list[Panel]:
 
 
 def _exact_panels(points: Sequence[Mapping[str, NDArray[Any]]]) -> list[Panel]:
-    """The panels of what is judged exactly."""
+    """The panels of what is judged exactly, without what is not known, such as the results of a seat not played."""
 
     def lines(column: str, scale: float, result: int | None = None) -> list[Line]:
         what = RESULTS[result] if result is not None and one else ""
@@ -111,17 +111,19 @@ def _exact_panels(points: Sequence[Mapping[str, NDArray[Any]]]) -> list[Panel]:
             for number, columns in enumerate(points)
             for values in [columns[column] if result is None else columns[column][:, :, result]]
             for seat in range(2)
+            if not np.isnan(values[:, seat].astype(np.float64)).all()
         ]
 
     one = len(points) == 1
     title = "Against random play, exactly" if one else "Lost against random play, exactly"
     against = [line for result in (range(3) if one else (2,)) for line in lines("versus_random", 100, result)]
-    return [
+    panels = [
         Panel("versus_random", title, "% of games", against),
         Panel("unbeatable", "Against the best opponent (ties any)", "", lines("unbeatable", 1)),
         Panel("optimal_share", "Positions played optimally", "% of those reachable", lines("optimal_share", 100)),
         Panel("value_error", "Values: distance from the truth", "mean, on its own scale", lines("value_error", 1)),
     ]
+    return [panel for panel in panels if panel.lines]
 
 
 def _proof_panels(runs: Sequence[PatternRun], points: Sequence[Mapping[str, NDArray[Any]]]) -> list[Panel]:
@@ -147,6 +149,6 @@ def medians(panel: Panel, numbers: Sequence[int]) -> list[Line]:
     found = []
     for seat in sorted({line.seat for line in panel.lines}):
         lines = [line for line in panel.lines if line.run in numbers and line.seat == seat]
-        if all(np.array_equal(line.games, lines[0].games) for line in lines):
+        if lines and all(np.array_equal(line.games, lines[0].games) for line in lines):
             found.append(lines[0]._replace(value=np.median([line.value for line in lines], axis=0)))
     return found

@@ -3,8 +3,10 @@
 Only matplotlib's objects are used, never pyplot: nothing is shown, and no figure outlives its file.
 """
 
+import os
+import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ttt_batch.base.errors import TttBatchError
@@ -42,6 +44,23 @@ RC: Any = {
 }
 
 
+def _matplotlib() -> Any:
+    """Import matplotlib even if MPLBACKEND names a backend that it does not know.
+
+    Pictures need no backend.  The variable still holds for pyplot, which a person may use later.
+    """
+    backend = os.environ.pop("MPLBACKEND", None) if "matplotlib" not in sys.modules else None
+    try:
+        import matplotlib
+    finally:
+        if backend is not None:
+            os.environ["MPLBACKEND"] = backend
+    if backend:
+        with suppress(ValueError):
+            matplotlib.rcParams["backend"] = backend
+    return matplotlib
+
+
 @contextmanager
 def styled() -> Iterator[None]:
     """Draw and render in the package's own style, whatever a person's settings file says.
@@ -49,7 +68,7 @@ def styled() -> Iterator[None]:
     Raises TttBatchError if matplotlib is not installed.
     """
     try:
-        import matplotlib
+        matplotlib = _matplotlib()
         from matplotlib import style
     except ImportError as error:
         raise TttBatchError(

@@ -35,7 +35,9 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
     lines = [
         *(_head(run, name, evaluation.ties) if run is not None else _agent_head(agent, name)),
         row(f"against {evaluation.against}, exactly", *RESULTS),
-        row("as first", *evaluation.first),
+        f"as first: not applicable, {evaluation.against} moves first"
+        if math.isnan(evaluation.first[0])
+        else row("as first", *evaluation.first),
         "as second: not applicable, it moves first"
         if math.isnan(evaluation.second[0])
         else row("as second", *evaluation.second),

@@ -6,7 +6,7 @@ from typing import Any
 from ttt_batch.app.reports.heads import file_head
 from ttt_batch.app.reports.layout import facts_text, hanging
 from ttt_batch.app.reports.training import verdict_facts, verdict_text
-from ttt_batch.base.choices import RESULTS, SEATS
+from ttt_batch.base.choices import RESULTS
 from ttt_batch.base.quantities import counted, size_text
 from ttt_batch.evaluation.ties import meaning
 from ttt_batch.game.board import Board
@@ -84,7 +84,7 @@ def comparison_text(found: dict[str, Any], one: str, other: str, board: Board) -
     """What `compare` prints."""
     tables, policies = found["tables"], found["policies"]
     if tables is None:
-        lines = ["tables:   of different learners, not comparable number by number"]
+        lines = ["tables:   of different learners or symmetry, not comparable number by number"]
     else:
         differing = f"{tables['differing']:,} of {counted(tables['entries'], 'entry', 'entries')} differ"
         by = f"by {tables['largest_difference']:.6g} at most and {tables['mean_difference']:.6g} on average"
@@ -113,7 +113,7 @@ def run_html(run: AnyRun) -> str:
         "file": "" if run.file is None else str(run.file),
     }
     if isinstance(run, Run) and run.verdict() and not grown:
-        for seat, shares in zip(SEATS, run.statistics["versus_random"][-1].tolist(), strict=True):
+        for seat, shares in zip(run.seats, run.statistics["versus_random"][-1].tolist(), strict=False):
             results = ", ".join(f"{name} {share:.4f}" for name, share in zip(RESULTS, shares, strict=True))
             facts[f"as {seat}, against random"] = results
     rows = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in facts.items() if value)

@@ -41,12 +41,25 @@ def tournament_text(found: Tournament) -> str:
         points = f"{one.points:.4f}" if found.exact else f"{one.points:.3f} +- {one.margin:.3f}"
         shares = "".join(f"{share:>8.4f}" for share in one.shares)
         which = f"{one.run + 1}  {found.names[one.run]}"
-        lines.append(f"{one.place:>5}{points:>{wide}}{one.as_first:>10.4f}{one.as_second:>11.4f}{shares}  {which}")
-    most = 2 * (n - 1)
-    lines += ["", f"A win counts 1, a draw 1/2: {most} points at most, none against itself."]
+        first, second = ("-" if math.isnan(own) else f"{own:.4f}" for own in (one.as_first, one.as_second))
+        lines.append(f"{one.place:>5}{points:>{wide}}{first:>10}{second:>11}{shares}  {which}")
+    lines += ["", *_counting(found)]
     if not found.exact:
         lines.append(f"Behind +- the {INTERVAL} of the points.")
     return "\n".join(line.rstrip() for line in [*lines, *_matrix(found), *_meetings(found)])
+
+
+def _counting(found: Tournament) -> list[str]:
+    """How points count, and where some cannot meet, how places follow from them."""
+    missing = [meeting for row in found.meetings for meeting in row if not meeting.held]
+    if not missing:
+        most = 2 * (len(found.names) - 1)
+        return [f"A win counts 1, a draw 1/2: {most} points at most, none against itself."]
+    who = ", ".join(str(number + 1) for number in sorted({meeting.second for meeting in missing}))
+    return [
+        "A win counts 1, a draw 1/2: a point a meeting at most, none against itself.",
+        f"Places go by points a meeting: {who} {'plays' if ',' not in who else 'play'} first only.",
+    ]
 
 
 def _matrix(found: Tournament) -> list[str]:
@@ -57,9 +70,14 @@ def _matrix(found: Tournament) -> list[str]:
         columns = range(start, min(n, start + COLUMNS))
         lines += ["", " " * 16 + "".join(f"{column + 1:>8}" for column in columns)]
         for row, name in enumerate(found.names):
-            scores = "".join(f"{found.meetings[row][column].score:>8.3f}" for column in columns)
+            scores = "".join(_score(found.meetings[row][column]) for column in columns)
             lines.append(f"{cut(f'{row + 1:>2} {name}', 16):<16}{scores}")
     return lines
+
+
+def _score(meeting: Meeting) -> str:
+    """A meeting's cell of the matrix."""
+    return f"{meeting.score:>8.3f}" if meeting.held else f"{'-':>8}"
 
 
 def _meetings(found: Tournament) -> list[str]:
@@ -68,7 +86,7 @@ def _meetings(found: Tournament) -> list[str]:
         return []
     wide = 12 if found.exact else 22
     lines = ["", "first - second" + "".join(f"{name:>{wide}}" for name in RESULTS)]
-    for meeting in itertools.chain(*found.meetings):
+    for meeting in filter(lambda meeting: meeting.held, itertools.chain(*found.meetings)):
         label = f"{meeting.first + 1:>5} - {meeting.second + 1}"
         if meeting.tally is None:
             shares = [f"{share:.4f}" for share in meeting.shares]
@@ -120,7 +138,7 @@ def _shares(meeting: Meeting, tally: Tally, labels: Sequence[str]) -> list[str]:
 def _fit(found: Series) -> str:
     """Whether the sample fits what is expected, in a line or two."""
     if found.expected is None:
-        return "No exact expectation: that takes two tables of an enumerated board, kept alike."
+        return "No exact expectation: that takes two tables of an enumerated board."
     inside = [one for meeting in found.meetings for one in meeting.inside]
     text = f"{sum(inside)} of {len(inside)} exact shares lie in the {INTERVAL} of the sample"
     if any(math.isinf(z) for meeting in found.meetings for z in meeting.deviations or ()):

@@ -1,5 +1,6 @@
 """What `train` prints in the end, and verdicts in words."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from ttt_batch.runs.run import Run
 
 
 def verdict_text(run: Run) -> str:
-    """The verdict on the tables as they are, with any ties, and the game since which it is good in both seats."""
+    """The verdict on the tables as they are, with any ties, and the game since which it is good in its seats."""
     if run.grown is not None:
         return (
             f"{counted(int(run.statistics['positions'][-1]), 'position')} in the table; "
@@ -27,28 +28,31 @@ def verdict_text(run: Run) -> str:
     return proof_text(run, verdict_facts(run)["unbeatable"])
 
 
-def proof_text(run: Run, unbeatable: dict[str, bool]) -> str:
+def proof_text(run: Run, unbeatable: Mapping[str, bool | None]) -> str:
     """A verdict by seat, with the game since which it holds; the caller names the ties.
 
     What training records is judged with any ties; a run that is unbeatable so is unbeatable with the others, too.
     """
-    since = unbeatable_since(run.statistics["games"], run.statistics["unbeatable"])
-    if run.learner.boxes:
-        since = None
-        unbeatable = {SEATS[0]: unbeatable[SEATS[0]]}
+    since = _since(run)
     if since is not None:
         points = f" at every recorded point since game {since:,}" if since else " from its start" if run.games else ""
-        return f"unbeatable in both seats{points}"
-    return ", ".join(f"{'unbeatable' if good else 'can be beaten'} as {seat}" for seat, good in unbeatable.items())
+        return f"unbeatable {'in both seats' if run.seats == SEATS else f'as {SEATS[0]}'}{points}"
+    verdicts = {seat: "unbeatable" if unbeatable[seat] else "can be beaten" for seat in run.seats}
+    return ", ".join(f"{verdict} as {seat}" for seat, verdict in verdicts.items())
+
+
+def _since(run: Run) -> int | None:
+    """Since which game a run is unbeatable in every seat that it plays, at every recorded point."""
+    return unbeatable_since(run.statistics["games"], run.statistics["unbeatable"][:, : len(run.seats)])
 
 
 def verdict_facts(run: Run) -> dict[str, Any]:
-    """The recorded verdict of a run whose board is enumerated, as plain values."""
-    statistics = run.statistics
+    """The recorded verdict of a run whose board is enumerated, as plain values; None for a seat that it cannot play."""
+    found = zip(SEATS, run.statistics["unbeatable"][-1].tolist(), strict=True)
     return {
-        "unbeatable": dict(zip(SEATS, statistics["unbeatable"][-1].tolist(), strict=True)),
+        "unbeatable": {seat: good if seat in run.seats else None for seat, good in found},
         "ties": "any",
-        "unbeatable_since": unbeatable_since(statistics["games"], statistics["unbeatable"]),
+        "unbeatable_since": _since(run),
     }
 
 
@@ -56,7 +60,7 @@ def training_summary(run: AnyRun, path: str | None) -> dict[str, Any]:
     """What `train --json` prints."""
     if isinstance(run, PatternRun):
         return pattern_training_summary(run, path)
-    last = {name: column[-1] for name, column in run.statistics.items()}
+    last = {name: column[-1] for name, column in run.own_statistics.items()}
     summary = training_head(run)
     if run.grown is not None:
         summary |= {
@@ -103,6 +107,6 @@ def training_text(run: AnyRun, path: Path, *, compiled: bool = False) -> str:
         f"saved:   {one_line(str(path))}",
         "",
         f"next:    {command_text('evaluate', path)}",
-        f"         {command_text('play', path, *(['--as', 'second'] if run.learner.boxes else []))}",
+        f"         {command_text('play', path)}",
     ]
     return "\n".join(lines)

@@ -5,18 +5,35 @@ from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from ttt_batch.analysis.handicap import Weakened
+from ttt_batch.analysis.meetings import seats_of
 from ttt_batch.app.terminal.faces import Face, Score, Session
 from ttt_batch.app.terminal.hints import prepare
 from ttt_batch.app.terminal.loop import Pupil, play_games
 from ttt_batch.app.terminal.plain import Plain
 from ttt_batch.app.terminal.screen import has_screen, play_on_screen
 from ttt_batch.app.terminal.view import View
-from ttt_batch.base.choices import Ties, check_ties
+from ttt_batch.base.choices import SEATS, Ties, check_ties, choose_person
 from ttt_batch.base.console import wants_colour
-from ttt_batch.base.errors import UsageError
+from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.quantities import Number
 from ttt_batch.evaluation.ties import default_ties
+from ttt_batch.runs.boxes import not_second
 from ttt_batch.runs.knowledge import Playing
+from ttt_batch.runs.run import Run
+
+
+def persons_seat(agent: object, seat: str | None) -> int | None:
+    """The person's seat for `play`: `first`, `second` or `alternate`; if not given, first unless the agent needs it.
+
+    Raises UsageError for another one, and for a seat that leaves the agent one for which it has no moves.
+    """
+    if SEATS[1] in seats_of(agent):
+        return choose_person(SEATS[0] if seat is None else seat)
+    person = 1 if seat is None else choose_person(seat)
+    if person != 1 and isinstance(agent, Run):
+        what = f"a game in which you move {'first' if person == 0 else 'first in turn'}"
+        raise not_second(agent.config.learner, what, f"choose {option('seat', 'second')}, or leave it out")
+    return person
 
 
 def play(

@@ -3,6 +3,8 @@
 A learner with boxes plays first alone, so what a judgement says of its second seat counts for nothing here.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,8 +14,11 @@ from ttt_batch.runs.patterns.run import PROVED
 from ttt_batch.studies.storage.declared import COLUMNS
 from ttt_batch.studies.storage.reading import Block, StudyFile
 
-OF_SEATS = "unbeatable", "value_error", "versus_random", "optimal_share", "best_response"
+OF_SEATS = "unbeatable", "worst", "value_error", "versus_random", "optimal_share", "best_response"
 """Statistics with an axis for the seats."""
+
+OF_BOTH = "self_play"
+"""The statistic that takes both seats."""
 
 
 def proved_seats(study: StudyFile, block: Block) -> NDArray[np.float64] | None:
@@ -30,12 +35,25 @@ def proved_seats(study: StudyFile, block: Block) -> NDArray[np.float64] | None:
 
 
 def in_own_seats(study: StudyFile, block: Block) -> dict[str, NDArray[np.float64]]:
-    """Statistics that have an axis for the seats, float64[n, points, seats, ...], NaN for seats that are not played."""
-    own = _plays(study)[block.settings][:, None]
-    there = {name: block.statistics[name] for name in OF_SEATS if name in block.statistics}
-    return {
-        name: np.where(own.reshape(own.shape + (1,) * (array.ndim - 3)), array, np.nan) for name, array in there.items()
-    }
+    """Statistics that have an axis for the seats, float64[n, points, seats, ...], NaN for seats that are not played.
+
+    Those of self-play, float64[n, points, 3], are NaN unless both are.
+    """
+    own = plays(study)[block.settings]
+    names = [name for name in (*OF_SEATS, OF_BOTH) if name in block.statistics]
+    return {name: played(name, block.statistics[name], own, np.nan) for name in names}
+
+
+def played(name: str, array: NDArray[Any], own: NDArray[np.bool_], blank: float) -> NDArray[Any]:
+    """A statistic [n, ..., points, (seats, ...)] with `blank` in seats that are not played; own: bool[n, seats]."""
+    if name == OF_BOTH:
+        kept = own.all(axis=1).reshape(-1, *(1,) * (array.ndim - 1))
+    elif name in OF_SEATS:
+        ends = 1 if name == "versus_random" else 0
+        kept = own.reshape(len(own), *(1,) * (array.ndim - 2 - ends), 2, *(1,) * ends)
+    else:
+        return array
+    return np.where(kept, array, blank)
 
 
 def proved_in_all(seats: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -58,7 +76,7 @@ def has_proofs(study: StudyFile) -> NDArray[np.bool_]:
     return np.asarray(found, np.bool_)
 
 
-def _plays(study: StudyFile) -> NDArray[np.bool_]:
+def plays(study: StudyFile) -> NDArray[np.bool_]:
     """bool[settings, seats]: in which seats learners play; the second one only without boxes."""
     names = study.array("learner")
     boxes = [name for name in np.unique(names).tolist() if name in LEARNERS and LEARNERS[name].boxes]

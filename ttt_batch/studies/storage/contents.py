@@ -1,6 +1,7 @@
 """What never changes in a study's file, read and checked: seeds, keys and points, and which results belong to what."""
 
 import itertools
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -63,7 +64,9 @@ class Contents:
             self._check()
             fixed = {path: places.read(header.arrays[path]) for path in ("seed", "key", "points", "games", "growing")}
             self.seeds, self.points, self.games = fixed["seed"], fixed["points"], fixed["games"]
-            self.keys = [key.decode() for key in fixed["key"].tolist()]
+            self.keys = [key.decode("ascii", "replace") for key in fixed["key"].tolist()]
+            if not all(re.fullmatch(f"[0-9a-f]{{{2 * KEY_BYTES}}}", key) for key in self.keys):
+                raise ValueError("its keys are not those of settings")
             self.key_bytes = np.array([list(bytes.fromhex(key)) for key in self.keys], np.uint8)
             if self.key_bytes.shape != (len(self.keys), KEY_BYTES) or len(set(self.keys)) < len(self.keys):
                 raise ValueError("its keys are not those of settings")

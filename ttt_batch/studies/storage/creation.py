@@ -1,20 +1,20 @@
 """Making a study's file, whole and with all its room on the disk, or not at all; and one that is larger."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.errors import StudyFileError, UsageError, option
-from ttt_batch.base.files import allocate, reason, shown
+from ttt_batch.base.errors import StudyFileError, StudyTakenError, UsageError, option
+from ttt_batch.base.files import allocate, free_names, reason, remove, shown
 from ttt_batch.base.quantities import counted
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.recorder import Clock, Provenance, continued
 from ttt_batch.studies.designs.description import description_text
 from ttt_batch.studies.designs.design import Design
-from ttt_batch.studies.storage.declared import NONE, Array
+from ttt_batch.studies.storage.declared import DONE, NONE, Array
 from ttt_batch.studies.storage.header import FORMAT, MOST_HEADER, Header, Stored, compose, digest_of, header_size
 from ttt_batch.studies.storage.image import make_image, stored_as
 from ttt_batch.studies.storage.layout import layout_of
@@ -40,15 +40,40 @@ def create(
     Raises StudyFileError for whatever the disk refuses, such as so much room, and leaves nothing then; UsageError for
     tables that have no fixed size.
     """
-    path = Path(path)
+    return _create(Path(path), design, keep, _began(command), overwrite=overwrite)
+
+
+def _create(path: Path, design: Design, keep: str, provenance: Provenance, *, overwrite: bool) -> StudyWriter:
     layout = layout_of(design, description_text(design), keep)
     with ExitStack() as lock:
         lock.enter_context(STUDY_FILE.alone(STUDY_FILE.place(path, overwrite=overwrite)))
         with STUDY_FILE.drafts([path], overwrite=overwrite) as [draft], STUDY_FILE.refusing(path):
-            _build(draft.path, layout, _began(command), keep)
+            _build(draft.path, layout, provenance, keep)
         study = open_locked(path, lock.pop_all())
     study.design = design  # with runs as they were given: what they were read from may have no name
     return study
+
+
+def go_beside(study: StudyWriter) -> int:
+    """Let a study go on in a new file beside its own, which another program has taken or changed, and which stays.
+
+    Returns how many learners that were done are missing since.  Raises StudyFileError, and nothing has changed then.
+    """
+    design, done = study.design, int(np.count_nonzero(study.state == DONE))
+    for path in free_names(study.path):
+        if path == study.path:
+            continue  # removed just now
+        with suppress(StudyTakenError):
+            new = _create(path, design, study.keep, dict(study.provenance), overwrite=False)
+            break
+    try:
+        _take_over(new, study.leave(), *(np.arange(size) for size in study.state.shape))
+    except BaseException:
+        new.close()
+        remove(new.path)
+        raise
+    study.become(new)
+    return done - int(np.count_nonzero(study.state == DONE))
 
 
 def extend(path: str | Path, design: Design, *, command: str = "") -> StudyWriter:

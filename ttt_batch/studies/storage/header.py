@@ -202,7 +202,8 @@ def _parse(text: bytes, version: tuple[int, int], digest: str, length: int, size
     """The header of this text, in types that are right.  Raises ValueError, TypeError or KeyError."""
     values = json.loads(text[text.index(b"\n{") :], parse_constant=no_constant)
     provenance, keep = dict(values["provenance"]), values["keep"]
-    if not all(isinstance(value, str | int | float) for value in provenance.values()) or not isinstance(keep, str):
+    plain = all(isinstance(value, str | int) or math.isfinite(value) for value in provenance.values())
+    if not plain or not isinstance(keep, str):
         raise _Wrong("provenance")
     arrays = {}
     for path, entry in dict(values["arrays"]).items():

@@ -18,11 +18,14 @@ Run = tuple[int, int, int]
 
 
 class Places:
-    """The arrays of an open file, without a buffer in between.  Any thread may call it."""
+    """The arrays of an open file, without a buffer in between.  Any thread may call it.
+
+    cut: whether to read zeros beyond the end of the file.
+    """
 
     def __init__(self, file: io.FileIO) -> None:
         """file: unbuffered; it is closed by whoever opened it."""
-        self._file = file
+        self._file, self.cut = file, False
         self._lock = threading.Lock()
 
     def read(self, stored: Stored, first: int = 0, count: int | None = None, axes: int = 0) -> NDArray[Any]:
@@ -38,8 +41,11 @@ class Places:
             left = _bytes(array)
             while len(left):
                 taken = self._file.readinto(left)
-                if not taken:
+                if not taken and not self.cut:
                     raise EOFError("it has become shorter")
+                if not taken:
+                    left[:] = bytes(len(left))
+                    break
                 left = left[taken:]
         return array
 

@@ -2,7 +2,6 @@
 
 import io
 import json
-import math
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from functools import cached_property
@@ -27,6 +26,9 @@ from ttt_batch.studies.storage.places import KEY_BYTES, Places, checksums
 
 if TYPE_CHECKING:
     from ttt_batch.studies.designs.design import Design
+
+MOST_SECONDS = 1e11
+"""That a study may have taken: 3,000 years."""
 
 BLOCK = 1 << 22
 """Bytes of results that are worked on at a time."""
@@ -124,7 +126,8 @@ class StudyFile:
         """
         with worded(self.path):
             array = self._places.read(self.header.arrays[path])
-        return np.char.decode(array, errors="replace") if array.dtype.kind == "S" else array
+        # Without an encoding, NumPy ignores how errors are to be handled.
+        return np.char.decode(array, "utf-8", errors="replace") if array.dtype.kind == "S" else array
 
     # --- what is missing, and why -----------------------------------------------------------------------------
 
@@ -148,12 +151,24 @@ class StudyFile:
     @property
     def progress(self) -> dict[str, Any]:
         """What was noted, such as `ended` and `seconds`; empty before that, and if it is damaged."""
+        return self.noted or {}
+
+    @property
+    def noted(self) -> dict[str, Any] | None:
+        """As `progress`, but None for what no study has written."""
+        text = str(self.array("provenance/progress"))
         with suppress(ValueError, RecursionError):
-            noted = json.loads(str(self.array("provenance/progress")), parse_constant=no_constant)
-            seconds = noted.get("seconds", 0.0) if isinstance(noted, dict) else None
-            if isinstance(seconds, float) and math.isfinite(seconds):
-                return dict(noted)
-        return {}
+            noted = json.loads(text or "{}", parse_constant=no_constant)
+            if not isinstance(noted, dict) or not all(isinstance(value, str | int | float) for value in noted.values()):
+                return None
+            seconds = noted.get("seconds", 0.0)
+            if (
+                isinstance(seconds, float)
+                and 0.0 <= seconds <= MOST_SECONDS
+                and isinstance(noted.get("ended", ""), str)
+            ):
+                return noted
+        return None
 
     # --- reading ----------------------------------------------------------------------------------------------
 

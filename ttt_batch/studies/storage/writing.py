@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ttt_batch.base.console import one_line
-from ttt_batch.base.files import is_same
+from ttt_batch.base.errors import LostStudyError
+from ttt_batch.base.files import is_same, shown
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.studies.storage.contents import Kind
 from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING, PROGRESS_BYTES, REASON_BYTES, REASONS
+from ttt_batch.studies.storage.header import digest_of
 from ttt_batch.studies.storage.opening import STUDY_FILE, locked, opened
 from ttt_batch.studies.storage.places import runs_of
 from ttt_batch.studies.storage.reading import BLOCK, StudyFile
@@ -75,7 +77,7 @@ class StudyWriter(StudyFile):
         runs, failed = runs_of(learners), runs_of(learners[self.state[settings, seeds] == FAILED])
         own = runs_of(contents.own[settings] * self.seeds.size + seeds) if tables else []
         with STUDY_FILE.refusing(self.path):
-            self._check_name()
+            self.check_own()
             for name, place in kind.statistics.items():
                 self._places.scatter(place, runs, contents.padded(statistics[name]))
             for name, place in kind.tables.items():
@@ -98,6 +100,7 @@ class StudyWriter(StudyFile):
             reasons[free] = text
         number, learner = reasons.index(text), setting * self.seeds.size + seed
         with STUDY_FILE.refusing(self.path):
+            self.check_own()
             place = self.header.arrays["provenance/reasons"]
             self._places.write(place, number, np.array([text.encode()], place.dtype), 1)
             self._places.write(self.header.arrays["reason"], learner, np.array([number], np.uint16), 2)
@@ -114,21 +117,44 @@ class StudyWriter(StudyFile):
             raise ValueError(f"{len(text):,} bytes of notes; there is room for {PROGRESS_BYTES:,}")
         place = self.header.arrays["provenance/progress"]
         with STUDY_FILE.refusing(self.path):
+            self.check_own()
             self._places.write(place, 0, np.array(text, place.dtype))
 
     def sync(self) -> None:
         """Make what was stored last through a power cut, at the latest before a study is said to be finished.
 
-        Raises StudyFileError if the disk refuses, or if the file was removed or replaced meanwhile.
+        Raises StudyFileError if the disk refuses, and LostStudyError if the file is no longer what was written.
         """
         with STUDY_FILE.refusing(self.path):
             os.fsync(self._file.fileno())
-            self._check_name()
+            self.check_own()
+            # Also what was cut off and grew again while results were written, and whatever another program wrote.
+            states = self._places.read(self.header.arrays["state"])
+            if digest_of(self._file, self.header) != self.header.digest or (states != self.state).any():
+                raise self._lost("changed by another program")
 
-    def _check_name(self) -> None:
-        """Raise OSError if the file was removed or replaced: what is stored then is lost."""
-        if not is_same(self._file.fileno(), self.path.resolve()):
-            raise OSError("it was removed or replaced while the study went on")
+    def check_own(self) -> None:
+        """Raise LostStudyError if the file was removed, replaced or cut off: what is stored then is lost."""
+        with STUDY_FILE.refusing(self.path):
+            if not is_same(self._file.fileno(), self.path.resolve()):
+                raise self._lost("removed or replaced")
+            if (size := os.fstat(self._file.fileno()).st_size) != self.header.length:
+                raise self._lost("cut off" if size < self.header.length else "changed by another program")
+
+    def _lost(self, how: str) -> LostStudyError:
+        return LostStudyError(f"{shown(self.path)} was {how} while the study went on")
+
+    def leave(self) -> StudyFile:
+        """The results that are left in a file that is no longer ours, for another one; see `become`."""
+        self._places.cut = True
+        return self
+
+    def become(self, other: "StudyWriter") -> None:
+        """Go on as another file of the same design, which takes all results from now on; close the own one."""
+        self._closing.close()
+        self.__dict__.pop("_reasons", None)
+        self.__dict__.update(vars(other))
+        other._closing = ExitStack()
 
     def drop_damaged(self) -> None:
         """Count learners as missing whose results do not have their checksum."""

@@ -5,13 +5,19 @@ Who learns what, and in which order, shows in no result.  Whatever is stored is 
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ttt_batch.base.errors import LostStudyError, warn_python
+from ttt_batch.base.files import shown
+from ttt_batch.base.quantities import counted
 from ttt_batch.cluster.crew import Crew
 from ttt_batch.studies.learning.learnt import Learnt, joined
+from ttt_batch.studies.storage.creation import go_beside
 from ttt_batch.studies.storage.declared import DONE, FAILED
 from ttt_batch.studies.storage.writing import StudyWriter
 from ttt_batch.studies.work.by_threads import Threads
@@ -45,19 +51,24 @@ def run_study(
     crew: Crew | None = None,
     progress: Callable[[StudyProgress], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
+    say: Callable[[str], None] = warn_python,
 ) -> bool:
     """Learn all that a study lacks and store it; return whether it is whole, with no learner missing or failed.
 
     threads: how many learn in this process, unless there is a `crew` of workers.
     progress: called about ten times a second.  stop: called as often; whether to end as soon as the chunks that were
     begun are stored; those of workers are given up.
+    say: called with a line if another program has taken or changed the file, and the study goes on in one beside it.
     Raises StudyFileError if a result cannot be stored, and ClusterError; the results before are stored.
     """
-    try:
-        with Threads(study, threads) if crew is None else Workers(study, crew) as hands:
-            _Work(study, hands, progress, stop).go_on()
-    finally:
-        study.sync()
+    with Threads(study, threads) if crew is None else Workers(study, crew) as hands:
+        work = _Work(study, hands, progress, stop, say)
+        try:
+            work.go_on()
+        except BaseException:
+            with suppress(LostStudyError):  # it is said why the work has ended
+                study.sync()
+            raise
     return bool((study.state == DONE).all())
 
 
@@ -70,12 +81,31 @@ class _Work:
         hands: Hands,
         progress: Callable[[StudyProgress], None] | None,
         stop: Callable[[], bool],
+        say: Callable[[str], None],
     ) -> None:
-        self._study, self._hands, self._progress, self._stop = study, hands, progress, stop
-        self._began, self._games = time.perf_counter(), 0
+        self._study, self._hands, self._progress, self._stop, self._say = study, hands, progress, stop, say
+        self._began, self._games, self._moved = time.perf_counter(), 0, False
 
     def go_on(self) -> None:
-        """Have all learnt and store it, until nothing is missing or it is stopped."""
+        """Train and store all missing learners, until nothing is missing or it is stopped."""
+        while True:
+            self._moved = False
+            self._learn_missing()
+            self._keep(self._study.sync)
+            if not self._moved or self._stop():  # else learn again what the other file had lost
+                return
+
+    def _keep(self, store: Callable[[], object]) -> None:
+        """Store; if another program has taken or changed the file, go on in one beside it.  Raises StudyFileError."""
+        try:
+            store()
+        except LostStudyError as error:
+            lost, self._moved = go_beside(self._study), True
+            again = f"; {counted(lost, 'learner')} that it had {'is' if lost == 1 else 'are'} learnt again"
+            self._say(f"{error}; it is saved in {shown(self._study.path)} from now on{again if lost else ''}")
+            store()
+
+    def _learn_missing(self) -> None:
         chunks, hands = Chunks(self._study, self._hands), self._hands
         todo, more, look = iter(chunks), True, self._began
         while more or hands.busy:
@@ -107,13 +137,13 @@ class _Work:
             if found.failure is not None:
                 # What fails for one seed fails for all that are left of the part, or is tried again with --resume.
                 for seed in part.seeds[found.learners :]:
-                    self._study.fail(part.setting, seed, found.failure)
+                    self._keep(partial(self._study.fail, part.setting, seed, found.failure))
         for several in alike.values():  # at once: a setting alone takes 0.3 ms
             settings = [part.setting for part, found in several for _ in range(found.learners)]
             seeds = [seed for part, found in several for seed in part.seeds[: found.learners]]
             statistics = joined([found.statistics for _, found in several])
             tables = joined([found.tables for _, found in several])
-            self._study.store_many(settings, seeds, statistics, tables)
+            self._keep(partial(self._study.store_many, settings, seeds, statistics, tables))
         chunks.took(games, done.seconds)
         self._games += games
 

@@ -20,7 +20,7 @@ from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.opponents import SELF
 from ttt_batch.studies.designs.tallies import TALLIES, TALLY
 from ttt_batch.studies.designs.values import listed, values_of
-from ttt_batch.studies.figures.holding import has_proofs
+from ttt_batch.studies.figures.holding import has_proofs, plays
 from ttt_batch.studies.storage.declared import DONE, FAILED
 from ttt_batch.studies.storage.reading import StudyFile
 
@@ -77,9 +77,10 @@ class Choice:
                 raise UsageError(f"no setting of {self.name} has {name} {listed([value])}; choose from {listed(there)}")
         return meant
 
-    def values(self, name: str) -> list[Any]:
-        """The values of an option among the chosen settings: numbers ascend before everything else."""
-        return sorted(dict.fromkeys(self.rows[i][name] for i in self.settings), key=_rank)
+    def values(self, name: str, settings: Sequence[int] | None = None) -> list[Any]:
+        """The values of an option among the chosen settings, or these: numbers ascend before everything else."""
+        among = self.settings if settings is None else settings
+        return sorted(dict.fromkeys(self.rows[i][name] for i in among), key=_rank)
 
     @property
     def name(self) -> str:
@@ -99,6 +100,13 @@ class Choice:
         if metric.column == "positions":
             return growing & (metric.column in self.study.header.arrays)
         return ~growing if metric.column in EXACT_COLUMNS else np.ones_like(growing)
+
+    def seats_note(self, metric: Metric, settings: Sequence[int]) -> str:
+        """What is said of a metric's seats beside its title; empty for nothing."""
+        both = plays(self.study)[settings].all(axis=1)
+        if not both.any():
+            return ""
+        return f"{metric.note} (menace: as first)" if metric.note and not both.all() else metric.note
 
     def metric(self, given: str | None, default: str) -> Metric:
         """The metric of that name.  default: if none is given and all have it.
@@ -192,9 +200,14 @@ class Choice:
         """What tells a setting from the others; the title if there are none."""
         return self.label(self.axes, [self.rows[setting][name] for name in self.axes]) or self.title()
 
-    def title(self) -> str:
-        """Learners and boards, as far as a title has room for them."""
-        learners, boards = self.values("learner"), self.values("board")
+    def title(self, settings: Sequence[int] | None = None) -> str:
+        """Learners and boards of the settings that are drawn, as far as a title has room for them; of all if None.
+
+        A setting without a learner that is done has nothing to draw.
+        """
+        among = self.settings if settings is None else settings
+        drawn = [setting for setting in among if (self.study.state[setting] == DONE).any()]
+        learners, boards = self.values("learner", drawn), self.values("board", drawn)
         return f"{_few(learners, 'learners')} on {_few(boards, 'boards')}"
 
     def facts(self) -> list[str]:

@@ -10,6 +10,7 @@ from ttt_batch.app.plots.studies.choice import Choice, left_out
 from ttt_batch.app.plots.studies.metrics import METRICS, SHARE, over_games
 from ttt_batch.app.plots.style import log_counts
 from ttt_batch.studies.designs.networks import NETWORKS
+from ttt_batch.studies.figures.holding import plays
 from ttt_batch.studies.storage.declared import DONE
 
 PANELS = (
@@ -31,7 +32,9 @@ def curves_figure(choice: Choice, metric: str | None = None) -> Any:
     shown = [choice.settings[i] for i in choice.best(ranking, [[setting] for setting in choice.settings])]
     drawn = [choice.settings.index(setting) for setting in shown]
     several = [[METRICS[name] for name in names] for names in PANELS]
-    panels = next(one for one in several if all(choice.having(metric)[drawn].all() for metric in one))
+    panels = next(tuple(one) for one in several if all(choice.having(metric)[drawn].all() for metric in one))
+    if not plays(choice.study)[shown].all(axis=1).any():  # boxes have no values
+        panels = tuple(name for name in panels if name is not METRICS["error"])
     count, seeds = len(shown), choice.study.seeds.size
     done = np.count_nonzero(choice.study.state[shown] == DONE, axis=1).tolist()
     legend = [
@@ -40,11 +43,11 @@ def curves_figure(choice: Choice, metric: str | None = None) -> Any:
     ]
     notes = [
         "line: median of the seeds (a share has none), band: from quartile to quartile",
-        next((panel.note for panel in panels if panel.note), ""),
+        next((choice.seats_note(panel, shown) for panel in panels if panel.note), ""),
         *left_out(count, len(choice.settings), "settings", ranking),
         *choice.facts(),
     ]
-    canvas = make_canvas(f"Learning curves: {choice.title()}", len(panels), legend, notes, columns=2, height=2.6)
+    canvas = make_canvas(f"Learning curves: {choice.title(shown)}", len(panels), legend, notes, columns=2, height=2.6)
     ends = choice.study.games[shown, choice.study.points[shown] - 1]
     edges = games_edges(int(choice.study.games[shown, 0].min()), int(ends.max()))
     for axes, panel in zip(canvas.panels, panels, strict=True):

@@ -62,7 +62,7 @@ def heat_figure(choice: Choice, metric: str | None = None) -> Any:
     grid = _grid(choice, across, up, len(panels))
     found = choice.ends(measured).middle
     narrow = ["the cells are too narrow for numbers"] if grid.size < SMALLEST else []
-    notes = [_meaning(measured), measured.note, *narrow, *choice.facts()]
+    notes = [_meaning(measured), choice.seats_note(measured, choice.settings), *narrow, *choice.facts()]
     heading = f"{measured.title} by {spoken(across)} and {spoken(up)}: {choice.title()}"
     height = grid.high + 0.75 + room_below([*grid.columns.values()], grid.inches)
     canvas = make_canvas(heading, len(panels), [], notes, columns=grid.side, height=height)

@@ -51,9 +51,15 @@ def sensitivity_figure(choice: Choice, metric: str | None = None) -> Any:
     others = [option for option in choice.axes if option != place.option]
     groups = choice.grouped(others)
     split = _split(choice, others, len(groups))
-    lines = choice.grouped([option for option in others if option != split])
+    found = choice.ends(measured)
+    lines = {
+        key: own
+        for key, own in choice.grouped([option for option in others if option != split]).items()
+        if not np.isnan(found.middle[own]).all()
+    }
     kept = choice.best(measured, list(lines.values()))
     keys = [list(lines)[number] for number in kept]
+    drawn = [setting for key in keys for setting in lines[key]]
     inner = [option for option in others if option != split]
     panels = choice.values(split) if split else [None]
     legend = (
@@ -63,16 +69,15 @@ def sensitivity_figure(choice: Choice, metric: str | None = None) -> Any:
     )
     notes = [
         _meaning(measured, place),
-        measured.note,
+        choice.seats_note(measured, drawn),
         *left_out(len(keys), len(lines), "lines", measured),
         *choice.facts(),
     ]
-    heading = f"{measured.title} by {place.option.replace('_', ' ')}: {choice.title()}"
+    heading = f"{measured.title} by {place.option.replace('_', ' ')}: {choice.title(drawn)}"
     columns = 2 if len(panels) > 1 else 1
     names, inches = [choice.value_text(place.option, value) for value in place.values], panel_inches(columns)
     height = 3.2 + (0.0 if place.numeric else room_below(names, inches))
     canvas = make_canvas(heading, len(panels), legend, notes, columns=columns, height=height, share=True)
-    found = choice.ends(measured)
     ceiling = _ceiling(choice) if measured.kind == TIME else math.inf
     for number, (axes, value) in enumerate(zip(canvas.panels, panels, strict=True)):
         for i, key in enumerate(keys):

@@ -36,7 +36,7 @@ def settling_figure(choice: Choice, metric: str | None = None) -> Any:
         *left_out(count, len(choice.settings), "settings", ranking),
         *choice.facts(),
     ]
-    canvas = make_canvas(f"Proofs over games: {choice.title()}", 2, legend, notes, height=3.0)
+    canvas = make_canvas(f"Proofs over games: {choice.title(shown)}", 2, legend, notes, height=3.0)
     ends = choice.study.games[shown, choice.study.points[shown] - 1]
     edges = games_edges(int(choice.study.games[shown, 0].min()), int(ends.max()))
     for axes, (panel, title) in zip(canvas.panels, PANELS.items(), strict=True):
