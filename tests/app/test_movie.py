@@ -118,6 +118,13 @@ def test_other_boards_and_learners(options: dict[str, Any], tmp_path: Path) -> N
     assert path.read_bytes().startswith(b"GIF89a")
 
 
+def test_who_waits_is_told_of_every_frame(td: Run, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    plot([td], ["td"], tmp_path / "m.gif", "movie", progress=lambda drawn, of: told.append((drawn, of)))
+    frames = td.points.games.size
+    assert told == [(number, frames) for number in range(frames)]
+
+
 def test_a_movie_is_the_same_bytes_twice(td: Run, tmp_path: Path) -> None:
     one, two = (plot([td], ["td"], tmp_path / f"{name}.gif", "movie") for name in ("one", "two"))
     assert one.read_bytes() == two.read_bytes()
