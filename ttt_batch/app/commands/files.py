@@ -97,6 +97,7 @@ def check(
     json: Json = False,
 ) -> None:
     """Look for all that is wrong with the file of a run, a study or a certificate: status 0 if nothing is, else 1."""
+    from ttt_batch.runs.claims import grounds_of
     from ttt_batch.runs.loading import check_run, load_any
     from ttt_batch.runs.patterns.run import PatternRun
     from ttt_batch.studies.storage.opening import is_study_file
@@ -106,6 +107,7 @@ def check(
         _no_trust(trust)
     if of is not None and not certificate:
         raise UsageError(f"--of goes with a certificate, an .npz file; {run_name(path)} is none: leave it out")
+    verified, trusted = tuple[str, ...](), tuple[str, ...]()
     with working(quiet=quiet):
         if study:
             from ttt_batch.studies.checks import check_study
@@ -117,16 +119,23 @@ def check(
             findings, notes = check_certificate(path, None if of is None else load_any_run(of, False)), ()
         else:
             findings, notes = check_run(path, trust=trust)
-            if not findings and isinstance(run := load_any(path, trust=trust), PatternRun):
-                from ttt_batch.analysis.proving import check_proofs
+            if not findings:
+                run = load_any(path, trust=trust)
+                if isinstance(run, PatternRun):
+                    from ttt_batch.analysis.proving import check_proofs
 
-                findings = [f"{run_name(path)}: {finding}" for finding in check_proofs(run)]
+                    findings = [f"{run_name(path)}: {finding}" for finding in check_proofs(run)]
+                if not findings:
+                    verified, trusted = grounds_of(run, digest=not trust or not run.notes)
     say(path, notes)
     nothing = "nothing else" if notes and trust else "nothing"
+    lines = findings or [f"{run_name(path)}: {nothing} is wrong with it"]
+    for what, items in (("verified", verified), ("taken on trust", trusted)):
+        lines = [*lines, f"{what}: {'; '.join(items)}"] if items else lines
     answer(
         json,
-        lambda: {"file": str(path), "findings": findings},
-        lambda: "\n".join(findings) if findings else f"{run_name(path)}: {nothing} is wrong with it",
+        lambda: {"file": str(path), "findings": findings, "verified": verified, "taken_on_trust": trusted},
+        lambda: "\n".join(lines),
     )
     if findings:
         raise typer.Exit(1)
