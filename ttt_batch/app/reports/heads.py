@@ -11,14 +11,14 @@ OUTCOMES = ("first_wins", "draws", "second_wins")
 
 def training_head(run: AnyRun) -> dict[str, Any]:
     """The first values of `train --json`."""
-    seconds, in_play = float(run.provenance["seconds"]), run.statistics["outcomes"][-1].tolist()
+    seconds, in_play = run.provenance.get("seconds"), run.statistics["outcomes"][-1].tolist()
     return {
         "learner": run.config.learner,
         "board": run.board.name,
         "games": run.games,
         "interrupted": run.interrupted,
         "seconds": seconds,
-        "games_per_second": run.games / seconds if any(in_play) else 0.0,  # an import plays none
+        "games_per_second": run.games / float(seconds) if seconds and any(in_play) else 0.0,  # an import plays none
         "in_play": dict(zip(OUTCOMES, in_play, strict=True)),
     }
 
