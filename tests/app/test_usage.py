@@ -361,7 +361,15 @@ def test_a_file_of_a_page_names_its_learner(here, capsys):
     Path("saved.json").write_text(json.dumps(whole | {"learnt": {"learner": "td", "alpha": 0.1, "games": 7}}))
     assert command(capsys, "import", "saved.json", "-o", "from-page.h5")[0] == 0
     assert ttt.load("from-page.h5").tables.value.tobytes() == ttt.load("td-3x3").tables.value.tobytes()
-    assert ttt.import_run("saved.json").config.learner == "td"
+    back = ttt.import_run("saved.json")
+    assert (back.config.learner, back.games, back.config.alpha.text) == ("td", 7, "0.1") and back.made_elsewhere
+    assert ttt.import_run("saved.json", alpha=0.2).config.alpha.text == "0.2"
+    assert ttt.import_run("saved.json", "sutton-barto").config.alpha.text != "0.5"
+    assert "7, learnt elsewhere" in command(capsys, "info", "from-page")[1]
+    for wrong in (-1, True, 1.5, "7", None, 10**40):
+        Path("bad.json").write_text(json.dumps(whole | {"learnt": {"learner": "td", "games": wrong}}))
+        with pytest.raises(ttt.FormatError, match="is no number of games from 0 to"):
+            ttt.import_run("bad.json")
     without = "plain.json does not say whose table it is; give --learner NAME"
     assert misused(capsys, "import", "plain.json", "-o", "new.h5") == f"ttt-batch: {without}\n"
 

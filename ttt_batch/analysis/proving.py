@@ -12,7 +12,7 @@ from ttt_batch.analysis.search import TableAgent
 from ttt_batch.base.choices import SEATS, Ties, choose, choose_seat
 from ttt_batch.base.errors import CertificateError, option
 from ttt_batch.base.outputs import check_distinct
-from ttt_batch.base.printable import Printable
+from ttt_batch.base.printable import Printable, followed
 from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number, counted, whole
 from ttt_batch.game.board import EMPTY, Board
@@ -100,7 +100,7 @@ def prove(
     certificate: str | Path | None = None,
     overwrite: bool = False,
     trust: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Proofs:
     """Prove that a run's agent reaches its goal against every opponent, or find a game in which it misses it.
@@ -110,7 +110,8 @@ def prove(
     both and `cannot-lose`, if not given.
     budget: positions to enter at most in each seat.  ties: as for `Run.candidates`.  threads: None for all processors.
     certificate: an `.npz` to write if a seat is proved; for two seats `-first` and `-second` are added to its name.
-    trust: read a file that another program has changed.  progress, stop: as for `Prover.prove`.
+    trust: read a file that another program has changed.  progress: True for a line on standard
+    error, or a function, as for `Prover.prove`.  stop: as there.
     Raises UsageError (also if a certificate would replace the run), RunFileError, and CertificateError if a certificate
     cannot be written.
     """
@@ -127,9 +128,10 @@ def prove(
     how = {"symmetric": _merges_images(run), "occupied": isinstance(run, Run) and run.learner.occupied}
     for name in wanted:
         number = SEATS.index(name)
-        found[name] = prover.prove(
-            player, number, aim, budget=most, threads=at_once, progress=progress, stop=stop, **how
-        )
+        with followed(progress, "proving") as follow:
+            found[name] = prover.prove(
+                player, number, aim, budget=most, threads=at_once, progress=follow, stop=stop, **how
+            )
         if found[name].status == "proved" and name in files:
             listed = _certificate(run, player, number, aim)
             write_certificate(listed, files[name], overwrite=overwrite)

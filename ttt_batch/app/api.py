@@ -19,7 +19,7 @@ from ttt_batch.analysis.position import show as show_position
 from ttt_batch.analysis.proving import prove
 from ttt_batch.analysis.tournament import Tournament
 from ttt_batch.analysis.tournament import tournament as hold_tournament
-from ttt_batch.app.judging import AnyRunOrPath, evaluate, judge
+from ttt_batch.app.judging import AnyRunOrPath, Player, evaluate, judge, seated
 from ttt_batch.app.tables import export_run, import_run
 from ttt_batch.app.terminal.faces import Score
 from ttt_batch.base.choices import Ties
@@ -98,12 +98,9 @@ __all__ = [
 RunOrPath = Run | str | Path
 """A run, or the name of its file."""
 
-Entrant = AnyRunOrPath | Outsider
-"""A run, the name of its file, or an agent at a board (see `ttt_batch.agents.at_board`)."""
-
 
 def tournament(
-    runs: Sequence[Entrant],
+    runs: Sequence[Player],
     names: Sequence[str] | None = None,
     *,
     games: int | None = None,
@@ -112,26 +109,30 @@ def tournament(
 ) -> Tournament:
     """Let every run play every run in both seats: exactly, or by `games` games a meeting.
 
-    names: what to call them; if not given, their files' names, or learners.  Raises UsageError and BoardError.
+    runs: also agents (see `judge`); these play on the board of the first run, or on 3x3 if there is none.
+    names: what to call them; if not given, their files' names, learners or agents' names.
+    Raises UsageError, BoardError, RunFileError and AgentError.
     """
     if isinstance(runs, AnyRunOrPath):
         raise UsageError("a tournament takes two runs or more; evaluate judges one alone")
-    entrants = [_entrant(run) for run in _several(runs)]
-    called = names if names is not None else [_name(run) for run in runs]
-    return hold_tournament(entrants, called, games=games, seed=seed, ties=ties)
+    given = _several(runs)
+    with seated(given) as entrants:
+        called = names if names is not None else list(map(_name, given, entrants))
+        return hold_tournament(entrants, called, games=games, seed=seed, ties=ties)
 
 
-def show(run: Entrant, position: str | int | Position = 0, *, symmetric: bool = False, ties: Ties = "any") -> Shown:
+def show(run: Player, position: str | int | Position = 0, *, symmetric: bool = False, ties: Ties = "any") -> Shown:
     """Gather everything about a position: its value, each move's value and visits, the truth, the best replies.
 
     position: as `Run.position` reads it; the empty board if not given.  symmetric: its images, too.
     Raises BoardError for a position that no game reaches.
     """
-    return show_position(_entrant(run), position, symmetric=symmetric, ties=ties)
+    with seated([run]) as (player,):
+        return show_position(player, position, symmetric=symmetric, ties=ties)
 
 
 def play(
-    run: Entrant,
+    run: Player,
     *,
     seat: str | None = None,
     level: float = 1.0,
@@ -150,18 +151,18 @@ def play(
     """
     from ttt_batch.app.terminal import playing
 
-    agent = _entrant(run)
-    return playing.play(
-        agent,
-        person=playing.persons_seat(agent, seat),
-        stdin=sys.stdin,
-        stdout=sys.stdout,
-        seed=seed,
-        level=level,
-        epsilon=epsilon,
-        ties=ties,
-        plain=plain,
-    )
+    with seated([run]) as (player,):
+        return playing.play(
+            player,
+            person=playing.persons_seat(player, seat),
+            stdin=sys.stdin,
+            stdout=sys.stdout,
+            seed=seed,
+            level=level,
+            epsilon=epsilon,
+            ties=ties,
+            plain=plain,
+        )
 
 
 def plot(
@@ -224,11 +225,9 @@ def _several(runs: Any) -> list[Any]:
     return list(runs) if isinstance(runs, Iterable) and not isinstance(runs, AnyRunOrPath) else [runs]
 
 
-def _entrant(run: Entrant) -> AnyRun | Outsider:
-    return run if isinstance(run, Outsider) else any_run(run)
-
-
-def _name(run: Entrant) -> str:
-    if isinstance(run, Outsider):
-        return run.name
-    return str(run) if isinstance(run, str | Path) else run.config.learner
+def _name(given: object, read: AnyRun | Outsider | None = None) -> str:
+    """What a run or an agent is called.  read: itself, if `given` only names it."""
+    if isinstance(given, str | Path):
+        return str(given)
+    meant = given if read is None else read
+    return meant.config.learner if isinstance(meant, AnyRun) else getattr(meant, "name", "")

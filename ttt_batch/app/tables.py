@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from ttt_batch.agents.choices import as_csv, as_json
+from ttt_batch.agents.naming import is_agent
 from ttt_batch.agents.outsider import Outsider
+from ttt_batch.app.judging import Player, seated
 from ttt_batch.base.choices import Ties, choose
 from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.outputs import check_distinct
@@ -55,7 +57,7 @@ def export_printed(run: AnyRun, to: str, path: Path, *, ties: Ties | None = None
 
 
 def export_run(
-    run: AnyRun | Outsider | str | Path,
+    run: Player,
     out: str | Path | Sequence[str | Path],
     to: str,
     *,
@@ -65,17 +67,19 @@ def export_run(
     """Write a run to `out` as a page to play on (`html`), as a kit of menace's boxes (`boxes`: .pdf or .html), or its
     table as the format `to`; return the files written.
 
-    run: also an agent at a board (see `ttt_batch.agents.at_board`), which has the formats of `export_agent`.
+    run: also an agent (see `judge`), which has the formats of `export_agent`; its board is 3x3 unless it has one.
 
     out: one file, or for formats with a file for each player one or two.  player: whose values go into one file.
     options: `overwrite`; for a page also `ties`, for tables `warn`, see `exchange.export_run`.
     Networks have a page alone.
     Raises UsageError, BoardError, FormatError and RunFileError.
     """
-    if isinstance(run, Outsider):
+    if isinstance(run, Outsider) or is_agent(run):
         if player is not None or not isinstance(out, str | Path):
             raise UsageError("an agent's choices are one file for both players; give one file and no player")
-        return export_agent(run, out, to, **options)
+        with seated([run]) as (agent,):
+            assert isinstance(agent, Outsider)
+            return export_agent(agent, out, to, **options)
     files = [Path(out)] if isinstance(out, str | Path) else [Path(one) for one in out]
     to = choose("format", to, (*PRINTED, *FORMATS))
     written = [(option("out"), file) for file in files]

@@ -62,10 +62,7 @@ def any_run(given: object) -> AnyRun:
         return given
     if isinstance(given, str | Path):
         return load_any(given)
-    raise UsageError(
-        f"{quoted(given)} is no run; give a run, the name of its file, or an agent at a board (see "
-        "ttt_batch.agents.at_board)"
-    )
+    raise UsageError(f"{quoted(given)} is no run; give a run, the name of its file, or an agent (see ttt_batch.judge)")
 
 
 def is_pattern_run(data: RunData) -> bool:

@@ -7,13 +7,15 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, overload
 
 from ttt_batch.agents.rival import Rival
+from ttt_batch.base.choices import NetworkLearner, TableLearner
 from ttt_batch.base.errors import RunFileError, UsageError, option, warn_python
 from ttt_batch.base.files import shown
 from ttt_batch.base.kernel_cache import announce_kernels
 from ttt_batch.base.memory import parse_memory
+from ttt_batch.base.printable import followed
 from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number
 from ttt_batch.base.signatures import given_options, with_options
@@ -22,7 +24,7 @@ from ttt_batch.cluster.place import Place, place_of
 from ttt_batch.game.transcript_writer import GamesWriter
 from ttt_batch.game.transcripts import GamesError
 from ttt_batch.learners import learner_named, modules_of
-from ttt_batch.runs.config import Config, Options
+from ttt_batch.runs.config import Config, Options, PlayOptions
 from ttt_batch.runs.loading import load_any
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.memory_needs import check_space, rows_within
@@ -50,6 +52,62 @@ class TrainOptions(Options, PatternOptions, total=False):
     """What shapes learning, by a table of positions or by pattern networks."""
 
 
+class Arguments(PlayOptions, PatternOptions, total=False):
+    """Arguments of `train` that do not say which kind of run it returns."""
+
+    start: Run | str | Path | None
+    opponent: Opposing
+    seat: str | None
+    more: Number | None
+    until: Number | None
+    fork: bool
+    trust: bool
+    record: str | Path | None
+    keep_points: bool
+    max_memory: Number | None
+    threads: Number | None
+    workers: Number | None
+    scheduler: str | None
+    block: int
+    out: str | Path | None
+    overwrite: bool
+    checkpoint_every: str
+    progress: Callable[[Progress], None] | bool | None
+    stop: Callable[[], bool] | None
+    warn: Callable[[str], None] | None
+    note: Callable[[str], None] | None
+    elsewhere: Callable[[RunFileError], Path | None] | None
+    command: str
+
+
+@overload
+def train(
+    games: Number | None = None,
+    *,
+    learner: TableLearner | None = None,
+    resume: None = None,
+    **options: Unpack[Arguments],
+) -> Run: ...
+@overload
+def train(
+    games: Number | None = None, *, learner: NetworkLearner, resume: None = None, **options: Unpack[Arguments]
+) -> PatternRun: ...
+@overload
+def train(
+    games: Number | None = None, *, learner: str | None = None, resume: Run, **options: Unpack[Arguments]
+) -> Run: ...
+@overload
+def train(
+    games: Number | None = None, *, learner: str | None = None, resume: PatternRun, **options: Unpack[Arguments]
+) -> PatternRun: ...
+@overload
+def train(
+    games: Number | None = None,
+    *,
+    learner: str | None = None,
+    resume: Run | PatternRun | str | Path | None = None,
+    **options: Unpack[Arguments],
+) -> Run | PatternRun: ...
 @with_options(TrainOptions)
 def train(
     games: Number | None = None,
@@ -72,14 +130,14 @@ def train(
     out: str | Path | None = None,
     overwrite: bool = False,
     checkpoint_every: str = DEFAULT_EVERY,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], None] | bool | None = None,
     stop: Callable[[], bool] | None = None,
     warn: Callable[[str], None] | None = None,
     note: Callable[[str], None] | None = None,
     elsewhere: Callable[[RunFileError], Path | None] | None = None,
     command: str = "",
     **options: Unpack[TrainOptions],
-) -> Any:
+) -> Run | PatternRun:
     """Train a learner and return the run, saved to `out` if that is given: a `PatternRun` of networks, else a `Run`.
 
     games: how many to learn from; None for the learner's published number.  Numbers may be text as in the commands,
@@ -107,7 +165,8 @@ def train(
     workers: so many processes of this machine, or scheduler: the address of a Dask scheduler, such as
     `tcp://host:8786`, whose workers share the games of every large batch.  None of these shows in the result.
     checkpoint_every: how often `out` is written on the way: `30s`, `1Mgames`, or `never`.
-    progress: called at every recorded point and about twenty times a second.
+    progress: True for a bar on standard error, or a function that is called at every recorded point and about twenty
+    times a second.
     stop: called as often; once it returns True, training ends after the current batch and the run is `interrupted`.
     warn: called with a line, instead of a Python warning, if a checkpoint cannot be written, which stops nothing; if
     another program has taken the name of a file, and the run (its `file` is the path) or the games go into a new one;
@@ -126,6 +185,7 @@ def train(
     check_fresh(given, seat, opponent, begun=resume is not None or start is not None)
     target, replaces = resume if out is None and isinstance(resume, Path) else out, overwrite or out is None
     with ExitStack() as stack:
+        follow = stack.enter_context(followed(progress, "training"))
         files = None if target is None else Checkpoints(Path(target), overwrite=replaces, every=every, say=say)
         stack.enter_context(files or nullcontext())
         before = load_any(resume, trust=trust) if isinstance(resume, Path) else resume
@@ -133,7 +193,7 @@ def train(
             others = {"start": start, "opponent": opponent, "fork": fork, "record": record, "max_memory": max_memory}
             others |= {"keep_points": keep_points, "workers": workers, "scheduler": scheduler}
             check_networks(given := network_options(given), others)
-            followers = Followers(files, progress, stop, command, n_threads)
+            followers = Followers(files, follow, stop, command, n_threads)
             trained = train_patterns(games, given, seat, before, _called(resume), more, until, followers)
             return _kept(trained, before, files, None, elsewhere)
         check_tables(given)
@@ -147,7 +207,7 @@ def train(
         clock = Clock(float(plan.provenance.get("seconds", 0.0)))
         trainer = _trainer(plan, writer, limit, n_threads, block, shares)
         keeper = make_keeper(plan, trainer.tables, limit, note, wanted=keep_points)
-        run = Session(plan, trainer, clock, files, progress, stop, say, command, n_threads, keeper).train()
+        run = Session(plan, trainer, clock, files, follow, stop, say, command, n_threads, keeper).train()
         return _kept(run, plan.resumed, files, writer, elsewhere)
 
 
