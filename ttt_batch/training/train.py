@@ -39,7 +39,7 @@ from ttt_batch.training.keeping import make_keeper
 from ttt_batch.training.patterns.session import Followers
 from ttt_batch.training.patterns.train import check_networks, check_tables, is_network, network_options, train_patterns
 from ttt_batch.training.plan import Opposing, Plan, Runs, make_plan, rival_policy
-from ttt_batch.training.requests import check_files, check_fresh, check_request
+from ttt_batch.training.requests import check_files, check_fresh, check_request, seated_opponent
 from ttt_batch.training.session import Progress, Session
 from ttt_batch.training.shares import Shares
 from ttt_batch.training.trainers import kernels_needed, make_trainer, way_to_learn
@@ -150,8 +150,9 @@ def train(
     one to be proved then, and the number of games is rounded up to the next proof.
     epsilon, alpha: numbers or schedules (see `schedules`).
     start: a run (or its file) of the same board and learner whose tables to begin with.
-    opponent: `random`, `optimal`, a run (or its file) or an agent (see `judge`) to train against instead of self-play,
-    on enumerated boards; seat: the learner's seat then, `first`, `second` or `both` (batches in turn; the default).
+    opponent: `random`, `optimal`, a run (or its file) or an agent, also by name (see `judge`), to train against instead
+    of self-play, on enumerated boards; seat: the learner's seat then, `first`, `second` or `both` (batches in turn; the
+    default).
     resume: a run (or its file, which is then written to unless `out` is given) to go on with, with its configuration,
     as if it had never ended: up to `until` games, `more` games, or its first goal.  An opponent that was a run has to
     be given again.  fork: allow settings other than its own; needs `out`.
@@ -186,6 +187,7 @@ def train(
     target, replaces = resume if out is None and isinstance(resume, Path) else out, overwrite or out is None
     with ExitStack() as stack:
         follow = stack.enter_context(followed(progress, "training"))
+        opponent = stack.enter_context(seated_opponent(opponent, given.get("board"), resume))
         files = None if target is None else Checkpoints(Path(target), overwrite=replaces, every=every, say=say)
         stack.enter_context(files or nullcontext())
         before = load_any(resume, trust=trust) if isinstance(resume, Path) else resume
