@@ -8,7 +8,7 @@ does, with parameters for options, and has `to_dict()` (the keys of `--json`) an
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,9 @@ from ttt_batch.studies.work.loop import StudyProgress
 from ttt_batch.training.from_games import learn_from
 from ttt_batch.training.session import Progress
 from ttt_batch.training.train import train
+
+if TYPE_CHECKING:
+    from ttt_batch.app.notebooks import Picture
 
 __all__ = [
     "LEARNERS",
@@ -165,16 +168,19 @@ def play(
 
 
 def plot(
-    runs: AnyRunOrPath | Sequence[AnyRunOrPath],
+    runs: AnyRunOrPath | Study | Sequence[AnyRunOrPath],
     names: Sequence[str] | None = None,
     out: str | Path | None = None,
     kind: str = "curves",
     *,
     metric: str | None = None,
-    only: Mapping[str, Any] | None = None,
+    only: Mapping[str, object] | None = None,
     overwrite: bool = False,
-) -> Path:
-    """Draw one run or several, or the file of a study, into the file `out`, a `.png` or `.svg`, and return its path.
+) -> "Picture":
+    """Draw one run or several, or a study, into the file `out`, a `.png` or `.svg`, and return its path.
+
+    In a notebook the path shows the picture.
+    runs: also names of their files.
 
     names: what to call the runs; if not given, their files' names, or learners.
     out: a new name, such as `td-3x3-curves.png`, if not given.
@@ -184,11 +190,14 @@ def plot(
     only: of a study, values by option, such as `{"alpha": "0.1,0.2"}`; other settings are left out.
     Raises as `plots.plot` and `plots.plot_study` do, and RunFileError.
     """
+    from ttt_batch.app.notebooks import Picture
     from ttt_batch.app.plots import plot as draw
     from ttt_batch.app.plots import plot_study, study_to_draw
 
     given = _several(runs)
-    files = [None if isinstance(run, AnyRun) else find_run(run) for run in given]
+    files: list[Any] = [
+        run if isinstance(run, Study) else None if isinstance(run, AnyRun) else find_run(run) for run in given
+    ]
     if isinstance(names, str):
         raise UsageError(f"names {quoted(names)} is one text; give a list with a name for each run, or leave it out")
     called = names if names is not None else [_name(run) for run in given]
@@ -200,10 +209,12 @@ def plot(
     if out is None:
         stem = f"{Path(_name(given[0])).stem}-{kind}" if len(given) == 1 else kind
         out = next(free_names(Path(f"{stem}{'.gif' if kind == 'movie' else '.png'}")))
-    check_distinct([(option("out"), Path(out))], [("study" if study else "run", file) for file in files if file])
+    check_distinct(
+        [(option("out"), Path(out))], [("study" if study else "run", file) for file in map(_file, files) if file]
+    )
     if study:
-        return plot_study(study, out, kind, metric=metric, only=only, overwrite=overwrite)
-    return draw([any_run(run) for run in given], called, out, kind, overwrite=overwrite)
+        return Picture(plot_study(study, out, kind, metric=metric, only=only, overwrite=overwrite))
+    return Picture(draw([any_run(run) for run in given], called, out, kind, overwrite=overwrite))
 
 
 def random_games(
@@ -224,9 +235,16 @@ def _several(runs: Any) -> list[Any]:
     return list(runs) if isinstance(runs, Iterable) and not isinstance(runs, AnyRunOrPath) else [runs]
 
 
+def _file(given: Study | Path | None) -> Path | None:
+    """The file of what is to be drawn, if it has one."""
+    return given.path if isinstance(given, Study) else given
+
+
 def _name(given: object, read: AnyRun | Outsider | None = None) -> str:
     """What a run or an agent is called.  read: itself, if `given` only names it."""
     if isinstance(given, str | Path):
         return str(given)
+    if isinstance(given, Study):
+        return str(given.path) if given.path.is_file() else "study"
     meant = given if read is None else read
     return meant.config.learner if isinstance(meant, AnyRun) else getattr(meant, "name", "")
