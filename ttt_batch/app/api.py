@@ -51,7 +51,7 @@ from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation import random_games as bulk
-from ttt_batch.studies.study import Study, load_study, study
+from ttt_batch.studies.study import MEMORY, Study, load_study, study
 from ttt_batch.studies.work.loop import StudyProgress
 from ttt_batch.training.from_games import learn_from
 from ttt_batch.training.session import Progress
@@ -237,7 +237,9 @@ def _several(runs: Any) -> list[Any]:
 
 def _file(given: Study | Path | None) -> Path | None:
     """The file of what is to be drawn, if it has one."""
-    return given.path if isinstance(given, Study) else given
+    if isinstance(given, Study):
+        return None if given.path == MEMORY else given.path
+    return given
 
 
 def _name(given: object, read: AnyRun | Outsider | None = None) -> str:
@@ -245,6 +247,6 @@ def _name(given: object, read: AnyRun | Outsider | None = None) -> str:
     if isinstance(given, str | Path):
         return str(given)
     if isinstance(given, Study):
-        return str(given.path) if given.path.is_file() else "study"
+        return "study" if given.path == MEMORY else str(given.path)
     meant = given if read is None else read
     return meant.config.learner if isinstance(meant, AnyRun) else getattr(meant, "name", "")

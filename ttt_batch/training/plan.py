@@ -78,6 +78,11 @@ class Plan:
         """Games learnt from before it begins."""
         return 0 if self.state is None else self.state.games
 
+    @property
+    def seconds(self) -> float:
+        """Seconds that its past took."""
+        return float(self.provenance.get("seconds", 0.0))
+
 
 def make_plan(
     games: Number | None,

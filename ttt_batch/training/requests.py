@@ -14,7 +14,7 @@ from ttt_batch.game.board import Board, parse_board
 from ttt_batch.learners import any_learner
 from ttt_batch.patterns.tuples import file_of_tuples
 from ttt_batch.runs.config import OPPONENTS, make_config
-from ttt_batch.runs.loading import AnyRun, any_run
+from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.lookup import find_run, name_or_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
@@ -81,16 +81,15 @@ def check_files(
 
 
 @contextmanager
-def seated_opponent(opponent: Opposing, board: str | Board | None, resume: AnyRun | Path | None) -> Iterator[Opposing]:
+def seated_opponent(opponent: Opposing, board: str | Board | None, before: AnyRun | None) -> Iterator[Opposing]:
     """Yield a fixed opponent, an agent that is only named as the agent itself, which ends with the block.
 
-    board: what is played, unless the run to `resume` says something else.  Raises as `make_agent`.
+    board: what is played, unless the run that goes on, `before`, says something else.  Raises as `make_agent`.
     """
     if not isinstance(opponent, str) or not is_agent(opponent) or find_name(opponent, OPPONENTS) is not None:
         yield opponent
         return
-    if resume is not None:
-        board = any_run(resume).board
+    board = board if before is None else before.board
     with closing(make_agent(opponent, parse_board(board or "3x3"))) as agent:
         yield agent
 
