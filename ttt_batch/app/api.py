@@ -8,7 +8,7 @@ does, with parameters for options, and has `to_dict()` (the keys of `--json`) an
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,11 +51,14 @@ from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation import random_games as bulk
-from ttt_batch.studies.study import Study, load_study, study
+from ttt_batch.studies.study import MEMORY, Study, load_study, study
 from ttt_batch.studies.work.loop import StudyProgress
 from ttt_batch.training.from_games import learn_from
 from ttt_batch.training.session import Progress
 from ttt_batch.training.train import train
+
+if TYPE_CHECKING:
+    from ttt_batch.app.notebooks import Picture
 
 __all__ = [
     "LEARNERS",
@@ -166,16 +169,19 @@ def play(
 
 
 def plot(
-    runs: AnyRunOrPath | Sequence[AnyRunOrPath],
+    runs: AnyRunOrPath | Study | Sequence[AnyRunOrPath],
     names: Sequence[str] | None = None,
     out: str | Path | None = None,
     kind: str = "curves",
     *,
     metric: str | None = None,
-    only: Mapping[str, Any] | None = None,
+    only: Mapping[str, object] | None = None,
     overwrite: bool = False,
-) -> Path:
-    """Draw one run or several, or the file of a study, into the file `out`, a `.png` or `.svg`, and return its path.
+) -> "Picture":
+    """Draw one run or several, or a study, into the file `out`, a `.png` or `.svg`, and return its path.
+
+    In a notebook the path shows the picture.
+    runs: also names of their files.
 
     names: what to call the runs; if not given, their files' names, or learners.
     out: a new name, such as `td-3x3-curves.png`, if not given.
@@ -185,11 +191,14 @@ def plot(
     only: of a study, values by option, such as `{"alpha": "0.1,0.2"}`; other settings are left out.
     Raises as `plots.plot` and `plots.plot_study` do, and RunFileError.
     """
+    from ttt_batch.app.notebooks import Picture
     from ttt_batch.app.plots import plot as draw
     from ttt_batch.app.plots import plot_study, study_to_draw
 
     given = _several(runs)
-    files = [None if isinstance(run, AnyRun) else find_run(run) for run in given]
+    files: list[Any] = [
+        run if isinstance(run, Study) else None if isinstance(run, AnyRun) else find_run(run) for run in given
+    ]
     if isinstance(names, str):
         raise UsageError(f"names {quoted(names)} is one text; give a list with a name for each run, or leave it out")
     called = names if names is not None else [_name(run) for run in given]
@@ -201,10 +210,12 @@ def plot(
     if out is None:
         stem = f"{Path(_name(given[0])).stem}-{kind}" if len(given) == 1 else kind
         out = next(free_names(Path(f"{stem}{'.gif' if kind == 'movie' else '.png'}")))
-    check_distinct([(option("out"), Path(out))], [("study" if study else "run", file) for file in files if file])
+    check_distinct(
+        [(option("out"), Path(out))], [("study" if study else "run", file) for file in map(_file, files) if file]
+    )
     if study:
-        return plot_study(study, out, kind, metric=metric, only=only, overwrite=overwrite)
-    return draw([any_run(run) for run in given], called, out, kind, overwrite=overwrite)
+        return Picture(plot_study(study, out, kind, metric=metric, only=only, overwrite=overwrite))
+    return Picture(draw([any_run(run) for run in given], called, out, kind, overwrite=overwrite))
 
 
 def random_games(
@@ -225,9 +236,18 @@ def _several(runs: Any) -> list[Any]:
     return list(runs) if isinstance(runs, Iterable) and not isinstance(runs, AnyRunOrPath) else [runs]
 
 
+def _file(given: Study | Path | None) -> Path | None:
+    """The file of what is to be drawn, if it has one."""
+    if isinstance(given, Study):
+        return None if given.path == MEMORY else given.path
+    return given
+
+
 def _name(given: object, read: AnyRun | Outsider | None = None) -> str:
     """What a run or an agent is called.  read: itself, if `given` only names it."""
     if isinstance(given, str | Path):
         return str(given)
+    if isinstance(given, Study):
+        return "study" if given.path == MEMORY else str(given.path)
     meant = given if read is None else read
     return meant.config.learner if isinstance(meant, AnyRun) else getattr(meant, "name", "")

@@ -1,6 +1,6 @@
 """The call `study`: its design is read and checked, its file made, extended or resumed, and then the work begins."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import Dataset
 
+MEMORY = Path("a study in memory")
+"""What stands for the file of a study that has none."""
+
 
 class Study(StudyFile, Printable):
     """A study's file, open for reading: what it studies, its results, and their figures.
@@ -52,7 +55,7 @@ class Study(StudyFile, Printable):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values with stable keys, as `study --json` prints them."""
-        return {"file": str(self.path) if self.path.is_file() else None, **self.summary().to_dict()}
+        return {"file": None if self.path == MEMORY else str(self.path), **self.summary().to_dict()}
 
     def records(self) -> tuple[Sequence[Mapping[str, Any]], str]:
         """Return a row for each setting."""
@@ -64,7 +67,7 @@ class Study(StudyFile, Printable):
 
     def confirm(
         self,
-        seeds: Any,
+        seeds: Number | Iterable[int],
         best: str | None = None,
         *,
         threads: Number | None = None,
@@ -107,7 +110,7 @@ def study(
     *,
     out: str | Path | None = None,
     resume: str | Path | None = None,
-    seeds: Any = None,
+    seeds: Number | Iterable[int] | None = None,
     sweep: str | None = None,
     keep: str | None = None,
     threads: Number | None = None,
@@ -118,7 +121,7 @@ def study(
     stop: Callable[[], bool] | None = None,
     warn: Callable[[str], None] | None = None,
     command: str = "",
-    **options: Any,
+    **options: object,
 ) -> Study:
     """Let a learner learn for every combination of the options' values and every seed; return the study.
 
@@ -183,6 +186,7 @@ def study(
         stack.close()
         done = load_study(writer.path)  # a temporary file stays readable while it is open
         done.design = writer.design  # of 100,000 settings it takes seconds and 100 MB to read it again
+        done.path = MEMORY if out is None and resume is None else done.path
         return done
 
 

@@ -39,7 +39,7 @@ from ttt_batch.training.keeping import make_keeper
 from ttt_batch.training.patterns.session import Followers
 from ttt_batch.training.patterns.train import check_networks, check_tables, is_network, network_options, train_patterns
 from ttt_batch.training.plan import Opposing, Plan, Runs, make_plan, rival_policy
-from ttt_batch.training.requests import check_files, check_fresh, check_request
+from ttt_batch.training.requests import check_files, check_fresh, check_request, seated_opponent
 from ttt_batch.training.session import Progress, Session
 from ttt_batch.training.shares import Shares
 from ttt_batch.training.trainers import kernels_needed, make_trainer, way_to_learn
@@ -150,8 +150,9 @@ def train(
     one to be proved then, and the number of games is rounded up to the next proof.
     epsilon, alpha: numbers or schedules (see `schedules`).
     start: a run (or its file) of the same board and learner whose tables to begin with.
-    opponent: `random`, `optimal`, a run (or its file) or an agent (see `judge`) to train against instead of self-play,
-    on enumerated boards; seat: the learner's seat then, `first`, `second` or `both` (batches in turn; the default).
+    opponent: `random`, `optimal`, a run (or its file) or an agent, also by name (see `judge`), to train against instead
+    of self-play, on enumerated boards; seat: the learner's seat then, `first`, `second` or `both` (batches in turn; the
+    default).
     resume: a run (or its file, which is then written to unless `out` is given) to go on with, with its configuration,
     as if it had never ended: up to `until` games, `more` games, or its first goal.  An opponent that was a run has to
     be given again.  fork: allow settings other than its own; needs `out`.
@@ -184,8 +185,7 @@ def train(
     check_files(out, record, resume, start, opponent, given.get("tuples"))
     check_fresh(given, seat, opponent, begun=resume is not None or start is not None)
     target, replaces = resume if out is None and isinstance(resume, Path) else out, overwrite or out is None
-    with ExitStack() as stack:
-        follow = stack.enter_context(followed(progress, "training"))
+    with ExitStack() as stack, followed(progress, "training") as follow:
         files = None if target is None else Checkpoints(Path(target), overwrite=replaces, every=every, say=say)
         stack.enter_context(files or nullcontext())
         before = load_any(resume, trust=trust) if isinstance(resume, Path) else resume
@@ -197,6 +197,7 @@ def train(
             trained = train_patterns(games, given, seat, before, _called(resume), more, until, followers)
             return _kept(trained, before, files, None, elsewhere)
         check_tables(given)
+        opponent = stack.enter_context(seated_opponent(opponent, given.get("board"), before))
         runs = Runs(resume if isinstance(resume, Path) else before, start, opponent, trust, before)
         plan = make_plan(games, runs, given, seat=seat, more=more, until=until, fork=fork, in_place=out is None)
         config, limit = plan.config, parse_memory(max_memory)
@@ -204,8 +205,7 @@ def train(
         shares = None if place is None else stack.enter_context(_shared(place, plan, warn))
         writer = None if record is None else stack.enter_context(_writer(record, config, overwrite=overwrite, say=say))
         announce_kernels(0 if writer or plan.rival is not None else kernels_needed(config, plan.total, n_threads))
-        clock = Clock(float(plan.provenance.get("seconds", 0.0)))
-        trainer = _trainer(plan, writer, limit, n_threads, block, shares)
+        clock, trainer = Clock(plan.seconds), _trainer(plan, writer, limit, n_threads, block, shares)
         keeper = make_keeper(plan, trainer.tables, limit, note, wanted=keep_points)
         run = Session(plan, trainer, clock, files, follow, stop, say, command, n_threads, keeper).train()
         return _kept(run, plan.resumed, files, writer, elsewhere)

@@ -14,7 +14,7 @@ from ttt_batch.studies.figures.ranking import DEFAULT_METRIC, METRICS, metric_na
 from ttt_batch.studies.figures.summary import Summary
 from ttt_batch.studies.repetition import Repetition
 from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING
-from ttt_batch.studies.study import Study
+from ttt_batch.studies.study import MEMORY, Study
 
 MOST_ROWS, MOST_REASONS = 20, 3
 """Settings of a table, and reasons of failures; JSON has all."""
@@ -59,7 +59,7 @@ def study_text(summary: Summary, best: str | None = None, *, name: str = "", wid
 
 def file_text(study: Study) -> str:
     """What `study` prints of a file; of one in memory without the last line."""
-    saved = f"\nsaved:   {one_line(str(study.path))}" if study.path.is_file() else ""
+    saved = "" if study.path == MEMORY else f"\nsaved:   {one_line(str(study.path))}"
     return f"{study_text(study.summary())}{saved}"
 
 
