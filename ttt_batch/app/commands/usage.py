@@ -221,11 +221,13 @@ def _is_option(ctx: Any, value: Any) -> bool:
 def _as_typed(param: Any, kind: Any, usual: Any, ctx: Any, value: Any) -> Any:
     """The value of an option: as it was typed, or its default.  What is missing is left to typer's own way."""
     given = value not in (None, (), [])
+    if ctx.resilient_parsing:  # a shell completes: nothing is looked up, or said
+        return value
     if (param.required and not given) or (kind is None and given):
         return usual(ctx, value)
-    named = kind in (Path, list[Path]) or (param.metavar or "").strip("[.]") == "RUN"
+    named = kind in (Path, list[Path]) or (param.metavar or "").strip("[.]") in ("RUN", "FILE")
     if named and given and "" in (value if isinstance(value, list | tuple) else (value,)):
-        name = param.opts[0] if param.param_type_name == "option" else param.metavar
+        name = param.opts[0] if param.param_type_name == "option" else (param.metavar or "").strip("[]")
         raise UsageError(f"the name for {name} is empty; name a file{manual(ctx.command.name)}")
     if given and param.param_type_name == "option" and kind is not None and _is_option(ctx, value):
         wanted = f"{param.opts[0]} {param.metavar or 'VALUE'}"
