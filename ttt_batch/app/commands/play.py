@@ -86,10 +86,9 @@ def play(
         raise RunFileError(f"{run_name(out)} exists, and play replaces no other run; choose another file")
     keys, rules = not plain and _at_a_terminal(), Rules(board, illegal, time_limit)
     path, named = _who(run, rules, learn=learn)
-    reading = f"asking {named}" if named else _reading(path)
     with (
         _told_later() as later,
-        working(quiet=quiet, doing=reading, keys=keys) as report,
+        working(quiet=quiet, doing=f"asking {named}" if named else _reading(path), keys=keys) as report,
         entrants(rules, trust, report) as load,
     ):
         from ttt_batch.app.terminal import playing
