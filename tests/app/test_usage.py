@@ -279,8 +279,8 @@ def test_python_refuses_the_positions_that_commands_refuse(here, capsys, positio
         ("train --games", "--games takes a value; give --games N (see ttt-batch train --help)"),
         ("train -o", "-o takes a value; give -o FILE (see ttt-batch train --help)"),
         ("train --fork=3", "--fork is a switch and takes no value; leave the value out (see ttt-batch train --help)"),
-        ("train 10M", "train takes no argument '10M' (see ttt-batch train --help)"),
-        ("evaluate", "evaluate needs RUN: A run file, or an agent (see ttt-batch evaluate --help)"),
+        ("train 10M", "train takes no argument '10M'; did you mean --games 10M? (see ttt-batch train --help)"),
+        ("compare", "compare needs RUN: A run file (see ttt-batch compare --help)"),
         (
             "tournament",
             "tournament needs RUN...: Two run files of one board, or more; also agents (see ttt-batch tournament "

@@ -9,15 +9,16 @@ from ttt_batch.app.commands.declare import BOARDS, FORMATS, File, Text, argument
 from ttt_batch.app.commands.entrants import Rules, called, entrants, file_stem, is_named
 from ttt_batch.app.commands.options import (
     BOARD,
+    NEWEST,
     AgentBoard,
     AnyPlayer,
     DrawWorth,
+    FilePath,
     Illegal,
     Json,
     Overwrite,
     Player,
     Quiet,
-    RunPath,
     TimeLimit,
     Trust,
     first_given,
@@ -29,6 +30,7 @@ from ttt_batch.app.commands.shared import (
     in_new_files,
     load_any_run,
     load_run,
+    newest_file,
     run_name,
     say,
     working,
@@ -38,7 +40,9 @@ from ttt_batch.base.errors import UsageError
 
 
 def info(
-    path: Annotated[File, argument("RUN", "A run file, unless --format is given.", read=found)] = None,
+    path: Annotated[
+        File, argument("[FILE]", "File of a run or a study; the newest here if not given.", read=found)
+    ] = None,
     form: Annotated[bool, switch("--format", "Explain the format of run files instead.")] = False,
     trust: Trust = False,
     json: Json = False,
@@ -52,7 +56,7 @@ def info(
         answer(json, format_information, lambda: format_documentation().rstrip())
         return
     if path is None:
-        raise UsageError("name a run file, or ask for --format")
+        path = newest_file("info", "run or study")
     from ttt_batch.studies.storage.opening import is_study_file
 
     if is_study_file(path):
@@ -90,7 +94,7 @@ def _no_trust(trust: bool) -> None:
 
 
 def check(
-    path: RunPath,
+    path: FilePath = NEWEST,
     of: Annotated[File, option("RUN", "With a certificate: the run that it should be of.", read=found)] = None,
     trust: Trust = False,
     quiet: Quiet = False,
@@ -142,7 +146,8 @@ def check(
 
 
 def export_(
-    run: AnyPlayer,
+    *,
+    run: AnyPlayer = NEWEST,
     to: Annotated[
         str,
         option(

@@ -10,19 +10,19 @@ import typer
 from ttt_batch.app.commands.declare import AGAINST, Text, argument, option, switch
 from ttt_batch.app.commands.entrants import Rules, called, entrants, is_named
 from ttt_batch.app.commands.options import (
+    NEWEST,
     AgentBoard,
     AnyPlayer,
     Illegal,
     Json,
     Quiet,
-    RunPath,
     SeedOfGames,
     TiesRule,
     TimeLimit,
     Trust,
     found,
 )
-from ttt_batch.app.commands.shared import answer, load_any_run, run_name, working
+from ttt_batch.app.commands.shared import answer, load_any_run, newest_file, run_name, working
 from ttt_batch.base.choices import check_ties, find_name
 from ttt_batch.base.console import tell
 from ttt_batch.base.errors import RunFileError, UsageError
@@ -48,7 +48,7 @@ AsPlayed = Annotated[
 
 
 def evaluate(
-    path: AnyPlayer,
+    path: AnyPlayer = NEWEST,
     against: Annotated[
         Text,
         option(
@@ -116,7 +116,7 @@ def evaluate(
 
 
 def compare(
-    path: RunPath,
+    path: Annotated[Path, argument("RUN", "A run file.", read=found)],
     other: Annotated[Path, argument("RUN2", "Another one.", read=found)],
     trust: Trust = False,
     quiet: Quiet = False,
@@ -139,7 +139,9 @@ def compare(
 
 
 def show(
-    path: AnyPlayer,
+    path: Annotated[
+        Text, argument("[RUN]", "A run file, or an agent; the newest run here if not given, or a position is first.")
+    ] = None,
     position: Annotated[
         list[str] | None,
         argument(
@@ -163,12 +165,24 @@ def show(
     from ttt_batch.app.reports.position import show_text
 
     rule, rules = check_ties(ties), Rules(board, illegal, time_limit)
+    if path is None or _is_position(path):
+        position = [*([] if path is None else [path]), *(position or [])]
+        path = str(newest_file("show"))
     if not is_named(path):
         rules.refuse(f"{called(path)} is a run")
     with working(quiet=quiet), entrants(rules, trust) as load:
         asked = " ".join(position or []).strip() or 0
         shown = look_up(load(path), asked, symmetric=symmetric, ties=rule)
     answer(json, shown.to_dict, lambda: show_text(shown, "" if is_named(path) else called(path)))
+
+
+def _is_position(given: str) -> bool:
+    """Whether what was given in the place of a run is a position, and no name of a file."""
+    from ttt_batch.base.files import is_there
+    from ttt_batch.game.notation import may_be_position
+    from ttt_batch.runs.lookup import find_run
+
+    return may_be_position(given) and not is_there(find_run(given))
 
 
 def tournament(
