@@ -72,10 +72,33 @@ def test_links(tmp_path: Path) -> None:
         "X.O/.X.": None,
         "X.O/.X?/...": None,
         "X.OO/.X./...": None,
+        "5-3-1": {"text": "X.O/.X./...", "person": 2, "turn": "you", "undo": False},
+        "X5 O3,x1": {"text": "X.O/.X./...", "person": 2, "turn": "you", "undo": False},
+        "b2-c1-a1": {"text": "X.O/.X./...", "person": 2, "turn": "you", "undo": False},
+        "1-4-2-5-3": {"text": "XXX/OO./...", "person": 2, "turn": "over", "undo": False},
+        "1-4-2-5-3-6": None,  # the game is over
+        "5-5": None,
+        "5-0": None,
+        "O5": None,
+        "10": None,
+        "d1": None,
         "": None,
     }
     for expected, found in zip(texts.values(), work(run, tmp_path, [{"link": text} for text in texts]), strict=True):
         assert found == expected
+
+
+def test_a_link_is_in_the_fragment_or_the_query(tmp_path: Path) -> None:
+    addresses = {
+        ("#5-3-1", ""): "5-3-1",
+        ("", "?moves=5,3,1"): "5,3,1",
+        ("", "?moves=5+3%201&x=y"): "5 3 1",
+        ("#X.O%2F.X.%2F...", "?moves=5"): "X.O/.X./...",
+        ("#%", ""): "%",
+        ("", "?other=5"): "",
+    }
+    jobs = [{"address": {"hash": fragment, "search": query}} for fragment, query in addresses]
+    assert work(trained(games=1000), tmp_path, jobs) == list(addresses.values())
 
 
 def test_moves_below_its_strength_are_those_of_the_terminal(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class Workers:
         self.done += 1
         if (fault := self._fault(self.done)) is not None:
             return fault if isinstance(fault, list) else [Ended(tag, None, fault)]
-        return [Ended(tag, perform(identity(), task.modules, task.function, task.arguments))]
+        return [Ended(tag, perform(identity(), task.function, task.arguments))]
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +96,7 @@ def test_the_policy_goes_once_a_batch_to_each_worker(monkeypatch: pytest.MonkeyP
 
     class Watched(Workers):
         def begin(self, tag: Any, task: Task) -> None:
-            sent.append(task.arguments[4] is not None)
+            sent.append(task.arguments[6] is not None)
             super().begin(tag, task)
 
     class Forgetful(Workers):

@@ -1,15 +1,10 @@
-"""Python callables as agents: given in Python, or named `FILE.py:NAME` on the command line.
-
-The code of such a file runs with the rights of the person who named it, as `python FILE.py` would.  No other file, not
-even a run's record of its opponent, makes the package run any.
-"""
+"""Python callables as agents: given in Python, or named `FILE.py:NAME` on the command line (see `base.named_code`)."""
 
 import ctypes
-import importlib.util
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +14,18 @@ from numpy.typing import NDArray
 from ttt_batch.agents.agent import Agent
 from ttt_batch.agents.answers import where
 from ttt_batch.agents.positions import Batch
-from ttt_batch.base.console import one_line, printing_aside
+from ttt_batch.base.console import printing_aside
 from ttt_batch.base.errors import AgentError, UsageError, quoted
 from ttt_batch.base.files import shown
+from ttt_batch.base.named_code import named_object, reason_of
 from ttt_batch.base.quantities import counted
 from ttt_batch.game.board import Board
-from ttt_batch.runs.lookup import is_callable_name
 
 TIME_LIMIT = 10.0
 """Seconds that an answer may take by default."""
 
 POSITIONS_AN_ANSWER = 10_000
 """Positions that count as one answer of a callable: so many more may take so much longer."""
-
-LONGEST_REASON = 200
-"""Characters of an exception's text that a message repeats."""
 
 
 class CallableAgent(Agent):
@@ -104,42 +96,10 @@ def load_callable(text: str, *, limit: float = TIME_LIMIT) -> CallableAgent:
 
     A class whose objects can be called is called without arguments first.  What the code prints goes to standard error.
     """
-    file, _, name = text.rpartition(":")
-    if not is_callable_name(text) or not name.isidentifier():
-        raise UsageError(f"agent {quoted(text)} is not of the form FILE.py:NAME; name a function of that file")
-    path = Path(file)
-    if not path.is_file():
-        raise AgentError(f"there is no file {shown(path)}; check the name")
-    module = _module(path)
-    if not hasattr(module, name):
-        there = [one for one, value in vars(module).items() if callable(value) and not one.startswith("_")]
-        raise UsageError(f"{shown(path)} has no {name}; it has {', '.join(there[:10]) or 'nothing that can be called'}")
-    function = getattr(module, name)
+    path, name, function = named_object("agent", text, AgentError)
     if isinstance(function, type) and any("__call__" in vars(base) for base in function.__mro__):
         function = _called(function, path, name)
     return CallableAgent(function, f"{path.name}:{name}", limit=limit, aside=True)
-
-
-def _module(path: Path) -> Any:
-    """The module of a file, executed; what lies beside it can be imported."""
-    name = f"_agent_{path.stem}_{abs(hash(path.resolve()))}"
-    specification = importlib.util.spec_from_file_location(name, path)
-    if specification is None or specification.loader is None:
-        raise AgentError(f"{shown(path)} is no Python file")
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[name] = module
-    folder = str(path.resolve().parent)
-    sys.path.insert(0, folder)
-    try:
-        with printing_aside():
-            specification.loader.exec_module(module)
-    except Exception as error:
-        raise AgentError(f"{shown(path)} failed: {reason_of(error)}") from error
-    except SystemExit as error:
-        raise AgentError(f"{shown(path)} ended the program: {reason_of(error)}") from error
-    finally:
-        sys.path.remove(folder)
-    return module
 
 
 def _called(function: Any, path: Path, name: str) -> Any:
@@ -148,11 +108,3 @@ def _called(function: Any, path: Path, name: str) -> Any:
             return function()
     except (Exception, SystemExit) as error:
         raise AgentError(f"{shown(path)}: {name}() failed: {reason_of(error)}") from error
-
-
-def reason_of(error: BaseException) -> str:
-    """What an exception of somebody's own says; nothing if it cannot say it."""
-    text = ""
-    with suppress(Exception):
-        text = str(error)
-    return one_line(f"{type(error).__name__}: {text}" if text else type(error).__name__)[:LONGEST_REASON]

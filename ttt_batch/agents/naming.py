@@ -11,10 +11,11 @@ from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.programs import ProgramAgent
 from ttt_batch.base.choices import AGENT_NAMES, ILLEGAL, check_switches, choose
 from ttt_batch.base.errors import UsageError, quoted
+from ttt_batch.base.named_code import is_callable_name
 from ttt_batch.base.quantities import Number, real
 from ttt_batch.game.board import Board, parse_board
 from ttt_batch.runs.loading import AnyRun
-from ttt_batch.runs.lookup import PROGRAM, agent_or_run, is_callable_name, is_program
+from ttt_batch.runs.lookup import PROGRAM, agent_or_run, is_program
 
 AgentLike = Agent | str | Callable[..., Any]
 """An agent that is no run, or what names it."""

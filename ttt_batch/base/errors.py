@@ -122,6 +122,11 @@ def command_with(command: str, name: str, value: object = None) -> str:
     return f"{command_name(command)}({name}={'...' if value is None else repr(value)})"
 
 
+def worded(command: str, python: str) -> str:
+    """Return the words for a person who typed a command, or those for one who writes Python."""
+    return command if _COMMAND_LINE.get() else python
+
+
 def with_option(name: str) -> str:
     """` with --out` in a command; nothing in Python, where it may be a parameter of another name."""
     return f" with {option(name)}" if _COMMAND_LINE.get() else ""

@@ -51,8 +51,13 @@ def is_there(path: Path) -> bool:
     return os.path.exists(path)  # noqa: PTH110 - Path's own raises before Python 3.12
 
 
+EVERYWHERE: dict[str, str] = {}
+"""Options that every command of a person needs, too, who gave them to this one: `--learner FILE.py:NAME`."""
+
+
 def command_text(*words: str | Path) -> str:
     """A command of this program as a person may paste it."""
+    words = *words, *(word for option in EVERYWHERE.items() for word in option)
     # A path that begins with a dash would be read as an option.
     written = [f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word) for word in words]
     return " ".join(["ttt-batch", *map(for_shell, written)])

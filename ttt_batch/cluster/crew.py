@@ -30,13 +30,11 @@ class Task(NamedTuple):
     """A function of the package by its importable name, with plain data and arrays.
 
     key: names its result: tasks with equal keys are done once, whoever asks.
-    modules: imported first, since they register learners.
     """
 
     key: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
-    modules: tuple[str, ...] = ()
 
 
 class Ended(NamedTuple):
@@ -149,7 +147,6 @@ class Crew:
         begun.future = self._client.submit(
             perform,
             tuple(identity()),
-            task.modules,
             task.function,
             task.arguments,
             key=f"{task.key}-{begun.attempt}" if begun.attempt else task.key,

@@ -2,7 +2,6 @@
 
 import functools
 import hashlib
-import importlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,15 +50,12 @@ def difference(here: Identity, there: Identity) -> str:
     return ""
 
 
-def perform(expected: Identity, modules: Sequence[str], function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+def perform(expected: Identity, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """Do a task on a worker; return what `function` returns, or a `Refusal`.
 
-    expected: who gave it.  modules: to be imported first, since they register learners.
-    Raises whatever `function` raises, and ImportError.
+    expected: who gave it.  Raises whatever `function` raises.
     """
     mine = identity()
     if mine != tuple(expected):
         return Refusal(mine)
-    for module in modules:
-        importlib.import_module(module)
     return function(*arguments)

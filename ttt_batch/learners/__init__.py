@@ -15,11 +15,14 @@ Helpers:        mark_parents, start_row, is_settled; inlined compiles a function
 
 import importlib
 import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from ttt_batch.base.choices import LEARNER_NAMES, PATTERN_LEARNERS, choose, either, find_name
-from ttt_batch.base.errors import UsageError
+from ttt_batch.base.errors import TttBatchError, UsageError, quoted, worded
 from ttt_batch.base.jit import inlined
+from ttt_batch.base.named_code import is_callable_name, named_object
 from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED
 from ttt_batch.game.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.learners.base import (
@@ -87,18 +90,25 @@ LEARNERS: dict[str, Learner] = {
 }
 
 
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+"""Names that learners may have."""
+
+_homes: dict[str, str] = {}
+"""Where each learner from elsewhere was registered: the name of a module, or FILE.py:NAME."""
+
+
 def register(learner: Learner) -> Learner:
     """Add a learner from outside the package, for this process; return it.
 
     `train` and everything else then know it by its name; a process that opens a file of one of its runs must register
-    it, too.  Its kernels are compiled in every process.
+    it, too.  A command does so with `--learner FILE.py:NAME`.  Its kernels are compiled in every process.
     Raises UsageError if its name is taken or unfit for a file's name, or if its tables lack one of the kernels `score`,
     `fold`, `learn` and `state_value`.
     """
     name = learner.name
-    if name in LEARNERS:
-        raise UsageError(f"learner {name!r} is there already; choose another name")
-    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,39}", name):
+    if (there := find_name(name, [*LEARNERS, *PATTERN_LEARNERS])) is not None:
+        raise UsageError(f"learner {there!r} is there already; choose another name")
+    if not _NAME.fullmatch(name):
         raise UsageError(f"learner name {name!r} is not up to 40 of a-z, 0-9, - and _; choose another")
     kernels = {"score": score, "fold": fold, "learn": learn, "state_value": state_value}
     lacking = [kernel for kernel, bodies in kernels.items() if bodies.body(learner.tables) is None]
@@ -108,7 +118,36 @@ def register(learner: Learner) -> Learner:
             f"@{lacking[0]}.register({learner.tables.__name__})"
         )
     LEARNERS[name] = learner
+    _homes[name] = str(sys._getframe(1).f_globals.get("__name__"))
     return learner
+
+
+def _is_learner(found: object) -> bool:
+    return isinstance(found, Learner)
+
+
+def register_named(text: str) -> str:
+    """Run the file of `FILE.py:NAME` and register the learner that it has under that name; return the learner's name.
+
+    Raises UsageError for what is no learner and as `register`, and TttBatchError if the file cannot be run.
+    """
+    path, name, learner = named_object("learner", text, TttBatchError, _is_learner, keep=True)
+    if not isinstance(learner, Learner):
+        raise UsageError(f"learner {quoted(text)} is of type {type(learner).__name__}; name a Learner of that file")
+    if LEARNERS.get(learner.name) is not learner:
+        register(learner)
+    _homes[learner.name] = f"{path.resolve()}:{name}"
+    return learner.name
+
+
+def knowing(homes: Sequence[str], function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a function returns, in another process that is to know the learners of `homes_of` first."""
+    for home in homes:
+        if is_callable_name(home):
+            register_named(home)
+        else:
+            importlib.import_module(home)
+    return function(*arguments)
 
 
 def learner_named(name: str) -> Learner:
@@ -120,21 +159,33 @@ def learner_named(name: str) -> Learner:
     return LEARNERS[choose("learner", name, LEARNERS)]
 
 
+def foreign_learner(name: object) -> str:
+    """Return what is wrong with a file of a learner of that name and the remedy; nothing if the learner is known.
+
+    A text that no learner can have for a name is not repeated here: it is wrong for another reason.
+    """
+    if not isinstance(name, str) or name in LEARNERS or name in PATTERN_LEARNERS or not _NAME.fullmatch(name):
+        return ""
+    remedy = worded(
+        "add --learner FILE.py:NAME, the file and the Learner in it", "register it first (learners.register)"
+    )
+    return f"it is of learner {name}, which does not come with this package; {remedy}"
+
+
 def any_learner(given: object) -> str:
     """The name of a learner of tables or networks, however it is spelled.  Raises UsageError, which names them all."""
     return choose("learner", given, dict.fromkeys([*LEARNERS, *PATTERN_LEARNERS]))
 
 
-def modules_of(names: Iterable[str]) -> tuple[str, ...]:
-    """The modules outside the package that another process has to import to know learners by these names.
+def homes_of(names: Iterable[str]) -> tuple[str, ...]:
+    """What tells another process about learners by these names: modules, and files as FILE.py:NAME, see `knowing`.
 
     Raises UsageError for a learner of the script itself, which no other process can import.
     """
-    modules = {LEARNERS[name].tables.__module__: name for name in sorted(set(names))}
-    if "__main__" in modules:
+    homes = {_homes[name]: name for name in sorted(set(names)) if name in _homes}
+    if "__main__" in homes:
         raise UsageError(
-            f"learner {modules['__main__']!r} is registered in the script itself (__main__), which workers cannot "
+            f"learner {homes['__main__']!r} is registered in the script itself (__main__), which workers cannot "
             "import; move it to a module of its own"
         )
-    package = __name__.partition(".")[0]
-    return tuple(sorted(module for module in modules if module.partition(".")[0] != package))
+    return tuple(sorted(homes))

@@ -13,7 +13,7 @@ from ttt_batch.game.board import Board, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.state_space import check_enumerable, check_gravity, choose_space, space_of
-from ttt_batch.learners import learner_named
+from ttt_batch.learners import foreign_learner, learner_named
 from ttt_batch.learners.base import Settings
 from ttt_batch.runs.batches import AUTO, MAX_GAMES, Batches, check_batch, make_batches
 from ttt_batch.runs.boxes import check_boxes
@@ -262,6 +262,8 @@ def _check_opponent(start: str, opponent: str, seat: str) -> None:
 def config_from_dict(values: dict[str, Any]) -> Config:
     """The configuration of a run file.  Raises RunFileError if it is not one of ours."""
     _check_types(values)
+    if foreign := foreign_learner(values["learner"]):
+        raise RunFileError(foreign)
     try:
         config = make_config(**values)
     except UsageError as error:

@@ -1,7 +1,6 @@
 """Run files by name, as people type names: without the ending, or with a slip."""
 
 import os
-import re
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 from ttt_batch.base.choices import AGENT_NAMES, ALL_LEARNERS, OPPONENT_HINTS, find_name, suggested_name, unknown_name
 from ttt_batch.base.errors import RunFileError, UsageError, command_with, quoted
 from ttt_batch.base.files import is_there, shown
+from ttt_batch.base.named_code import is_callable_name
 
 SUFFIX = ".h5"
 PROGRAM = "cmd:"
@@ -34,11 +34,6 @@ def find_run(path: str | Path) -> Path:
             if longer.is_file():
                 return longer
     return path
-
-
-def is_callable_name(text: str) -> bool:
-    """Whether a text is of the form `FILE.py:NAME`."""
-    return re.fullmatch(r".+\.py:[^:/\\]*", text) is not None
 
 
 def is_program(text: str) -> bool:

@@ -194,7 +194,7 @@ def _crew(place: Place | None, design: Design, warn: Callable[[str], None] | Non
     """The workers of a place, which leave with `stack`.  Raises UsageError and ClusterError, before a file is made."""
     if place is None:
         return None
-    design.family.modules(setting.config.learner for setting in design.settings)
+    design.family.homes(setting.config.learner for setting in design.settings)
     return stack.enter_context(Crew(place, warn or warn_python, warn))
 
 

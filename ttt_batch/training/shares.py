@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ttt_batch.base.errors import ClusterError
 from ttt_batch.cluster.crew import Crew, Ended, Task
 from ttt_batch.game.graph import Graph, rows_of_edges
-from ttt_batch.learners import modules_of
+from ttt_batch.learners import homes_of, knowing
 from ttt_batch.runs.config import Config, config_from_dict
 from ttt_batch.simulation.policy import Policy
 from ttt_batch.training.trainers import make_trainer
@@ -44,7 +44,7 @@ class Shares:
 
     def __init__(self, crew: Crew, config: Config, say: Callable[[str], None]) -> None:
         self._crew, self._config, self._say = crew, config.to_dict(), say
-        self._modules = modules_of([config.learner])
+        self._homes = homes_of([config.learner])
         self._seconds = 0.0  # that a game takes a worker
 
     def walk(self, batch: SharedBatch, stop: Callable[[], bool]) -> bool | None:
@@ -111,7 +111,7 @@ class Shares:
         """Give a share of a batch called `name` to the workers, with or without the policy."""
         arguments = self._config, batch.turn, batch.first, name, policy, *share
         key = "-".join(map(str, (name, *share, *([] if policy is None else ["policy"]))))
-        self._crew.begin(share, Task(key, walk_share, arguments, self._modules))
+        self._crew.begin(share, Task(key, knowing, (self._homes, walk_share, *arguments)))
 
     def _take(self, batch: SharedBatch, name: str, ended: Ended) -> bool:
         """Add what a share counted; if workers failed at it, it is walked here.

@@ -23,7 +23,7 @@ from ttt_batch.cluster.crew import Crew
 from ttt_batch.cluster.place import Place, place_of
 from ttt_batch.game.transcript_writer import GamesWriter
 from ttt_batch.game.transcripts import GamesError
-from ttt_batch.learners import learner_named, modules_of
+from ttt_batch.learners import homes_of, learner_named
 from ttt_batch.runs.config import Config, Options, PlayOptions
 from ttt_batch.runs.loading import load_any
 from ttt_batch.runs.lookup import find_run
@@ -269,7 +269,7 @@ def _shared(place: Place, plan: Plan, warn: Callable[[str], None] | None) -> Ite
         raise UsageError(
             f"{workers} share a batch by its best moves, and {others} draws others, too; leave {workers} out"
         )
-    modules_of([config.learner])
+    homes_of([config.learner])
     say = warn or warn_python
     largest, least = min(config.batches.most, games), way.least_shared(learner_named(config.learner))
     if largest < least:

@@ -17,12 +17,14 @@ from ttt_batch.app.commands.options import (
     Illegal,
     Json,
     Overwrite,
+    OwnLearner,
     Player,
     Quiet,
     TimeLimit,
     Trust,
     first_given,
     found,
+    learner_meant,
 )
 from ttt_batch.app.commands.shared import (
     answer,
@@ -45,6 +47,7 @@ def info(
     ] = None,
     form: Annotated[bool, switch("--format", "Explain the format of run files instead.")] = False,
     trust: Trust = False,
+    learner: OwnLearner = None,
     json: Json = False,
 ) -> None:
     """Say what a run file, or a study's, holds."""
@@ -97,6 +100,7 @@ def check(
     path: FilePath = NEWEST,
     of: Annotated[File, option("RUN", "With a certificate: the run that it should be of.", read=found)] = None,
     trust: Trust = False,
+    learner: OwnLearner = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -168,6 +172,7 @@ def export_(
     time_limit: TimeLimit = None,
     overwrite: Overwrite = False,
     trust: Trust = False,
+    learner: OwnLearner = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -255,7 +260,12 @@ def import_(
     out: Annotated[Path, option("RUN", "Run file to write.", "--out", "-o")],
     learner: Annotated[
         Text,
-        option("NAME", "The learner whose table it is; files saved by a page name it.", offers=LEARNER_NAMES),
+        option(
+            "NAME",
+            "The learner whose table it is; files saved by a page name it.",
+            offers=LEARNER_NAMES,
+            read=learner_meant,
+        ),
     ] = None,
     form: Annotated[
         Text,

@@ -15,6 +15,7 @@ from ttt_batch.app.commands.options import (
     AnyPlayer,
     Illegal,
     Json,
+    OwnLearner,
     Quiet,
     SeedOfGames,
     TiesRule,
@@ -47,18 +48,21 @@ AsPlayed = Annotated[
 ]
 
 
+Against = Annotated[
+    Text,
+    option(
+        "random|one-ply|two-ply|optimal|self|RUN2",
+        "The opponent; a run file or an agent for another one.  On boards too large to enumerate, and with "
+        "networks, one of the first three.",
+        offers=AGAINST,
+        default="random; all three there",
+    ),
+]
+
+
 def evaluate(
     path: AnyPlayer = NEWEST,
-    against: Annotated[
-        Text,
-        option(
-            "random|one-ply|two-ply|optimal|self|RUN2",
-            "The opponent; a run file or an agent for another one.  On boards too large to enumerate, and with "
-            "networks, one of the first three.",
-            offers=AGAINST,
-            default="random; all three there",
-        ),
-    ] = None,
+    against: Against = None,
     games: Annotated[
         Text, option("N", "Games a match, on boards too large to enumerate and with networks only.", default="10k")
     ] = None,
@@ -74,6 +78,7 @@ def evaluate(
     illegal: Illegal = None,
     time_limit: TimeLimit = None,
     trust: Trust = False,
+    learner: OwnLearner = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -119,6 +124,7 @@ def compare(
     path: Annotated[Path, argument("RUN", "A run file.", read=found)],
     other: Annotated[Path, argument("RUN2", "Another one.", read=found)],
     trust: Trust = False,
+    learner: OwnLearner = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -157,6 +163,7 @@ def show(
     illegal: Illegal = None,
     time_limit: TimeLimit = None,
     trust: Trust = False,
+    learner: OwnLearner = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -201,6 +208,7 @@ def tournament(
     illegal: Illegal = None,
     time_limit: TimeLimit = None,
     trust: Trust = False,
+    learner: OwnLearner = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:

@@ -21,6 +21,7 @@ from ttt_batch.app.commands.options import (
     StartValue,
     Trust,
     found,
+    learner_meant,
 )
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, working
 from ttt_batch.base.choices import LEARNER_NAMES
@@ -37,9 +38,20 @@ if TYPE_CHECKING:
     from ttt_batch.training.from_games import Learnt
 
 
+Learner = Annotated[
+    Text,
+    option(
+        "NAME",
+        "Which learner, unless --run is given; FILE.py:NAME for one of your own.",
+        offers=LEARNER_NAMES,
+        read=learner_meant,
+    ),
+]
+
+
 def learn_from(
     games: Annotated[Path, argument("GAMES", "A text file, a game a line; - for standard input.")],
-    learner: Annotated[Text, option("NAME", "Which learner, unless --run is given.", offers=LEARNER_NAMES)] = None,
+    learner: Learner = None,
     run: Annotated[File, option("RUN", "A run to go on from, with its options; networks, too.", read=found)] = None,
     alpha: Annotated[Text, option("NUMBER", "Step size, above 0 up to 1, or 1/n, n the visits.")] = None,
     epsilon: Annotated[Text, option("SHARE", "expected-sarsa: how often the policy explores that it expects.")] = None,

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from ttt_batch.app.commands.declare import BEYOND_TABLES, BOARDS, SWITCH, File, Text, argument, option, switch
-from ttt_batch.app.commands.options import Json, Overwrite, Quiet
+from ttt_batch.app.commands.options import Json, Overwrite, Quiet, learner_meant
 from ttt_batch.app.commands.shared import answer, working
 from ttt_batch.base.choices import ALL_LEARNERS, PATTERN_LEARNERS
 from ttt_batch.base.errors import UsageError
@@ -12,7 +12,12 @@ MORE = "ttt-batch learners NAME tells more; ttt-batch train --learner NAME train
 
 
 def learners(
-    name: Annotated[Text, argument("[NAME]", "One learner, in full.", offers=ALL_LEARNERS)] = None,
+    name: Annotated[
+        Text,
+        argument(
+            "[NAME]", "One learner, in full; FILE.py:NAME for one of your own.", offers=ALL_LEARNERS, read=learner_meant
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """List the learners, or describe one."""

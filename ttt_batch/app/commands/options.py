@@ -8,6 +8,8 @@ import typer
 from ttt_batch.app.commands.declare import BOARDS, File, Text, argument, option, switch
 from ttt_batch.app.commands.shared import newest_file
 from ttt_batch.base.choices import ILLEGAL, SEATS, TIES, choose_seat
+from ttt_batch.base.files import EVERYWHERE
+from ttt_batch.base.named_code import is_callable_name
 
 
 def found(path: File) -> File:
@@ -39,6 +41,26 @@ def _file_or_newest(ctx: typer.Context, path: File) -> Path:
 def player_named(name: Text) -> Text:
     """A player by the order of moving, or as X or O.  Raises UsageError."""
     return None if name is None else choose_seat(name, what="player")
+
+
+def learners_meant(typed: Text) -> Text:
+    """Return names of learners: each FILE.py:NAME is run and registered, and replaced by its learner's name."""
+    if typed is None or not any(map(is_callable_name, typed.split(","))):
+        return typed
+    from ttt_batch.learners import register_named
+
+    words = typed.split(",")
+    names = [register_named(word) if is_callable_name(word) else word for word in words]
+    EVERYWHERE["--learner"] = ",".join(filter(is_callable_name, words))
+    return ",".join(names)
+
+
+def learner_meant(ctx: typer.Context, typed: Text) -> Text:
+    """Return the first of `learners_meant`; after it FILE.py:NAME may name those of other runs that are opened."""
+    if typed is None or ctx.resilient_parsing:  # no code runs while a shell completes
+        return typed
+    names, others = learners_meant(typed), typed.split(",")[1:]
+    return names.partition(",")[0] if names and all(map(is_callable_name, others)) else names
 
 
 def first_given(options: dict[str, bool]) -> str:
@@ -76,6 +98,17 @@ Json = Annotated[bool, switch("--json", "Print JSON instead of text.")]
 Overwrite = Annotated[bool, switch("--overwrite", "Replace an existing file.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error; warnings and errors only.")]
 Trust = Annotated[bool, switch("--trust", "Open a run file that another program changed, though its digest is wrong.")]
+OwnLearner = Annotated[
+    Text,
+    typer.Option(
+        "--learner",
+        metavar="FILE.py:NAME",
+        help="The learner of a run, if it is one of your own: a Python file, which runs with your rights, and the "
+        "Learner in it; commas between several.",
+        callback=learner_meant,
+        expose_value=False,
+    ),
+]
 Workers = Annotated[Text, option("N", "Learn in N processes of this machine, by Dask.")]
 Scheduler = Annotated[Text, option("ADDRESS", "Workers of a Dask scheduler instead, such as tcp://host:8786.")]
 NewRun = Annotated[File, option("FILE", "Run file to write; a new name if not given.", "--out", "-o")]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from ttt_batch.app.commands.declare import METRICS, PLOTS, File, Text, argument, option, switch
-from ttt_batch.app.commands.options import NEWEST, Json, Overwrite, Quiet, Trust, all_found, first_given
+from ttt_batch.app.commands.options import NEWEST, Json, Overwrite, OwnLearner, Quiet, Trust, all_found, first_given
 from ttt_batch.app.commands.shared import answer, in_new_files, load_any_run, newest_file, run_name, working
 from ttt_batch.base.choices import choose
 from ttt_batch.base.errors import UsageError, quoted
@@ -52,6 +52,7 @@ def plot(
     ] = False,
     overwrite: Overwrite = False,
     trust: Trust = False,
+    learner: OwnLearner = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:

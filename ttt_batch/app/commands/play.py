@@ -17,6 +17,7 @@ from ttt_batch.app.commands.options import (
     Illegal,
     Json,
     Level,
+    OwnLearner,
     PlayTies,
     Quiet,
     TiesRule,
@@ -76,6 +77,7 @@ def play(
     illegal: Illegal = None,
     time_limit: TimeLimit = None,
     trust: Trust = False,
+    learner: OwnLearner = None,
     quiet: Quiet = False,
 ) -> None:
     """Play against an agent in the terminal; after each game it says which moves gave something away.
@@ -148,14 +150,15 @@ def _keeper(record: Path, resignation: int) -> "GameRecord":
     return GameRecord(record, resignation)
 
 
+Other = Annotated[
+    Text,
+    argument("[RUN2|random|one-ply|two-ply]", "The second player, also an agent; RUN if not given.", offers=SCRIPTED),
+]
+
+
 def watch(
     path: AnyPlayer = NEWEST,
-    other: Annotated[
-        Text,
-        argument(
-            "[RUN2|random|one-ply|two-ply]", "The second player, also an agent; RUN if not given.", offers=SCRIPTED
-        ),
-    ] = None,
+    other: Other = None,
     games: Annotated[
         Text, option("N", "Play so many games and count: a table beside what is expected exactly.")
     ] = None,
@@ -168,6 +171,7 @@ def watch(
     illegal: Illegal = None,
     time_limit: TimeLimit = None,
     trust: Trust = False,
+    learner: OwnLearner = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from ttt_batch.app.commands.declare import CLAIMS, File, Text, option
-from ttt_batch.app.commands.options import NEWEST, Json, Overwrite, Quiet, RunPath, TiesRule, Trust
+from ttt_batch.app.commands.options import NEWEST, Json, Overwrite, OwnLearner, Quiet, RunPath, TiesRule, Trust
 from ttt_batch.app.commands.shared import answer, run_name, say, working
 from ttt_batch.base.choices import SEATS, check_ties
 from ttt_batch.base.console import is_live
@@ -52,6 +52,7 @@ def prove(
     ties: TiesRule = "any",
     overwrite: Overwrite = False,
     trust: Trust = False,
+    learner: OwnLearner = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:

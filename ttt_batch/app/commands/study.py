@@ -20,10 +20,11 @@ from ttt_batch.app.commands.declare import (
     option,
     switch,
 )
-from ttt_batch.app.commands.options import BOARD, Json, Overwrite, Quiet, Scheduler, Workers, found
+from ttt_batch.app.commands.options import BOARD, Json, Overwrite, Quiet, Scheduler, Workers, found, learners_meant
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, run_name
 from ttt_batch.base.choices import ALL_LEARNERS
 from ttt_batch.base.errors import ClusterError, InterruptedTraining, TttBatchError, spoken
+from ttt_batch.base.named_code import is_callable_name
 from ttt_batch.base.quantities import counted, duration_text, size_text
 
 if TYPE_CHECKING:
@@ -32,10 +33,21 @@ if TYPE_CHECKING:
     from ttt_batch.studies.study import Study
 
 
+Learners = Annotated[
+    Text,
+    option(
+        "NAMES",
+        "Learners; FILE.py:NAME for one of your own, alone beside STUDY.toml.",
+        offers=ALL_LEARNERS,
+        default="td",
+    ),
+]
+
+
 def study(
     description: Annotated[File, argument("[STUDY.toml]", "These options in a file, or several grids.")] = None,
     games: Annotated[Text, option("N", "Games of each learner; the learner's published number if not given.")] = None,
-    learner: Annotated[Text, option("NAMES", "Learners.", offers=ALL_LEARNERS, default="td")] = None,
+    learner: Learners = None,
     board: Annotated[Text, option("BOARDS", f"{BOARD}.", offers=BOARDS, default="3x3")] = None,
     epsilon: Annotated[Text, option("SHARES", "Probability of an exploratory move.")] = None,
     alpha: Annotated[Text, option("NUMBERS", "Step size; schedules as for train.")] = None,
@@ -91,7 +103,14 @@ def study(
     Options that shape learning take one value, a list (0.1,0.2) or a range (0.1..0.5:5, 0.001..1:7log).
     """
     given = locals()
+    given["learner"] = _learners(learner, described=bool(description or resume))
     _study(**{**given, "tally": tally or None})
+
+
+def _learners(typed: Text, *, described: bool) -> Text:
+    """Return the learners to study.  FILE.py:NAME alone makes them known; `described`: another file says which."""
+    names = learners_meant(typed)
+    return None if described and typed is not None and all(map(is_callable_name, typed.split(","))) else names
 
 
 def _study(

@@ -35,6 +35,7 @@ from ttt_batch.app.commands.options import (
     TimeLimit,
     Trust,
     found,
+    learner_meant,
 )
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, load_run, run_name
 from ttt_batch.base.choices import ALL_LEARNERS, PATTERN_LEARNERS, SEATS
@@ -55,7 +56,14 @@ Games = Annotated[
 ]
 Learner = Annotated[
     Text,
-    option("NAME", "Which learner; see ttt-batch learners.", offers=ALL_LEARNERS, default="td"),
+    option(
+        "NAME",
+        "Which learner; see ttt-batch learners. One of your own is FILE.py:NAME, a Python file, which runs with your "
+        "rights, and the Learner in it.",
+        offers=ALL_LEARNERS,
+        default="td",
+        read=learner_meant,
+    ),
 ]
 Batch = Annotated[
     Text,

@@ -185,11 +185,12 @@ const page = (async () => {
 
   /** Go on from the position in the page's address, if there is one. */
   function followLink() {
-    const text = location.hash.slice(1);
+    const text = links.textIn(location);
     if (["", "learn"].includes(text) || text === links.textOf(board, match.position.marks)) return;
     const moves = links.movesTo(board, text);
     if (moves === null) {
-      say(`No game on this board reaches the position of the link, ${text.slice(0, 80)}. Here is another.`);
+      const forms = `#${links.textOf(board, cells.map(() => 0))} or #${board.rows * board.cols <= 9 ? "5-3-1" : "b2-a1"}`;
+      say(`No game on this board reaches the position of the link, ${text.slice(0, 80)}. Write ${forms}.`);
       return;
     }
     match.set(moves);

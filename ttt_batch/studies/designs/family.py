@@ -108,8 +108,8 @@ class Family(ABC):
         """The configuration with these plain values, see `Config.to_dict`.  Raises RunFileError."""
 
     @abstractmethod
-    def modules(self, learners: Iterable[str]) -> tuple[str, ...]:
-        """What another process has to import to know these learners.  Raises UsageError if it cannot."""
+    def homes(self, learners: Iterable[str]) -> tuple[str, ...]:
+        """Return what tells another process about these learners, see `homes_of`.  Raises UsageError if none can."""
 
     @abstractmethod
     def points(self, config: Any, games: int) -> list[int]:

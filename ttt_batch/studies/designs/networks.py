@@ -87,7 +87,7 @@ class Networks(Family):
         """See `Family`."""
         return pattern_config_from(values)
 
-    def modules(self, learners: Iterable[str]) -> tuple[str, ...]:
+    def homes(self, learners: Iterable[str]) -> tuple[str, ...]:
         """See `Family`."""
         del learners
         return ()

@@ -11,7 +11,7 @@ from ttt_batch.base.errors import UsageError
 from ttt_batch.base.quantities import share, whole
 from ttt_batch.game.board import parse_board
 from ttt_batch.game.state_space import WORDS
-from ttt_batch.learners import learner_named, modules_of
+from ttt_batch.learners import homes_of, learner_named
 from ttt_batch.runs.batches import MAX_GAMES, Batches, check_batch, parse_batch, recorded_points
 from ttt_batch.runs.config import (
     DEFAULTS,
@@ -123,9 +123,9 @@ class Tables(Family):
         """See `Family`."""
         return config_from_dict(values)
 
-    def modules(self, learners: Iterable[str]) -> tuple[str, ...]:
+    def homes(self, learners: Iterable[str]) -> tuple[str, ...]:
         """See `Family`."""
-        return modules_of(learners)
+        return homes_of(learners)
 
     def points(self, config: Config, games: int) -> list[int]:
         """See `Family`."""

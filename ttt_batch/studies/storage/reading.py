@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import RunFileError, StudyFileError
 from ttt_batch.base.files import shown
+from ttt_batch.learners import foreign_learner
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.studies.designs.description import parse_description
 from ttt_batch.studies.designs.family import Family
@@ -105,6 +106,9 @@ class StudyFile:
     @cached_property
     def design(self) -> "Design":
         """The study's design, its settings and seeds as in the file.  Raises StudyFileError."""
+        for name in dict.fromkeys(self.array("learner").tolist()) if "learner" in self.header.arrays else ():
+            if foreign := foreign_learner(name):
+                raise StudyFileError(f"{shown(self.path)}: {foreign}")
         try:
             return parse_description(self.description, shown(self.path)).in_order(self.keys)
         except RunFileError as error:

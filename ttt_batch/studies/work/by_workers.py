@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 
 from ttt_batch.cluster.crew import Crew, Task
 from ttt_batch.cluster.identity import identity
+from ttt_batch.learners import knowing
 from ttt_batch.runs.loading import run_from
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile.writing import run_bytes
@@ -82,7 +83,7 @@ class Workers:
 
     def __init__(self, study: StudyWriter, crew: Crew) -> None:
         self._study, self._crew, self._keep = study, crew, study.keep == LAST
-        self._modules = study.design.family.modules(setting.config.learner for setting in study.design.settings)
+        self._homes = study.design.family.homes(setting.config.learner for setting in study.design.settings)
         self._chunks: dict[int, Chunk] = {}
         self._begun = 0
         self._files: dict[str, bytes] = {}
@@ -127,7 +128,7 @@ class Workers:
             )
             names.append((setting.key, seeds))
         digest = hashlib.sha256(repr((identity(), self._keep, names)).encode()).hexdigest()[:32]
-        self._crew.begin(self._begun, Task(f"learn-{digest}", learn_parts, (parts, self._keep), self._modules))
+        self._crew.begin(self._begun, Task(f"learn-{digest}", knowing, (self._homes, learn_parts, parts, self._keep)))
 
     def ended(self, seconds: float) -> list[Done]:
         """What was done meanwhile; waits up to so many seconds if there is nothing."""

@@ -1,0 +1,99 @@
+"""Code that a person names as `FILE.py:NAME`.
+
+It runs with the rights of the person who named it, as `python FILE.py` would.  No other file, not even a run's record
+of its opponent or its learner, makes the package run any.
+"""
+
+import hashlib
+import importlib.util
+import re
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ttt_batch.base.console import one_line, printing_aside
+from ttt_batch.base.errors import TttBatchError, UsageError, quoted
+from ttt_batch.base.files import reason, shown
+
+LONGEST_REASON = 200
+"""Characters of an exception's text that a message repeats."""
+
+_kept: dict[str, Any] = {}
+"""Modules that hold learners, by their own names: a learner is registered once, however often its file is named."""
+
+
+def is_callable_name(text: str) -> bool:
+    """Return whether a text is of the form `FILE.py:NAME`."""
+    return re.fullmatch(r".+\.py:[^:/\\]*", text) is not None
+
+
+def named_object(
+    what: str,
+    text: str,
+    error: type[TttBatchError],
+    fits: Callable[[Any], bool] = callable,
+    *,
+    keep: bool = False,
+) -> tuple[Path, str, Any]:
+    """Run the file that `FILE.py:NAME` names; return the file, the name and what the file has under that name.
+
+    what: what is named, for messages.  fits: tells what else of the file could be.
+    keep: do not run the file again in this process.
+    Raises UsageError, and `error` if the file cannot be run.
+    """
+    file, _, name = text.rpartition(":")
+    if not is_callable_name(text) or not name.isidentifier():
+        raise UsageError(f"{what} {quoted(text)} is not of the form FILE.py:NAME; give a Python file and a name in it")
+    path = Path(file)
+    if not path.is_file():
+        raise error(f"there is no file {shown(path)}; check the name")
+    module = _module(path, error, keep=keep)
+    if not hasattr(module, name):
+        there = [one for one, value in vars(module).items() if fits(value) and not one.startswith("_")]
+        nothing = "nothing that can be called" if fits is callable else f"no {what}"
+        raise UsageError(f"{shown(path)} has no {name}; it has {', '.join(there[:10]) or nothing}")
+    return path, name, getattr(module, name)
+
+
+def _module(path: Path, error: type[TttBatchError], *, keep: bool) -> Any:
+    """Return the module of a file, executed; what lies beside it can be imported.
+
+    Its own name is the same in every process that reads the same file, so its classes can be sent between them.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as exc:
+        raise error(f"cannot read {shown(path)}: {reason(exc)}; check its permissions") from None
+    digest = hashlib.sha256(bytes(path.resolve()) + b"\0" + content).hexdigest()[:16]
+    name = f"_named_{path.stem}_{digest}"
+    if name in _kept:
+        return _kept[name]
+    specification = importlib.util.spec_from_file_location(name, path)
+    if specification is None or specification.loader is None:
+        raise error(f"{shown(path)} is no Python file")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module
+    folder = str(path.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        with printing_aside():
+            specification.loader.exec_module(module)
+    except Exception as exc:
+        raise error(f"{shown(path)} failed: {reason_of(exc)}") from exc
+    except SystemExit as exc:
+        raise error(f"{shown(path)} ended the program: {reason_of(exc)}") from exc
+    finally:
+        sys.path.remove(folder)
+    if keep:
+        _kept[name] = module
+    return module
+
+
+def reason_of(error: BaseException) -> str:
+    """Return what an exception of somebody's own says, with its type; only the type if it cannot say it."""
+    text = ""
+    with suppress(Exception):
+        text = str(error)
+    return one_line(f"{type(error).__name__}: {text}" if text else type(error).__name__)[:LONGEST_REASON]
