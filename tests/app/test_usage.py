@@ -243,6 +243,7 @@ def test_a_file_that_is_not_there(here, capsys):
 # Positions.
 
 
+@pytest.mark.filterwarnings("ignore:digits in")  # those count from 1, the cells that are returned from 0
 @pytest.mark.parametrize("position", ["X.O/.X./...", "5 3 1", "b2 c1 a1", "X5 O3 X1", "code 100", "XO. .X. ...", "b2"])
 def test_python_reads_the_positions_that_commands_read(here, capsys, position):
     run = ttt.load("td-3x3")

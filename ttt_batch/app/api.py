@@ -1,8 +1,12 @@
 """The public API: all that `ttt_batch` offers is listed here, and the functions that do what commands do are here.
 
-A run, or the name of its file, goes in.  What `evaluate`, `tournament`, `show` and `play` return prints as the command
-does, with parameters for options, and has `to_dict()` (the keys of `--json`) and `to_frame()` (a table for pandas);
-`import_run` returns a run, `learn_from` a run and the bad lines, `plot` and `export_run` the files written.
+A run, the name of its file, or an agent goes in.  Results print as the command does, in notebooks, too.  They have
+`to_dict()` (the keys of `--json`) and `to_frame()` (a table for pandas).  `train`, `load` and `import_run` return runs,
+which have both.  `learn_from` returns a run and the bad lines.  `plot` and `export_run` return the files written, and
+that of a plot shows itself in a notebook.
+
+Cells are numbers from 0 wherever a function takes or returns them.  Text is read as on the command line: a digit names
+a cell from 1, as on screen, and letters such as `b2` count from nothing.  Where cells come back, digits are warned of.
 """
 
 import sys
