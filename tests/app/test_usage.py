@@ -284,8 +284,8 @@ def test_python_refuses_the_positions_that_commands_refuse(here, capsys, positio
         ("compare", "compare needs RUN: A run file (see ttt-batch compare --help)"),
         (
             "tournament",
-            "tournament needs RUN...: Two run files of one board, or more; also agents (see ttt-batch tournament "
-            "--help)",
+            "tournament needs RUN...: Two run files of one board, or more, e.g. *.h5; also agents (see ttt-batch "
+            "tournament --help)",
         ),
         ("show ''", "the name for RUN is empty; name a file (see ttt-batch show --help)"),
         ("tournament a ''", "the name for RUN... is empty; name a file (see ttt-batch tournament --help)"),

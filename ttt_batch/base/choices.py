@@ -41,7 +41,14 @@ SEAT_WORDS = {"x": "first", "1": "first", "1st": "first", "o": "second", "2": "s
 SWITCH_WORDS = {"yes": "on", "true": "on", "no": "off", "false": "off"}
 """Other words for a name, folded."""
 
-OPPONENT_HINTS = {"minimax": "optimal", "perfect": "optimal", "best": "optimal", "solver": "optimal", "itself": "self"}
+OPPONENT_HINTS = {
+    "minimax": "optimal",
+    "minmax": "optimal",
+    "perfect": "optimal",
+    "best": "optimal",
+    "solver": "optimal",
+    "itself": "self",
+}
 """Words, folded, that are no names and suggest one."""
 
 

@@ -139,7 +139,9 @@ def given_config(
     Raises UsageError and BoardError.
     """
     if origin is None and learner is None:
-        raise UsageError("name a learner, or a run to go on from")
+        raise UsageError(
+            f"no learner is named; give {option('learner', 'NAME')}, or {option('run', 'RUN')} for a run to go on from"
+        )
     given, start = given_options(given_config, options), ""
     if origin is not None and learner is not None:
         named = find_name(learner, PATTERN_LEARNERS) or learner_named(learner).name

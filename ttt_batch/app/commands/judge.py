@@ -122,7 +122,7 @@ def evaluate(
 
 def compare(
     path: Annotated[Path, argument("RUN", "A run file.", read=found)],
-    other: Annotated[Path, argument("RUN2", "Another one.", read=found)],
+    other: Annotated[Path, argument("RUN2", "The run to compare it with.", read=found)],
     trust: Trust = False,
     learner: OwnLearner = None,
     quiet: Quiet = False,
@@ -193,7 +193,7 @@ def _is_position(given: str) -> bool:
 
 
 def tournament(
-    paths: Annotated[list[str], argument("RUN...", "Two run files of one board, or more; also agents.")],
+    paths: Annotated[list[str], argument("RUN...", "Two run files of one board, or more, e.g. *.h5; also agents.")],
     games: Annotated[
         Text,
         option(

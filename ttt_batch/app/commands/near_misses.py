@@ -5,7 +5,6 @@ All of it is data but for the look-ups at the end; `usage` makes the sentences.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ttt_batch.base.choices import find_name, fold
@@ -41,11 +40,11 @@ OPTIONS = {
     "total-games timesteps total-timesteps steps rounds matches count n g",
     "--alpha": "lr learning-rate learn-rate step-size rate a",
     "--gamma": "discount discount-factor discount-rate",
-    "--epsilon": "eps exploration exploration-rate explore-rate randomness random e",
+    "--epsilon": "eps exploration exploration-rate explore-rate randomness e",
     "--lambda": "lam trace-decay traces",
     "--explore": "temperature softmax tau",
     "--learner": "algo algorithm agent method model l",
-    "--board": "size board-size dim dims shape game rows cols columns width height k b",
+    "--board": "size board-size dim dims shape rows cols columns width height k b",
     "--seed": "random-seed random-state rng seeds s",
     "--seeds": "seed n-seeds num-seeds repeats repetitions replicates trials runs",
     "--out": "output output-file outfile file filename save save-to save-as dest destination name path",
@@ -67,6 +66,9 @@ OPTIONS = {
     "--overwrite": "force replace clobber yes f y",
     "--quiet": "silent no-progress",
     "--to": "format type fmt",
+    "--to html": "html page",
+    "--to csv": "csv",
+    "--to npz": "npz",
     "--json": "format",
     "--kind": "type plot",
     "--record": "log log-games save-games",
@@ -84,7 +86,7 @@ OPTIONS = {
     "--dry-run": "plan estimate",
     "--best": "rank sort sort-by",
     "--version": "v",
-    "--help": "usage man",
+    "--help": "usage man h",
 }
 """What people type for each option; of several that are possible, the first one that the command has is meant."""
 
@@ -96,6 +98,9 @@ OPPONENT = {
 NO_OPTION = {
     ("study", "keeppoints"): ": it keeps what was recorded of each learner, not its tables; train keeps those of one",
     **{(name, word): why for name, why in OPPONENT.items() for word in ("against", "opponent", "vs", "versus")},
+    ("show", "position"): ": the position is its argument, e.g. ttt-batch show td-3x3.h5 5 1 9",
+    ("show", "moves"): ": moves are its argument, e.g. ttt-batch show td-3x3.h5 5 1 9",
+    ("warmup", "all"): ": it compiles all unless --small is given; leave it out",
     ("", "verbose"): ": progress is shown unless --quiet is given; leave it out",
     ("", "progress"): ": progress is shown unless --quiet is given; leave it out",
     ("", "debug"): "; after TTT_BATCH_DEBUG=1 an internal error shows where it arose",
@@ -112,7 +117,7 @@ NO_ARGUMENT = {
     "info": "; it takes one file at a time",
     "check": "; it takes one file at a time",
     "prove": "; it takes one run at a time",
-    "plot --live": "; it takes one run at a time",
+    "page": "; export --to html makes a page of a run, and --out names the file",
 }
 """Why a command takes no more arguments, for the end of a message."""
 
@@ -122,6 +127,13 @@ LISTED = (
     *("--tuples", "--sharing", "--objective", "--prove-every", "--seeds"),
 )
 """Options of `study` that take a list as one word."""
+
+
+FILE_ENDING = re.compile(r"\.[a-zA-Z]\w*$")
+"""How the name of a file ends, and no number does."""
+
+UNITS = {"thousand": "k", "million": "M", "billion": "G", "k": "k", "m": "M"}
+"""Words after a number of games, and their letters."""
 
 
 def _meanings(table: Mapping[str, str]) -> dict[str, list[str]]:
@@ -157,12 +169,15 @@ def meant_argument(word: str, options: Mapping[str, Any], ctx: Any) -> str | Non
     for opt, param in options.items():
         if opt.startswith("--") and any(item.value == word for item in param.shell_complete(ctx, word)):
             return f"{opt} {word}"
+    from ttt_batch.runs.lookup import find_run
+
     shapes = {
         "--games": whole_number(word) is not None,
+        "--seconds": whole_number(word) is not None,
         "--board": re.fullmatch(r"\d+x\d+(x\d+)?(-[a-z]+)*", word.lower(), re.ASCII) is not None,
-        "--resume": Path(word).is_file(),
-        "--against": Path(word).is_file(),
-        "--out": word.endswith(".h5"),
+        "--resume": find_run(word or " ").is_file(),
+        "--against": find_run(word or " ").is_file(),
+        "--out": FILE_ENDING.search(word) is not None,
     }
     return next((f"{opt} {word}" for opt, fits in shapes.items() if fits and opt in options), None)
 
@@ -174,7 +189,19 @@ def in_one_word(command: str, option: str, metavar: str, words: Sequence[str]) -
         return "x".join(words)
     if option in ("--games", "--more", "--until") and digits and all(len(word) == 3 for word in words[1:]):
         return ",".join(words)
+    if (
+        option in ("--games", "--more", "--until")
+        and len(words) == 2
+        and (unit := UNITS.get(words[1].rstrip("s").lower()))
+    ):
+        return f"{words[0]}{unit}"
     numbers = all(re.fullmatch(r"[-\d.,]+", word, re.ASCII) for word in words)
     if ("," in metavar and numbers) or (command == "study" and option in LISTED):
         return ",".join(word.strip(",") for word in words)
     return None
+
+
+def is_list(option: str, value: str) -> bool:
+    """Whether the value of an option that takes one is a list: `td,sarsa`, and no decimal comma or board of sides."""
+    single = ("--learner", "--board", "--alpha", "--epsilon", "--gamma")
+    return option in single and "," in value and re.search(r"(?:^|,)\d*(?:,|$)", value) is None

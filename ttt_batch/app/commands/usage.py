@@ -8,7 +8,6 @@ takes 0.04 s to load; `Command` takes it as it is.
 import functools
 import inspect
 import itertools
-import re
 import typing
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,12 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 from ttt_batch.app.commands.near_misses import (
+    FILE_ENDING,
     LISTED,
     NO_ARGUMENT,
     NO_OPTION,
     in_one_word,
+    is_list,
     meant_argument,
     meant_command,
     meant_options,
@@ -30,8 +31,6 @@ from ttt_batch.base.errors import UsageError, command_line_words, quoted
 from ttt_batch.base.files import is_there, shown
 
 PROGRAM = "ttt-batch"
-FILE_ENDING = re.compile(r"\.[a-zA-Z]\w*$")
-"""How the name of a file ends, and no number does."""
 
 
 class _Taking:
@@ -51,6 +50,21 @@ class _Taking:
                     param.get_help_record = lambda _ctx, param=param: (str(param.metavar), str(param.help))
         return params
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments into `ctx`.  An option of one dash and a word, as -games, is named whole in errors."""
+        typed = list(args)
+        try:
+            rest: list[str] = super().parse_args(ctx, args)  # type: ignore[misc]
+        except Exception as error:
+            if getattr(error, "ctx", ctx) is None:
+                error.ctx = ctx  # type: ignore[attr-defined]
+            given = str(getattr(error, "option_name", ""))
+            if len(given) == 2 and given not in typed:
+                whole = (word for word in typed if word[0] == "-" != word[1:2] and given[1] in word)
+                error.option_name = next(whole, given)  # type: ignore[attr-defined]
+            raise
+        return rest
+
 
 class Command(_Taking, TyperCommand):
     """A command whose values are taken as they were typed."""
@@ -67,14 +81,7 @@ class Command(_Taking, TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments into `ctx`.  Raises UsageError for one too many, and typer's own errors."""
         ctx.allow_extra_args, typed = True, list(args)
-        try:
-            rest: list[str] = super().parse_args(ctx, args)
-        except Exception as error:
-            if getattr(error, "ctx", ctx) is None:
-                error.ctx = ctx  # type: ignore[attr-defined]
-            if len(letter := str(getattr(error, "option_name", ""))) == 2:  # -g of -games
-                error.option_name = next((word for word in typed if word.startswith(letter)), letter)  # type: ignore[attr-defined]
-            raise
+        rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
             self._refuse_lists(typed, rest)
             if rest:
@@ -93,14 +100,20 @@ class Command(_Taking, TyperCommand):
                 continue
             after = itertools.takewhile(lambda other: not other.startswith("--"), typed[place + 1 :])
             words = [*([value] if equals else []), *after]
+            if self.name == "train" and len(words) == 1 and is_list(option, words[0]):
+                raise self._several(option, words)
             if len(words) < 2 or any(is_there(Path(other)) or FILE_ENDING.search(other) for other in words[1:]):
                 continue
             one = in_one_word(str(self.name), option, known[option].metavar or "", words)
             if one is not None:
                 raise UsageError(f"{option} takes one word; write {option} {one}{manual(self.name)}")
             if self.name == "train" and option in LISTED and set(words) & set(rest):
-                several = f"{PROGRAM} study {option} {','.join(words)}"
-                raise UsageError(f"{option} takes one value; compare several with {several}{manual(self.name)}")
+                raise self._several(option, words)
+
+    def _several(self, option: str, words: list[str]) -> UsageError:
+        """The error for several values of an option of `train` that takes one."""
+        several = f"{PROGRAM} study {option} {','.join(words)}"
+        return UsageError(f"{option} takes one value; compare several with {several}{manual(self.name)}")
 
     def _one_too_many(self, ctx: Any, typed: list[str], word: str) -> UsageError:
         """The error for an argument that the command does not take."""
@@ -130,7 +143,7 @@ class Program(_Taking, TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first of `args` names.  Raises UsageError."""
-        if not ctx.resilient_parsing and not args[0].startswith("-"):
+        if not ctx.resilient_parsing and (args[0] == "-" or not args[0].startswith("-")):
             found = find_name(args[0], self.commands)
             if found is None:
                 raise UsageError(f"there is no command {quoted(args[0])}{self._meant(ctx, args[0])}{manual()}")
@@ -139,8 +152,12 @@ class Program(_Taking, TyperGroup):
 
     def _meant(self, ctx: Any, word: str) -> str:
         """What was probably meant by a word in the place of a command, for the end of a message."""
-        if is_there(Path(word)):
-            return f", and {shown(Path(word))} is a file; name a command first, e.g. {PROGRAM} info"
+        from ttt_batch.runs.lookup import find_run
+
+        if fold(word) == fold(PROGRAM):
+            return "; the program's name is there twice"
+        if is_there(path := find_run(word or " ")):
+            return f", and {shown(path)} is a file; name a command first, e.g. {PROGRAM} info"
         meant = meant_command(word, self.commands) or suggested_name(word, self.commands)
         if meant is None:
             train = self.commands["train"]
@@ -169,7 +186,8 @@ def misuse(error: Any) -> str:
     if kind == "NoSuchOption":
         commands = getattr(command if parent is None else parent.command, "commands", {})
         written = given if given.isprintable() else quoted(given)
-        return f"{name or PROGRAM} has no option {written}{_instead(given, name, known, commands)}{manual(name)}"
+        instead = _instead(given, name, {**known, "--help": None}, commands)
+        return f"{name or PROGRAM} has no option {written}{instead}{manual(name)}"
     if kind == "BadOptionUsage" and given in known:
         if known[given].is_flag:
             return f"{given} is a switch and takes no value; leave the value out{manual(name)}"
@@ -197,7 +215,9 @@ def _instead(given: str, name: str | None, known: typing.Mapping[str, Any], comm
     if why := NO_OPTION.get((name or "", fold(given))) or NO_OPTION.get(("", fold(given))):
         return why
     meanings = meant_options(given)
-    if meant := next((option for option in meanings if option.split()[0] in known), None):
+    if name is None and (called := find_name(given, commands)):
+        return _question(called)
+    if meant := find_name(given, known) or next((each for each in meanings if each.split()[0] in known), None):
         return _question(meant)
     for option in (given, *meanings):
         if owners := [other for other, command in commands.items() if option in _options(command)]:
