@@ -10,6 +10,8 @@ from ttt_batch.app.commands.shared import answer, in_new_files, load_any_run, ne
 from ttt_batch.base.choices import choose
 from ttt_batch.base.errors import UsageError, quoted
 
+Live = Annotated[bool, switch("--live", "Draw the curve of one run on the terminal, while it is being trained.")]
+
 
 def plot(
     paths: Annotated[
@@ -47,9 +49,7 @@ def plot(
         list[str] | None,
         option("OPTION=VALUES", "Of a study, draw the settings with these values, e.g. alpha=0.1,0.2; repeatable."),
     ] = None,
-    live: Annotated[
-        bool, switch("--live", "Draw the curve of one run on the terminal, while it is being trained.")
-    ] = False,
+    live: Live = False,
     overwrite: Overwrite = False,
     trust: Trust = False,
     learner: OwnLearner = None,

@@ -58,6 +58,9 @@ Learn = Annotated[
     bool,
     switch("--learn", "The run learns from every finished game, and is saved after each, as a run of given games."),
 ]
+LearntFile = Annotated[
+    File, option("FILE", "With --learn: a new run file for that; RUN stays as it is.", "--out", "-o")
+]
 
 
 def play(
@@ -69,9 +72,7 @@ def play(
     plain: Annotated[bool, switch("--plain", "Prompts and lines also on a terminal that could show a screen.")] = False,
     seed: Annotated[Text, option("N", "Seed of the agent's choices.")] = None,
     learn: Learn = False,
-    out: Annotated[
-        File, option("FILE", "With --learn: a new run file for that; RUN stays as it is.", "--out", "-o")
-    ] = None,
+    out: LearntFile = None,
     record: Annotated[File, option("GAMES", "Append finished games to a text file, for learn-from.")] = None,
     board: AgentBoard = None,
     illegal: Illegal = None,
