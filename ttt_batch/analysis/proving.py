@@ -24,10 +24,12 @@ from ttt_batch.patterns.values import read_position
 from ttt_batch.proofs.certificates import (
     Certificate,
     certify,
+    check_holds,
     check_match,
     check_name,
     check_path,
-    read_certificate,
+    claim_of,
+    load_certificate,
     write_certificate,
 )
 from ttt_batch.proofs.prover import ALWAYS_WINS, BUDGET, CANNOT_LOSE, GOALS, Goal, Proof, Prover
@@ -235,15 +237,21 @@ def _files(
     return files
 
 
-def check_certificate(path: Path, run: AnyRun | None) -> list[str]:
-    """What is wrong with a certificate, a line at most.  run: the one that it should be of, if given."""
+def check_certificate(path: Path, run: AnyRun | None) -> tuple[str, list[str]]:
+    """Return what a certificate claims, and what is wrong with it: a line at most.
+
+    run: the one that it should be of, if given.  The claim is empty for a file that is no certificate.
+    """
+    claim = ""
     try:
-        certificate = read_certificate(path)
+        certificate = load_certificate(path)
+        claim = claim_of(certificate)
+        check_holds(certificate, path)
         if run is not None:
             check_match(certificate, run.board, _source(run))
     except CertificateError as error:
-        return [str(error)]
-    return []
+        return claim, [str(error)]
+    return claim, []
 
 
 def _certificate(run: AnyRun, player: Any, seat: int, goal: Goal) -> Certificate:

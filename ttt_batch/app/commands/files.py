@@ -115,7 +115,7 @@ def check(
         _no_trust(trust)
     if of is not None and not certificate:
         raise UsageError(f"--of goes with a certificate, an .npz file; {run_name(path)} is none: leave it out")
-    verified, trusted = tuple[str, ...](), tuple[str, ...]()
+    verified, trusted, claims = tuple[str, ...](), tuple[str, ...](), list[str]()
     with working(quiet=quiet):
         if study:
             from ttt_batch.studies.checks import check_study
@@ -124,7 +124,8 @@ def check(
         elif certificate:
             from ttt_batch.analysis.proving import check_certificate
 
-            findings, notes = check_certificate(path, None if of is None else load_any_run(of, False)), ()
+            claim, findings = check_certificate(path, None if of is None else load_any_run(of, False))
+            notes, claims = (), [f"{run_name(path)} claims: {claim}"] if claim else []
         else:
             findings, notes = check_run(path, trust=trust)
             if not findings:
@@ -137,7 +138,7 @@ def check(
                     verified, trusted = grounds_of(run, digest=not trust or not run.notes)
     say(path, notes)
     nothing = "nothing else" if notes and trust else "nothing"
-    lines = findings or [f"{run_name(path)}: {nothing} is wrong with it"]
+    lines = [*claims, *(findings or [f"{run_name(path)}: {nothing} is wrong with it"])]
     for what, items in (("verified", verified), ("taken on trust", trusted)):
         lines = [*lines, f"{what}: {'; '.join(items)}"] if items else lines
     answer(
