@@ -1,14 +1,31 @@
 """Check a certificate of ttt-batch with NumPy alone: `python check_certificate.py FILE.npz`.
 
-Prints one line, and exits with 0 if the moves in the file keep the agent from losing, or make it win, against every
-opponent; else with 1.  What it checks, layer by layer from the empty board: each move goes to a free cell; every reply
-leads to a position that is listed (or to an image of one), or the game is over without harm, or no line can be filled
-any more that would beat the agent; nothing else is listed, and nothing twice.
+Prints what the file claims: board, seat and goal. Then prints one line, and exits with 0 if the moves in the file keep
+the agent from losing, or make it win, against every opponent; else with 1. What it checks, layer by layer from the
+empty board: each move goes to a free cell; every reply leads to a position that is listed (or to an image of one), or
+the game is over without harm, or no line can be filled any more that would beat the agent; nothing else is listed, and
+nothing twice.
 """
 
 import sys
+import zipfile
+from pathlib import Path
 
 import numpy as np
+
+KINDS = dict.fromkeys(("format", "board", "seat", "goal"), "i8") | {"symmetric": "?"}
+KINDS |= {"first": "u8", "second": "u8", "move": "u1"}
+"""The arrays that are read, each with its type."""
+
+
+def read(path):
+    """Return the arrays of a file. Refuse one that fills the memory: a real certificate shrinks by less than 100."""
+    with zipfile.ZipFile(path) as packed:
+        size, most = sum(entry.file_size for entry in packed.infolist()), 2**20 + 100 * Path(path).stat().st_size
+    if size > most:
+        raise ValueError(f"it unpacks to {size:,} bytes, more than 100 times its size")
+    with np.load(path, allow_pickle=False) as content:
+        return {name: content[name] for name in KINDS}
 
 
 def lines_of(rows, cols, k, exact):
@@ -27,13 +44,21 @@ class Checker:
     """sides: the two players' cells in the positions of a layer, two uint64[n]."""
 
     def __init__(self, file):
+        shapes = {name: (5,) if name == "board" else () for name in KINDS} | dict.fromkeys(
+            ("first", "second", "move"), (file["first"].size,)
+        )
+        kinds = all(file[name].dtype == np.dtype(KINDS[name]) and file[name].shape == shapes[name] for name in KINDS)
+        if not kinds or file["format"] != 1:
+            raise ValueError("it is no certificate of format 1")
         self.rows, self.cols, k, self.misere, exact = map(int, file["board"])
         self.cells, self.seat, self.must_win = self.rows * self.cols, int(file["seat"]), int(file["goal"])
-        first, second, self.move = lists = [file[name] for name in ("first", "second", "move")]
-        known = {self.misere, exact, self.seat, self.must_win} <= {0, 1} and file["format"] == 1
-        kinds = [a.dtype.str[1:] + str(a.shape) for a in lists] == [f"{t}({first.size},)" for t in ("u8", "u8", "u1")]
-        if not (known and kinds and 1 <= self.cells <= 64 and 1 <= k <= max(self.rows, self.cols)):
+        first, second, self.move = file["first"], file["second"], file["move"]
+        known = {self.misere, exact, self.seat, self.must_win} <= {0, 1} and min(self.rows, self.cols) >= 1
+        if not (known and self.cells <= 64 and 1 <= k <= max(self.rows, self.cols)):
             raise ValueError("it is no certificate of format 1")
+        name = f"{self.rows}x{self.cols}x{k}{'-misere' * self.misere}{'-exact' * exact}"
+        goal = ("cannot lose", "always wins")[self.must_win]
+        self.claim = f"board {name}, the {('first', 'second')[self.seat]} player {goal}"
         self.lines = lines_of(self.rows, self.cols, k, exact)
         grid = np.arange(self.cells).reshape(self.rows, self.cols)
         turned = [np.rot90(side, n) for side in (grid, grid[::-1]) for n in range(4)][: 8 if file["symmetric"] else 1]
@@ -102,19 +127,19 @@ class Checker:
         return list(best[:, np.append(True, np.any(np.diff(best) != 0, axis=0))[: best.shape[1]]])
 
     def check(self):
-        """Go through all layers; return what holds."""
+        """Go through all layers; raise ValueError at the first fault."""
         sides, ply = [np.zeros(1, np.uint64)] * 2, 0
         sides = [side[~self.is_harmless(sides, 0)] for side in sides]
         while sides[0].size:
             sides, ply = (self.answer if ply % 2 == self.seat else self.reply)(sides, ply), ply + 1
         self.demand(np.isin(self.ply, range(self.seat, ply, 2)), self.listed, "cannot be reached")
-        return f"the {('first', 'second')[self.seat]} player {('cannot lose', 'always wins')[self.must_win]}"
 
 
 if __name__ == "__main__":
     try:
-        with np.load(sys.argv[1] if sys.argv[1:] else sys.exit(__doc__)) as content:
-            checker = Checker(dict(content))
-        print(f"holds: {checker.check()}, {checker.move.size:,} positions")
+        checker = Checker(read(sys.argv[1] if sys.argv[1:] else sys.exit(__doc__)))
+        print(f"claim: {checker.claim}", flush=True)
+        checker.check()
+        print(f"holds: {checker.claim}, {checker.move.size:,} positions")
     except Exception as error:
         sys.exit(f"does not hold: {error or type(error).__name__}")

@@ -198,7 +198,7 @@ def cluster_contestants() -> dict[str, Contestant]:
 def can_run_clusters() -> bool:
     """Whether Dask is installed."""
     try:
-        check_installed()
+        check_installed(local=True)
     except TttBatchError:
         return False
     return True

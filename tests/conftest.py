@@ -32,6 +32,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 os.environ["TTT_BATCH_DEBUG"] = "1"  # an exception that nobody foresaw fails the test that meets it
 
+# A person's own settings change how wide and how coloured the output is, how it is encoded, and what Dask does.
+for _name in [*os.environ]:
+    if _name.startswith("DASK_") or _name in (
+        *("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE"),
+        *("TTY_INTERACTIVE", "MPLBACKEND", "MATPLOTLIBRC", "PYTHONWARNINGS", "PYTHONIOENCODING"),
+    ):
+        del os.environ[_name]
+
 # How long an example takes says more about what else the machine does than about the code.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")

@@ -35,16 +35,18 @@ def example(*, action=False, points=3, rows=40, seed=0):
         states["cell"] = rng.integers(0, 9, edges, dtype=np.int8)
         tables["action"] = rng.normal(size=edges).astype(np.float32)
         fields["action"] = ("E", "what a move is worth")
-    worst = rng.integers(-1, 2, (points, 2), dtype=np.int8)
+    safe = rng.random(points) < 0.5  # in both seats, or in none
+    worst = np.repeat(np.where(safe, 0, -1)[:, None], 2, axis=1).astype(np.int8)
+    drawn, open_ended = np.eye(3)[1], rng.dirichlet(np.ones(3), (points, 3))
     statistics = {
         "games": np.arange(points) * 10,
         "seconds": np.sort(rng.random(points)),
         "outcomes": np.arange(points)[:, None] * [5, 3, 2],
         "unbeatable": worst >= 0,
         "worst": worst,
-        "self_play": rng.dirichlet(np.ones(3), points).reshape(points, 3),
-        "versus_random": rng.dirichlet(np.ones(3), (points, 2)).reshape(points, 2, 3),
-        "best_response": -rng.random((points, 2)),
+        "self_play": np.where(safe[:, None], drawn, open_ended[:, 2]),
+        "versus_random": np.where(safe[:, None, None], drawn, open_ended[:, :2]),
+        "best_response": -worst.astype(np.float64),
         "optimal_share": rng.random((points, 2)),
         "value_error": np.full((points, 2), np.nan),
     }

@@ -4,6 +4,7 @@ import dataclasses
 import importlib
 import io
 import json
+import os
 import pkgutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch.app import api
+from ttt_batch.app.terminal.faces import Score
 from ttt_batch.base import printable
 from ttt_batch.base.printable import Printable
 from ttt_batch.simulation.random_games import random_games
@@ -278,6 +280,75 @@ def test_a_run_is_a_table_and_a_curve_in_a_notebook(run, monkeypatch):
     assert rows["learner"] == "td" and rows["board"] == "3x3" and rows["games"] == "20,000"
     win, draw, loss = run.evaluation("random").first
     assert rows["as first, against random"] == f"win {win:.4f}, draw {draw:.4f}, loss {loss:.4f}"
+
+
+def test_results_print_in_notebooks_as_their_commands_do(run, tmp_path):
+    """Escaped in HTML: an agent's name may hold anything."""
+
+    def odd(boards, to_move, legal):
+        return legal.argmax(1)
+
+    odd.__name__ = "<script>&"
+    results = [*findings(run).values(), ttt.prove(run), ttt.evaluate(run, as_played=True), Score(1, 2, 3)]
+    results += [ttt.judge(odd), ttt.study(learner="td", games=200, seeds=2)]
+    results += [results[-1].summary(), ttt.evaluate(ttt.train(50, board="4x5x4"), games=5, budget=50)]
+    for result in results:
+        shown = result._repr_mimebundle_()
+        assert shown["text/plain"] == str(result) != repr(result)
+        assert ElementTree.fromstring(shown["text/html"]).text == str(result)
+        json.dumps(result.to_dict())
+        assert len(result.to_frame()) > 0
+    assert {type(result).__name__ for result in results} >= {
+        "Evaluation",
+        "GrownEvaluation",
+        "Study",
+        "Summary",
+        "Score",
+    }
+
+
+def test_a_run_has_the_values_of_its_command(run, file, pattern_run, capsys):
+    status, out, _ = command(
+        capsys, "train", "--games", "20000", "--seed", "1", "--json", "-q", "-o", file.parent / "j.h5"
+    )
+    measured = {"seconds", "games_per_second", "run"}
+    printed, found = json.loads(out), json.loads(json.dumps(run.to_dict()))
+    assert status == 0 and printed.keys() == found.keys()
+    assert {name: printed[name] for name in printed.keys() - measured} == {
+        name: found[name] for name in found.keys() - measured
+    }
+    assert ttt.load(file).to_dict()["games"] == 20_000 and pattern_run.to_dict()["learner"] == "patterns"
+    imported = ttt.import_run(*ttt.export_run(run, file.parent / "i.json", "json"), "td").to_dict()
+    assert (imported["games"], imported["games_per_second"]) == (0, 0.0)
+
+
+def test_a_picture_is_its_path_and_shows_itself(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = ttt.plot(run, out=tmp_path / "a.png")
+    assert picture == tmp_path / "a.png" and os.fspath(picture) == str(tmp_path / "a.png") and isinstance(picture, Path)
+    assert picture._repr_png_() == picture.read_bytes() and picture._repr_svg_() is picture._repr_html_() is None
+    drawn = ttt.plot(run, out=tmp_path / "a.svg")
+    assert drawn._repr_svg_().startswith("<?xml") and drawn._repr_png_() is None
+    kept = ttt.train(3000, keep_points=True)
+    movie = ttt.plot(kept, kind="movie", out=tmp_path / "a.gif")
+    assert b64decode(ElementTree.fromstring(movie._repr_html_()).get("src").partition(",")[2])[:3] == b"GIF"
+    picture.unlink()
+    assert picture._repr_png_() is None and picture.parent._repr_png_() is None
+
+
+def test_moves_by_digits_are_warned_of_where_cells_come_back(run, pattern_run):
+    """Digits count from 1, as on screen, and cells from 0; letters count from nothing."""
+    agent = ttt.agents.at_board("one-ply")
+    asked = [run.move_values, run.candidates, run.true_moves, run.sharp_cells, agent.shares, agent.move_values]
+    for ask in asked:
+        for digits, letters in {"5 1": "b2 a1", "X5, O1": "b2 a1", "5": "b2"}.items():
+            with pytest.warns(RuntimeWarning, match=f"count cells from 1, and cells .* from 0; write '{letters}'"):
+                found = ask(digits)
+            assert found == ask(letters)
+        for clear in ("X.. .O. ...", "code 5", 0, "b2 a1"):
+            ask(clear)
+    assert run.value("5 1") == run.value("b2 a1") and ttt.show(run, "5 1").position == run.position("b2 a1")
+    assert pattern_run.candidates("11") == pattern_run.candidates(11)  # a code: its board has no digits
 
 
 def test_networks_are_a_table_and_a_curve_in_a_notebook(pattern_run):

@@ -50,6 +50,7 @@ else:
 
 for _name, _home in {
     "figure": "app.plots:figure",
+    "progress": "app.progress:shown",
     "run_html": "app.notebooks:notebook_html",
     "Evaluation": "app.reports.evaluation:evaluation_text",
     "GrownEvaluation": "app.reports.evaluation:grown_evaluation_text",
@@ -57,6 +58,8 @@ for _name, _home in {
     "Proofs": "app.reports.proof:proofs_text",
     "Series": "app.reports.tournament:series_text",
     "Repetition": "app.reports.study:confirmation_text",
+    "Study": "app.reports.study:file_text",
+    "run_dict": "app.reports.training:run_summary",
     "Summary": "app.reports.study:study_text",
     "Shown": "app.reports.position:show_text",
     "Tournament": "app.reports.tournament:tournament_text",

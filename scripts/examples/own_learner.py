@@ -104,6 +104,7 @@ def main() -> None:
     for name, compiled in (("monte-carlo", "every time"), ("td", "the first time")):
         print(f"training {name} on 1,000,000 games (compiles it {compiled}) ...", file=sys.stderr)
         run = ttt.train(1_000_000, learner=name, batch=1024, seed=1)
+        assert isinstance(run, ttt.Run)  # tables of positions, not the weights of a network
         judged = run.evaluation("random")
         verdicts = ", ".join(
             f"{'unbeatable' if good else 'can be beaten'} as {seat}" for seat, good in judged.unbeatable.items()

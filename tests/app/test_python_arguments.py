@@ -1,5 +1,10 @@
 """What Python functions are given by mistake: one line that says what is wrong, before anything is lost."""
 
+import gc
+import io
+import json
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +35,101 @@ CALLS: dict[str, Any] = {
 
 @pytest.mark.parametrize("call", CALLS)
 def test_what_is_no_run_is_refused_by_name(call: str, tmp_path: Path) -> None:
-    remedy = "is no run; give a run, the name of its file, or an agent at a board"
+    remedy = "is no run; give a run, the name of its file, or an agent"
     remedy = "is not the name of a run file; give text, a path or a Run" if call == "plot" else remedy
-    for given in (FIRST, 5, None):
+    for given in (5, None):
         with pytest.raises(ttt.UsageError, match=remedy):
             CALLS[call](given, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_is_of_runs_alone(tmp_path: Path) -> None:
     for name in ("mine.py:first", "cmd:./agent", "optimal"):
         with pytest.raises(ttt.RunFileError, match=f"{name} is an agent, and this takes the file of a run"):
-            CALLS[call](name, tmp_path)
+            ttt.plot(name, out=tmp_path / "x.png")
+    with pytest.raises(ttt.UsageError, match="as_played=True is for runs of tables"):
+        ttt.evaluate(FIRST, as_played=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_agents_go_wherever_the_commands_take_them(td: Path, tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
+    """By name, as a callable and at a board: all the same agent."""
+    (tmp_path / "mine.py").write_text("def first(boards, to_move, legal):\n    return legal.argmax(1)\n")
+    mine = f"{tmp_path / 'mine.py'}:first"
+    program = f"cmd:{sys.executable} {tmp_path / 'program.py'}"
+    (tmp_path / "program.py").write_text(
+        "import sys\nfor line in sys.stdin:\n    print(line.split()[2].index('.'), flush=True)\n"
+    )
+    agents: list[Any] = [FIRST, mine, program, ttt.agents.at_board(FIRST)]
+
+    def both(call: Any) -> None:
+        found = [call(agent) for agent in agents]
+        assert all(one == found[0] for one in found), found
+
+    both(lambda agent: ttt.evaluate(agent).first)  # type: ignore[union-attr]
+    both(lambda agent: ttt.evaluate(agent, td).second)  # type: ignore[union-attr]
+    both(lambda agent: ttt.show(agent, "b2").to_dict()["keeps"])
+    both(lambda agent: ttt.tournament([td, agent, "random"]).standings[0].points)
+    both(lambda agent: ttt.export_run(agent, tmp_path / "x.csv", "csv", overwrite=True)[0].read_text())
+    both(lambda agent: ttt.train(300, opponent=agent))
+    assert ttt.tournament([td, mine, "Random", FIRST]).names == (str(td), mine, "Random", "<lambda>")
+    assert ttt.train(300, opponent="one-ply") != ttt.train(300, opponent=FIRST)
+    monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
+    assert ttt.play("optimal", seat="second").to_dict()["losses"] == 0
+    assert "You are O" in capsys.readouterr().out
+    large = ttt.train(10, board="4x4x3")
+    assert ttt.tournament([FIRST, large]).board == "4x4x3"
+    with pytest.raises(ttt.UsageError, match="the opponent plays 3x3, not 4x4x3"):
+        ttt.train(10, board="4x4x3", opponent=ttt.agents.at_board(FIRST))
+
+
+@pytest.mark.parametrize("name", ["train", "study", "learn_from", "prove"])
+def test_progress_is_true_a_function_or_nothing(name: str, td: Path, capsys: Any) -> None:
+    seen: list[Any] = []
+    calls: dict[str, Any] = {
+        "train": lambda progress: ttt.train(3000, progress=progress),
+        "study": lambda progress: ttt.study(learner="td", games=300, seeds=2, progress=progress),
+        "learn_from": lambda progress: ttt.learn_from(["4 0 2 1 6"] * 3, learner="td", progress=progress),
+        "prove": lambda progress: ttt.prove(td, progress=progress),
+    }
+    calls[name](False), calls[name](None)
+    assert capsys.readouterr() == ("", "")
+    before = gc.get_threshold()
+    calls[name](True)
+    out, err = capsys.readouterr()
+    assert out == "" and gc.get_threshold() == before
+    assert {"train": "3,000 games", "study": "2 of 2 learners", "learn_from": "3 games"}.get(name, "") in err
+    calls[name](lambda *now: seen.append(now))
+    assert seen or name == "prove"  # a proof of few positions reports nothing
+    for wrong in (5, "yes", 0):
+        with pytest.raises(
+            ttt.UsageError, match=r"progress is ('yes'|5|0); give True for a bar on standard error, or a"
+        ):
+            calls[name](wrong)
+
+
+def test_a_study_without_a_file_is_kept_in_memory(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    options: dict[str, Any] = {"learner": "td", "games": "2k", "alpha": "0.1,0.5", "seeds": 3}
+    study, stored = ttt.study(**options), ttt.study(**options, out="s.h5")
+    assert [path.name for path in tmp_path.iterdir()] == ["s.h5"]
+
+    def figures(found: ttt.Study) -> dict[str, Any]:
+        whole = json.loads(json.dumps(found.to_dict()))
+        for setting in whole["settings"]:
+            del setting["milliseconds"]
+        return whole
+
+    assert figures(study) | {"file": "s.h5"} == figures(stored)
+    assert (study.array("unbeatable") == stored.array("unbeatable")).all()
+    assert study.to_frame().shape == stored.to_frame().shape and len(study.to_dataframe()) > 0
+    assert "saved:" not in str(study) and str(stored).endswith("saved:   s.h5")
+    pytest.importorskip("matplotlib")
+    assert ttt.plot(study, out="a.png").read_bytes() == ttt.plot("s.h5", out="b.png").read_bytes()
+    assert ttt.plot(study, kind="sensitivity").name == "study-sensitivity.png"
+    with pytest.raises(ttt.UsageError, match="only alpha differs in a study in memory"):
+        ttt.plot(study, kind="heat")
 
 
 def test_a_tournament_of_one_number_is_refused() -> None:

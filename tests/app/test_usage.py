@@ -243,6 +243,7 @@ def test_a_file_that_is_not_there(here, capsys):
 # Positions.
 
 
+@pytest.mark.filterwarnings("ignore:digits in")  # those count from 1, the cells that are returned from 0
 @pytest.mark.parametrize("position", ["X.O/.X./...", "5 3 1", "b2 c1 a1", "X5 O3 X1", "code 100", "XO. .X. ...", "b2"])
 def test_python_reads_the_positions_that_commands_read(here, capsys, position):
     run = ttt.load("td-3x3")
@@ -279,12 +280,12 @@ def test_python_refuses_the_positions_that_commands_refuse(here, capsys, positio
         ("train --games", "--games takes a value; give --games N (see ttt-batch train --help)"),
         ("train -o", "-o takes a value; give -o FILE (see ttt-batch train --help)"),
         ("train --fork=3", "--fork is a switch and takes no value; leave the value out (see ttt-batch train --help)"),
-        ("train 10M", "train takes no argument '10M' (see ttt-batch train --help)"),
-        ("evaluate", "evaluate needs RUN: A run file, or an agent (see ttt-batch evaluate --help)"),
+        ("train 10M", "train takes no argument '10M'; did you mean --games 10M? (see ttt-batch train --help)"),
+        ("compare", "compare needs RUN: A run file (see ttt-batch compare --help)"),
         (
             "tournament",
-            "tournament needs RUN...: Two run files of one board, or more; also agents (see ttt-batch tournament "
-            "--help)",
+            "tournament needs RUN...: Two run files of one board, or more, e.g. *.h5; also agents (see ttt-batch "
+            "tournament --help)",
         ),
         ("show ''", "the name for RUN is empty; name a file (see ttt-batch show --help)"),
         ("tournament a ''", "the name for RUN... is empty; name a file (see ttt-batch tournament --help)"),
@@ -361,7 +362,15 @@ def test_a_file_of_a_page_names_its_learner(here, capsys):
     Path("saved.json").write_text(json.dumps(whole | {"learnt": {"learner": "td", "alpha": 0.1, "games": 7}}))
     assert command(capsys, "import", "saved.json", "-o", "from-page.h5")[0] == 0
     assert ttt.load("from-page.h5").tables.value.tobytes() == ttt.load("td-3x3").tables.value.tobytes()
-    assert ttt.import_run("saved.json").config.learner == "td"
+    back = ttt.import_run("saved.json")
+    assert (back.config.learner, back.games, back.config.alpha.text) == ("td", 7, "0.1") and back.made_elsewhere
+    assert ttt.import_run("saved.json", alpha=0.2).config.alpha.text == "0.2"
+    assert ttt.import_run("saved.json", "sutton-barto").config.alpha.text != "0.5"
+    assert "7, learnt elsewhere" in command(capsys, "info", "from-page")[1]
+    for wrong in (-1, True, 1.5, "7", None, 10**40):
+        Path("bad.json").write_text(json.dumps(whole | {"learnt": {"learner": "td", "games": wrong}}))
+        with pytest.raises(ttt.FormatError, match="is no number of games from 0 to"):
+            ttt.import_run("bad.json")
     without = "plain.json does not say whose table it is; give --learner NAME"
     assert misused(capsys, "import", "plain.json", "-o", "new.h5") == f"ttt-batch: {without}\n"
 

@@ -53,7 +53,7 @@ def test_the_second_is_refused_and_told_who_has_it(locks: str, tmp_path: Path) -
             began = time.monotonic()
             with pytest.raises(RunFileError, match=rf"process {process.pid} .* since \d{{4}}-\d\d-\d\d") as caught:
                 ttt.train(1_000, out=path)
-            assert time.monotonic() - began < 1
+            assert time.monotonic() - began < 30  # at once, not when the other ends
             assert len(str(caught.value).splitlines()) == 1 and str(path) in str(caught.value)
         assert names(tmp_path) == [".run.h5.lock"]
         other = ttt.train(1_000, batch=500, out=tmp_path / "other.h5")

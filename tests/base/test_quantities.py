@@ -81,11 +81,17 @@ def test_shares(text, number):
     assert share("level", text, "it is a share") == number
 
 
-@pytest.mark.parametrize("text", ["70%%", "seven", "", "%", "0,7", None, "nan"])
+@pytest.mark.parametrize("text", ["70%%", "seven", "", "%", "0,7,1", None, "nan"])
 def test_what_is_no_share(text):
     with pytest.raises(
         UsageError, match=r"^level .* is not a number; give one from 0 to 1, or a percentage such as 70%; it is"
     ):
+        share("level", text, "it is what it is")
+
+
+@pytest.mark.parametrize("text", ["0,7", ",7", "-0,7", " 12,5% "])
+def test_a_decimal_comma_is_shown_as_a_point(text):
+    with pytest.raises(UsageError, match=rf"is not a number; give {text.strip().replace(',', '.')}, with a point$"):
         share("level", text, "it is what it is")
 
 

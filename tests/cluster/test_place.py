@@ -191,7 +191,7 @@ def test_a_scheduler_that_is_not_there(
     words = [*QUICK, "-o", tmp_path / "s.h5", "--scheduler", f"{LOOPBACK}:{free_port()}"]
     status, out, err = command(capsys, *words)
     assert (status, out, err.count("\n")) == (1, "", 1) and "no scheduler at tcp://127.0.0.1" in err
-    assert time.monotonic() - began < 10 and not list(tmp_path.iterdir())
+    assert time.monotonic() - began < 60 and not list(tmp_path.iterdir())
 
 
 def test_a_name_that_nobody_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

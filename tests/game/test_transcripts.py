@@ -187,7 +187,7 @@ def test_pieces_do_not_show(name: str, alpha: str | None, tmp_path: Path, monkey
 
 def test_misuse_of_learn_from(tmp_path: Path) -> None:
     run, _ = ttt.learn_from(["0 3 1 4 2"], learner="td", out=tmp_path / "x.h5")
-    with pytest.raises(UsageError, match="name a learner, or a run"):
+    with pytest.raises(UsageError, match="no learner is named; give learner=NAME, or run=RUN"):
         ttt.learn_from(["0 3 1 4 2"])
     with pytest.raises(UsageError, match="made by td, not greedy-td"):
         ttt.learn_from(["0 3 1 4 2"], run=run, learner="greedy-td")

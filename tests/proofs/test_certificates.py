@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from proof_agents import Weigher, naive_picks, weigher
 
+from ttt_batch.__main__ import run
 from ttt_batch.base.errors import CertificateError
 from ttt_batch.game.board import parse_board
 from ttt_batch.proofs.certificates import (
@@ -104,13 +105,13 @@ def test_what_is_written_is_read_and_holds(case: int, symmetric: bool, tmp_path:
 
 def test_the_script_needs_nothing_of_ours_and_ends_with_a_status(tmp_path: Path) -> None:
     text = SCRIPT.read_text(encoding="utf-8")
-    assert "import ttt_batch" not in text and "from ttt_batch" not in text and len(text.splitlines()) <= 120
+    assert "import ttt_batch" not in text and "from ttt_batch" not in text and len(text.splitlines()) <= 150
     path = tmp_path / "proof.npz"
     write_certificate(made(0), path)
     good = subprocess.run([sys.executable, SCRIPT, path], capture_output=True, text=True)
-    assert (
-        good.returncode == 0 and good.stdout == f"holds: the first player cannot lose, {made(0).move.size} positions\n"
-    )
+    claim = "board 3x3x3, the first player cannot lose"
+    assert good.returncode == 0
+    assert good.stdout == f"claim: {claim}\nholds: {claim}, {made(0).move.size} positions\n"
     path.write_bytes(path.read_bytes()[:-300])
     bad = subprocess.run([sys.executable, SCRIPT, path], capture_output=True, text=True)
     assert bad.returncode == 1 and bad.stderr.startswith("does not hold: ") and bad.stderr.count("\n") == 1
@@ -205,6 +206,14 @@ def test_a_spoilt_move_deep_in_the_tree_is_refused_with_its_position(tmp_path: P
 
 
 ODD = {
+    "board of fractions": {"board": np.array([3.4, 3, 3, 0, 0])},
+    "other byte order": {"seat": np.array(0, ">i8")},
+    "lists of the other byte order": {
+        "first": np.zeros(1, ">u8"),
+        "second": np.zeros(1, "u8"),
+        "move": np.zeros(1, "u1"),
+    },
+    "format of a switch": {"format": np.array(True)},
     "two flags": {"symmetric": np.array([True, False])},
     "deep source": {"source": np.array("[" * 100_000)},
     "long number": {"source": np.array('{"seed": ' + "9" * 10_000 + "}")},
@@ -243,6 +252,24 @@ def test_damage_is_one_line(field: str, tmp_path: Path) -> None:
     assert len(str(refusal.value)) < 200 + len(str(path))
     if field not in ("cut", "text", "source", "deep source", "long number"):  # the script reads no source
         assert by_script(arrays) is not None
+
+
+def test_a_small_file_that_fills_the_memory_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "proof.npz"
+    arrays = arrays_of(made(0), path) | {"move": np.zeros(20_000_000, np.uint8)}
+    np.savez_compressed(path, **arrays)
+    with pytest.raises(CertificateError, match=r"unpacks to 20,\d{3},\d{3} bytes, more than 100 times its size$"):
+        read_certificate(path)
+    with pytest.raises(ValueError, match=r"more than 100 times its size$"):
+        script.read(path)
+
+
+def test_both_checkers_name_what_is_claimed_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "first-wins-6x5x4.npz"
+    write_certificate(made(0), path)
+    assert run(["check", str(path)]) == 0
+    said = capsys.readouterr().out.splitlines()[0]
+    assert said.endswith(f"claims: board 3x3, the first player cannot lose, {made(0).move.size} positions")
 
 
 def test_an_archive_of_an_unknown_kind_and_a_pipe_are_refused_in_our_words(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ whatever another command would stumble over.
 import contextlib
 import json
 import os
+import re
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from ttt_batch.base import files
 from ttt_batch.base.errors import RunFileError
 from ttt_batch.game.enumeration import GRAPHS
 from ttt_batch.runs.formats import read_file
+from ttt_batch.runs.loading import check_run
 from ttt_batch.runs.runfile import header
 
 DATA = Path(__file__).parents[2] / "data"
@@ -337,3 +339,104 @@ def test_what_check_passes_every_command_takes(
             Path(made).unlink(missing_ok=True)
     assert passed
     assert refused
+
+
+# What a file claims is checked, or said to be taken on trust.
+
+
+def unbeaten(file: Any) -> None:
+    """Say that both seats only draw at the first point, without a contradiction, on a board that the first wins."""
+    for name, value in {"unbeatable": True, "worst": 0, "best_response": 0.0, "optimal_share": 0.5}.items():
+        file[f"statistics/{name}"][0] = value
+    for name in ("self_play", "versus_random"):
+        file[f"statistics/{name}"][0] = [0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (put("progress/goal", 5), "progress/goal is 5, below the run's 700 games"),
+        (put("tables/visits", 701.0, 3), "more updates of an entry than its 700 games"),
+        (put("progress/batch_outcomes", [640, 0, 0]), "progress/batch_outcomes contradicts statistics/outcomes"),
+        (put("statistics/versus_random", [0.5, 0.0, 0.5], (0, 0)), "versus_random does not agree"),
+        (put("statistics/best_response", -1.0, (0, 1)), "best_response does not agree"),
+        (unbeaten, "worst contradicts the value of the game"),
+    ],
+)
+def test_claims_of_earlier_points_contradict_each_other(path: Path, inside: bytes, change: Change, words: str) -> None:
+    path.write_bytes(sealed(changed(inside, change)))
+    assert any(words in finding for finding in check_run(path)[0]), check_run(path)[0]
+
+
+def test_results_at_points_whose_tables_are_kept_are_judged_again(path: Path) -> None:
+    ttt.train(700, board="2x3x2", batch=64, keep_points=True, out=path)
+    content = path.read_bytes()
+    path.write_bytes(sealed(changed(content, lambda file: put("statistics/value_error", 0.5, (0, 0))(file))))
+    assert "of statistics/value_error is not what the tables of that point give" in check_run(path)[0][0]
+
+
+def test_a_growing_board_holds_no_position_to_which_no_move_leads(path: Path) -> None:
+    ttt.train(300, board="5x5x4", out=path)
+    code = ttt.load(path).graph.code
+    last = int(np.flatnonzero(code >= 0)[-1])
+    other = int(code[last]) + 3**24 * (1 if code[last] // 3**24 == 0 else -1)
+    path.write_bytes(sealed(changed(path.read_bytes(), put("states/code", other, last))))
+    assert check_run(path)[0]
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A run of networks with proofs and refutations, whose last point has one of each."""
+    path = tmp_path_factory.mktemp("networks") / "run.h5"
+    ttt.train(5000, learner="patterns", board="3x3", prove_every=1000, out=path)
+    return path.read_bytes()
+
+
+def untried(file: Any) -> None:
+    """Say that the second player was proved, with no position entered, which skipped the seat."""
+    file["statistics/proof"][-1, 1] = 1
+    file["statistics/proof_positions"][-1, 1] = 0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (untried, "proofs or refutations that entered no position"),
+        (put("statistics/proof", 1, (-1, 1)), "tables/proved is"),
+        (put("statistics/proof", -1, (-1, 0)), "first refuted; the last weights are proved"),
+        (put("statistics/outcomes", 0, (0, 0)), "does not add up to the games played"),
+        (put("statistics/games", 2016, 1), "add up"),
+        (put("tables/lost", -1, (0, slice(1, None))), "a game that was not lost"),
+        (configured(seat="first"), "contradict|foreign"),
+        (configured(prove_every=1100, keep="last"), "not the recorded points"),
+        (configured(prove_every=0, keep="last"), "holds proofs, and its configuration makes none"),
+    ],
+)
+def test_invented_proofs_of_networks_are_found(
+    path: Path, networks: bytes, capsys: pytest.CaptureFixture[str], change: Change, words: str
+) -> None:
+    path.write_bytes(sealed(changed(networks, change)))
+    status, out, _ = command(capsys, "check", path, "--quiet")
+    assert status == 1 and re.search(words, out), out
+
+
+def test_check_says_what_it_verified_and_what_it_took_on_trust(
+    path: Path, inside: bytes, networks: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for content, verified, trusted in (
+        (inside, "positions and moves", "exact results at"),
+        (networks, "proofs made again (first by", "proofs at earlier points"),
+    ):
+        path.write_bytes(content)
+        lines = command(capsys, "check", path, "--quiet")[1].splitlines()
+        assert lines[0] == "run.h5: nothing is wrong with it"
+        assert lines[1].startswith("verified: digest; ") and verified in lines[1]
+        assert lines[2].startswith("taken on trust: ") and trusted in lines[2]
+        known = json.loads(command(capsys, "check", path, "--json", "--quiet")[1])
+        assert [", ".join(known)] == ["file, findings, verified, taken_on_trust"]
+        assert "; ".join(known["verified"]) in lines[1] and "; ".join(known["taken_on_trust"]) in lines[2]
+    altered = changed(inside, put("statistics/seconds", 0.0, 0))
+    path.write_bytes(altered)
+    assert "verified: digest" not in command(capsys, "check", path, "--trust", "--quiet")[1]
+    path.write_bytes(sealed(changed(inside, put("progress/goal", 5))))
+    assert "taken on trust" not in command(capsys, "check", path, "--quiet")[1]

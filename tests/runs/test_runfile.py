@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import io
 import json
 import os
 import re
@@ -14,11 +15,17 @@ import pytest
 from runfiles import changed, example, sealed
 
 from ttt_batch.base.errors import RunFileError
+from ttt_batch.runs.loading import check_run, load_any
+from ttt_batch.runs.runfile import header
 from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.declaration import FIELDS, format_documentation
 from ttt_batch.runs.runfile.header import user_block
 from ttt_batch.runs.runfile.reading import find_newest_run, load_run
+from ttt_batch.runs.runfile.superblock import SIGNATURE
+from ttt_batch.runs.runfile.superblock import rewritten as superblock_says
 from ttt_batch.runs.runfile.writing import RUN_FILE, save_run
+
+DATA = Path(__file__).parents[2] / "data"
 
 
 def assert_same(a, b):
@@ -593,3 +600,53 @@ def test_saving_twice_from_one_object_changes_nothing_in_it(tmp_path):
     before = dataclasses.asdict(data)
     save_run(tmp_path / "run.h5", data)
     assert_same(RunData(**before), data)
+
+
+# What other programs do to a whole file.
+
+
+def rewritten(content, *, block=True):
+    """A run file copied by h5py alone, as h5repack does; `block` keeps the text in front."""
+    buffer = io.BytesIO()
+    with (
+        h5py.File(io.BytesIO(content)) as old,
+        h5py.File(buffer, "w", libver="earliest", userblock_size=512 if block else 0) as new,
+    ):
+        for name in old:
+            old.copy(name, new)
+        for name, value in old.attrs.items():
+            new.attrs.create(name, value, dtype=old.attrs.get_id(name).dtype)
+    return content[:512] + buffer.getvalue()[512:] if block else buffer.getvalue()
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("name", ["run-1.5.h5", "networks-1.3.h5"])
+def test_what_another_program_did_to_a_whole_run_is_said(tmp_path, monkeypatch, name, large):
+    """A process killed while h5py had the file open, and h5repack: the data is whole, and `check` spoke of damage."""
+    if large:
+        monkeypatch.setattr(header, "SMALL_BYTES", 1000)
+    content, path = (DATA / name).read_bytes(), tmp_path / "run.h5"
+    marked = bytearray(content)
+    marked[512 + 20] = 1
+    path.write_bytes(marked)
+    for words in ("stopped while it had the file open for writing", "h5clear -s", "trust=True opens it as it is"):
+        refused(path, words)
+    marked[-100] ^= 1
+    path.write_bytes(marked)
+    assert "h5clear" not in refused(path, "does not match its digest")
+    for block, words in ((True, "has rewritten it"), (False, "is an HDF5 file, but not a ttt-batch run")):
+        again = rewritten(content, block=block)
+        path.write_bytes(again)
+        refused(path, words, "trust=True opens")
+        assert check_run(path, trust=True)[0] == [] and load_any(path, trust=True) == load_any(DATA / name)
+        path.write_bytes(again[:-1000])
+        refused(path, "is cut off" if block and len(again) - 1000 < len(content) else "")
+
+
+@pytest.mark.parametrize("version", [b"\0", b"\2"])
+def test_only_a_superblock_that_names_this_length_tells_of_another_program(version):
+    place = 40 if version == b"\0" else 28
+    block = (SIGNATURE + version).ljust(place, b"\0") + (900).to_bytes(8, "little")
+    assert "finds its 900 bytes complete, and its header is of 1,000" in superblock_says(block.ljust(48), 900, 1000)
+    assert superblock_says(block.ljust(48), 899, 1000) == superblock_says(b"x" + block[1:], 900, 1000) == ""
+    assert superblock_says(b"", 900, 1000) == ""

@@ -531,3 +531,25 @@ def test_headers_without_contents_are_refused(full, text):
     begin = content.index(b"\n{") + 1
     full.write_bytes((content[:begin] + text).ljust(8192) + content[8192:])
     assert "is damaged in its first" in refused(full)
+
+
+def test_what_another_program_did_to_a_whole_study_is_said(full):
+    """A process killed while h5py had the file open, and h5repack: neither is damage."""
+    content = full.read_bytes()
+    with open_study(full) as study:
+        block = study.header.size
+    marked = bytearray(content)
+    marked[block + 20] = 1
+    full.write_bytes(marked)
+    assert "stopped while it had the file open for writing" in refused(full) and "h5clear -s" in refused(full)
+    assert check_study(full)[0] == [refused(full)]
+    marked[content.index(b"axes", block)] ^= 1
+    full.write_bytes(marked)
+    assert "does not match its digest" in refused(full)
+    for more in (b"", bytes(64)):
+        shorter = bytearray(content[:-64] if not more else content + more)
+        shorter[block + 40 : block + 48] = len(shorter).to_bytes(8, "little")
+        full.write_bytes(shorter)
+        assert "has rewritten it: HDF5 finds its" in refused(full) and "restore a backup" in refused(full)
+    full.write_bytes(content[:-64])
+    assert "is cut off: 64 of its" in refused(full)

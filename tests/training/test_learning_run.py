@@ -364,7 +364,7 @@ def test_a_person_teaches_a_run(board: str, cells: int, tmp_path: Path) -> None:
     found, (whole, _) = ttt.load(path), ttt.learn_from(lines, run=before)
     assert found.games == 21 and bytes_of(found) == bytes_of(whole)
     assert found.provenance["taught_by"] == f"ttt-batch {' '.join(words)}"
-    assert command("check", "run.h5", cwd=tmp_path).stdout == "run.h5: nothing is wrong with it\n"
+    assert command("check", "run.h5", cwd=tmp_path).stdout.startswith("run.h5: nothing is wrong with it\n")
     again = command(*words, cwd=tmp_path, stdin=f"{typed}\nundo\nu\nq\n")
     assert again.stdout.count("The last update is undone.\n") == again.stdout.count("no update to undo.\n") == 1
     assert ttt.load(path).games == 21 and bytes_of(ttt.load(path)) == bytes_of(whole)

@@ -40,7 +40,7 @@ class Outsider(SolvedBoard, Player):
 
     def shares(self, position: str | int | Position) -> dict[int, float]:
         """The probability of each cell that it may choose in an unfinished position.  Raises BoardError, AgentError."""
-        marks = self.position(position)
+        marks = self.position_asked(position)
         if self.board.outcome(marks) != UNFINISHED:
             raise BoardError(f"position {self.board.format_position(marks)!r} is final: there is nothing to choose")
         own, other = words_of(batch_at(self.board, marks))

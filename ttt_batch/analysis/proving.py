@@ -1,6 +1,6 @@
 """Proofs of runs, of tables as of networks: that an agent cannot lose, or always wins; certificates for others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,27 +12,34 @@ from ttt_batch.analysis.search import TableAgent
 from ttt_batch.base.choices import SEATS, Ties, choose, choose_seat
 from ttt_batch.base.errors import CertificateError, option
 from ttt_batch.base.outputs import check_distinct
-from ttt_batch.base.printable import Printable
+from ttt_batch.base.printable import Printable, followed
 from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number, counted, whole
-from ttt_batch.game.board import Board
+from ttt_batch.game.board import EMPTY, Board
+from ttt_batch.game.lines import make_lines
 from ttt_batch.patterns.agent import NetAgent
 from ttt_batch.patterns.agent import make_agent as make_net_agent
+from ttt_batch.patterns.games import BOTH
+from ttt_batch.patterns.values import read_position
 from ttt_batch.proofs.certificates import (
     Certificate,
     certify,
+    check_holds,
     check_match,
     check_name,
     check_path,
-    read_certificate,
+    claim_of,
+    load_certificate,
     write_certificate,
 )
 from ttt_batch.proofs.prover import ALWAYS_WINS, BUDGET, CANNOT_LOSE, GOALS, Goal, Proof, Prover
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import find_run
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.runs.patterns.run import PROVED, REFUTED, UNDECIDED, PatternRun
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import table_digest
+from ttt_batch.training.patterns.session import NUMBERS
+from ttt_batch.training.patterns.trainer import PatternTrainer, next_point
 
 MAX_BUDGET = 10**12
 
@@ -95,7 +102,7 @@ def prove(
     certificate: str | Path | None = None,
     overwrite: bool = False,
     trust: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Proofs:
     """Prove that a run's agent reaches its goal against every opponent, or find a game in which it misses it.
@@ -105,7 +112,8 @@ def prove(
     both and `cannot-lose`, if not given.
     budget: positions to enter at most in each seat.  ties: as for `Run.candidates`.  threads: None for all processors.
     certificate: an `.npz` to write if a seat is proved; for two seats `-first` and `-second` are added to its name.
-    trust: read a file that another program has changed.  progress, stop: as for `Prover.prove`.
+    trust: read a file that another program has changed.  progress: True for a line on standard
+    error, or a function, as for `Prover.prove`.  stop: as there.
     Raises UsageError (also if a certificate would replace the run), RunFileError, and CertificateError if a certificate
     cannot be written.
     """
@@ -122,9 +130,10 @@ def prove(
     how = {"symmetric": _merges_images(run), "occupied": isinstance(run, Run) and run.learner.occupied}
     for name in wanted:
         number = SEATS.index(name)
-        found[name] = prover.prove(
-            player, number, aim, budget=most, threads=at_once, progress=progress, stop=stop, **how
-        )
+        with followed(progress, "proving") as follow:
+            found[name] = prover.prove(
+                player, number, aim, budget=most, threads=at_once, progress=follow, stop=stop, **how
+            )
         if found[name].status == "proved" and name in files:
             listed = _certificate(run, player, number, aim)
             write_certificate(listed, files[name], overwrite=overwrite)
@@ -133,22 +142,64 @@ def prove(
 
 
 def check_proofs(run: PatternRun) -> list[str]:
-    """What is wrong with the last proofs that a run of networks records, a line for each seat: they are made again."""
+    """Return what is wrong with the proofs that a run of networks records, a line each; make the last ones again."""
+    return [*_wrong_points(run), *_proved_again(run), *_last_again(run)]
+
+
+def _wrong_points(run: PatternRun) -> Iterator[str]:
+    """Compare the recorded points with those that follow from the configuration."""
+    games = [0, *run.statistics["games"].tolist()]
+    due = [next_point(run.config, before) for before in games[:-1]]
+    if not run.config.start and run.games and (games[1:-1] != due[:-1] or games[-1] > due[-1]):
+        yield "statistics/games are not the recorded points that follow from its configuration"
+
+
+def _proved_again(run: PatternRun) -> Iterator[str]:
+    """Prove the weights again that were proved last."""
     if run.proved is None:
-        return []
+        return
     agent = make_net_agent(run.network, run.proved.T[:, run.network.kind])
-    goal, prover, findings = _goal(run, None), Prover(run.board), []
+    goal, prover = _goal(run, None), Prover(run.board)
     for seat in run.config.seats:
         recorded = run.proved_positions(seat)
-        if not recorded:
+        if not run.proved_after(seat):
             continue
-        again = prover.prove(agent, seat, goal, budget=recorded, symmetric=_merges_images(run))
+        again = prover.prove(agent, seat, goal, budget=max(recorded, 1), symmetric=_merges_images(run))
         if (again.status, again.positions) != ("proved", recorded):
-            findings.append(
+            yield (
                 f"statistics/proof has {SEATS[seat]} proved with {counted(recorded, 'position')}; "
                 f"tables/proved is {again.status} there with {again.positions:,}"
             )
-    return findings
+
+
+def _last_again(run: PatternRun) -> Iterator[str]:
+    """Compare the proofs of the last recorded point with the last weights, which they are of."""
+    proof = run.statistics["proof"][-1:].ravel()
+    if run.config.start or not proof.any():
+        return
+    trainer = PatternTrainer(run.config, run, 1)
+    found = trainer.prove(lambda: False) or {}
+    for seat, again in found.items():
+        if proof[seat] not in (UNDECIDED, NUMBERS[again.status]):
+            name = next(name for name, number in NUMBERS.items() if number == proof[seat])
+            yield f"the last row of statistics/proof has {SEATS[seat]} {name}; the last weights are {again.status}"
+        weights = run.learnt.weights[-seat, :, seat]  # of the first network, or the last one
+        if proof[seat] == PROVED and run.proved is not None and not np.array_equal(run.proved[:, seat], weights):
+            yield f"tables/proved is not what proved {SEATS[seat]} at the last recorded point"
+    for aim, games in zip(run.config.aims, run.learnt.lost, strict=True):
+        lost = [seat for seat in found if aim.seat in (seat, BOTH) and proof[seat] == REFUTED]
+        if lost and not _lets_happen(run, trainer.agent(lost[-1]), lost[-1], games[-1].tolist()):
+            yield "the last game of tables/lost is none that the last weights let happen"
+
+
+def _lets_happen(run: PatternRun, agent: NetAgent, seat: int, game: list[int]) -> bool:
+    """Whether all moves of the agent's seat in a game are among its best."""
+    lines, marks = make_lines(run.board), (EMPTY,) * run.board.cells
+    for ply, cell in enumerate(cell for cell in game if cell >= 0):
+        if ply % 2 == seat and cell not in read_position(lines, agent, marks).best:
+            return False
+        marks = run.board.after(marks, cell)
+    return True
 
 
 def _seats(run: AnyRun, seat: str | None) -> tuple[str, ...]:
@@ -186,15 +237,21 @@ def _files(
     return files
 
 
-def check_certificate(path: Path, run: AnyRun | None) -> list[str]:
-    """What is wrong with a certificate, a line at most.  run: the one that it should be of, if given."""
+def check_certificate(path: Path, run: AnyRun | None) -> tuple[str, list[str]]:
+    """Return what a certificate claims, and what is wrong with it: a line at most.
+
+    run: the one that it should be of, if given.  The claim is empty for a file that is no certificate.
+    """
+    claim = ""
     try:
-        certificate = read_certificate(path)
+        certificate = load_certificate(path)
+        claim = claim_of(certificate)
+        check_holds(certificate, path)
         if run is not None:
             check_match(certificate, run.board, _source(run))
     except CertificateError as error:
-        return [str(error)]
-    return []
+        return claim, [str(error)]
+    return claim, []
 
 
 def _certificate(run: AnyRun, player: Any, seat: int, goal: Goal) -> Certificate:

@@ -1,14 +1,18 @@
 """The public API: all that `ttt_batch` offers is listed here, and the functions that do what commands do are here.
 
-A run, or the name of its file, goes in.  What `evaluate`, `tournament`, `show` and `play` return prints as the command
-does, with parameters for options, and has `to_dict()` (the keys of `--json`) and `to_frame()` (a table for pandas);
-`import_run` returns a run, `learn_from` a run and the bad lines, `plot` and `export_run` the files written.
+A run, the name of its file, or an agent goes in.  Results print as the command does, in notebooks, too.  They have
+`to_dict()` (the keys of `--json`) and `to_frame()` (a table for pandas).  `train`, `load` and `import_run` return runs,
+which have both.  `learn_from` returns a run and the bad lines.  `plot` and `export_run` return the files written, and
+that of a plot shows itself in a notebook.
+
+Cells are numbers from 0 wherever a function takes or returns them.  Text is read as on the command line: a digit names
+a cell from 1, as on screen, and letters such as `b2` count from nothing.  Where cells come back, digits are warned of.
 """
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +23,7 @@ from ttt_batch.analysis.position import show as show_position
 from ttt_batch.analysis.proving import prove
 from ttt_batch.analysis.tournament import Tournament
 from ttt_batch.analysis.tournament import tournament as hold_tournament
-from ttt_batch.app.judging import AnyRunOrPath, evaluate, judge
+from ttt_batch.app.judging import AnyRunOrPath, Player, evaluate, judge, seated
 from ttt_batch.app.tables import export_run, import_run
 from ttt_batch.app.terminal.faces import Score
 from ttt_batch.base.choices import Ties
@@ -51,11 +55,14 @@ from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation import random_games as bulk
-from ttt_batch.studies.study import Study, load_study, study
+from ttt_batch.studies.study import MEMORY, Study, load_study, study
 from ttt_batch.studies.work.loop import StudyProgress
 from ttt_batch.training.from_games import learn_from
 from ttt_batch.training.session import Progress
 from ttt_batch.training.train import train
+
+if TYPE_CHECKING:
+    from ttt_batch.app.notebooks import Picture
 
 __all__ = [
     "LEARNERS",
@@ -98,12 +105,9 @@ __all__ = [
 RunOrPath = Run | str | Path
 """A run, or the name of its file."""
 
-Entrant = AnyRunOrPath | Outsider
-"""A run, the name of its file, or an agent at a board (see `ttt_batch.agents.at_board`)."""
-
 
 def tournament(
-    runs: Sequence[Entrant],
+    runs: Sequence[Player],
     names: Sequence[str] | None = None,
     *,
     games: int | None = None,
@@ -112,26 +116,30 @@ def tournament(
 ) -> Tournament:
     """Let every run play every run in both seats: exactly, or by `games` games a meeting.
 
-    names: what to call them; if not given, their files' names, or learners.  Raises UsageError and BoardError.
+    runs: also agents (see `judge`); these play on the board of the first run, or on 3x3 if there is none.
+    names: what to call them; if not given, their files' names, learners or agents' names.
+    Raises UsageError, BoardError, RunFileError and AgentError.
     """
     if isinstance(runs, AnyRunOrPath):
         raise UsageError("a tournament takes two runs or more; evaluate judges one alone")
-    entrants = [_entrant(run) for run in _several(runs)]
-    called = names if names is not None else [_name(run) for run in runs]
-    return hold_tournament(entrants, called, games=games, seed=seed, ties=ties)
+    given = _several(runs)
+    with seated(given) as entrants:
+        called = names if names is not None else list(map(_name, given, entrants))
+        return hold_tournament(entrants, called, games=games, seed=seed, ties=ties)
 
 
-def show(run: Entrant, position: str | int | Position = 0, *, symmetric: bool = False, ties: Ties = "any") -> Shown:
+def show(run: Player, position: str | int | Position = 0, *, symmetric: bool = False, ties: Ties = "any") -> Shown:
     """Gather everything about a position: its value, each move's value and visits, the truth, the best replies.
 
     position: as `Run.position` reads it; the empty board if not given.  symmetric: its images, too.
     Raises BoardError for a position that no game reaches.
     """
-    return show_position(_entrant(run), position, symmetric=symmetric, ties=ties)
+    with seated([run]) as (player,):
+        return show_position(player, position, symmetric=symmetric, ties=ties)
 
 
 def play(
-    run: Entrant,
+    run: Player,
     *,
     seat: str | None = None,
     level: float = 1.0,
@@ -150,31 +158,34 @@ def play(
     """
     from ttt_batch.app.terminal import playing
 
-    agent = _entrant(run)
-    return playing.play(
-        agent,
-        person=playing.persons_seat(agent, seat),
-        stdin=sys.stdin,
-        stdout=sys.stdout,
-        seed=seed,
-        level=level,
-        epsilon=epsilon,
-        ties=ties,
-        plain=plain,
-    )
+    with seated([run]) as (player,):
+        return playing.play(
+            player,
+            person=playing.persons_seat(player, seat),
+            stdin=sys.stdin,
+            stdout=sys.stdout,
+            seed=seed,
+            level=level,
+            epsilon=epsilon,
+            ties=ties,
+            plain=plain,
+        )
 
 
 def plot(
-    runs: AnyRunOrPath | Sequence[AnyRunOrPath],
+    runs: AnyRunOrPath | Study | Sequence[AnyRunOrPath],
     names: Sequence[str] | None = None,
     out: str | Path | None = None,
     kind: str = "curves",
     *,
     metric: str | None = None,
-    only: Mapping[str, Any] | None = None,
+    only: Mapping[str, object] | None = None,
     overwrite: bool = False,
-) -> Path:
-    """Draw one run or several, or the file of a study, into the file `out`, a `.png` or `.svg`, and return its path.
+) -> "Picture":
+    """Draw one run or several, or a study, into the file `out`, a `.png` or `.svg`, and return its path.
+
+    In a notebook the path shows the picture.
+    runs: also names of their files.
 
     names: what to call the runs; if not given, their files' names, or learners.
     out: a new name, such as `td-3x3-curves.png`, if not given.
@@ -184,11 +195,14 @@ def plot(
     only: of a study, values by option, such as `{"alpha": "0.1,0.2"}`; other settings are left out.
     Raises as `plots.plot` and `plots.plot_study` do, and RunFileError.
     """
+    from ttt_batch.app.notebooks import Picture
     from ttt_batch.app.plots import plot as draw
     from ttt_batch.app.plots import plot_study, study_to_draw
 
     given = _several(runs)
-    files = [None if isinstance(run, AnyRun) else find_run(run) for run in given]
+    files: list[Any] = [
+        run if isinstance(run, Study) else None if isinstance(run, AnyRun) else find_run(run) for run in given
+    ]
     if isinstance(names, str):
         raise UsageError(f"names {quoted(names)} is one text; give a list with a name for each run, or leave it out")
     called = names if names is not None else [_name(run) for run in given]
@@ -200,10 +214,12 @@ def plot(
     if out is None:
         stem = f"{Path(_name(given[0])).stem}-{kind}" if len(given) == 1 else kind
         out = next(free_names(Path(f"{stem}{'.gif' if kind == 'movie' else '.png'}")))
-    check_distinct([(option("out"), Path(out))], [("study" if study else "run", file) for file in files if file])
+    check_distinct(
+        [(option("out"), Path(out))], [("study" if study else "run", file) for file in map(_file, files) if file]
+    )
     if study:
-        return plot_study(study, out, kind, metric=metric, only=only, overwrite=overwrite)
-    return draw([any_run(run) for run in given], called, out, kind, overwrite=overwrite)
+        return Picture(plot_study(study, out, kind, metric=metric, only=only, overwrite=overwrite))
+    return Picture(draw([any_run(run) for run in given], called, out, kind, overwrite=overwrite))
 
 
 def random_games(
@@ -224,11 +240,18 @@ def _several(runs: Any) -> list[Any]:
     return list(runs) if isinstance(runs, Iterable) and not isinstance(runs, AnyRunOrPath) else [runs]
 
 
-def _entrant(run: Entrant) -> AnyRun | Outsider:
-    return run if isinstance(run, Outsider) else any_run(run)
+def _file(given: Study | Path | None) -> Path | None:
+    """The file of what is to be drawn, if it has one."""
+    if isinstance(given, Study):
+        return None if given.path == MEMORY else given.path
+    return given
 
 
-def _name(run: Entrant) -> str:
-    if isinstance(run, Outsider):
-        return run.name
-    return str(run) if isinstance(run, str | Path) else run.config.learner
+def _name(given: object, read: AnyRun | Outsider | None = None) -> str:
+    """What a run or an agent is called.  read: itself, if `given` only names it."""
+    if isinstance(given, str | Path):
+        return str(given)
+    if isinstance(given, Study):
+        return "study" if given.path == MEMORY else str(given.path)
+    meant = given if read is None else read
+    return meant.config.learner if isinstance(meant, AnyRun) else getattr(meant, "name", "")

@@ -43,7 +43,7 @@ ttt-batch --help lists every command; after a command it explains that one."""
 def _program(
     ctx: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True)
+        bool, typer.Option("--version", "-V", help="Show the version and leave.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     if ctx.invoked_subcommand is None:

@@ -1,7 +1,7 @@
 """Judging in Python: `evaluate` for runs, `judge` for agents of any kind."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,10 +27,26 @@ AnyRunOrPath = AnyRun | str | Path
 """A run of any kind, or the name of its file."""
 
 Player = AnyRunOrPath | Outsider | AgentLike
-"""Who plays: a run, the name of its file, or an agent (see `judge`)."""
+"""Who plays: a run, the name of its file, or an agent (see `judge`).  A name of an agent is preferred to a file's."""
 
 AGAINST = tuple(dict.fromkeys((*PLAYERS, *EXACT_OPPONENTS)))
 """Opponents by name."""
+
+
+@contextmanager
+def seated(players: Sequence[object]) -> Iterator[list[AnyRun | Outsider]]:
+    """Yield the players as runs, and agents at the board of the first player that has one, else 3x3.
+
+    Programs that were begun for them end with the block.
+    Raises UsageError for what is neither a run nor an agent, RunFileError and AgentError.
+    """
+    read = [one if isinstance(one, Outsider) else None if is_agent(one) else any_run(one) for one in players]
+    board = next((one.board for one in read if one is not None), parse_board("3x3"))
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(at_board(given, board)) if one is None else one
+            for given, one in zip(players, read, strict=True)
+        ]
 
 
 def judge(
@@ -82,12 +98,12 @@ def judge(
 
 
 def evaluate(
-    run: AnyRunOrPath | Outsider,
+    run: Player,
     against: Player | None = None,
     *,
-    games: int | str | None = None,
-    seed: int | str | None = None,
-    budget: int | str | None = None,
+    games: Number | None = None,
+    seed: Number | None = None,
+    budget: Number | None = None,
     ties: Ties = "any",
     as_played: bool = False,
 ) -> Evaluation | GrownEvaluation | PlayedEvaluation:
@@ -107,6 +123,10 @@ def evaluate(
         return _as_played(run, [name for name, value in refused.items() if value is not None], ties)
     if isinstance(run, Outsider):
         return _judged(run, against, games=games, seed=seed, budget=budget, ties=ties)
+    if is_agent(run):  # on the board of an opponent that has one
+        named = against is None or find_name(against, AGAINST) is not None
+        with seated([run] if named else [run, against]) as (player, *others):
+            return evaluate(player, others[0] if others else against, games=games, seed=seed, budget=budget, ties=ties)
     agent = any_run(run)
     given = {name: value for name, value in (("games", games), ("seed", seed), ("budget", budget)) if value is not None}
     if isinstance(agent, PatternRun) and agent.enumerated and (_is_outside(against) or _is_run(against)):
@@ -139,7 +159,7 @@ def _as_played(run: Any, given: list[str], ties: Ties) -> PlayedEvaluation:
     if given or ties != "any":
         first = option(given[0] if given else "ties")
         raise UsageError(f"{switched} is against random moves and the best opponent; leave {first} out")
-    agent = run if isinstance(run, Outsider) else any_run(run)
+    agent = run if isinstance(run, Outsider) or is_agent(run) else any_run(run)
     if not isinstance(agent, Run):
         raise UsageError(f"{switched} is for runs of tables, which explore; leave it out")
     return evaluate_as_played(agent)

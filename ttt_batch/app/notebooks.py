@@ -1,6 +1,9 @@
-"""A run in a notebook: its small table, and below it its learning curve if matplotlib is installed."""
+"""Runs and pictures in a notebook: a run's small table above its learning curve, and the pictures of `plot`."""
 
 import base64
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ttt_batch.app.plots import figure
 from ttt_batch.app.plots.style import render, styled
@@ -11,6 +14,37 @@ from ttt_batch.runs.loading import AnyRun
 LEAST_POINTS = 2
 """Recorded points of which a curve is drawn; a table from elsewhere has one."""
 
+if TYPE_CHECKING:
+    _Path = Path
+else:
+    _Path = type(Path())  # what `Path` makes on this system; before Python 3.12 it alone can be derived from
+
+
+class Picture(_Path):
+    """Path of a picture that `plot` has drawn; a notebook shows the picture."""
+
+    def _content(self, suffix: str) -> bytes | None:
+        """Return the file, None if it has another suffix or cannot be read."""
+        with suppress(OSError):
+            return self.read_bytes() if self.suffix.lower() == suffix else None
+        return None
+
+    def _repr_png_(self) -> bytes | None:
+        return self._content(".png")
+
+    def _repr_svg_(self) -> str | None:
+        content = self._content(".svg")
+        return None if content is None else content.decode("utf-8", "replace")
+
+    def _repr_html_(self) -> str | None:
+        content = self._content(".gif")
+        return None if content is None else f'<img alt="movie" src="{_data("gif", content)}"/>'
+
+
+def _data(kind: str, content: bytes) -> str:
+    """A picture as an address that holds it."""
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+
 
 def notebook_html(run: AnyRun) -> str:
     """Return HTML, a single element: the table, and the curve as a picture within the text."""
@@ -19,7 +53,7 @@ def notebook_html(run: AnyRun) -> str:
         return table
     try:
         with styled():
-            picture = base64.b64encode(render(figure(run), "png")).decode()
+            picture = _data("png", render(figure(run), "png"))
     except TttBatchError:  # without matplotlib; or nothing is recorded that could be drawn
         return table
-    return f'<div>{table}<img alt="learning curve" width="800" src="data:image/png;base64,{picture}"/></div>'
+    return f'<div>{table}<img alt="learning curve" width="800" src="{picture}"/></div>'

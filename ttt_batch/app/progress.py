@@ -8,8 +8,8 @@ import math
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -256,6 +256,25 @@ class Reporter:
         if done <= earlier or seconds - since < LEAST_SECONDS:
             return ""
         return f", about {duration_text((total - done) * (seconds - since) / (done - earlier))} left"
+
+
+@contextmanager
+def shown(what: str) -> Iterator[Callable[..., None]]:
+    """Yield what shows on standard error how far work is: `training`, `studying`, `reading` or `proving`."""
+    collections, entered = gc.get_threshold(), [0]
+
+    def proving(positions: int, _lost: int) -> None:
+        entered[0] = positions
+
+    try:
+        with Reporter() as report:
+            if what == "proving" and is_live(sys.stderr):
+                report.spin(lambda: f"proving: {counted(entered[0], 'position')}")
+            ways: dict[str, Callable[..., None]] = {"training": report, "studying": report.studying}
+            ways |= {"reading": report.reading, "proving": proving}
+            yield ways[what]
+    finally:
+        gc.set_threshold(*collections)
 
 
 def _live_display(renderable: Callable[[], Any] | None = None, *, moving: bool = True) -> Any:

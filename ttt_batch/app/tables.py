@@ -1,15 +1,18 @@
 """Tables of other programs, written and read: the Python functions of `export` and `import`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from ttt_batch.agents.choices import as_csv, as_json
+from ttt_batch.agents.naming import is_agent
 from ttt_batch.agents.outsider import Outsider
+from ttt_batch.app.judging import Player, seated
 from ttt_batch.base.choices import Ties, choose
 from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.runs import exchange
+from ttt_batch.runs.config import LearnerOptions
 from ttt_batch.runs.formats import EXPORT, FORMATS, check_targets
 from ttt_batch.runs.loading import AnyRun, any_run, load_any, with_table
 from ttt_batch.runs.loading import load as load_table
@@ -21,6 +24,22 @@ PRINTED = {"html": "a page", "boxes": "a kit"}
 
 AGENT_FORMATS = ("html", "json", "csv")
 """Formats in which an agent that is no run can be written."""
+
+
+class ExportOptions(TypedDict, total=False):
+    """Options of `export_run`; each goes with some formats."""
+
+    overwrite: bool
+    ties: Ties | None
+    warn: Callable[[str], None]
+
+
+class ImportOptions(LearnerOptions, total=False):
+    """Options of `import_run`."""
+
+    form: str | None
+    player: str | None
+    command: str
 
 
 def export_agent(agent: Outsider, out: str | Path, to: str, *, overwrite: bool = False) -> list[Path]:
@@ -55,27 +74,30 @@ def export_printed(run: AnyRun, to: str, path: Path, *, ties: Ties | None = None
 
 
 def export_run(
-    run: AnyRun | Outsider | str | Path,
+    run: Player,
     out: str | Path | Sequence[str | Path],
     to: str,
     *,
     player: str | None = None,
-    **options: Any,
+    **options: Unpack[ExportOptions],
 ) -> list[Path]:
     """Write a run to `out` as a page to play on (`html`), as a kit of menace's boxes (`boxes`: .pdf or .html), or its
     table as the format `to`; return the files written.
 
-    run: also an agent at a board (see `ttt_batch.agents.at_board`), which has the formats of `export_agent`.
+    run: also an agent (see `judge`), which has the formats of `export_agent`; its board is 3x3 unless it has one.
 
     out: one file, or for formats with a file for each player one or two.  player: whose values go into one file.
     options: `overwrite`; for a page also `ties`, for tables `warn`, see `exchange.export_run`.
     Networks have a page alone.
     Raises UsageError, BoardError, FormatError and RunFileError.
     """
-    if isinstance(run, Outsider):
+    given: dict[str, Any] = dict(options)
+    if isinstance(run, Outsider) or is_agent(run):
         if player is not None or not isinstance(out, str | Path):
             raise UsageError("an agent's choices are one file for both players; give one file and no player")
-        return export_agent(run, out, to, **options)
+        with seated([run]) as (agent,):
+            assert isinstance(agent, Outsider)
+            return export_agent(agent, out, to, **given)
     files = [Path(out)] if isinstance(out, str | Path) else [Path(one) for one in out]
     to = choose("format", to, (*PRINTED, *FORMATS))
     written = [(option("out"), file) for file in files]
@@ -87,8 +109,8 @@ def export_run(
     if to in PRINTED:
         if len(files) != 1 or player is not None:
             raise UsageError(f"{PRINTED[to]} is one file for both players; give one file and no player")
-        return [export_printed(run, to, files[0], **options)]
-    return exchange.export_run(with_table(run), to, files, player=player, **options)
+        return [export_printed(run, to, files[0], **given)]
+    return exchange.export_run(with_table(run), to, files, player=player, **given)
 
 
 def import_run(
@@ -97,7 +119,7 @@ def import_run(
     *,
     out: str | Path | None = None,
     overwrite: bool = False,
-    **options: Any,
+    **options: Unpack[ImportOptions],
 ) -> Run:
     """Read another program's table into a run of `learner`, saved to `out` if that is given.
 
@@ -108,7 +130,8 @@ def import_run(
     """
     paths = [files] if isinstance(files, str | Path) else list(files)
     check_distinct([(option("out"), Path(out))] if out is not None else [], [("files", Path(path)) for path in paths])
-    run = exchange.import_tables(paths, learner, **options)
+    given: dict[str, Any] = dict(options)
+    run = exchange.import_tables(paths, learner, **given)
     if out is not None:
         run.save(out, overwrite=overwrite)
     return run

@@ -15,13 +15,15 @@ Ties = Literal["sharp", "soonest", "any"]
 
 TIES: tuple[Ties, ...] = get_args(Ties)
 
-CLASSICS = ("sutton-barto", "value-feed", "minimax-q", "backward-q", "greedy-td")
-TEXTBOOK = ("q-learning", "sarsa", "expected-sarsa", "double-q", "td-lambda")
-GRADIENTS = ("reinforce", "actor-critic")
-LEARNER_NAMES = ("td", *CLASSICS, *TEXTBOOK, *GRADIENTS, "menace")
+Classic = Literal["sutton-barto", "value-feed", "minimax-q", "backward-q", "greedy-td"]
+Textbook = Literal["q-learning", "sarsa", "expected-sarsa", "double-q", "td-lambda"]
+TableLearner = Literal["td", Classic, Textbook, "reinforce", "actor-critic", "menace"]
+TEXTBOOK: tuple[str, ...] = get_args(Textbook)
+LEARNER_NAMES: tuple[str, ...] = get_args(TableLearner)
 """The package's learners, each a file of that name in `learners`; here because completion has no time to load them."""
 
-PATTERN_LEARNERS = ("patterns", "ntuple-td")
+NetworkLearner = Literal["patterns", "ntuple-td"]
+PATTERN_LEARNERS: tuple[str, ...] = get_args(NetworkLearner)
 """Learners of pattern networks, which have no table of positions."""
 
 ALL_LEARNERS = (*LEARNER_NAMES, *PATTERN_LEARNERS)
@@ -39,7 +41,14 @@ SEAT_WORDS = {"x": "first", "1": "first", "1st": "first", "o": "second", "2": "s
 SWITCH_WORDS = {"yes": "on", "true": "on", "no": "off", "false": "off"}
 """Other words for a name, folded."""
 
-OPPONENT_HINTS = {"minimax": "optimal", "perfect": "optimal", "best": "optimal", "solver": "optimal", "itself": "self"}
+OPPONENT_HINTS = {
+    "minimax": "optimal",
+    "minmax": "optimal",
+    "perfect": "optimal",
+    "best": "optimal",
+    "solver": "optimal",
+    "itself": "self",
+}
 """Words, folded, that are no names and suggest one."""
 
 

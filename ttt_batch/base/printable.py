@@ -5,11 +5,16 @@ registers the functions.
 """
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 from ttt_batch.base.choices import RESULTS, SEATS
-from ttt_batch.base.errors import TttBatchError
+from ttt_batch.base.errors import TttBatchError, UsageError, quoted
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 SELF_PLAY = ("first_wins", "draws", "second_wins")
 
@@ -27,6 +32,23 @@ def call_hook(name: str, *arguments: Any, **options: Any) -> Any:
     return getattr(importlib.import_module(module), function)(*arguments, **options)
 
 
+@contextmanager
+def followed(progress: Callable[..., None] | bool | None, what: str) -> Iterator[Callable[..., None] | None]:
+    """Yield the function that is told how far work is: `progress`, or for True one that shows it on standard error.
+
+    what: the work, as `app.progress.shown` names it.  Raises UsageError for what is no function.
+    """
+    if progress is None or progress is False:
+        yield None
+    elif progress is True:
+        with call_hook("progress", what) as show:
+            yield show
+    elif callable(progress):
+        yield progress
+    else:
+        raise UsageError(f"progress is {quoted(progress)}; give True for a bar on standard error, or a function")
+
+
 class Printable:
     """A result of a function of the package.  `print(result)` shows what its command prints."""
 
@@ -38,15 +60,20 @@ class Printable:
         """Return the rows of `to_frame`, and the key that names them."""
         raise NotImplementedError
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "DataFrame":
         """Return a pandas DataFrame.  Raises TttBatchError if pandas is missing."""
         return make_frame(*self.records())
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """Return what notebooks show: the text of the command, escaped where it stands in HTML."""
+        text = str(self)
+        return {"text/plain": text, "text/html": f"<pre>{escape(text)}</pre>"}
 
     def __str__(self) -> str:
         return str(call_hook(type(self).__name__, self))
 
 
-def make_frame(records: Iterable[Mapping[str, Any]], index: str) -> Any:
+def make_frame(records: Iterable[Mapping[str, Any]], index: str) -> "DataFrame":
     """Return a pandas DataFrame with a row for each record, under the column `index`.
 
     Values that are mappings become columns of their own, `first.win` for `{"first": {"win": ...}}`.

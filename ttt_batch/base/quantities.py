@@ -54,6 +54,8 @@ def whole(name: str, value: Number, low: int, high: int) -> int:
 
 def any_seed(value: Number) -> int:
     """A seed: any whole number of 64 bits.  Raises UsageError."""
+    if whole_number(value) is None:
+        raise UsageError(f"seed {number_text(value)} is not a whole number; give any, e.g. 7: it fixes all chance")
     return whole("seed", value, -(2**63), 2**63 - 1)
 
 
@@ -74,6 +76,8 @@ def real(name: str, value: Number, expected: str, *, shares: bool = False) -> fl
                 return float(number)
             except OverflowError:  # a whole number beyond every float, and so beyond every limit
                 return math.inf if number > 0 else -math.inf
+    if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d*,\d+%?\s*", value, re.ASCII):
+        expected = f"{value.strip().replace(',', '.')}, with a point"
     raise UsageError(f"{name} {number_text(value)} is not a number; give {expected}")
 
 

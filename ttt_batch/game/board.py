@@ -7,10 +7,12 @@ a position is `sum(mark[i] * 3**i)`.
 import functools
 import re
 import string
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from numbers import Integral
 
+from ttt_batch.base.choices import fold
 from ttt_batch.base.errors import BoardError, quoted
 
 EMPTY, FIRST, SECOND = 0, 1, 2
@@ -255,6 +257,30 @@ class Game:
         return replace(self, moves=self.moves[: plies[-1]]) if plies else None
 
 
+NAMED = {
+    **dict.fromkeys(("tictactoe", "noughtsandcrosses", "ttt", "xo", "classic", "standard"), "3x3"),
+    **dict.fromkeys(("misere", "misère", "misèretictactoe", "miseretictactoe", "notakto"), "3x3-misere"),
+    **dict.fromkeys(("connect4", "connectfour", "c4", "fourinarow", "4inarow"), "6x7x4-gravity"),
+    **dict.fromkeys(("connect3", "connectthree"), "4x4x3-gravity"),
+    **dict.fromkeys(("gomoku", "fiveinarow", "5inarow"), "8x8x5"),
+}
+"""Games by their names, folded, each with its board, or the largest like it."""
+
+
+def _meant_board(text: str) -> str:
+    """The board that a text of another form was probably meant to be; empty if none is known."""
+    numbers = re.findall(r"\d{1,3}", text[:40], re.ASCII)
+    if not numbers or re.sub(r"by|[\d\s,;.:*x×/()\[\]-]", "", text.casefold()):
+        return NAMED.get(fold(text), "")
+    if len(numbers) == 1:
+        numbers = [*numbers[0]] if len(numbers[0]) > 1 else numbers * 2
+    with suppress(BoardError):
+        if len(numbers) in (2, 3):
+            rows, cols, *k = map(int, numbers)
+            return Board(rows, cols, k[0] if k else max(1, min(rows, cols))).name
+    return ""
+
+
 def parse_board(text: str | Board) -> Board:
     """Read `RxC` or `RxCxK` (k defaults to the shorter side), with `-misere`, `-exact` and `-gravity` appended or not.
 
@@ -268,10 +294,12 @@ def parse_board(text: str | Board) -> Board:
         re.IGNORECASE | re.ASCII,
     )
     if match is None:
-        raise BoardError(
-            f"board {quoted(text)} is not of the form ROWSxCOLUMNS or ROWSxCOLUMNSxK, e.g. 3x3 or 4x4x3, "
-            "with -misere, -exact or -gravity appended for a variant, in this order"
-        )
+        meant = _meant_board(text) if isinstance(text, str) else ""
+        form = f"board {quoted(text)} is not of the form ROWSxCOLUMNS or ROWSxCOLUMNSxK"
+        if meant:
+            raise BoardError(f"{form}; did you mean {meant}?")
+        variants = "with -misere, -exact or -gravity appended for a variant, in this order"
+        raise BoardError(f"{form}, e.g. 3x3 or 4x4x3, {variants}")
     rows, cols = int(match[1]), int(match[2])
     k = int(match[3]) if match[3] else max(1, min(rows, cols))
     _check_sides(" ".join(text.split()), rows, cols, k)

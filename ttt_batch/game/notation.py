@@ -18,6 +18,9 @@ from typing import Any
 from ttt_batch.base.errors import BoardError, quoted
 from ttt_batch.game.board import EMPTY, FIRST, LETTERS, MARKS, SECOND, UNFINISHED, Board, Position
 
+MOST_DIGITS = 9
+"""Cells of the largest board on which a digit names a cell."""
+
 NO_CELL = -1
 """The cell of a name that the board does not have."""
 
@@ -43,6 +46,13 @@ def read_position(position: str | int | Position, board: Board) -> Position:
         raise BoardError(f"position {quoted(given)}: {error}; {notations(board)}") from None
 
 
+def may_be_position(text: str) -> bool:
+    """Whether a text may stand for a position of some board, by its form alone."""
+    word = r"[xo._/|-]{2,}|code[ :=]*[0-9]*|[0-9]+|[xo]?(?:[1-9]|[ab]?[a-z][1-9][0-9]?)"
+    words = text.replace(",", " ").split()
+    return words != [] and all(re.fullmatch(word, each, re.ASCII | re.IGNORECASE) for each in words)
+
+
 def _parsed(text: str, board: Board) -> Position:
     words = text.replace(",", " ").split()
     if not words:
@@ -53,6 +63,20 @@ def _parsed(text: str, board: Board) -> Position:
     if re.search("[0-9]", text):
         return position_after(parse_moves(words, board), board)
     return check_possible(_position_of("".join(words), board), board)
+
+
+def lettered(text: str, board: Board) -> str | None:
+    """Return moves that name a cell by its digit, which counts from 1, with letters instead; None for other texts."""
+    words = text.replace(",", " ").split()
+    if not words or not all(re.fullmatch("[XO]?[a-z0-9]+", word, re.IGNORECASE) for word in words):
+        return None
+    if not any(re.fullmatch("[XO]?[1-9]", word, re.IGNORECASE) for word in words) or board.cells > MOST_DIGITS:
+        return None
+    try:
+        cells = parse_moves(words, board)
+    except BoardError:
+        return None
+    return " ".join(f"{LETTERS[cell % board.cols]}{cell // board.cols + 1}" for cell in cells)
 
 
 def notations(board: Board) -> str:
@@ -96,7 +120,7 @@ def parse_moves(words: Iterable[str], board: Board) -> list[int]:
 
 def cell_of(name: str, board: Board) -> int | None:
     """The cell of a name: its digit on boards of up to nine cells, column letter and row number on any."""
-    if re.fullmatch("[1-9]", name) and int(name) <= board.cells <= 9:
+    if re.fullmatch("[1-9]", name) and int(name) <= board.cells <= MOST_DIGITS:
         return int(name) - 1
     cell = named_cell(name, board)
     return None if cell == NO_CELL else cell

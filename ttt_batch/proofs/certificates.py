@@ -10,6 +10,7 @@ package.
 
 import io
 import json
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import BoardError, CertificateError
-from ttt_batch.base.files import NotOrdinaryError, open_ordinary, reason, shown
+from ttt_batch.base.files import NotOrdinaryError, open_ordinary, reason, shown, size_of
 from ttt_batch.base.outputs import Kind
+from ttt_batch.base.quantities import counted
 from ttt_batch.base.version import VERSION
 from ttt_batch.game.board import EMPTY, FIRST, SECOND, Board
 from ttt_batch.game.lines import make_lines
@@ -42,6 +45,9 @@ FIELDS = {
     "source": "text, JSON: where it comes from",
 }
 """The arrays of a certificate's file."""
+
+MOST_UNPACKED = 100
+"""How many times larger than its file a certificate may be: sorted positions shrink by less than 10."""
 
 _OUTPUT = Kind(CertificateError, "certificate")
 
@@ -119,15 +125,36 @@ def write_certificate(certificate: Certificate, path: Path, *, overwrite: bool =
         _OUTPUT.write([path], [view], overwrite=overwrite)
 
 
+def claim_of(certificate: Certificate) -> str:
+    """Return what a certificate claims: board, seat and goal, and the number of its positions."""
+    does = "cannot lose" if certificate.goal == GOALS[0] else "always wins"
+    size = counted(certificate.move.size, "position")
+    return f"board {certificate.board.name}, the {SEATS[certificate.seat]} player {does}, {size}"
+
+
+def load_certificate(path: Path) -> Certificate:
+    """Read a certificate of the right form; whether its moves hold is not checked.  Raises CertificateError."""
+    arrays = _arrays(path)
+    try:
+        return _certificate_of(arrays)
+    except (ValueError, BoardError) as error:
+        raise CertificateError(f"{shown(path)} is no whole certificate: {error}") from error
+
+
 def read_certificate(path: Path) -> Certificate:
     """Read a certificate and check all that it says: rules, closure and goal.
 
     Raises CertificateError, with the position, for one that is damaged or incomplete, or proves nothing.
     """
-    certificate = _load(path)
+    certificate = load_certificate(path)
+    check_holds(certificate, path)
+    return certificate
+
+
+def check_holds(certificate: Certificate, path: Path) -> None:
+    """Check the rules, closure and goal of the certificate of a file.  Raises CertificateError, with the position."""
     if (wrong := fault_of(certificate)) is not None:
         raise CertificateError(f"{shown(path)} proves nothing: {wrong}")
-    return certificate
 
 
 def check_match(certificate: Certificate, board: Board, source: Mapping[str, Any]) -> None:
@@ -206,20 +233,22 @@ _NUMBERS = {"format": (), "board": (5,), "seat": (), "goal": ()}
 _POSITIONS = {"first": np.uint64, "second": np.uint64, "move": np.uint8}
 
 
-def _load(path: Path) -> Certificate:
-    """What a file holds, if it has the shape of a certificate."""
-    arrays = _arrays(path)
-    try:
-        return _certificate_of(arrays)
-    except (ValueError, BoardError) as error:
-        raise CertificateError(f"{shown(path)} is no whole certificate: {error}") from error
-
-
 def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of a file.  Raises CertificateError if it lacks one, or is no `.npz` file."""
     try:
-        with open_ordinary(path) as file, np.load(file, allow_pickle=False) as content:
-            return {name: content[name] for name in FIELDS}
+        with open_ordinary(path) as file:
+            with zipfile.ZipFile(file) as packed:
+                size = sum(entry.file_size for entry in packed.infolist())
+            if size > 2**20 + MOST_UNPACKED * size_of(file):
+                raise CertificateError(
+                    f"{shown(path)} is no whole certificate: it unpacks to {size:,} bytes, more than {MOST_UNPACKED} "
+                    "times its size"
+                )
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as content:
+                return {name: content[name] for name in FIELDS}
+    except CertificateError:
+        raise
     except NotOrdinaryError as error:
         raise CertificateError(f"cannot read {shown(path)}: {error}") from error
     except OSError as error:

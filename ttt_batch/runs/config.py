@@ -58,12 +58,17 @@ class LearnerOptions(OwnOptions, total=False):
     symmetry: bool | str | None
 
 
-class Options(LearnerOptions, total=False):
+class PlayOptions(LearnerOptions, total=False):
+    """What a person may choose about a learner and the games that it plays."""
+
+    batch: Number | None
+    engine: str | None
+
+
+class Options(PlayOptions, total=False):
     """What a person may choose about a training; `Config` is what becomes of it."""
 
     learner: str | None
-    batch: Number | None
-    engine: str | None
 
 
 DEFAULTS: Options = {"learner": "td", "board": "3x3", "engine": "walk", "seed": 0, "symmetry": "auto"}

@@ -85,6 +85,11 @@ def misfits(data: RunData, parts: Parts) -> Iterator[str]:
         yield from _table_misfits("resume/", data.resume, data, config, start)
     if data.points:
         yield from _point_misfits(data, config, start)
+    if grown is not None and not data.provenance.get("positions_without_room"):
+        led_to = np.bincount(graph.child, minlength=graph.code.size) > 0
+        led_to[:1] = True
+        if not led_to[graph.code >= 0].all():
+            yield f"its states/code holds a position to which no move of the others leads; {_FOREIGN}"
     if grown is not None and data.resume:
         rows, finals = data.progress.get("batch_positions", np.zeros(2, np.int64)).tolist()
         if not 0 < rows <= grown.used.rows or not 0 <= finals <= grown.used.finals:
@@ -149,6 +154,7 @@ def _table_misfits(
     """
     learner = learner_named(config.learner)
     worth, start = learner.worth(config.settings), fresh._asdict()
+    games = int(data.progress.get("batch_games", data.games)) if prefix else data.games
     first, codes, cells = next(iter(start.values())), 3**config.board.cells, config.board.cells
     extra = {"visits": first.shape, **({"background": (codes, cells)} if "q" in start and not prefix else {})}
     expected = {name: (table.dtype, table.shape) for name, table in start.items()}
@@ -160,6 +166,8 @@ def _table_misfits(
         elif name == "visits":
             if not (found >= 0).all():  # not always whole: some learners share a batch's visits out among moves
                 yield f"table '{prefix}visits' holds a number below 0 or NaN; {_FOREIGN}"
+            elif found.max(initial=0.0) > games * (1 + 1e-9):  # a game updates an entry once at most
+                yield f"table '{prefix}visits' holds more updates of an entry than its {games:,} games; {_FOREIGN}"
         elif name == "background":
             if np.isnan(found).any():
                 yield f"table 'background' holds NaN, which no imported table does; {_FOREIGN}"

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import choose_seat
-from ttt_batch.base.errors import UsageError, option, warn_python
+from ttt_batch.base.errors import UsageError, option, quoted, warn_python
 from ttt_batch.base.files import shown
 from ttt_batch.game.board import DRAW, EMPTY, UNFINISHED, Board, parse_board
 from ttt_batch.game.state_space import too_large
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
+from ttt_batch.runs.batches import MAX_GAMES
 from ttt_batch.runs.boxes import not_second
 from ttt_batch.runs.config import Config, make_config
 from ttt_batch.runs.formats import FORMATS, check_use, format_named, read, read_file, write
@@ -108,7 +109,8 @@ def import_tables(
 
     paths: one file, or for a program with a file per player one or two.  form: the format; by default that of the
     first file's name.  player: whose file a single one is.  options: those of `Config`.
-    Only files that a page has saved name a learner.
+    Only files that a page has saved name a learner.  Of these the number of games is kept, and, for that learner, its
+    step size, exploration and seed.
     Entries that the files do not have keep the learner's start values.  csv, raw and both kinds of pickle name no
     board: give their own.  Raises UsageError and FormatError.
     """
@@ -116,9 +118,13 @@ def import_tables(
     for file in files:
         if is_run_file(file):
             raise FormatError(f"{shown(file)} is a run already; use it as it is, or export it first")
-    learner = _named_in(files[0], form, board) if learner is None else learner
-    settings: dict[str, Any] = {"learner": learner, "board": board, "batch": 1, "engine": "given", **options}
+    learnt = _learnt_in(files[0], form, board)
+    learner = _named_in(files[0], learnt) if learner is None else learner
     used = learner_named(learner)
+    settings: dict[str, Any] = {"learner": learner, "board": board, "batch": 1, "engine": "given"}
+    if learnt.get("learner") == used.name:
+        settings |= {name: learnt[name] for name in ("alpha", "epsilon", "seed") if name in learnt}
+    settings |= {name: value for name, value in options.items() if value is not None}
     config = make_config(symmetry="on" if used.boxes else "off", **settings)
     form_used = format_named(form or _format_of(files[0], used))
     if used.boxes and STATES not in form_used.kinds:
@@ -128,7 +134,7 @@ def import_tables(
     table = read(form_used.name, files, config.board, _kind_in(form_used, used), player=player)
     if table.kind == STATES and of_classes(table, config.board):
         config = make_config(symmetry="on", **settings)
-    run = Run(config, None, 0, {})
+    run = Run(config, None, _games_in(files[0], learnt), {})
     run.tables = run.learner.fresh(run.graph, config.settings, np.random.default_rng(config.seed % 2**64))
     only_second = len(files) == 1 and player is not None and choose_seat(player) == "second"
     try:
@@ -140,18 +146,32 @@ def import_tables(
     return run
 
 
-def _named_in(file: Path, form: str | None, board: str | Board) -> str:
-    """The learner that a file of a page names.  Raises UsageError if it names none, and FormatError."""
-    kind, name = FORMATS["json"], None
+def _learnt_in(file: Path, form: str | None, board: str | Board) -> dict[str, Any]:
+    """Return what a file of a page says of how its table was learnt; empty for other files.  Raises FormatError."""
+    kind = FORMATS["json"]
     if format_named(form) is kind if form else file.suffix.lower() == kind.suffix:
         content = read_file(file, kind.max_bytes(parse_board(board)))
         with suppress(ValueError, RecursionError):  # what is wrong with it is told when the table is read
             whole = json.loads(content)
             learnt = whole.get("learnt") if isinstance(whole, dict) else None
-            name = learnt.get("learner") if isinstance(learnt, dict) else None
+            return learnt if isinstance(learnt, dict) else {}
+    return {}
+
+
+def _named_in(file: Path, learnt: dict[str, Any]) -> str:
+    """Return the learner that a file of a page names.  Raises UsageError if it names none."""
+    name = learnt.get("learner")
     if not isinstance(name, str):
         raise UsageError(f"{shown(file)} does not say whose table it is; give {option('learner', 'NAME')}")
     return name
+
+
+def _games_in(file: Path, learnt: dict[str, Any]) -> int:
+    """Return the number of games that a file of a page says, 0 if it says none.  Raises FormatError."""
+    games = learnt.get("games", 0)
+    if isinstance(games, bool) or not isinstance(games, int) or not 0 <= games <= MAX_GAMES:
+        raise FormatError(f"{shown(file)}: games {quoted(games)} is no number of games from 0 to {MAX_GAMES:,}; fix it")
+    return games
 
 
 def _fill(run: Run, table: Table, *, only_second: bool) -> None:

@@ -1,7 +1,7 @@
 """What every run does with what it holds: a file, a frame, a picture."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,10 @@ from ttt_batch.base.outputs import named_file
 from ttt_batch.base.printable import call_hook, make_frame, point_records
 from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.writing import RUN_FILE, save_run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 MOST_TEXT = 10_000
 """Characters that are kept of a command and the like: a training of hours must not end at how it was called."""
@@ -64,7 +68,11 @@ class Kept:
             save_run(path, self.data(), overwrite=overwrite)
         return path
 
-    def to_frame(self) -> Any:
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values with stable keys, as `train --json` prints them."""
+        return dict(call_hook("run_dict", self))
+
+    def to_frame(self) -> "DataFrame":
         """Return the recorded points as a pandas DataFrame, a row each, named by the games learnt from.
 
         Columns of more than one number are split: `unbeatable.first`, `versus_random.second.loss`.
@@ -72,10 +80,11 @@ class Kept:
         """
         return make_frame(point_records(self.own_statistics), "games")
 
-    def plot(self, kind: str = "curves") -> Any:
+    def plot(self, kind: str = "curves") -> "Figure":
         """Return a matplotlib Figure of how the run learnt; nothing is written.
 
         kind: `curves`, of tables also `opening` or `coverage`.  Raises UsageError, and TttBatchError if matplotlib is
         missing.
         """
-        return call_hook("figure", self, kind)
+        drawn: Figure = call_hook("figure", self, kind)
+        return drawn

@@ -117,14 +117,14 @@ class Knowledge(Solved):
 
     def sharp_cells(self, position: str | int | Position) -> list[int]:
         """Cells that the agent may pick in an unfinished position with ties `sharp`.  Raises BoardError."""
-        row, image = self._located(self.position(position))
+        row, image = self._located(self.position_asked(position))
         image = (*image, self.board.resignation)
         edges = range(int(self.graph.first_edge[row]), int(self.graph.first_edge[row + 1]))
         return sorted(image[int(self.graph.cell[edge])] for edge in edges if self.sharp_edges[edge])
 
     def _row(self, position: str | int | Position) -> _Row:
         """An unfinished position: its row among tables and graph, and its cells.  Raises BoardError."""
-        marks = self.position(position)
+        marks = self.position_asked(position)
         if self.grown is None:
             row, image = self._located(marks)  # refuses what no game reaches
         if self.board.outcome(marks) != UNFINISHED:

@@ -9,12 +9,12 @@ from ttt_batch.base.choices import PATTERN_LEARNERS
 from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import RunFileError, UsageError, quoted
 from ttt_batch.base.files import shown
+from ttt_batch.runs.claims import recorded_misfits
 from ttt_batch.runs.config import Config
 from ttt_batch.runs.consistency import misfits, parts_of
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.patterns.loading import pattern_run_of
 from ttt_batch.runs.patterns.run import PatternRun
-from ttt_batch.runs.recorder import verdict_of
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile.checks import RunData
 from ttt_batch.runs.runfile.header import Damaged, verify
@@ -24,9 +24,6 @@ from ttt_batch.runs.state import KeptPoints, State
 
 AnyRun = Run | PatternRun
 """A run of any kind."""
-
-_TOLERANCE = 1e-9
-"""How far a recorded number may be from the same one computed here: another processor may round differently."""
 
 
 def load(path: str | Path, *, trust: bool = False, check: Callable[[Config], None] | None = None) -> Run:
@@ -65,10 +62,7 @@ def any_run(given: object) -> AnyRun:
         return given
     if isinstance(given, str | Path):
         return load_any(given)
-    raise UsageError(
-        f"{quoted(given)} is no run; give a run, the name of its file, or an agent at a board (see "
-        "ttt_batch.agents.at_board)"
-    )
+    raise UsageError(f"{quoted(given)} is no run; give a run, the name of its file, or an agent (see ttt_batch.judge)")
 
 
 def is_pattern_run(data: RunData) -> bool:
@@ -155,11 +149,5 @@ def check_run(path: str | Path, *, trust: bool = False) -> tuple[list[str], tupl
     elif data is not None:
         run, problems = run_of(data, problems)
         if run is not None:
-            verdict = verdict_of(run)._asdict() if run.games in run.statistics["games"][-1:] else {}
-            problems = [
-                f"the last row of statistics/{name} is not what the tables give"
-                for name, found in run.statistics.items()
-                if name in verdict
-                and not np.allclose(found[-1], verdict[name], rtol=0, atol=_TOLERANCE, equal_nan=True)
-            ]
+            problems = list(recorded_misfits(run))
     return [f"{name}: {one_line(problem)}" for problem in problems], () if data is None else data.notes

@@ -5,8 +5,8 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from ttt_batch.base.choices import AGENT_NAMES, OPPONENT_HINTS, find_name, suggested_name, unknown_name
-from ttt_batch.base.errors import RunFileError, UsageError, quoted
+from ttt_batch.base.choices import AGENT_NAMES, ALL_LEARNERS, OPPONENT_HINTS, find_name, suggested_name, unknown_name
+from ttt_batch.base.errors import RunFileError, UsageError, command_with, quoted
 from ttt_batch.base.files import is_there, shown
 from ttt_batch.base.named_code import is_callable_name
 
@@ -65,6 +65,9 @@ def no_such_file(path: Path) -> RunFileError:
         names = sorted(other.name for other in path.parent.glob(f"*{SUFFIX}"))[:MOST_NAMES]
     meant = suggested_name(path.name.removesuffix(SUFFIX), [name.removesuffix(SUFFIX) for name in names])
     asked = f" (did you mean {shown(path.with_name(meant + SUFFIX))}?)" if meant is not None else ""
+    if not asked and (learner := find_name(str(path), ALL_LEARNERS)) is not None:
+        train = command_with("train", "learner", learner)
+        return RunFileError(f"there is no file {shown(path)}; {learner} is a learner, and {train} makes a run of it")
     return RunFileError(f"there is no file {shown(path)}{asked}; check the name")
 
 
@@ -85,6 +88,7 @@ def name_or_run(what: str, given: str | Path, names: Collection[str], *, others:
     meant = find_name(given, names)
     if meant is not None:
         return meant
-    if is_there(path) or path.suffix in (SUFFIX, ".hdf5") or any(mark in given for mark in (os.sep, "/")):
+    a_path = path.suffix in (SUFFIX, ".hdf5") or any(mark in given for mark in (os.sep, "/"))
+    if a_path or is_there(path) or find_name(given, ALL_LEARNERS):
         raise no_such_file(path)
     raise unknown_name(what, given, names, hints=OPPONENT_HINTS, others=others)

@@ -80,6 +80,11 @@ class Run(Judged, Kept):
         first, second = ("unbeatable" if unbeatable else "can be beaten" for unbeatable in seats)
         return f"{first} in both seats" if first == second else f"{first} as first, {second} as second"
 
+    @property
+    def made_elsewhere(self) -> bool:
+        """Whether its table was imported, and it has learnt from no game here since."""
+        return not self.statistics["outcomes"][-1:].any()
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Run):
             return NotImplemented

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import SEATS
+from ttt_batch.base.errors import quoted, warn_python
 from ttt_batch.game.board import EMPTY, FIRST_WINS, MAX_TABLE_CELLS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph, row_of
-from ttt_batch.game.notation import read_position
+from ttt_batch.game.notation import lettered, read_position
 from ttt_batch.game.solution import Truth, solve_in_plies, truth_of
 from ttt_batch.game.state_space import Space, check_enumerable, choose_space
 
@@ -71,6 +72,19 @@ class Solved:
         """Read a position given as text (rows, moves or a code, see `notation`), code or marks.  Raises BoardError."""
         return read_position(position, self.board)
 
+    def position_asked(self, position: str | int | Position) -> Position:
+        """Read a position as `position` does, for an answer in cells.
+
+        Warns of moves by digits: these count from 1, as on screen, and the cells of the answer from 0.
+        """
+        marks = self.position(position)
+        if isinstance(position, str) and (letters := lettered(position, self.board)) is not None:
+            warn_python(
+                f"digits in {quoted(position)} count cells from 1, and cells are returned as numbers from 0; write "
+                f"{letters!r} for the same position",
+            )
+        return marks
+
     def _needs_all(self, what: str) -> None:
         check_enumerable(self.board, not self.enumerated, what)
 
@@ -96,7 +110,7 @@ class Solved:
         Empty for a final position, None on a board too large to enumerate.  Raises BoardError for a position that no
         game reaches.
         """
-        marks = self.position(position)
+        marks = self.position_asked(position)
         if not self.enumerated:
             return None
         if self.board.outcome(marks) != UNFINISHED:

@@ -19,6 +19,7 @@ from ttt_batch.studies.designs.values import seed_runs
 from ttt_batch.studies.figures.confirmation import Confirmation, confirm
 from ttt_batch.studies.figures.summary import Summary, summarise
 from ttt_batch.studies.storage.creation import create
+from ttt_batch.studies.storage.declared import NONE
 from ttt_batch.studies.storage.writing import StudyWriter
 from ttt_batch.studies.work.loop import StudyProgress, run_study
 
@@ -69,21 +70,21 @@ def confirmed(
     again = confirm(summary, seeds, best)
     with ExitStack() as stack:
         crew = None if place is None else stack.enter_context(Crew(place, warn))
-        fresh = stack.enter_context(_temporary(again.design))
+        fresh = stack.enter_context(temporary(again.design, "repetition"))
         run_study(fresh, threads=n_threads, crew=crew, progress=progress, stop=stop or (lambda: False), say=warn)
         return Repetition(again, summarise(fresh))
 
 
 @contextmanager
-def _temporary(design: Design) -> Iterator[StudyWriter]:
-    """The file of a study that is gone after the block.  Raises StudyFileError."""
+def temporary(design: Design, what: str, keep: str = NONE, *, command: str = "") -> Iterator[StudyWriter]:
+    """Yield the file of a study that is gone after the block; what: the study, for messages.  Raises StudyFileError."""
     with ExitStack() as stack:
         try:
             folder = stack.enter_context(_Folder())
-            fresh = stack.enter_context(create(Path(folder) / "fresh.h5", design))
+            fresh = stack.enter_context(create(Path(folder) / "fresh.h5", design, keep, command=command))
         except (OSError, StudyFileError) as error:
             raise StudyFileError(
-                f"no temporary file for the repetition: {reason(error.__cause__ or error)}; make room there, or "
+                f"no temporary file for the {what}: {reason(error.__cause__ or error)}; make room there, or "
                 "name another folder in the variable TMPDIR"
             ) from None
         yield fresh

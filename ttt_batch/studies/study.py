@@ -1,9 +1,9 @@
 """The call `study`: its design is read and checked, its file made, extended or resumed, and then the work begins."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ttt_batch.base.choices import check_switches, choose
 from ttt_batch.base.errors import UsageError, option, warn_python
 from ttt_batch.base.outputs import check_distinct, named_file
+from ttt_batch.base.printable import Printable, followed
 from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number, counted
 from ttt_batch.cluster.crew import Crew
@@ -24,15 +25,22 @@ from ttt_batch.studies.designs.design import Design, make_design
 from ttt_batch.studies.designs.grid import FULL
 from ttt_batch.studies.designs.opponents import RunOpponent
 from ttt_batch.studies.figures.summary import Summary, summarise
-from ttt_batch.studies.repetition import Repetition, confirmed
+from ttt_batch.studies.repetition import Repetition, confirmed, temporary
 from ttt_batch.studies.storage.creation import create, extend
 from ttt_batch.studies.storage.declared import DONE, FAILED, KEEPS, MISSING, NONE
 from ttt_batch.studies.storage.reading import StudyFile, open_as, open_study
 from ttt_batch.studies.storage.writing import resume_study
 from ttt_batch.studies.work.loop import StudyProgress, run_study
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from xarray import Dataset
 
-class Study(StudyFile):
+MEMORY = Path("a study in memory")
+"""What stands for the file of a study that has none."""
+
+
+class Study(StudyFile, Printable):
     """A study's file, open for reading: what it studies, its results, and their figures.
 
     design: its settings and seeds.  state: uint8[settings, seeds], 0 missing, 1 done, 2 failed.
@@ -45,13 +53,21 @@ class Study(StudyFile):
         counts = [f"{np.count_nonzero(self.state == state):,} {name}" for name, state in states.items()]
         return f"<Study: {counted(settings, 'setting')}, {counted(seeds, 'seed')} each; {', '.join(counts)}>"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values with stable keys, as `study --json` prints them."""
+        return {"file": None if self.path == MEMORY else str(self.path), **self.summary().to_dict()}
+
+    def records(self) -> tuple[Sequence[Mapping[str, Any]], str]:
+        """Return a row for each setting."""
+        return self.summary().records()
+
     def summary(self) -> Summary:
         """The figures of every setting over its seeds."""
         return summarise(self)
 
     def confirm(
         self,
-        seeds: Any,
+        seeds: Number | Iterable[int],
         best: str | None = None,
         *,
         threads: Number | None = None,
@@ -65,7 +81,7 @@ class Study(StudyFile):
         """
         return confirmed(self.summary(), seeds, best, threads=threads, workers=workers, scheduler=scheduler)
 
-    def to_dataframe(self, *, last: bool = False) -> Any:
+    def to_dataframe(self, *, last: bool = False) -> "DataFrame":
         """A pandas DataFrame with a row for each recorded point of every learner that is done.
 
         Columns: `setting`, `seed`, the options, `point`, `games`, and the statistics, such as `seconds` (NaN at points
@@ -74,13 +90,14 @@ class Study(StudyFile):
         """
         return frames.to_dataframe(self, last=last)
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> "Dataset":
         """An xarray Dataset of the statistics on axes `setting`, `seed`, `point` and others; options are coordinates.
 
         Floats are NaN, and all else False or 0, where `state` is not 1 and after a setting's last point; `seconds` also
         at points within one kernel.  Raises TttBatchError if xarray is missing.
         """
-        return frames.to_xarray(self)
+        found: Dataset = frames.to_xarray(self)
+        return found
 
 
 def load_study(path: str | Path) -> Study:
@@ -93,20 +110,20 @@ def study(
     *,
     out: str | Path | None = None,
     resume: str | Path | None = None,
-    seeds: Any = None,
+    seeds: Number | Iterable[int] | None = None,
     sweep: str | None = None,
     keep: str | None = None,
     threads: Number | None = None,
     workers: Number | None = None,
     scheduler: str | None = None,
     overwrite: bool = False,
-    progress: Callable[[StudyProgress], None] | None = None,
+    progress: Callable[[StudyProgress], None] | bool | None = None,
     stop: Callable[[], bool] | None = None,
     warn: Callable[[str], None] | None = None,
     command: str = "",
-    **options: Any,
+    **options: object,
 ) -> Study:
-    """Let a learner learn for every combination of the options' values and every seed; return the study's file.
+    """Let a learner learn for every combination of the options' values and every seed; return the study.
 
     description: a STUDY.toml instead of options.
     learner, board, epsilon, alpha, ...: as for `train`, each one value, a list of values, or text as in the command:
@@ -114,14 +131,16 @@ def study(
     are networks, which go on to the end of their last proof as in `train`.
     seeds: how many (100 if not given), from 0 on, or which, such as `"5,7"` or `"100..199"`.
     sweep: `grid` for all combinations, or `one-at-a-time` to change one option at a time around the first values.
-    out: the file to write.  resume: the file of a study to go on with; what it has is not learnt again, and options and
+    out: the file to write; if neither it nor `resume` is given, the results last as long as what is returned, and no
+    file is left.  resume: the file of a study to go on with; what it has is not learnt again, and options and
     seeds given extend it.
     tally: whether to count results alone, and judge no table; for a million short runs.
     keep: `last` to keep the tables of every learner at its end, or a network's weights, or `none`.
     threads: None for all processors.  workers: processes of this machine instead, or scheduler: the address of a Dask
     scheduler, such as `tcp://host:8786`, whose workers learn.  None of them shows in a result.
-    progress: called about ten times a second.  stop: called as often; once it returns True, the study ends after the
-    learners that are being learnt (at once with workers), and can be resumed.
+    progress: True for a bar on standard error, or a function that is called about ten times a second.
+    stop: called as often; once it returns True, the study ends after the learners that are being learnt (at once with
+    workers), and can be resumed.
     warn: called with a line, instead of a Python warning, about what happens to workers.
 
     A learner that fails is noted in the file with its reason and tried again when the study is resumed.
@@ -130,7 +149,9 @@ def study(
     """
     check_switches(overwrite=overwrite)
     place, n_threads = place_of(workers, scheduler, threads), thread_count(threads)
-    with ExitStack() as stack:
+    room = ExitStack()
+    with room, ExitStack() as stack:
+        follow = stack.enter_context(followed(progress, "studying"))
         if resume is not None:
             if overwrite:
                 raise UsageError(
@@ -142,27 +163,31 @@ def study(
             writer = extend(more.path, more.wider, command=command) if more.is_wider else resume_study(more.path)
             if (writer.keys, writer.seeds.tolist()) == (more.keys, list(more.wider.seeds)):  # not extended since
                 writer.design = more.wider  # with runs as they were given
-        elif out is None:
-            raise UsageError(f"a study needs a file; name one with {option('out')}")
         else:
-            design = designed(description, seeds, sweep, options)
-            _check_places(named_file("out", out), description, design)
+            design, kept = designed(description, seeds, sweep, options), kept_tables(keep)
+            if out is not None:
+                _check_places(named_file("out", out), description, design)
             crew = _crew(place, design, warn, stack)
-            writer = create(out, design, kept_tables(keep), command=command, overwrite=overwrite)
+            if out is None:
+                writer = room.enter_context(temporary(design, "study", kept, command=command))
+            else:
+                writer = create(out, design, kept, command=command, overwrite=overwrite)
         stack.enter_context(writer)
         clock = Clock(writer.progress.get("seconds", 0.0))
         run_study(
             writer,
             threads=n_threads,
             crew=crew,
-            progress=progress,
+            progress=follow,
             stop=stop or (lambda: False),
             say=warn or warn_python,
         )
         writer.note(ended=clock.now(), seconds=clock.seconds)
-    done = load_study(writer.path)
-    done.design = writer.design  # of 100,000 settings it takes seconds and 100 MB to read it again
-    return done
+        stack.close()
+        done = load_study(writer.path)  # a temporary file stays readable while it is open
+        done.design = writer.design  # of 100,000 settings it takes seconds and 100 MB to read it again
+        done.path = MEMORY if out is None and resume is None else done.path
+        return done
 
 
 def _crew(place: Place | None, design: Design, warn: Callable[[str], None] | None, stack: ExitStack) -> Crew | None:

@@ -9,6 +9,7 @@ from ttt_batch.base.choices import PATTERN_LEARNERS, check_switches, find_name
 from ttt_batch.base.errors import UsageError, option, warn_python
 from ttt_batch.base.memory import parse_memory
 from ttt_batch.base.outputs import check_distinct
+from ttt_batch.base.printable import followed
 from ttt_batch.base.quantities import Number
 from ttt_batch.base.signatures import given_options, with_options
 from ttt_batch.game.transcript_reader import GameReader, Skipped
@@ -55,7 +56,7 @@ def learn_from(
     out: str | Path | None = None,
     overwrite: bool = False,
     trust: bool = False,
-    progress: Callable[[Learnt], None] | None = None,
+    progress: Callable[[Learnt], None] | bool | None = None,
     warn: Callable[[str], None] | None = None,
     command: str = "",
     **options: Unpack[LearnerOptions],
@@ -69,7 +70,8 @@ def learn_from(
     skip_bad: leave out lines that are no game under the rules.  The first thousand are returned, each with its reason;
     the list's `total` is the number of all.
     cells_from: the number of the first cell, 0 (if not given) or 1.
-    progress: called before the games are read, and after every piece of about a megabyte.
+    progress: True for a bar on standard error, or a function that is called before the games are read, and after every
+    piece of about a megabyte.
     out: the run file to write, locked against other writers meanwhile; it may be that of `run`, with `overwrite`.
     trust: go on from a file that another program has changed.
     warn: called with a line, instead of a Python warning, if the numbers in a file seem to count from 1 although
@@ -92,13 +94,13 @@ def learn_from(
         check_distinct([(option("out"), Path(out))], source.places())
     # Held before the run is read: it may be the file of `out`, and another process may write that until then.
     held = None if out is None else RewrittenRun(Path(out), overwrite=overwrite, hold=True, say=say)
-    with held or nullcontext():
+    with held or nullcontext(), followed(progress, "reading") as follow:
         origin = run if run is None or isinstance(run, AnyRun) else load_any(run, trust=trust)
         config, clock = given_config(learner, origin, **options), Clock()
         source.check()  # before anything is compiled for it
         name = name or source.name
-        if progress is not None:
-            progress(Learnt(0, 0, source.size, clock.seconds))
+        if follow is not None:
+            follow(Learnt(0, 0, source.size, clock.seconds))
         pupil = pupil_of(config, origin)
         rule = learner_named(config.learner) if isinstance(config, Config) else None
         reader = GameReader(
@@ -111,8 +113,8 @@ def learn_from(
         )
         for some in reader.read(source):
             pupil.learn(some)
-            if progress is not None:
-                progress(Learnt(reader.games, source.read, source.size, clock.seconds))
+            if follow is not None:
+                follow(Learnt(reader.games, source.read, source.size, clock.seconds))
         if reader.games == 0:
             skipped = reader.skipped
             bad = f", only bad lines ({skipped.total:,}); the first: {skipped[0]}" if skipped else ""
@@ -137,7 +139,9 @@ def given_config(
     Raises UsageError and BoardError.
     """
     if origin is None and learner is None:
-        raise UsageError("name a learner, or a run to go on from")
+        raise UsageError(
+            f"no learner is named; give {option('learner', 'NAME')}, or {option('run', 'RUN')} for a run to go on from"
+        )
     given, start = given_options(given_config, options), ""
     if origin is not None and learner is not None:
         named = find_name(learner, PATTERN_LEARNERS) or learner_named(learner).name

@@ -39,7 +39,7 @@ from ttt_batch.simulation.policy import UNLISTED, Policy, optimal_policy, random
 Source = Run | str | Path | None
 """A run, or its file."""
 
-Opposing = Source | PatternRun | Agent | Callable[..., Any]
+Opposing = Source | PatternRun | Agent | Outsider | Callable[..., Any]
 """A fixed opponent, or what names it: a run, an agent, or `random` or `optimal`."""
 
 
@@ -77,6 +77,11 @@ class Plan:
     def games(self) -> int:
         """Games learnt from before it begins."""
         return 0 if self.state is None else self.state.games
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that its past took."""
+        return float(self.provenance.get("seconds", 0.0))
 
 
 def make_plan(
@@ -132,7 +137,11 @@ def make_plan(
 
 
 def _fresh_plan(
-    games: Number | None, origin: Run | None, meant: Run | Agent | str | None, seat: str, options: dict[str, Any]
+    games: Number | None,
+    origin: Run | None,
+    meant: Run | Agent | Outsider | str | None,
+    seat: str,
+    options: dict[str, Any],
 ) -> Plan:
     """A training from the first game on, which takes over the tables of `origin`."""
     learner = learner_named({**DEFAULTS, **options}["learner"])
@@ -155,14 +164,14 @@ def state_of(origin: Run, games: int) -> State:
     return State(games, origin.tables, origin.visits_or_zeros(), np.zeros(3, np.int64), *origin.positions)
 
 
-def _opponent(opponent: Opposing, *, trust: bool) -> Run | Agent | str | None:
+def _opponent(opponent: Opposing, *, trust: bool) -> Run | Agent | Outsider | str | None:
     """A fixed opponent: its name, an agent, or a run, read if only its file is given.
 
     What a file names never runs by itself: an agent is always given here.  Raises UsageError and RunFileError.
     """
     if opponent is None or isinstance(opponent, Run | PatternRun):
         return None if opponent is None else with_table(opponent)
-    if isinstance(opponent, Agent):
+    if isinstance(opponent, Agent | Outsider):
         return opponent
     if callable(opponent):
         return CallableAgent(opponent)
@@ -170,15 +179,20 @@ def _opponent(opponent: Opposing, *, trust: bool) -> Run | Agent | str | None:
     return meant if isinstance(meant, str) else load(meant, trust=trust)
 
 
-def _asked(meant: Run | Agent | str | None, config: Config) -> Run | Rival | str | None:
+def _asked(meant: Run | Agent | Outsider | str | None, config: Config) -> Run | Rival | str | None:
     """A fixed opponent with its moves: an agent is asked for those on the board of `config`.
 
     Raises BoardError if there are too many positions, and AgentError.
     """
-    if not isinstance(meant, Agent):
+    if not isinstance(meant, Agent | Outsider):
         return meant
     check_enumerable(config.board, config.grown, "an agent to train against, which is asked about every position,")
-    return rival_of(Outsider(meant, config.board, loses=None), config.graph, config.symmetry)
+    asked = meant if isinstance(meant, Outsider) else Outsider(meant, config.board, loses=None)
+    if asked.board != config.board:
+        raise UsageError(
+            f"the opponent plays {asked.board.name}, not {config.board.name}; choose one of the same board"
+        )
+    return rival_of(asked, config.graph, config.symmetry)
 
 
 def _rival_name(rival: Run | Rival | str) -> str:

@@ -1,16 +1,20 @@
 """What can be told to be wrong with a training before any file is opened."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from ttt_batch.base.choices import PATTERN_LEARNERS, check_switches
+from ttt_batch.agents.naming import is_agent, make_agent
+from ttt_batch.base.choices import PATTERN_LEARNERS, check_switches, find_name
 from ttt_batch.base.errors import UsageError, option
 from ttt_batch.base.outputs import check_distinct
 from ttt_batch.base.quantities import Number, whole
+from ttt_batch.game.board import Board, parse_board
 from ttt_batch.learners import any_learner
 from ttt_batch.patterns.tuples import file_of_tuples
 from ttt_batch.runs.config import OPPONENTS, make_config
+from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.lookup import find_run, name_or_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
@@ -63,6 +67,8 @@ def check_files(
     tuples: str | None = None,
 ) -> None:
     """Refuse a training that would write over what it reads, or its run over its games."""
+    if isinstance(opponent, str) and is_agent(opponent):
+        opponent = None
     if isinstance(opponent, str | Path):
         meant = name_or_run("opponent", opponent, OPPONENTS)
         opponent = meant if isinstance(meant, Path) else None
@@ -72,6 +78,20 @@ def check_files(
     read = {"resume": None if out is None else resume, "start": start, "opponent": opponent}
     read["tuples"] = file_of_tuples(tuples)
     check_distinct(_paths(written), _paths(read))
+
+
+@contextmanager
+def seated_opponent(opponent: Opposing, board: str | Board | None, before: AnyRun | None) -> Iterator[Opposing]:
+    """Yield a fixed opponent, an agent that is only named as the agent itself, which ends with the block.
+
+    board: what is played, unless the run that goes on, `before`, says something else.  Raises as `make_agent`.
+    """
+    if not isinstance(opponent, str) or not is_agent(opponent) or find_name(opponent, OPPONENTS) is not None:
+        yield opponent
+        return
+    board = board if before is None else before.board
+    with closing(make_agent(opponent, parse_board(board or "3x3"))) as agent:
+        yield agent
 
 
 def _paths(named: dict[str, Any]) -> list[tuple[str, Path]]:

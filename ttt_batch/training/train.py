@@ -7,13 +7,15 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, overload
 
 from ttt_batch.agents.rival import Rival
+from ttt_batch.base.choices import NetworkLearner, TableLearner
 from ttt_batch.base.errors import RunFileError, UsageError, option, warn_python
 from ttt_batch.base.files import shown
 from ttt_batch.base.kernel_cache import announce_kernels
 from ttt_batch.base.memory import parse_memory
+from ttt_batch.base.printable import followed
 from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number
 from ttt_batch.base.signatures import given_options, with_options
@@ -22,7 +24,7 @@ from ttt_batch.cluster.place import Place, place_of
 from ttt_batch.game.transcript_writer import GamesWriter
 from ttt_batch.game.transcripts import GamesError
 from ttt_batch.learners import homes_of, learner_named
-from ttt_batch.runs.config import Config, Options
+from ttt_batch.runs.config import Config, Options, PlayOptions
 from ttt_batch.runs.loading import load_any
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.memory_needs import check_space, rows_within
@@ -37,7 +39,7 @@ from ttt_batch.training.keeping import make_keeper
 from ttt_batch.training.patterns.session import Followers
 from ttt_batch.training.patterns.train import check_networks, check_tables, is_network, network_options, train_patterns
 from ttt_batch.training.plan import Opposing, Plan, Runs, make_plan, rival_policy
-from ttt_batch.training.requests import check_files, check_fresh, check_request
+from ttt_batch.training.requests import check_files, check_fresh, check_request, seated_opponent
 from ttt_batch.training.session import Progress, Session
 from ttt_batch.training.shares import Shares
 from ttt_batch.training.trainers import kernels_needed, make_trainer, way_to_learn
@@ -50,6 +52,62 @@ class TrainOptions(Options, PatternOptions, total=False):
     """What shapes learning, by a table of positions or by pattern networks."""
 
 
+class Arguments(PlayOptions, PatternOptions, total=False):
+    """Arguments of `train` that do not say which kind of run it returns."""
+
+    start: Run | str | Path | None
+    opponent: Opposing
+    seat: str | None
+    more: Number | None
+    until: Number | None
+    fork: bool
+    trust: bool
+    record: str | Path | None
+    keep_points: bool
+    max_memory: Number | None
+    threads: Number | None
+    workers: Number | None
+    scheduler: str | None
+    block: int
+    out: str | Path | None
+    overwrite: bool
+    checkpoint_every: str
+    progress: Callable[[Progress], None] | bool | None
+    stop: Callable[[], bool] | None
+    warn: Callable[[str], None] | None
+    note: Callable[[str], None] | None
+    elsewhere: Callable[[RunFileError], Path | None] | None
+    command: str
+
+
+@overload
+def train(
+    games: Number | None = None,
+    *,
+    learner: TableLearner | None = None,
+    resume: None = None,
+    **options: Unpack[Arguments],
+) -> Run: ...
+@overload
+def train(
+    games: Number | None = None, *, learner: NetworkLearner, resume: None = None, **options: Unpack[Arguments]
+) -> PatternRun: ...
+@overload
+def train(
+    games: Number | None = None, *, learner: str | None = None, resume: Run, **options: Unpack[Arguments]
+) -> Run: ...
+@overload
+def train(
+    games: Number | None = None, *, learner: str | None = None, resume: PatternRun, **options: Unpack[Arguments]
+) -> PatternRun: ...
+@overload
+def train(
+    games: Number | None = None,
+    *,
+    learner: str | None = None,
+    resume: Run | PatternRun | str | Path | None = None,
+    **options: Unpack[Arguments],
+) -> Run | PatternRun: ...
 @with_options(TrainOptions)
 def train(
     games: Number | None = None,
@@ -72,14 +130,14 @@ def train(
     out: str | Path | None = None,
     overwrite: bool = False,
     checkpoint_every: str = DEFAULT_EVERY,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], None] | bool | None = None,
     stop: Callable[[], bool] | None = None,
     warn: Callable[[str], None] | None = None,
     note: Callable[[str], None] | None = None,
     elsewhere: Callable[[RunFileError], Path | None] | None = None,
     command: str = "",
     **options: Unpack[TrainOptions],
-) -> Any:
+) -> Run | PatternRun:
     """Train a learner and return the run, saved to `out` if that is given: a `PatternRun` of networks, else a `Run`.
 
     games: how many to learn from; None for the learner's published number.  Numbers may be text as in the commands,
@@ -92,8 +150,9 @@ def train(
     one to be proved then, and the number of games is rounded up to the next proof.
     epsilon, alpha: numbers or schedules (see `schedules`).
     start: a run (or its file) of the same board and learner whose tables to begin with.
-    opponent: `random`, `optimal`, a run (or its file) or an agent (see `judge`) to train against instead of self-play,
-    on enumerated boards; seat: the learner's seat then, `first`, `second` or `both` (batches in turn; the default).
+    opponent: `random`, `optimal`, a run (or its file) or an agent, also by name (see `judge`), to train against instead
+    of self-play, on enumerated boards; seat: the learner's seat then, `first`, `second` or `both` (batches in turn; the
+    default).
     resume: a run (or its file, which is then written to unless `out` is given) to go on with, with its configuration,
     as if it had never ended: up to `until` games, `more` games, or its first goal.  An opponent that was a run has to
     be given again.  fork: allow settings other than its own; needs `out`.
@@ -107,7 +166,8 @@ def train(
     workers: so many processes of this machine, or scheduler: the address of a Dask scheduler, such as
     `tcp://host:8786`, whose workers share the games of every large batch.  None of these shows in the result.
     checkpoint_every: how often `out` is written on the way: `30s`, `1Mgames`, or `never`.
-    progress: called at every recorded point and about twenty times a second.
+    progress: True for a bar on standard error, or a function that is called at every recorded point and about twenty
+    times a second.
     stop: called as often; once it returns True, training ends after the current batch and the run is `interrupted`.
     warn: called with a line, instead of a Python warning, if a checkpoint cannot be written, which stops nothing; if
     another program has taken the name of a file, and the run (its `file` is the path) or the games go into a new one;
@@ -125,7 +185,7 @@ def train(
     check_files(out, record, resume, start, opponent, given.get("tuples"))
     check_fresh(given, seat, opponent, begun=resume is not None or start is not None)
     target, replaces = resume if out is None and isinstance(resume, Path) else out, overwrite or out is None
-    with ExitStack() as stack:
+    with ExitStack() as stack, followed(progress, "training") as follow:
         files = None if target is None else Checkpoints(Path(target), overwrite=replaces, every=every, say=say)
         stack.enter_context(files or nullcontext())
         before = load_any(resume, trust=trust) if isinstance(resume, Path) else resume
@@ -133,10 +193,11 @@ def train(
             others = {"start": start, "opponent": opponent, "fork": fork, "record": record, "max_memory": max_memory}
             others |= {"keep_points": keep_points, "workers": workers, "scheduler": scheduler}
             check_networks(given := network_options(given), others)
-            followers = Followers(files, progress, stop, command, n_threads)
+            followers = Followers(files, follow, stop, command, n_threads)
             trained = train_patterns(games, given, seat, before, _called(resume), more, until, followers)
             return _kept(trained, before, files, None, elsewhere)
         check_tables(given)
+        opponent = stack.enter_context(seated_opponent(opponent, given.get("board"), before))
         runs = Runs(resume if isinstance(resume, Path) else before, start, opponent, trust, before)
         plan = make_plan(games, runs, given, seat=seat, more=more, until=until, fork=fork, in_place=out is None)
         config, limit = plan.config, parse_memory(max_memory)
@@ -144,10 +205,9 @@ def train(
         shares = None if place is None else stack.enter_context(_shared(place, plan, warn))
         writer = None if record is None else stack.enter_context(_writer(record, config, overwrite=overwrite, say=say))
         announce_kernels(0 if writer or plan.rival is not None else kernels_needed(config, plan.total, n_threads))
-        clock = Clock(float(plan.provenance.get("seconds", 0.0)))
-        trainer = _trainer(plan, writer, limit, n_threads, block, shares)
+        clock, trainer = Clock(plan.seconds), _trainer(plan, writer, limit, n_threads, block, shares)
         keeper = make_keeper(plan, trainer.tables, limit, note, wanted=keep_points)
-        run = Session(plan, trainer, clock, files, progress, stop, say, command, n_threads, keeper).train()
+        run = Session(plan, trainer, clock, files, follow, stop, say, command, n_threads, keeper).train()
         return _kept(run, plan.resumed, files, writer, elsewhere)
 
 

@@ -9,16 +9,17 @@ from ttt_batch.app.commands.declare import BOARDS, FORMATS, File, Text, argument
 from ttt_batch.app.commands.entrants import Rules, called, entrants, file_stem, is_named
 from ttt_batch.app.commands.options import (
     BOARD,
+    NEWEST,
     AgentBoard,
     AnyPlayer,
     DrawWorth,
+    FilePath,
     Illegal,
     Json,
     Overwrite,
     OwnLearner,
     Player,
     Quiet,
-    RunPath,
     TimeLimit,
     Trust,
     first_given,
@@ -31,6 +32,7 @@ from ttt_batch.app.commands.shared import (
     in_new_files,
     load_any_run,
     load_run,
+    newest_file,
     run_name,
     say,
     working,
@@ -40,7 +42,9 @@ from ttt_batch.base.errors import UsageError
 
 
 def info(
-    path: Annotated[File, argument("RUN", "A run file, unless --format is given.", read=found)] = None,
+    path: Annotated[
+        File, argument("[FILE]", "File of a run or a study; the newest here if not given.", read=found)
+    ] = None,
     form: Annotated[bool, switch("--format", "Explain the format of run files instead.")] = False,
     trust: Trust = False,
     learner: OwnLearner = None,
@@ -55,7 +59,7 @@ def info(
         answer(json, format_information, lambda: format_documentation().rstrip())
         return
     if path is None:
-        raise UsageError("name a run file, or ask for --format")
+        path = newest_file("info", "run or study")
     from ttt_batch.studies.storage.opening import is_study_file
 
     if is_study_file(path):
@@ -93,7 +97,7 @@ def _no_trust(trust: bool) -> None:
 
 
 def check(
-    path: RunPath,
+    path: FilePath = NEWEST,
     of: Annotated[File, option("RUN", "With a certificate: the run that it should be of.", read=found)] = None,
     trust: Trust = False,
     learner: OwnLearner = None,
@@ -101,6 +105,7 @@ def check(
     json: Json = False,
 ) -> None:
     """Look for all that is wrong with the file of a run, a study or a certificate: status 0 if nothing is, else 1."""
+    from ttt_batch.runs.claims import grounds_of
     from ttt_batch.runs.loading import check_run, load_any
     from ttt_batch.runs.patterns.run import PatternRun
     from ttt_batch.studies.storage.opening import is_study_file
@@ -110,6 +115,7 @@ def check(
         _no_trust(trust)
     if of is not None and not certificate:
         raise UsageError(f"--of goes with a certificate, an .npz file; {run_name(path)} is none: leave it out")
+    verified, trusted, claims = tuple[str, ...](), tuple[str, ...](), list[str]()
     with working(quiet=quiet):
         if study:
             from ttt_batch.studies.checks import check_study
@@ -118,26 +124,35 @@ def check(
         elif certificate:
             from ttt_batch.analysis.proving import check_certificate
 
-            findings, notes = check_certificate(path, None if of is None else load_any_run(of, False)), ()
+            claim, findings = check_certificate(path, None if of is None else load_any_run(of, False))
+            notes, claims = (), [f"{run_name(path)} claims: {claim}"] if claim else []
         else:
             findings, notes = check_run(path, trust=trust)
-            if not findings and isinstance(run := load_any(path, trust=trust), PatternRun):
-                from ttt_batch.analysis.proving import check_proofs
+            if not findings:
+                run = load_any(path, trust=trust)
+                if isinstance(run, PatternRun):
+                    from ttt_batch.analysis.proving import check_proofs
 
-                findings = [f"{run_name(path)}: {finding}" for finding in check_proofs(run)]
+                    findings = [f"{run_name(path)}: {finding}" for finding in check_proofs(run)]
+                if not findings:
+                    verified, trusted = grounds_of(run, digest=not trust or not run.notes)
     say(path, notes)
     nothing = "nothing else" if notes and trust else "nothing"
+    lines = [*claims, *(findings or [f"{run_name(path)}: {nothing} is wrong with it"])]
+    for what, items in (("verified", verified), ("taken on trust", trusted)):
+        lines = [*lines, f"{what}: {'; '.join(items)}"] if items else lines
     answer(
         json,
-        lambda: {"file": str(path), "findings": findings},
-        lambda: "\n".join(findings) if findings else f"{run_name(path)}: {nothing} is wrong with it",
+        lambda: {"file": str(path), "findings": findings, "verified": verified, "taken_on_trust": trusted},
+        lambda: "\n".join(lines),
     )
     if findings:
         raise typer.Exit(1)
 
 
 def export_(
-    run: AnyPlayer,
+    *,
+    run: AnyPlayer = NEWEST,
     to: Annotated[
         str,
         option(

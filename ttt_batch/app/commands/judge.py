@@ -10,20 +10,20 @@ import typer
 from ttt_batch.app.commands.declare import AGAINST, Text, argument, option, switch
 from ttt_batch.app.commands.entrants import Rules, called, entrants, is_named
 from ttt_batch.app.commands.options import (
+    NEWEST,
     AgentBoard,
     AnyPlayer,
     Illegal,
     Json,
     OwnLearner,
     Quiet,
-    RunPath,
     SeedOfGames,
     TiesRule,
     TimeLimit,
     Trust,
     found,
 )
-from ttt_batch.app.commands.shared import answer, load_any_run, run_name, working
+from ttt_batch.app.commands.shared import answer, load_any_run, newest_file, run_name, working
 from ttt_batch.base.choices import check_ties, find_name
 from ttt_batch.base.console import tell
 from ttt_batch.base.errors import RunFileError, UsageError
@@ -61,7 +61,7 @@ Against = Annotated[
 
 
 def evaluate(
-    path: AnyPlayer,
+    path: AnyPlayer = NEWEST,
     against: Against = None,
     games: Annotated[
         Text, option("N", "Games a match, on boards too large to enumerate and with networks only.", default="10k")
@@ -121,8 +121,8 @@ def evaluate(
 
 
 def compare(
-    path: RunPath,
-    other: Annotated[Path, argument("RUN2", "Another one.", read=found)],
+    path: Annotated[Path, argument("RUN", "A run file.", read=found)],
+    other: Annotated[Path, argument("RUN2", "The run to compare it with.", read=found)],
     trust: Trust = False,
     learner: OwnLearner = None,
     quiet: Quiet = False,
@@ -145,7 +145,9 @@ def compare(
 
 
 def show(
-    path: AnyPlayer,
+    path: Annotated[
+        Text, argument("[RUN]", "A run file, or an agent; the newest run here if not given, or a position is first.")
+    ] = None,
     position: Annotated[
         list[str] | None,
         argument(
@@ -170,6 +172,9 @@ def show(
     from ttt_batch.app.reports.position import show_text
 
     rule, rules = check_ties(ties), Rules(board, illegal, time_limit)
+    if path is None or _is_position(path):
+        position = [*([] if path is None else [path]), *(position or [])]
+        path = str(newest_file("show"))
     if not is_named(path):
         rules.refuse(f"{called(path)} is a run")
     with working(quiet=quiet), entrants(rules, trust) as load:
@@ -178,8 +183,17 @@ def show(
     answer(json, shown.to_dict, lambda: show_text(shown, "" if is_named(path) else called(path)))
 
 
+def _is_position(given: str) -> bool:
+    """Whether what was given in the place of a run is a position, and no name of a file."""
+    from ttt_batch.base.files import is_there
+    from ttt_batch.game.notation import may_be_position
+    from ttt_batch.runs.lookup import find_run
+
+    return may_be_position(given) and not is_there(find_run(given))
+
+
 def tournament(
-    paths: Annotated[list[str], argument("RUN...", "Two run files of one board, or more; also agents.")],
+    paths: Annotated[list[str], argument("RUN...", "Two run files of one board, or more, e.g. *.h5; also agents.")],
     games: Annotated[
         Text,
         option(

@@ -1,11 +1,12 @@
 """The options and arguments that several commands share, with the readers of what was typed."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ttt_batch.app.commands.declare import BOARDS, File, Text, argument, option, switch
+from ttt_batch.app.commands.shared import newest_file
 from ttt_batch.base.choices import ILLEGAL, SEATS, TIES, choose_seat
 from ttt_batch.base.files import EVERYWHERE
 from ttt_batch.base.named_code import is_callable_name
@@ -18,11 +19,23 @@ def found(path: File) -> File:
     return None if path is None else find_run(path)
 
 
-def all_found(paths: list[Path]) -> list[Path]:
+def all_found(paths: list[Path] | None) -> list[Path]:
     """The run files that are meant, `.h5` or not."""
     from ttt_batch.runs.lookup import find_run
 
-    return [find_run(path) for path in paths]
+    return [find_run(path) for path in paths or []]
+
+
+def _run_or_newest(ctx: typer.Context, path: File) -> Path:
+    return newest_file(ctx.info_name or "") if path is None else found(path) or path
+
+
+def _player_or_newest(ctx: typer.Context, player: Text) -> str:
+    return str(newest_file(ctx.info_name or "")) if player is None else player
+
+
+def _file_or_newest(ctx: typer.Context, path: File) -> Path:
+    return newest_file(ctx.info_name or "", "run or study") if path is None else found(path) or path
 
 
 def player_named(name: Text) -> Text:
@@ -57,8 +70,16 @@ def first_given(options: dict[str, bool]) -> str:
 
 BOARD = "ROWSxCOLUMNS or ROWSxCOLUMNSxK, and -misere, -exact, -gravity"
 
-RunPath = Annotated[Path, argument("RUN", "A run file.", read=found)]
-AnyPlayer = Annotated[str, argument("RUN", "A run file, or an agent.")]
+NEWEST: Any = None
+"""The default of an argument that stands for the newest run here."""
+
+RunPath = Annotated[Path, argument("[RUN]", "A run file; the newest here if not given.", read=_run_or_newest)]
+FilePath = Annotated[
+    Path, argument("[FILE]", "File of a run or a study; the newest here if not given.", read=_file_or_newest)
+]
+AnyPlayer = Annotated[
+    str, argument("[RUN]", "A run file, or an agent; the newest run here if not given.", read=_player_or_newest)
+]
 AgentBoard = Annotated[
     Text, option("BOARD", f"An agent's board: {BOARD}.", offers=BOARDS, default="3x3, or that of a run named beside it")
 ]

@@ -5,19 +5,25 @@ from pathlib import Path
 from typing import Annotated
 
 from ttt_batch.app.commands.declare import METRICS, PLOTS, File, Text, argument, option, switch
-from ttt_batch.app.commands.options import Json, Overwrite, OwnLearner, Quiet, Trust, all_found, first_given
-from ttt_batch.app.commands.shared import answer, in_new_files, load_any_run, run_name, working
+from ttt_batch.app.commands.options import NEWEST, Json, Overwrite, OwnLearner, Quiet, Trust, all_found, first_given
+from ttt_batch.app.commands.shared import answer, in_new_files, load_any_run, newest_file, run_name, working
 from ttt_batch.base.choices import choose
 from ttt_batch.base.console import is_live
 from ttt_batch.base.errors import UsageError, quoted
 from ttt_batch.base.quantities import counted
 
+Live = Annotated[bool, switch("--live", "Draw the curve of one run on the terminal, while it is being trained.")]
+
 
 def plot(
     paths: Annotated[
         list[Path],
-        argument("FILE...", "Run files; several are drawn together.  Or the file of a study.", read=all_found),
-    ],
+        argument(
+            "[FILE...]",
+            "Run files; several are drawn together.  Or the file of a study.  The newest here if not given.",
+            read=all_found,
+        ),
+    ] = NEWEST,
     out: Annotated[
         File,
         option("FILE", "The picture to write, .png or .svg, .gif for a movie; a new name if not given.", "--out", "-o"),
@@ -45,9 +51,7 @@ def plot(
         list[str] | None,
         option("OPTION=VALUES", "Of a study, draw the settings with these values, e.g. alpha=0.1,0.2; repeatable."),
     ] = None,
-    live: Annotated[
-        bool, switch("--live", "Draw the curve of one run on the terminal, while it is being trained.")
-    ] = False,
+    live: Live = False,
     overwrite: Overwrite = False,
     trust: Trust = False,
     learner: OwnLearner = None,
@@ -57,6 +61,7 @@ def plot(
     """Draw how agents learnt, into a picture or on the terminal."""
     choose("kind of plot", kind, PLOTS)
     pairs = [_pair(text) for text in only or []]
+    paths = paths or [_newest(kind, live=live, of_study=metric is not None or bool(pairs))]
     if live:
         from ttt_batch.app.plots.live import watch_curve
 
@@ -70,6 +75,13 @@ def plot(
             watch_curve(paths[0], sys.stdout, stdin=sys.stdin, trust=trust)
         return
     _draw(paths, out, kind, metric, pairs, overwrite=overwrite, trust=trust, quiet=quiet, json=json)
+
+
+def _newest(kind: str, *, live: bool, of_study: bool) -> Path:
+    """The newest file here of which there is such a picture.  Raises UsageError if there is none."""
+    if of_study or kind in ("sensitivity", "settling", "heat"):
+        return newest_file("plot", "study")
+    return newest_file("plot", "run" if live or kind in ("opening", "coverage", "movie") else "run or study")
 
 
 def _draw(

@@ -3,13 +3,14 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 from ttt_batch.app.commands.declare import SCRIPTED, File, Text, argument, option, switch
 from ttt_batch.app.commands.entrants import Rules, both_players, called, entrants, is_named, refuse_boxes
 from ttt_batch.app.commands.options import (
+    NEWEST,
     AgentBoard,
     AnyPlayer,
     Epsilon,
@@ -27,19 +28,20 @@ from ttt_batch.app.commands.options import (
 from ttt_batch.app.commands.shared import answer, command_line, load_any_run, run_name, working
 from ttt_batch.base.choices import SEATS, check_ties, choose_person
 from ttt_batch.base.console import is_live, tell
-from ttt_batch.base.errors import RunFileError, UsageError
+from ttt_batch.base.errors import BoardError, RunFileError, UsageError
 
 if TYPE_CHECKING:
-    from ttt_batch.app.progress import Reporter
     from ttt_batch.game.transcript_writer import GameRecord
     from ttt_batch.runs.loading import AnyRun
+    from ttt_batch.runs.run import Run
     from ttt_batch.training.learning_run import LearningRun
 
 PlayedRun = Annotated[
     Text,
     argument(
         "[RUN]",
-        "A run file, or an agent (see evaluate); if not given, the newest in this folder, or td, trained for a moment.",
+        "A run file, or an agent (see evaluate); if not given, the newest in this folder (of --board, if that is "
+        "given), or td, trained for a moment.",
     ),
 ]
 Seat = Annotated[
@@ -56,6 +58,9 @@ Learn = Annotated[
     bool,
     switch("--learn", "The run learns from every finished game, and is saved after each, as a run of given games."),
 ]
+LearntFile = Annotated[
+    File, option("FILE", "With --learn: a new run file for that; RUN stays as it is.", "--out", "-o")
+]
 
 
 def play(
@@ -67,9 +72,7 @@ def play(
     plain: Annotated[bool, switch("--plain", "Prompts and lines also on a terminal that could show a screen.")] = False,
     seed: Annotated[Text, option("N", "Seed of the agent's choices.")] = None,
     learn: Learn = False,
-    out: Annotated[
-        File, option("FILE", "With --learn: a new run file for that; RUN stays as it is.", "--out", "-o")
-    ] = None,
+    out: LearntFile = None,
     record: Annotated[File, option("GAMES", "Append finished games to a text file, for learn-from.")] = None,
     board: AgentBoard = None,
     illegal: Illegal = None,
@@ -94,16 +97,19 @@ def play(
         raise RunFileError(f"{run_name(out)} exists, and play replaces no other run; choose another file")
     keys, rules = not plain and _at_a_terminal(), Rules(board, illegal, time_limit)
     path, named = _who(run, rules, learn=learn)
-    reading = f"asking {named}" if named else _reading(path)
     with (
         _told_later() as later,
-        working(quiet=quiet, doing=reading, keys=keys) as report,
+        working(quiet=quiet, doing=f"asking {named}" if named else _reading(path), keys=keys) as report,
         entrants(rules, trust, report) as load,
     ):
         from ttt_batch.app.terminal import playing
 
-        path = _checked(path, report, learn=learn, out=out, record=record)
-        agent = load(named) if named else _agent(path, trust, report)
+        path = path or (None if named else _newest(board, trust))
+        _check_files(path, learn=learn, out=out, record=record)
+        if run is None:
+            report.clear()
+            _say_newest(path, "teaching" if learn and out is None else "playing")
+        agent = load(named) if named else _trained(board) if path is None else load_any_run(path, trust, report)
         report.clear()
         person = playing.persons_seat(agent, seat)
         keeper = None if record is None else _keeper(record, agent.board.resignation)
@@ -131,8 +137,11 @@ def _who(run: str | None, rules: Rules, *, learn: bool) -> tuple[Path | None, st
         if learn:
             raise UsageError(f"--learn is for a run, and {called(run)} is none; leave it out")
         return None, run
-    rules.refuse("a run is to play")
-    return (None if run is None else find_run(run)), ""
+    if run is None:
+        rules._replace(board=None).refuse("none is named")
+        return None, ""
+    rules.refuse(f"{called(run)} is a run")
+    return find_run(run), ""
 
 
 def _keeper(record: Path, resignation: int) -> "GameRecord":
@@ -149,7 +158,7 @@ Other = Annotated[
 
 
 def watch(
-    path: AnyPlayer,
+    path: AnyPlayer = NEWEST,
     other: Other = None,
     games: Annotated[
         Text, option("N", "Play so many games and count: a table beside what is expected exactly.")
@@ -228,10 +237,8 @@ def _told_later() -> Iterator[list[str]]:
             tell(f"ttt-batch: {line}")
 
 
-def _checked(
-    path: Path | None, report: "Reporter", *, learn: bool, out: Path | None, record: Path | None
-) -> Path | None:
-    """The run's file if it is known by now: the one named, or the one that is to learn; files to write are checked."""
+def _check_files(path: Path | None, *, learn: bool, out: Path | None, record: Path | None) -> None:
+    """Check the files to write.  path: the run to play against; None for one that is trained first."""
     from ttt_batch.base.outputs import check_distinct
     from ttt_batch.game.transcript_source import GameFile
     from ttt_batch.runs.runfile.writing import RUN_FILE
@@ -239,10 +246,9 @@ def _checked(
     if out is not None:
         RUN_FILE.check(out, overwrite=False)
     elif learn and path is None:
-        path = _newest_to_update(report)
+        raise UsageError("no run file here that could learn; train one first, or name a file for one with --out")
     written = [(name, file) for name, file in (("--out", out), ("--record", record)) if file]
     check_distinct(written, [*([("RUN", path)] if path else []), *GameFile("-").places()])
-    return path
 
 
 def _pupil(agent: "AnyRun", path: Path | None, out: Path | None, warn: Callable[[str], None]) -> "LearningRun":
@@ -264,30 +270,41 @@ def _pupil(agent: "AnyRun", path: Path | None, out: Path | None, warn: Callable[
     return pupil
 
 
-def _newest_to_update(report: "Reporter") -> Path:
-    """The newest run here, which is to learn.  Raises UsageError if there is none."""
-    from ttt_batch.runs.runfile.reading import find_newest_run
+def _newest(board: Text, trust: bool) -> Path | None:
+    """The newest run here, of a board if one is given; None if there is none.  Raises BoardError."""
+    from ttt_batch.game.board import parse_board
+    from ttt_batch.runs.loading import load_any
+    from ttt_batch.runs.runfile.reading import find_newest_run, is_run_file
 
-    path = find_newest_run(Path())
-    if path is None:
-        raise UsageError("no run file here that could learn; train one first, or name a file for one with --out")
-    report.clear()
-    tell(f"teaching {run_name(path)}, the newest run here")
-    return path
+    if board is None:
+        return find_newest_run(Path())
+    wanted = parse_board(board)
+
+    def fits(path: Path) -> bool:
+        with suppress(RunFileError):
+            return is_run_file(path) and load_any(path, trust=trust).board == wanted
+        return False
+
+    return find_newest_run(Path(), fits)
 
 
-def _agent(path: Path | None, trust: bool, report: "Reporter") -> "AnyRun":
-    """The run to play against: the one named, else the newest here, else one trained on the spot."""
-    from ttt_batch.runs.runfile.reading import find_newest_run
-
+def _say_newest(path: Path | None, doing: str) -> None:
+    """Say which run is taken, if there is one."""
     if path is not None:
-        return load_any_run(path, trust, report)
-    newest = find_newest_run(Path())
-    report.clear()
-    if newest is None:
-        from ttt_batch.training.train import train_table
+        tell(f"{doing} {run_name(path)}, the newest run here")
 
-        tell("no run file here: training td on 3x3 for 100,000 games first")
-        return train_table(100_000)
-    tell(f"playing {run_name(newest)}, the newest run here")
-    return load_any_run(newest, trust, report)
+
+def _trained(board: Text) -> "Run":
+    """An agent for a board of which no run is here.  Raises BoardError for one that is too large."""
+    from ttt_batch.game.board import MAX_TABLE_CELLS, parse_board
+    from ttt_batch.training.train import train_table
+
+    where = parse_board(board or "3x3")
+    if where.cells > MAX_TABLE_CELLS:
+        raise BoardError(
+            f"no run of {where.name} is here, and play trains tables of {MAX_TABLE_CELLS} cells at most; "
+            f"name an agent: ttt-batch play two-ply --board {where.name}"
+        )
+    of_board = "" if board is None else f" of {where.name}"
+    tell(f"no run file{of_board} here: training td on {where.name} for 100,000 games first")
+    return train_table(100_000, board=where)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from ttt_batch.app.commands.declare import CLAIMS, File, Text, option
-from ttt_batch.app.commands.options import Json, Overwrite, OwnLearner, Quiet, RunPath, TiesRule, Trust
+from ttt_batch.app.commands.options import NEWEST, Json, Overwrite, OwnLearner, Quiet, RunPath, TiesRule, Trust
 from ttt_batch.app.commands.shared import answer, run_name, say, working
 from ttt_batch.base.choices import SEATS, check_ties
 from ttt_batch.base.console import is_live
@@ -43,7 +43,7 @@ Certificate = Annotated[
 
 
 def prove(
-    path: RunPath,
+    path: RunPath = NEWEST,
     seat: Seat = None,
     goal: Claim = None,
     budget: Annotated[Text, option("N", "Positions to enter per seat at most.", default="100M")] = None,

@@ -8,8 +8,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ttt_batch.app.commands.usage import manual
 from ttt_batch.base import console
-from ttt_batch.base.errors import NameTakenError, TttBatchError
+from ttt_batch.base.errors import NameTakenError, TttBatchError, UsageError
 
 if TYPE_CHECKING:
     from ttt_batch.app.progress import Reporter
@@ -56,6 +57,24 @@ def run_name(path: Path) -> str:
     from ttt_batch.base.files import shown
 
     return shown(path)
+
+
+def newest_file(command: str, what: str = "run") -> Path:
+    """The file here that was written last of a kind, which is said on standard error.
+
+    command: takes that file if none is named.  what: `run`, `study` or `run or study`.
+    Raises UsageError if there is none.
+    """
+    from ttt_batch.runs.runfile.reading import find_newest_run, is_run_file
+    from ttt_batch.studies.storage.opening import is_study_file
+
+    kinds = {"run": is_run_file, "study": is_study_file}
+    path = find_newest_run(Path(), lambda file: any(kinds[kind](file) for kind in what.split(" or ")))
+    if path is None:
+        remedy = f"name one, or make one with ttt-batch {'study' if what == 'study' else 'train'}"
+        raise UsageError(f"{command} needs a {what}, and none is here; {remedy}{manual(command)}")
+    console.tell(f"taking {run_name(path)}, the newest {what} here")
+    return path
 
 
 def answer(json: bool, plain: Callable[[], Any], text: Callable[[], str], *, saved: Path | None = None) -> None:

@@ -7,23 +7,30 @@ takes 0.04 s to load; `Command` takes it as it is.
 
 import functools
 import inspect
+import itertools
 import typing
 from pathlib import Path
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from ttt_batch.base.choices import find_name, suggested_name
+from ttt_batch.app.commands.near_misses import (
+    FILE_ENDING,
+    LISTED,
+    NO_ARGUMENT,
+    NO_OPTION,
+    in_one_word,
+    is_list,
+    meant_argument,
+    meant_command,
+    meant_options,
+)
+from ttt_batch.base.choices import either, find_name, fold, suggested_name
 from ttt_batch.base.compiler_settings import check_compiler_settings
 from ttt_batch.base.errors import UsageError, command_line_words, quoted
+from ttt_batch.base.files import is_there, shown
 
 PROGRAM = "ttt-batch"
-
-
-_WHY_NOT: dict[tuple[str | None, str], str] = {
-    ("study", "--keep-points"): ": it keeps what was recorded of each learner, not its tables; train keeps those of one"
-}
-"""Why a command lacks an option that a person may expect, for the end of its message."""
 
 
 class _Taking:
@@ -43,6 +50,21 @@ class _Taking:
                     param.get_help_record = lambda _ctx, param=param: (str(param.metavar), str(param.help))
         return params
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments into `ctx`.  An option of one dash and a word, as -games, is named whole in errors."""
+        typed = list(args)
+        try:
+            rest: list[str] = super().parse_args(ctx, args)  # type: ignore[misc]
+        except Exception as error:
+            if getattr(error, "ctx", ctx) is None:
+                error.ctx = ctx  # type: ignore[attr-defined]
+            given = str(getattr(error, "option_name", ""))
+            if len(given) == 2 and given not in typed:
+                whole = (word for word in typed if word[0] == "-" != word[1:2] and given[1] in word)
+                error.option_name = next(whole, given)  # type: ignore[attr-defined]
+            raise
+        return rest
+
 
 class Command(_Taking, TyperCommand):
     """A command whose values are taken as they were typed."""
@@ -59,20 +81,48 @@ class Command(_Taking, TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments into `ctx`.  Raises UsageError for one too many, and typer's own errors."""
         ctx.allow_extra_args, typed = True, list(args)
-        try:
-            rest: list[str] = super().parse_args(ctx, args)
-        except Exception as error:
-            if getattr(error, "ctx", ctx) is None:
-                error.ctx = ctx  # type: ignore[attr-defined]
-            raise
-        if rest and not ctx.resilient_parsing:
-            before = dict(zip(typed[1:], typed, strict=False)).get(rest[0])
-            if any(before in param.opts and getattr(param, "is_flag", False) for param in self.params):
-                raise UsageError(
-                    f"{before} is a switch and takes no value; leave {quoted(rest[0])} out{manual(self.name)}"
-                )
-            raise UsageError(f"{self.name} takes no argument {quoted(rest[0])}{manual(self.name)}")
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            self._refuse_lists(typed, rest)
+            if rest:
+                raise self._one_too_many(ctx, typed, rest[0])
         return rest
+
+    def _refuse_lists(self, typed: list[str], rest: list[str]) -> None:
+        """Raise UsageError for several words after an option that takes one, as `--alpha 0.1 0.2`.
+
+        rest: the arguments too many.  Nothing is refused if one of the words may be the name of a file.
+        """
+        known = _options(self)
+        for place, word in enumerate(typed):
+            option, equals, value = word.partition("=")
+            if option not in known or known[option].is_flag:
+                continue
+            after = itertools.takewhile(lambda other: not other.startswith("--"), typed[place + 1 :])
+            words = [*([value] if equals else []), *after]
+            if self.name == "train" and len(words) == 1 and is_list(option, words[0]):
+                raise self._several(option, words)
+            if len(words) < 2 or any(is_there(Path(other)) or FILE_ENDING.search(other) for other in words[1:]):
+                continue
+            one = in_one_word(str(self.name), option, known[option].metavar or "", words)
+            if one is not None:
+                raise UsageError(f"{option} takes one word; write {option} {one}{manual(self.name)}")
+            if self.name == "train" and option in LISTED and set(words) & set(rest):
+                raise self._several(option, words)
+
+    def _several(self, option: str, words: list[str]) -> UsageError:
+        """The error for several values of an option of `train` that takes one."""
+        several = f"{PROGRAM} study {option} {','.join(words)}"
+        return UsageError(f"{option} takes one value; compare several with {several}{manual(self.name)}")
+
+    def _one_too_many(self, ctx: Any, typed: list[str], word: str) -> UsageError:
+        """The error for an argument that the command does not take."""
+        known = _options(self)
+        before = dict(zip(typed[1:], typed, strict=False)).get(word)
+        if before in known and known[before].is_flag:
+            return UsageError(f"{before} is a switch and takes no value; leave {quoted(word)} out{manual(self.name)}")
+        why = NO_ARGUMENT.get(str(self.name)) or _question(meant_argument(word, known, ctx))
+        return UsageError(f"{self.name} takes no argument {quoted(word)}{why}{manual(self.name)}")
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; messages speak of options."""
@@ -84,15 +134,36 @@ class Command(_Taking, TyperCommand):
 class Program(_Taking, TyperGroup):
     """The program: its commands by name, however they are spelled."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments into `ctx`; `help train` and `train help` are `train --help`."""
+        if args[:1] == ["help"] or (args[1:] == ["help"] and not is_there(Path("help"))):
+            args = [*[word for word in args if word != "help"][:1], "--help"]
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that the first of `args` names.  Raises UsageError."""
-        if not ctx.resilient_parsing and not args[0].startswith("-"):
+        if not ctx.resilient_parsing and (args[0] == "-" or not args[0].startswith("-")):
             found = find_name(args[0], self.commands)
             if found is None:
-                asked = _question(suggested_name(args[0], self.commands))
-                raise UsageError(f"there is no command {quoted(args[0])}{asked}{manual()}")
+                raise UsageError(f"there is no command {quoted(args[0])}{self._meant(ctx, args[0])}{manual()}")
             args = [found, *args[1:]]
         return super().resolve_command(ctx, args)
+
+    def _meant(self, ctx: Any, word: str) -> str:
+        """What was probably meant by a word in the place of a command, for the end of a message."""
+        from ttt_batch.runs.lookup import find_run
+
+        if fold(word) == fold(PROGRAM):
+            return "; the program's name is there twice"
+        if is_there(path := find_run(word or " ")):
+            return f", and {shown(path)} is a file; name a command first, e.g. {PROGRAM} info"
+        meant = meant_command(word, self.commands) or suggested_name(word, self.commands)
+        if meant is None:
+            train = self.commands["train"]
+            option = meant_argument(word, _options(train), ctx)
+            meant = None if option is None else f"train {option}"
+        return _question(meant)
 
 
 def manual(command: str | None = None) -> str:
@@ -108,15 +179,15 @@ def _question(meant: str | None) -> str:
 def misuse(error: Any) -> str:
     """One line for a usage error of typer, which carries click under different names in different versions."""
     kind, ctx, param = type(error).__name__, getattr(error, "ctx", None), getattr(error, "param", None)
-    command = getattr(ctx, "command", None)
-    name = getattr(command, "name", None) if getattr(ctx, "parent", None) is not None else None
-    known = {opt: each for each in getattr(command, "params", []) for opt in (*each.opts, *each.secondary_opts)}
+    command, parent = getattr(ctx, "command", None), getattr(ctx, "parent", None)
+    name = None if parent is None else getattr(command, "name", None)
+    known = _options(command)
     given = str(getattr(error, "option_name", ""))
     if kind == "NoSuchOption":
-        asked = _question(suggested_name(given, [opt for opt in known if opt.startswith("-")]))
-        why = _WHY_NOT.get((name, given), "")
-        shown = given if given.isprintable() else quoted(given)
-        return f"{name or PROGRAM} has no option {shown}{why}{asked}{manual(name)}"
+        commands = getattr(command if parent is None else parent.command, "commands", {})
+        written = given if given.isprintable() else quoted(given)
+        instead = _instead(given, name, {**known, "--help": None}, commands)
+        return f"{name or PROGRAM} has no option {written}{instead}{manual(name)}"
     if kind == "BadOptionUsage" and given in known:
         if known[given].is_flag:
             return f"{given} is a switch and takes no value; leave the value out{manual(name)}"
@@ -127,6 +198,34 @@ def misuse(error: Any) -> str:
         meaning = f": {param.help.rstrip('.')}" if getattr(param, "help", None) else ""
         return f"{name} needs {wanted}{meaning}{manual(name)}"
     return f"{' '.join(str(error.format_message()).split()).rstrip('.')}{manual(name)}"
+
+
+def _options(command: Any) -> dict[str, Any]:
+    """The options of a command by each of their names."""
+    params = getattr(command, "params", [])
+    return {opt: each for each in params for opt in (*each.opts, *each.secondary_opts) if opt.startswith("-")}
+
+
+def _instead(given: str, name: str | None, known: typing.Mapping[str, Any], commands: typing.Mapping[str, Any]) -> str:
+    """What to give instead of an option that a command lacks, for the end of a message: a reason, or an option.
+
+    That is one of the command by the table of near misses, else one of other commands, else one of similar spelling.
+    name: of the command, None for the program.  known: its options.  commands: all commands.
+    """
+    if why := NO_OPTION.get((name or "", fold(given))) or NO_OPTION.get(("", fold(given))):
+        return why
+    meanings = meant_options(given)
+    if name is None and (called := find_name(given, commands)):
+        return _question(called)
+    if meant := find_name(given, known) or next((each for each in meanings if each.split()[0] in known), None):
+        return _question(meant)
+    for option in (given, *meanings):
+        if owners := [other for other, command in commands.items() if option in _options(command)]:
+            if name is None:
+                return f"; name a command first, e.g. {PROGRAM} {owners[0]} {option}"
+            listed = either(owners[:3] if len(owners) <= 3 else [*owners[:2], "another command"])
+            return f"; {option} is for {listed}"
+    return _question(suggested_name(given, list(known)) if len(fold(given)) > 1 else None)
 
 
 def _kind(hint: Any) -> Any:
@@ -144,11 +243,13 @@ def _is_option(ctx: Any, value: Any) -> bool:
 def _as_typed(param: Any, kind: Any, usual: Any, ctx: Any, value: Any) -> Any:
     """The value of an option: as it was typed, or its default.  What is missing is left to typer's own way."""
     given = value not in (None, (), [])
+    if ctx.resilient_parsing:  # a shell completes: nothing is looked up, or said
+        return value
     if (param.required and not given) or (kind is None and given):
         return usual(ctx, value)
-    named = kind in (Path, list[Path]) or (param.metavar or "").strip("[.]") == "RUN"
+    named = kind in (Path, list[Path]) or (param.metavar or "").strip("[.]") in ("RUN", "FILE")
     if named and given and "" in (value if isinstance(value, list | tuple) else (value,)):
-        name = param.opts[0] if param.param_type_name == "option" else param.metavar
+        name = param.opts[0] if param.param_type_name == "option" else (param.metavar or "").strip("[]")
         raise UsageError(f"the name for {name} is empty; name a file{manual(ctx.command.name)}")
     if given and param.param_type_name == "option" and kind is not None and _is_option(ctx, value):
         wanted = f"{param.opts[0]} {param.metavar or 'VALUE'}"

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ttt_batch.app.kit.boxes import COLOURS, Box
 from ttt_batch.base.quantities import counted
 from ttt_batch.runs.run import Run
@@ -21,7 +23,13 @@ class Rules(NamedTuple):
 def rules_of(run: Run, boxes: list[Box]) -> Rules:
     """The rules of a run's kit, whose boxes these are."""
     win, draw, loss = (int(number) for number in (run.config.rewards or "").split(","))
-    learnt = "as at the beginning" if run.games == 0 else f"after {counted(run.games, 'game')}"
+    start = run.learner.fresh(run.graph, run.config.settings, np.random.default_rng(0)).q
+    untouched = (
+        "as at the beginning"
+        if np.array_equal(run.tables.q, start, equal_nan=True)
+        else "as in the table that was imported"
+    )
+    learnt = f"after {counted(run.games, 'game')}" if run.games else untouched
     return Rules(
         f"MENACE: {len(boxes)} matchboxes that learn noughts and crosses",
         [

@@ -6,8 +6,9 @@ nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ttt_batch.app.plots.boards import opening_figure
 from ttt_batch.app.plots.coverage import coverage_figure
@@ -19,6 +20,11 @@ from ttt_batch.base.errors import UsageError
 from ttt_batch.base.files import shown
 from ttt_batch.runs.formats import EXPORT, check_targets
 from ttt_batch.runs.loading import AnyRun
+
+if TYPE_CHECKING:
+    from ttt_batch.studies.storage.reading import StudyFile
+
+    Given = Path | StudyFile | None
 
 KINDS: dict[str, Callable[[Sequence[AnyRun], Sequence[str]], Any]] = {
     "curves": curves_figure,
@@ -62,7 +68,7 @@ def plot(
 
 
 def plot_study(
-    path: str | Path,
+    path: "StudyFile | str | Path",
     out: str | Path,
     kind: str = "curves",
     *,
@@ -70,32 +76,35 @@ def plot_study(
     only: Mapping[str, Any] | Sequence[tuple[str, Any]] | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Draw the study of a file, as far as it is done, into the file `out`, a `.png` or `.svg`, and return its path.
+    """Draw a study as far as it is done into the file `out`, a `.png` or `.svg`, and return its path.
 
+    path: the study, or its file.
     kind: `curves`, `sensitivity`, `settling` or `heat`.  metric, only: see `studies.study_figure`.
     The same results and the same matplotlib give the same bytes.
     Raises UsageError for what such a picture cannot show, StudyFileError for what is no whole study, and as `plot`;
     TttBatchError also if scipy is missing, which `settling` needs.
     """
     from ttt_batch.app.plots.studies import study_figure
-    from ttt_batch.studies.storage.reading import open_study
+    from ttt_batch.studies.storage.reading import StudyFile, open_study
 
-    with open_study(path) as study:
+    with nullcontext(path) if isinstance(path, StudyFile) else open_study(path) as study:
         return _draw_into(out, lambda: study_figure(study, kind, metric=metric, only=only), overwrite=overwrite)
 
 
-def study_to_draw(files: Sequence[Path | None], kind: str) -> tuple[Path | None, str]:
+def study_to_draw(files: "Sequence[Given]", kind: str) -> "tuple[Given, str]":
     """The study among the files to draw, if there is one, and the kind of picture that is meant.
 
-    files: None stands for a run that is no file.
+    files: also a study itself; None stands for a run that is no file.
     Raises UsageError for a study that is not alone, and for a kind of picture that such files do not have.
     """
     from ttt_batch.studies.storage.opening import is_study_file
+    from ttt_batch.studies.storage.reading import StudyFile
 
     kind = choose("kind of plot", kind, dict.fromkeys([*KINDS, MOVIE, *STUDY_KINDS]))
-    study = next((file for file in files if file is not None and is_study_file(file)), None)
+    study = next((one for one in files if isinstance(one, StudyFile) or (one is not None and is_study_file(one))), None)
     if study is not None and len(files) > 1:
-        raise UsageError(f"{shown(study)} is a study, and a picture shows one study alone; leave the other files out")
+        name = shown(study) if isinstance(study, Path) else "a Study"
+        raise UsageError(f"{name} is a study, and a picture shows one study alone; leave the other files out")
     kinds = (*KINDS, MOVIE) if study is None else STUDY_KINDS
     if kind not in kinds:
         here, there = ("runs", "a study") if study is None else ("a study", "runs")

@@ -11,15 +11,15 @@ OUTCOMES = ("first_wins", "draws", "second_wins")
 
 def training_head(run: AnyRun) -> dict[str, Any]:
     """The first values of `train --json`."""
-    seconds = float(run.provenance["seconds"])
+    seconds, in_play = run.provenance.get("seconds"), run.statistics["outcomes"][-1].tolist()
     return {
         "learner": run.config.learner,
         "board": run.board.name,
         "games": run.games,
         "interrupted": run.interrupted,
         "seconds": seconds,
-        "games_per_second": run.games / seconds,
-        "in_play": dict(zip(OUTCOMES, run.statistics["outcomes"][-1].tolist(), strict=True)),
+        "games_per_second": run.games / float(seconds) if seconds and any(in_play) else 0.0,  # an import plays none
+        "in_play": dict(zip(OUTCOMES, in_play, strict=True)),
     }
 
 

@@ -49,7 +49,7 @@ def information_text(information: dict[str, Any], run: Run) -> str:
     own = [own_text(name, config[name]) for name in READ if name in config]
     played = f"in batches of {batch} ({config['engine']})"
     if config["engine"] == "given":
-        played = "the latest of them given or played with people"
+        played = "learnt elsewhere" if run.made_elsewhere else "the latest of them given or played with people"
     facts = [
         ("file", f"{information['file']} ({counted(information['bytes'], 'byte')}, format {information['format']})"),
         ("learner", f"{config['learner']}: {run.learner.source}"),

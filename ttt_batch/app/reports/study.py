@@ -6,6 +6,7 @@ from typing import Any
 from ttt_batch.app.reports.layout import REPORT_WIDTH, hanging
 from ttt_batch.app.reports.study_columns import Column, columns_of, legend, listing, table
 from ttt_batch.app.reports.tournament import cut
+from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import option, spoken
 from ttt_batch.base.quantities import counted
 from ttt_batch.studies.designs.values import listed, seed_runs
@@ -13,6 +14,7 @@ from ttt_batch.studies.figures.ranking import DEFAULT_METRIC, METRICS, metric_na
 from ttt_batch.studies.figures.summary import Summary
 from ttt_batch.studies.repetition import Repetition
 from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING
+from ttt_batch.studies.study import MEMORY, Study
 
 MOST_ROWS, MOST_REASONS = 20, 3
 """Settings of a table, and reasons of failures; JSON has all."""
@@ -53,6 +55,12 @@ def study_text(summary: Summary, best: str | None = None, *, name: str = "", wid
         )
         lines += ["", *hanging("", more, 0, width)]
     return "\n".join([*lines, *_end(summary, columns, width)])
+
+
+def file_text(study: Study) -> str:
+    """What `study` prints of a file; of one in memory without the last line."""
+    saved = "" if study.path == MEMORY else f"\nsaved:   {one_line(str(study.path))}"
+    return f"{study_text(study.summary())}{saved}"
 
 
 def confirmation_text(repetition: Repetition, *, width: int = REPORT_WIDTH) -> str:

@@ -80,6 +80,11 @@ def training_summary(run: AnyRun, path: str | None) -> dict[str, Any]:
     return {**summary, "config": run.config.to_report(), "run": path}
 
 
+def run_summary(run: AnyRun) -> dict[str, Any]:
+    """What `train --json` prints, for `to_dict` of a run."""
+    return training_summary(run, None if run.file is None else str(run.file))
+
+
 def training_text(run: AnyRun, path: Path, *, compiled: bool = False) -> str:
     """What `train` prints at the end: a short table, the file, and the two commands a person wants next.
 

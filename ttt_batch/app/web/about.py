@@ -54,8 +54,9 @@ def about(run: Run, ties: Ties = "sharp") -> dict[str, Any]:
 
 def _introduction(run: Run) -> str:
     """How the agent came to its table, in a sentence."""
-    if not run.games:
-        return "The agent plays by a table that was made elsewhere."
+    if run.made_elsewhere:
+        games = f", in {counted(run.games, 'game')}" if run.games else ""
+        return f"The agent plays by a table that was made elsewhere{games}."
     config = run.config
     if config.engine == "given":
         if config.start:  # the games of that table are counted, too
@@ -94,7 +95,7 @@ def _facts(run: Run, ties: Ties) -> list[tuple[str, str]]:
         ("Update", run.learner.rule),
         ("Greedy moves", choice_text(run.learner)),
         ("Ties", EQUALS[ties]),
-        ("Games", games_text(run.games, origin)),
+        ("Games", games_text(run.games, {} if run.made_elsewhere else origin)),
         ("Opponent", f"{opponent}{seat}" or "itself"),
         ("Seed", str(config.seed)),
         ("Exploration (epsilon)", "" if config.by_chances else config.epsilon.text),

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from ttt_batch.base.errors import RunFileError
 from ttt_batch.base.memory import free_memory
 from ttt_batch.base.quantities import counted
-from ttt_batch.runs.patterns.config import pattern_config_from
-from ttt_batch.runs.patterns.contents import FOREIGN, restored
-from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.game.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED
+from ttt_batch.patterns.games import BOTH
+from ttt_batch.runs.patterns.config import PatternConfig, pattern_config_from
+from ttt_batch.runs.patterns.contents import FOREIGN, Learnt, restored
+from ttt_batch.runs.patterns.run import REFUTED, UNDECIDED, PatternRun
 from ttt_batch.runs.runfile.checks import RunData
+from ttt_batch.runs.runfile.declaration import NETWORK_COLUMNS
 
 
 def pattern_run_of(data: RunData) -> PatternRun:
@@ -20,11 +21,13 @@ def pattern_run_of(data: RunData) -> PatternRun:
     kinds, networks = network.kind_start.size - 1, len(config.aims)
     if data.states or data.resume:
         raise RunFileError(f"it holds positions, which pattern networks do not have; {FOREIGN}")
-    for finding in _contradictions(data):
+    for finding in _contradictions(data, config):
         raise RunFileError(f"{finding}; {FOREIGN}")
     if networks * kinds * 40 > free_memory():
         raise RunFileError(f"its {counted(networks * kinds * 2, 'weight')} take more memory than is free; free some")
     learnt, proved = restored(data.tables, networks, kinds, config.board.cells)
+    for finding in _lost_contradictions(learnt, data, config):
+        raise RunFileError(f"{finding}; {FOREIGN}")
     run = PatternRun(config, data.games, learnt, data.statistics, proved)
     if (proved is not None) != any(map(run.proved_after, config.seats)):
         raise RunFileError(f"tables/proved does not agree with statistics/proof; {FOREIGN}")
@@ -35,13 +38,48 @@ def pattern_run_of(data: RunData) -> PatternRun:
     return run
 
 
-def _contradictions(data: RunData) -> Iterator[str]:
+def _contradictions(data: RunData, config: PatternConfig) -> Iterator[str]:
     """What contradicts itself in the statistics of a file."""
-    games = data.statistics["games"]
-    missing = [name for name in ("proof", "proof_positions") if name not in data.statistics]
+    games, outcomes = data.statistics["games"], data.statistics["outcomes"]
+    missing = [name for name in NETWORK_COLUMNS if name not in data.statistics]
     if missing:
         yield f"statistics/{missing[0]} is missing"
-    elif data.games and not (games.size and games[-1] == data.games):
+        return
+    if data.games and not (games.size and games[-1] == data.games):
         yield "its last recorded point is not that of its last game"
-    elif data.games and int(np.sum(data.statistics["outcomes"][-1])) != data.games:
+    if any(sum(row) != number for row, number in zip(outcomes.tolist(), games.tolist(), strict=True)):
         yield "statistics/outcomes does not add up to the games played"
+    if config.start:
+        return  # what was proved before the given games says nothing of the networks
+    proof, positions = (data.statistics[name] for name in NETWORK_COLUMNS)
+    if ((proof != UNDECIDED) & (positions == 0)).any():
+        yield "statistics/proof holds proofs or refutations that entered no position"
+    others = [seat for seat in (0, 1) if seat not in config.seats]
+    if (proof[:, others] != UNDECIDED).any() or positions[:, others].any():
+        yield f"statistics/proof holds a proof of a seat other than {config.seat}"
+    if not config.prove_every and (proof.any() or positions.any()):
+        yield "statistics/proof holds proofs, and its configuration makes none"
+    if data.games % config.round or (games % config.round).any():
+        yield f"it has games that are no whole rounds of {config.round:,}"
+
+
+def _lost_contradictions(learnt: Learnt, data: RunData, config: PatternConfig) -> Iterator[str]:
+    """How the lost games contradict the rules or the proofs."""
+    board = config.board
+    for number, (games, aim) in enumerate(zip(learnt.lost, config.aims, strict=True)):
+        seats = config.seats if aim.seat == BOTH else (aim.seat,)
+        wins = {(FIRST_WINS, SECOND_WINS)[seat] for seat in seats}
+        losses = {(SECOND_WINS, FIRST_WINS)[seat] for seat in seats}
+        for game in games.tolist():
+            ends, marks = UNFINISHED, (EMPTY,) * board.cells
+            for cell in (cell for cell in game if cell >= 0):
+                if ends != UNFINISHED:
+                    yield "tables/lost holds a game that goes on after its end"
+                marks = board.after(marks, cell)
+                ends = board.outcome(marks)
+            # One that must win has missed that as soon as it can no longer fill a line.
+            if wins == {ends} if config.always_wins else ends not in losses:
+                yield "tables/lost holds a game that was not lost"
+        refuted = (data.statistics["proof"][:, list(seats)] == REFUTED).any()
+        if not config.start and bool(refuted) != (len(games) > 0):
+            yield f"tables/lost holds {counted(len(games), 'game')} of network {number}, unlike statistics/proof"

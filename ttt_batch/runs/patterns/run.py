@@ -114,7 +114,7 @@ class PatternRun(SolvedBoard, Kept):
         return worth
 
     def _read(self, position: str | int | Position) -> Reading:
-        return read_position(self._lines, self.agent, self.position(position))
+        return read_position(self._lines, self.agent, self.position_asked(position))
 
     def candidates(self, position: str | int | Position) -> list[int]:
         """Cells that it may pick in an unfinished position: all that are best."""

@@ -216,14 +216,26 @@ def _statistic_findings(data: RunData) -> Iterator[str]:
 
 
 def _exact_findings(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    """Findings about the results that need every position."""
-    if (columns["unbeatable"] != (columns["worst"] >= 0)).any():
+    """Findings about the results that need every position, which follow from each other in part."""
+    worst, loss, random = columns["worst"], columns["self_play"][:, ::-2], columns["versus_random"]
+    response = columns["best_response"]
+    if (columns["unbeatable"] != (worst >= 0)).any():
         yield "statistics/unbeatable does not agree with statistics/worst"
     for name in ("self_play", "versus_random"):
         if (np.abs(columns[name].sum(axis=-1) - 1.0) > _TOLERANCE).any():
             yield f"statistics/{name} holds probabilities that do not add up to 1"
-    if (columns["unbeatable"] & (columns["best_response"] > _TOLERANCE)).any():
+    if (columns["unbeatable"] & (response > _TOLERANCE)).any():
         yield "statistics/best_response is above 0 although statistics/unbeatable is true"
+    # Random moves find every way to lose, and every draw.
+    if (worst != np.where(random[..., 2] > 0, -1, np.where(random[..., 1] > 0, 0, 1))).any():
+        yield "statistics/versus_random does not agree with statistics/worst"
+    won = columns["self_play"][:, ::2]
+    if ((worst >= 0) & (loss > _TOLERANCE)).any() or ((worst > 0) & (won < 1 - _TOLERANCE)).any():
+        yield "statistics/self_play does not agree with statistics/worst"
+    # The best opponent gets at least what random moves get, and what the agent itself gets.
+    least = np.maximum(random[..., 2] - random[..., 0], loss - won)
+    if (response < least - _TOLERANCE).any() or ((worst > 0) & (response > _TOLERANCE - 1)).any():
+        yield "statistics/best_response does not agree with the other results"
     error = columns["value_error"]
     if (error < 0).any() or np.isinf(error).any():
         yield "statistics/value_error holds a number below 0 or an infinite one"
@@ -232,6 +244,8 @@ def _exact_findings(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
 def _progress_findings(data: RunData) -> Iterator[str]:
     """Findings about what resuming needs."""
     before, outcomes = data.progress.get("batch_games"), data.progress.get("batch_outcomes")
+    if 0 < (goal := int(data.progress.get("goal", 0))) < data.games:
+        yield f"progress/goal is {goal:,}, below the run's {counted(data.games, 'game')}"
     if (before is None) != (outcomes is None) or (before is None) != (not data.resume):
         yield "only some of progress/batch_games, progress/batch_outcomes and resume are there; they go together"
     if before is not None and not 0 <= before < max(data.games, 1):
@@ -239,6 +253,15 @@ def _progress_findings(data: RunData) -> Iterator[str]:
         yield f"progress/batch_games is {before}, it must be 0 or more and below the run's {games}"
     elif before is not None and outcomes is not None and (min(outcomes) < 0 or sum(outcomes.tolist()) != before):
         yield f"progress/batch_outcomes does not add up to the {before:,} games before the batch"
+    elif before is not None and outcomes is not None:
+        points, counts = data.statistics["games"], data.statistics["outcomes"]
+        if (counts[points <= before] > outcomes).any() or (counts[points >= before] < outcomes).any():
+            yield "progress/batch_outcomes contradicts statistics/outcomes"
+    rows, points = data.progress.get("batch_positions"), data.statistics["games"]
+    if rows is not None and before is not None and "positions" in data.statistics:
+        counts, total = data.statistics["positions"], sum(rows.tolist())
+        if (counts[points <= before] > total).any() or (counts[points >= before] < total).any():
+            yield "progress/batch_positions contradicts statistics/positions"
 
 
 def _point_findings(data: RunData) -> Iterator[str]:

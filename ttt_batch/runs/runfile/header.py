@@ -1,13 +1,15 @@
 """The first 512 bytes, the user block: composed, taken apart, and the file compared with what they say."""
 
 import hashlib
+import io
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from ttt_batch.base.errors import RunFileError, command_with, option
 from ttt_batch.base.files import NotOrdinaryError, open_ordinary, shown, size_of
 from ttt_batch.runs.runfile.declaration import FILE_TYPE, FORMAT, STUDY_TYPE, USER_BLOCK, version_text
+from ttt_batch.runs.runfile.superblock import MARKED, SIGNATURE, SIZE, clearing, rewritten, unmarked
 
 MAGIC = f"{FILE_TYPE}, format ".encode()
 
@@ -17,10 +19,7 @@ MAX_BYTES = 1 << 32
 SMALL_BYTES = 1 << 26
 """Up to 64 MiB a file is read at once; the digest of a larger one is compared before it is given memory."""
 
-_HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
-
 _RESTORE = "restore a backup, or train again"
-_OTHER_CONTENT = "its content does not match its digest: damaged, or changed by another program"
 
 
 class Damaged(RunFileError):
@@ -72,11 +71,30 @@ def read_bytes(path: Path, *, trust: bool) -> bytes:
             raise Damaged(f"{name} has {size:,} bytes, a run file has at most {MAX_BYTES:,}; {_RESTORE}")
         if size > SMALL_BYTES and not trust:
             header = parse_header(name, file.read(USER_BLOCK + 8), size)
-            file.seek(USER_BLOCK)
-            if size == header.length and hashlib.file_digest(file, "sha256").hexdigest() != header.digest:
-                raise _changed(f"{name}: {_OTHER_CONTENT}")
+            if size == header.length:
+                _check_digest(name, header.digest, file)
             file.seek(0)
         return file.read(size)
+
+
+def _check_digest(name: str, digest: str, file: BinaryIO) -> None:
+    """Raise Damaged unless the digest is that of what follows the user block."""
+    file.seek(USER_BLOCK)
+    start = file.read(SIZE)
+    if _digest(start, file) == digest:
+        return
+    if _digest(unmarked(start), file) == digest:
+        raise Damaged(f"{name}: {MARKED}; {clearing(name)}, and {option('trust', True)} opens it as it is")
+    raise _changed(f"{name}: its content does not match its digest: damaged, or changed by another program")
+
+
+def _digest(start: bytes, file: BinaryIO) -> str:
+    """SHA-256 of what follows the user block.  start: its first bytes, which may be changed."""
+    digest = hashlib.sha256(start)
+    file.seek(USER_BLOCK + len(start))
+    while piece := file.read(1 << 20):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def _changed(finding: str) -> Damaged:
@@ -90,6 +108,8 @@ def verify(name: str, content: bytes) -> tuple[int, int]:
     """
     size = len(content)
     version, digest, length = parse_header(name, content[: USER_BLOCK + 8], size)
+    if size != length and (how := rewritten(content[USER_BLOCK : USER_BLOCK + SIZE], size, length)):
+        raise _changed(f"{name}: {how}")
     if size < length:
         raise Damaged(f"{name} is cut off: {length - size:,} of its {length:,} bytes are missing; {_RESTORE}")
     if size > length:
@@ -98,8 +118,7 @@ def verify(name: str, content: bytes) -> tuple[int, int]:
     # A newer version may word the rest of the block differently, so only its three lines count.
     if version <= FORMAT and content[:USER_BLOCK] != user_block(version_text(version), digest, length):
         raise _changed(f"{name} is damaged in its first {USER_BLOCK} bytes, or another program changed them")
-    if hashlib.sha256(memoryview(content)[USER_BLOCK:]).hexdigest() != digest:
-        raise _changed(f"{name}: {_OTHER_CONTENT}")
+    _check_digest(name, digest, io.BytesIO(content))
     return version
 
 
@@ -118,8 +137,9 @@ def parse_header(name: str, start: bytes, size: int) -> Header:
     cut = len(block) < USER_BLOCK
     if not block.startswith(MAGIC) and not (cut and MAGIC.startswith(block)):
         # HDF5 looks for its signature at 0, 512, 1024, ...; these two are what there is in practice.
-        if _HDF5_SIGNATURE in (block[:8], start[USER_BLOCK:]):
-            raise Damaged(f"{name} is an HDF5 file, but not a {FILE_TYPE}; name a file that training wrote")
+        if SIGNATURE in (block[:8], start[USER_BLOCK:]):
+            opens = f"{option('trust', True)} opens one that another program has rewritten"
+            raise Damaged(f"{name} is an HDF5 file, but not a {FILE_TYPE}; name a file that training wrote, or {opens}")
         agent = f", or an agent in this one as {name}:NAME" if name.endswith(".py") else ""
         raise Damaged(f"{name} is not a {FILE_TYPE}; name a file that training wrote{agent}")
     found = re.match(rb"([0-9]{1,4})\.([0-9]{1,4})\n", block[len(MAGIC) :])
@@ -140,4 +160,4 @@ def parse_header(name: str, start: bytes, size: int) -> Header:
 def holds_hdf5(content: bytes) -> bool:
     """Whether an HDF5 file begins anywhere that the library would look for it."""
     places = [0, *(USER_BLOCK << power for power in range(len(content).bit_length()))]
-    return any(content[place : place + 8] == _HDF5_SIGNATURE for place in places)
+    return any(content[place : place + 8] == SIGNATURE for place in places)

@@ -1,5 +1,6 @@
 """Reading a run, trusting nothing: HDF5 sees only bytes whose digest is right, and every array is checked."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -69,11 +70,11 @@ def examine_run(path: Path, *, trust: bool = False) -> tuple[RunData | None, lis
     return data, findings
 
 
-def find_newest_run(folder: Path) -> Path | None:
+def find_newest_run(folder: Path, fits: Callable[[Path], bool] = is_run_file) -> Path | None:
     """The run file in `folder` (`*.h5`, not hidden) that was written last, or None.
 
     A run file is known by its first bytes alone, so this is fast; the file may still turn out to be damaged.
-    Raises RunFileError if the folder cannot be listed.
+    fits: whether a file is one of those to be found.  Raises RunFileError if the folder cannot be listed.
     """
     folder = Path(folder)
     candidates = []
@@ -84,4 +85,4 @@ def find_newest_run(folder: Path) -> Path | None:
                     candidates.append((path.stat().st_mtime_ns, path.name, path))
     except OSError as exc:
         raise RunFileError(f"cannot look for runs in {shown(folder)}: {exc.strerror}; name a run file instead") from exc
-    return next((path for _, _, path in sorted(candidates, reverse=True) if is_run_file(path)), None)
+    return next((path for _, _, path in sorted(candidates, reverse=True) if fits(path)), None)

@@ -29,7 +29,7 @@ MEMORY = 400 << 20
 TIMES = 6
 
 _PLAIN = ("config", "games", "table_fields", "provenance", "notes", "version")
-_PARTS = ("states", "tables", "statistics", "progress", "resume")
+_PARTS = ("states", "tables", "statistics", "progress", "resume", "points")
 
 
 def parse_shielded(content: bytes) -> tuple[RunData | None, list[str]]:

@@ -18,6 +18,7 @@ import numpy as np
 from ttt_batch.base.errors import StudyFileError
 from ttt_batch.base.quantities import counted
 from ttt_batch.runs.runfile.declaration import STUDY_TYPE, TABLE_DTYPES, version_text
+from ttt_batch.runs.runfile.superblock import MARKED, SIGNATURE, SIZE, clearing, rewritten, unmarked
 
 FORMAT = (1, 2)
 """Major and minor version of the format; a reader opens every minor version of its own major version.
@@ -37,7 +38,6 @@ _NO_DIGEST = b"0" * 64
 _PIECE = 1 << 20
 _RESTORE = "restore a backup, or study it again"
 _DTYPES = {np.dtype(name).newbyteorder("<").str for name in TABLE_DTYPES}
-_HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
 class Damaged(StudyFileError):
@@ -121,7 +121,7 @@ def read_header(name: str, file: io.FileIO, size: int) -> Header:
     """
     file.seek(0)
     start = file.read(min(size, LEAST_HEADER))
-    version, digest, length, block = _first_lines(name, start, size)
+    version, digest, length, block = _first_lines(name, start, size, file)
     text = start + file.read(max(0, block - len(start)))
     try:
         header = _parse(text[:block], version, digest, length, block)
@@ -136,13 +136,18 @@ def read_header(name: str, file: io.FileIO, size: int) -> Header:
 def check_digest(name: str, file: io.FileIO, header: Header) -> None:
     """Raise Damaged if what never changes is not what was written."""
     if digest_of(file, header) != header.digest:
+        if digest_of(file, header, marked=True) == header.digest:
+            raise Damaged(f"{name}: {MARKED}; {clearing(name)}")
         raise Damaged(
             f"{name}: its content does not match its digest: damaged, or changed by another program; {_RESTORE}"
         )
 
 
-def digest_of(file: io.FileIO, header: Header) -> str:
-    """SHA-256 of everything but the arrays of results, the header's own digest taken for zeros."""
+def digest_of(file: io.FileIO, header: Header, *, marked: bool = False) -> str:
+    """SHA-256 of everything but the arrays of results, the header's own digest taken for zeros.
+
+    marked: take HDF5's mark of a file that is open for writing as not set.
+    """
     file.seek(0)
     text = file.read(header.size)
     place = text.find(b"\nsha256 ") + len(b"\nsha256 ")
@@ -150,7 +155,7 @@ def digest_of(file: io.FileIO, header: Header) -> str:
     for begin, end in _fixed_parts(header):
         file.seek(begin)
         while begin < end and (piece := file.read(min(_PIECE, end - begin))):
-            digest.update(piece)
+            digest.update(unmarked(piece) if marked and begin == header.size else piece)
             begin += len(piece)
     return digest.hexdigest()
 
@@ -169,12 +174,12 @@ class _Wrong(ValueError):
     """Something that the header says and that cannot be."""
 
 
-def _first_lines(name: str, start: bytes, size: int) -> tuple[tuple[int, int], str, int, int]:
+def _first_lines(name: str, start: bytes, size: int, file: io.FileIO) -> tuple[tuple[int, int], str, int, int]:
     """Version, digest, length of the file and of the header.  start: the first bytes.  Raises as `read_header`."""
     if not start:
         raise Damaged(f"{name} is empty; {_RESTORE}")
     if not start.startswith(MAGIC[: len(start)]):
-        kind = "is an HDF5 file, but not" if _HDF5_SIGNATURE in (start[:8], start[512:520]) else "is not"
+        kind = "is an HDF5 file, but not" if SIGNATURE in (start[:8], start[512:520]) else "is not"
         raise Damaged(f"{name} {kind} a {STUDY_TYPE}; name a file that a study wrote")
     found = re.match(rb"([0-9]{1,4})\.([0-9]{1,4})\n", start[len(MAGIC) :])
     version = (int(found[1]), int(found[2])) if found else None
@@ -186,6 +191,10 @@ def _first_lines(name: str, start: bytes, size: int) -> tuple[tuple[int, int], s
     )
     if version is not None and version[0] == FORMAT[0] and rest is not None:
         length, block = int(rest[2]), int(rest[3])
+        if size != length and block <= MOST_HEADER:
+            file.seek(block)
+            if how := rewritten(file.read(SIZE), size, length):
+                raise Damaged(f"{name}: {how}; h5py and xarray open it as it is; here, restore a backup")
         if size < length:
             raise Damaged(f"{name} is cut off: {length - size:,} of its {length:,} bytes are missing; {_RESTORE}")
         if size > length:

@@ -1,0 +1,267 @@
+"""Lines that people typed and that name nothing here: each is answered in a line that names the way."""
+
+import io
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+from support import command
+
+import ttt_batch as ttt
+from ttt_batch.app.cli import COMMANDS, program
+from ttt_batch.app.commands import near_misses
+
+MISUSED = [
+    # Options of other programs, and of other commands.
+    ("train --episodes 9", "train has no option --episodes; did you mean --games?"),
+    ("train --n-games 9", "train has no option --n-games; did you mean --games?"),
+    ("train --iterations=9", "train has no option --iterations; did you mean --games?"),
+    ("train -n 9", "train has no option -n; did you mean --games?"),
+    ("train --lr 0.1", "train has no option --lr; did you mean --alpha?"),
+    ("train --learning-rate 0.1", "train has no option --learning-rate; did you mean --alpha?"),
+    ("train --discount 0.9", "train has no option --discount; did you mean --gamma?"),
+    ("train --eps 0.1", "train has no option --eps; did you mean --epsilon?"),
+    ("train --algo td", "train has no option --algo; did you mean --learner?"),
+    ("train --agent td", "train has no option --agent; did you mean --learner?"),
+    ("train --size 4", "train has no option --size; did you mean --board?"),
+    ("train --output x.h5", "train has no option --output; did you mean --out?"),
+    ("train --jobs 2", "train has no option --jobs; did you mean --threads?"),
+    ("train --processes 2", "train has no option --processes; did you mean --workers?"),
+    ("warmup --jobs 2", "warmup has no option --jobs; did you mean --processes?"),
+    ("train --against random", "train has no option --against; did you mean --opponent?"),
+    ("evaluate --opponent random", "evaluate has no option --opponent; did you mean --against?"),
+    ("train -games 9", "train has no option -games; did you mean --games?"),
+    ("train -s 3", "train has no option -s; did you mean --seed?"),
+    ("train --game 9", "train has no option --game; did you mean --games?"),
+    ("train -lr 0.1", "train has no option -lr; did you mean --alpha?"),
+    ("evaluate -against random", "evaluate has no option -against; did you mean --against?"),
+    ("train -help", "train has no option -help; did you mean --help?"),
+    ("-help", "ttt-batch has no option -help; did you mean --help?"),
+    ("--train", "ttt-batch has no option --train; did you mean train?"),
+    ("export x --html", "export has no option --html; did you mean --to html?"),
+    (
+        "show --position 5",
+        "show has no option --position: the position is its argument, e.g. ttt-batch show td-3x3.h5 5 1 9",
+    ),
+    ("study --seed 3", "study has no option --seed; did you mean --seeds?"),
+    ("play --first", "play has no option --first; did you mean --as first?"),
+    ("play --difficulty 3", "play has no option --difficulty; did you mean --level?"),
+    ("evaluate --format json", "evaluate has no option --format; did you mean --json?"),
+    ("evaluate --alpha 0.1", "evaluate has no option --alpha; --alpha is for train, study or learn-from"),
+    ("evaluate --lr 0.1", "evaluate has no option --lr; --alpha is for train, study or learn-from"),
+    ("train --budget 5", "train has no option --budget; --budget is for evaluate or prove"),
+    (
+        "play --against td",
+        "play has no option --against: the opponent is its argument, e.g. ttt-batch play td-3x3.h5",
+    ),
+    ("train --verbose", "train has no option --verbose: progress is shown unless --quiet is given; leave it out"),
+    ("--board 4x4", "ttt-batch has no option --board; name a command first, e.g. ttt-batch train --board"),
+    # Arguments too many.
+    ("train 100000", "train takes no argument '100000'; did you mean --games 100000?"),
+    ("train td", "train takes no argument 'td'; did you mean --learner td?"),
+    ("train 4x7", "train takes no argument '4x7'; did you mean --board 4x7?"),
+    ("train games=9", "train takes no argument 'games=9'; did you mean --games=9?"),
+    ("train \N{EN DASH}games 9", "train takes no argument '\\u2013games'; did you mean --games?"),
+    ("train my.h5", "train takes no argument 'my.h5'; did you mean --out my.h5?"),
+    ("play random td", "play takes no argument 'td'; watch takes two players, and play only yours"),
+    ("bench 5", "bench takes no argument '5'; did you mean --seconds 5?"),
+    ("export x --to html x.html", "export takes no argument 'x.html'; did you mean --out x.html?"),
+    ("train ''", "train takes no argument ''"),
+    ("check a b", "check takes no argument 'b'; it takes one file at a time"),
+    # Several words for one.
+    ("study --alpha 0.1 0.2", "--alpha takes one word; write --alpha 0.1,0.2"),
+    ("study --alpha=0.1 0.2 0.3", "--alpha takes one word; write --alpha 0.1,0.2,0.3"),
+    ("study --alpha 0.1, 0.2", "--alpha takes one word; write --alpha 0.1,0.2"),
+    ("study --learner td sarsa --games 9", "--learner takes one word; write --learner td,sarsa"),
+    ("train --board 4 4 3", "--board takes one word; write --board 4x4x3"),
+    ("train --games 1 000 000", "--games takes one word; write --games 1,000,000"),
+    ("train --games 10 million", "--games takes one word; write --games 10M"),
+    ("train --learner td,sarsa", "--learner takes one value; compare several with ttt-batch study --learner td,sarsa"),
+    ("train --beads 4 3 2 1", "--beads takes one word; write --beads 4,3,2,1"),
+    (
+        "train --alpha 0.1 0.2",
+        "--alpha takes one value; compare several with ttt-batch study --alpha 0.1,0.2",
+    ),
+    # Commands.
+    ("eval", "there is no command 'eval'; did you mean evaluate?"),
+    ("test", "there is no command 'test'; did you mean evaluate?"),
+    ("plots", "there is no command 'plots'; did you mean plot?"),
+    ("run", "there is no command 'run'; did you mean train?"),
+    ("simulate", "there is no command 'simulate'; did you mean watch?"),
+    ("resume x.h5", "there is no command 'resume'; did you mean train --resume RUN?"),
+    ("ttt-batch train", "there is no command 'ttt-batch'; the program's name is there twice"),
+    ("-", "there is no command '-'"),
+    ("''", "there is no command ''"),
+    ("help nothing", "there is no command 'nothing'"),
+    ("td", "there is no command 'td'; did you mean train --learner td?"),
+]
+"""What is typed, and the line but for where to read on."""
+
+VALUES = [
+    *[
+        (f"train --board '{text}'", f"board '{text}'", f"did you mean {board}?")
+        for text, board in (
+            ("4", "4x4x4"),
+            ("connect4", "6x7x4-gravity"),
+            ("Connect Four", "6x7x4-gravity"),
+            ("tic-tac-toe", "3x3"),
+            ("3,3", "3x3"),
+            ("5x5,4", "5x5x4"),
+            ("3 by 4", "3x4x3"),
+            ("33", "3x3"),
+            ("gomoku", "8x8x5"),
+        )
+    ],
+    ("train --alpha 0,1", "alpha '0,1' is not a number", "give 0.1, with a point"),
+    ("train --gamma 0,9", "gamma '0,9' is not a number", "give 0.9, with a point"),
+    ("train --seed random", "seed 'random' is not a whole number", "give any, e.g. 7: it fixes all chance"),
+    ("learn-from games.txt", "no learner is named", "give --learner NAME, or --run RUN for a run to go on from"),
+    ("play --illegal loses", "--illegal is for agents such as random, and none is named", "leave it out"),
+    ("play --board 8x8x5", "play trains tables of 36 cells at most", "ttt-batch play two-ply --board 8x8x5"),
+]
+"""What is typed, what is wrong, and the remedy."""
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to type in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with runs of two boards and a study; td-3x3.h5 is the newest run, and older than the study."""
+    where = tmp_path_factory.mktemp("files")
+    ttt.train(500, out=where / "old.h5")
+    ttt.train(500, board="2x3x2", out=where / "small.h5")
+    ttt.train(500, out=where / "td-3x3.h5")
+    ttt.study(games=100, seeds=2, alpha="0.1,0.2", out=where / "study.h5").close()
+    for age, name in enumerate(("study.h5", "td-3x3.h5", "small.h5", "old.h5")):
+        os.utime(where / name, (1e9 - age, 1e9 - age))
+    return where
+
+
+@pytest.fixture
+def here(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of these files to type beside."""
+    for path in files.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+        os.utime(tmp_path / path.name, (path.stat().st_mtime, path.stat().st_mtime))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("typed", "line"), MISUSED, ids=[typed for typed, _ in MISUSED])
+def test_a_line_names_the_way(empty, capsys, typed, line):
+    status, out, err = command(capsys, *shlex.split(typed))
+    said, reads_on, _ = err.partition(" (see ttt-batch ")
+    assert (status, out, said, reads_on != "") == (2, "", f"ttt-batch: {line}", True)
+    assert err.count("\n") == 1 and list(empty.iterdir()) == []
+
+
+@pytest.mark.parametrize(("typed", "wrong", "remedy"), VALUES, ids=[typed for typed, _, _ in VALUES])
+def test_a_value_is_refused_with_the_one_that_was_meant(empty, capsys, typed, wrong, remedy):
+    status, out, err = command(capsys, *shlex.split(typed))
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert wrong in err and err.endswith(f"{remedy}\n")
+
+
+def test_every_near_miss_leads_somewhere():
+    """Each command and option of the tables is one, and no word of them is a name itself."""
+    options = {opt for command in program.commands.values() for param in command.params for opt in param.opts}
+    options |= {opt for param in program.params for opt in param.opts} | {"--help"}
+    assert {meant.split()[0] for meant in near_misses.COMMANDS} <= {*COMMANDS, "--version"}
+    assert {meant.split()[0] for meant in near_misses.OPTIONS} <= options
+    assert set(near_misses.LISTED) <= {opt for param in program.commands["study"].params for opt in param.opts}
+    assert not {word for words in near_misses.COMMANDS.values() for word in words.split()} & set(COMMANDS)
+
+
+def test_help_and_version_by_other_names(empty, capsys):
+    assert command(capsys, "help") == command(capsys, "--help")
+    assert command(capsys, "help", "train") == command(capsys, "train", "help") == command(capsys, "train", "-h")
+    assert command(capsys, "-V") == command(capsys, "--version") == (0, f"ttt-batch {ttt.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    "name", ["evaluate", "show", "watch", "prove", "show 5 1 9", "export --to html", "plot --live"]
+)
+def test_without_any_run_the_command_that_makes_one_is_named(empty, capsys, name):
+    verb = name.split()[0]
+    line = f"ttt-batch: {verb} needs a run, and none is here; name one, or make one with ttt-batch train"
+    assert command(capsys, *name.split()) == (2, "", f"{line} (see ttt-batch {verb} --help)\n")
+
+
+@pytest.mark.parametrize("name", ["info", "check", "plot"])
+def test_without_any_file_too(empty, capsys, name):
+    assert (
+        "needs a run or study, and none is here; name one, or make one with ttt-batch train"
+        in (command(capsys, name)[2])
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "same"),
+    [
+        ("evaluate", "evaluate td-3x3.h5"),
+        ("evaluate --against old", "evaluate td-3x3.h5 --against old"),
+        ("show", "show td-3x3.h5"),
+        ("show 5 1 9", "show td-3x3.h5 5 1 9"),
+        ("show X.O/.X./...", "show td-3x3.h5 X.O/.X./..."),
+        ("show 'X.O .X. ...'", "show td-3x3.h5 'X.O .X. ...'"),
+        ("show code 5", "show td-3x3.h5 code 5"),
+        ("show b2,a1", "show td-3x3.h5 b2,a1"),
+        ("watch --games 5", "watch td-3x3.h5 --games 5"),
+        ("plot --live", "plot td-3x3.h5 --live"),
+    ],
+)
+def test_the_newest_run_is_taken_and_said(here, capsys, typed, same):
+    status, out, err = command(capsys, *shlex.split(typed))
+    assert (status, out) == command(capsys, *shlex.split(same))[:2]
+    assert err.startswith("taking td-3x3.h5, the newest run here\n") and "ttt-batch:" not in err
+
+
+@pytest.mark.parametrize("typed", ["info", "check"])
+def test_studies_are_among_the_newest_where_they_may_be(here, capsys, typed):
+    status, out, err = command(capsys, typed)
+    assert (status, out) == command(capsys, typed, "study.h5")[:2]
+    assert err == "taking study.h5, the newest run or study here\n"
+
+
+def test_plot_takes_the_newest_of_which_there_is_such_a_picture(here, capsys):
+    pytest.importorskip("matplotlib")
+    for typed, wrote in (
+        ("", "study-curves.png"),
+        ("--kind opening", "td-3x3-opening.png"),
+        ("--kind sensitivity", "study-sensitivity.png"),
+    ):
+        assert command(capsys, "plot", *typed.split())[:2] == (0, f"wrote {wrote}\n")
+
+
+def test_play_takes_the_newest_run_of_the_board_or_trains_one(here, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert command(capsys, "play", "--board", "2x3")[2].startswith("playing small.h5, the newest run here\n")
+    said = "no run file of 2x2x2 here: training td on 2x2x2 for 100,000 games first\n"
+    status, out, err = command(capsys, "play", "--board", "2x2")
+    assert (status, err.startswith(said)) == (0, True) and "Board 2x2x2" in out
+
+
+@pytest.mark.parametrize("typed", ["play {}", "show {}", "evaluate old --against {}", "train --start {}", "info {}"])
+def test_a_learner_in_the_place_of_a_run(here, capsys, typed):
+    status, _, err = command(capsys, *typed.format("td").split())
+    assert (status, err) == (1, "ttt-batch: there is no file td (did you mean td-3x3.h5?); check the name\n")
+    status, _, err = command(capsys, *typed.format("sarsa").split())
+    assert (status, err) == (
+        1,
+        "ttt-batch: there is no file sarsa; sarsa is a learner, and train --learner sarsa makes a run of it\n",
+    )
+
+
+def test_a_file_in_the_place_of_a_command(here, capsys):
+    assert command(capsys, "old.h5")[2] == (
+        "ttt-batch: there is no command 'old.h5', and old.h5 is a file; name a command first, e.g. ttt-batch info "
+        "(see ttt-batch --help)\n"
+    )
+    assert "did you mean --against old.h5?" in command(capsys, "evaluate", "td-3x3", "old.h5")[2]
+    assert "did you mean --resume old.h5?" in command(capsys, "train", "old.h5")[2]
