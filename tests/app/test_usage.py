@@ -543,3 +543,29 @@ def test_remedies_are_parameters_in_python_and_options_in_commands(here, capsys)
     assert "go with --resume RUN; name the run to go on with, or give --games" in misused(
         capsys, "train", "--more", "5"
     )
+
+
+def test_a_new_name_without_an_ending_gets_the_usual_one(here, capsys):
+    for words in (
+        ["train", "--games", "100", "-o", "a"],
+        ["study", "--games", "100", "--seeds", "1", "-o", "b"],
+        ["export", "a", "--to", "csv", "-o", "c"],
+        ["export", "a", "--to", "html", "-o", "d"],
+        ["export", "a", "--to", "raw", "-o", "e", "-o", "f"],
+        ["export", "random", "--to", "json", "-o", "g"],
+        ["import", "c.csv", "--learner", "td", "-o", "h"],
+    ):
+        status, out, err = command(capsys, *words, "--quiet")
+        assert (status, err) == (0, ""), words
+    names = {path.name for path in here.iterdir()} - {"td-3x3.h5", "other.h5"}
+    raw = {f"{stem}{path.suffix}" for stem in "ef" for path in here.glob("e.*")}
+    assert names == {"a.h5", "b.h5", "c.csv", "d.html", "g.json", "h.h5", *raw}
+    assert "saved h.h5" in out
+
+
+def test_a_name_that_is_there_is_taken_as_it_is(here, capsys):
+    (here / "kept").write_text("mine")
+    status, _, err = command(capsys, "train", "--games", "100", "-o", "kept")
+    assert (status, "kept exists already" in err, (here / "kept").read_text()) == (1, True, "mine")
+    assert command(capsys, "train", "--games", "100", "-o", "run.v2", "--quiet")[0] == 0
+    assert (here / "run.v2").is_file()

@@ -46,6 +46,11 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
+def with_ending(path: Path, ending: str) -> Path:
+    """Return the path with an ending if a person typed a new name without any."""
+    return path if path.suffix or not path.name or os.path.lexists(path) else path.with_name(path.name + ending)
+
+
 def is_there(path: Path) -> bool:
     """Whether something has that name; False for a name that the system refuses, such as one of 300 characters."""
     return os.path.exists(path)  # noqa: PTH110 - Path's own raises before Python 3.12

@@ -25,6 +25,7 @@ from ttt_batch.app.commands.options import (
     first_given,
     found,
     learner_meant,
+    new_run,
 )
 from ttt_batch.app.commands.shared import (
     answer,
@@ -258,7 +259,7 @@ def _say_written(files: list[Path], *, json: bool) -> None:
 
 def import_(
     files: Annotated[list[Path], argument("FILE...", "The table; one or two files, a player each.")],
-    out: Annotated[Path, option("RUN", "Run file to write.", "--out", "-o")],
+    out: Annotated[Path, option("RUN", "Run file to write.", "--out", "-o", read=new_run)],
     learner: Annotated[
         Text,
         option(

@@ -8,7 +8,7 @@ import typer
 from ttt_batch.app.commands.declare import BOARDS, File, Text, argument, option, switch
 from ttt_batch.app.commands.shared import newest_file
 from ttt_batch.base.choices import ILLEGAL, SEATS, TIES, choose_seat
-from ttt_batch.base.files import EVERYWHERE
+from ttt_batch.base.files import EVERYWHERE, with_ending
 from ttt_batch.base.named_code import is_callable_name
 
 
@@ -17,6 +17,11 @@ def found(path: File) -> File:
     from ttt_batch.runs.lookup import find_run
 
     return None if path is None else find_run(path)
+
+
+def new_run(path: File) -> File:
+    """Return the file to write a run or a study to: a name without an ending gets `.h5`."""
+    return None if path is None else with_ending(path, ".h5")
 
 
 def all_found(paths: list[Path] | None) -> list[Path]:
@@ -111,7 +116,7 @@ OwnLearner = Annotated[
 ]
 Workers = Annotated[Text, option("N", "Learn in N processes of this machine, by Dask.")]
 Scheduler = Annotated[Text, option("ADDRESS", "Workers of a Dask scheduler instead, such as tcp://host:8786.")]
-NewRun = Annotated[File, option("FILE", "Run file to write; a new name if not given.", "--out", "-o")]
+NewRun = Annotated[File, option("FILE", "Run file to write; a new name if not given.", "--out", "-o", read=new_run)]
 DrawWorth = Annotated[Text, option("A,B", "What a draw is worth to the first and the second player.")]
 StartValue = Annotated[
     Text, option("NUMBER", "What unfinished positions or moves start at.", default="the learner's own start")

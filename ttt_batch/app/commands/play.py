@@ -24,6 +24,7 @@ from ttt_batch.app.commands.options import (
     TimeLimit,
     Trust,
     first_given,
+    new_run,
 )
 from ttt_batch.app.commands.shared import answer, command_line, load_any_run, run_name, working
 from ttt_batch.base.choices import SEATS, check_ties, choose_person
@@ -59,7 +60,7 @@ Learn = Annotated[
     switch("--learn", "The run learns from every finished game, and is saved after each, as a run of given games."),
 ]
 LearntFile = Annotated[
-    File, option("FILE", "With --learn: a new run file for that; RUN stays as it is.", "--out", "-o")
+    File, option("FILE", "With --learn: a new run file for that; RUN stays as it is.", "--out", "-o", read=new_run)
 ]
 
 

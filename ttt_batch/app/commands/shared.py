@@ -136,12 +136,14 @@ def in_new_file(path: Path | None, stem: str, work: Callable[[Path], Result]) ->
 def in_new_files(paths: list[Path], names: list[str], work: Callable[[list[Path]], Result]) -> Result:
     """Do work that writes files: `paths`, or if empty for each of `names` the first of a.png, a-2.png ... that is free.
 
+    A new name without an ending in `paths` gets that of `names`.
     work: raises NameTakenError if another process has taken a name; it is then done again with the next ones.
     """
-    from ttt_batch.base.files import free_names
+    from ttt_batch.base.files import free_names, with_ending
 
     if paths:
-        return work(paths)
+        endings = [Path(name).suffix for name in names]
+        return work([with_ending(path, endings[min(i, len(endings) - 1)]) for i, path in enumerate(paths)])
     for free in zip(*(free_names(Path(name.replace(os.sep, "_"))) for name in names), strict=True):
         with suppress(NameTakenError):
             return work(list(free))

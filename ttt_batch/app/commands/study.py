@@ -20,7 +20,17 @@ from ttt_batch.app.commands.declare import (
     option,
     switch,
 )
-from ttt_batch.app.commands.options import BOARD, Json, Overwrite, Quiet, Scheduler, Workers, found, learners_meant
+from ttt_batch.app.commands.options import (
+    BOARD,
+    Json,
+    Overwrite,
+    Quiet,
+    Scheduler,
+    Workers,
+    found,
+    learners_meant,
+    new_run,
+)
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, run_name
 from ttt_batch.base.choices import ALL_LEARNERS
 from ttt_batch.base.errors import ClusterError, InterruptedTraining, TttBatchError, spoken
@@ -93,7 +103,7 @@ def study(
     workers: Workers = None,
     scheduler: Scheduler = None,
     dry_run: Annotated[bool, switch("--dry-run", "Say how much it is, how long it takes, how much it fills.")] = False,
-    out: Annotated[File, option("FILE", "File to write; a new name if not given.", "--out", "-o")] = None,
+    out: Annotated[File, option("FILE", "File to write; a new name if not given.", "--out", "-o", read=new_run)] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     json: Json = False,
