@@ -55,9 +55,11 @@ def test_what_is_no_whole_number(value):
 
 @pytest.mark.parametrize("value", ["0", "-5", 0, "2T", "1e30", "1e999", "9" * 4000, pytest.param(10**5000, id="huge")])
 def test_numbers_outside_their_limits(value):
-    with pytest.raises(UsageError, match=r"^games .* is outside 1 \.\. 1,000,000,000,000") as e:
+    with pytest.raises(
+        UsageError, match=r"^games .* is outside 1 \.\. 1,000,000,000,000; give at (least 1|most 1,000,000,000,000)$"
+    ) as e:
         whole("games", value, 1, TRILLION)
-    assert len(str(e.value)) < 120
+    assert len(str(e.value)) < 150
 
 
 def test_a_long_number_is_exact():

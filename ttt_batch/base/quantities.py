@@ -47,7 +47,7 @@ def whole(name: str, value: Number, low: int, high: int) -> int:
         )
     if not low <= number <= high:
         given = f"{number:,}" if abs(number) < 10**21 else number_text(value)
-        remedy = f"give {low:,} or more" if number < low else f"give {high:,} or less"
+        remedy = f"give at least {low:,}" if number < low else f"give at most {high:,}"
         raise UsageError(f"{name} {given} is outside {low:,} .. {high:,}; {remedy}")
     return number
 

@@ -8,7 +8,9 @@ from ttt_batch.app.commands.declare import METRICS, PLOTS, File, Text, argument,
 from ttt_batch.app.commands.options import NEWEST, Json, Overwrite, OwnLearner, Quiet, Trust, all_found, first_given
 from ttt_batch.app.commands.shared import answer, in_new_files, load_any_run, newest_file, run_name, working
 from ttt_batch.base.choices import choose
+from ttt_batch.base.console import is_live
 from ttt_batch.base.errors import UsageError, quoted
+from ttt_batch.base.quantities import counted
 
 Live = Annotated[bool, switch("--live", "Draw the curve of one run on the terminal, while it is being trained.")]
 
@@ -109,13 +111,22 @@ def _draw(
         raise UsageError(f"{extra} is for {'runs' if study else 'a study'}; leave it out")
     # Its warnings repeat names from the environment as they are, and tell a person nothing about the picture.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    with working(quiet=quiet):
+    frames = (0, 0)
+
+    def progress(drawn: int, of: int) -> None:
+        nonlocal frames
+        frames = drawn, of
+
+    with working(quiet=quiet) as report:
         runs = [] if study else [load_any_run(path, trust) for path in paths]
 
         def work(files: list[Path]) -> Path:
             if study:
                 return plot_study(study, files[0], kind, metric=metric, only=only, overwrite=overwrite)
-            return draw(runs, [run_name(path) for path in paths], files[0], kind, overwrite=overwrite)
+            if kind == "movie" and not quiet and is_live(sys.stderr):
+                report.spin(lambda: f"drawing the movie: {frames[0]:,} of {counted(frames[1], 'frame')}")
+            names = [run_name(path) for path in paths]
+            return draw(runs, names, files[0], kind, overwrite=overwrite, progress=progress)
 
         stem = f"{paths[0].stem}-{kind}" if len(paths) == 1 else kind
         written = in_new_files([] if out is None else [out], [f"{stem}{'.gif' if kind == 'movie' else '.png'}"], work)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ttt_batch.app.plots.boards import opening_figure
 from ttt_batch.app.plots.coverage import coverage_figure
 from ttt_batch.app.plots.curves import curves_figure
-from ttt_batch.app.plots.movie import movie_bytes
+from ttt_batch.app.plots.movie import Frames, movie_bytes
 from ttt_batch.app.plots.style import render, styled
 from ttt_batch.base.choices import choose, either
 from ttt_batch.base.errors import UsageError
@@ -44,19 +44,26 @@ SUFFIXES, MOVING = (".png", ".svg"), (".gif",)
 
 
 def plot(
-    runs: Sequence[AnyRun], names: Sequence[str], out: str | Path, kind: str = "curves", *, overwrite: bool = False
+    runs: Sequence[AnyRun],
+    names: Sequence[str],
+    out: str | Path,
+    kind: str = "curves",
+    *,
+    overwrite: bool = False,
+    progress: Frames = lambda *_: None,
 ) -> Path:
     """Draw `runs` into the file `out`, a `.png` or `.svg`, and return its path.
 
     names: what each run is called, such as its file's name.
     kind: `curves`, `opening` or `coverage`; or `movie`, a `.gif` of one run that was trained with `keep_points`.
+    progress: called with the number of frames of a movie that are drawn, and of all.
     The same runs and the same matplotlib give the same bytes.
     Raises UsageError for another kind or suffix, for runs that such a picture cannot show, and without runs;
     TttBatchError if matplotlib is missing, and as FormatError if `out` exists (unless `overwrite`) or cannot be
     written.
     """
     if runs and choose("kind of plot", kind, dict.fromkeys([*KINDS, MOVIE])) == MOVIE:
-        return _write_drawn(out, MOVING, lambda _: movie_bytes(runs, names), overwrite=overwrite)
+        return _write_drawn(out, MOVING, lambda _: movie_bytes(runs, names, progress), overwrite=overwrite)
     return _draw_into(out, lambda: make_figure(runs, names, kind), overwrite=overwrite)
 
 

@@ -5,7 +5,7 @@ them; and how the values of all these moves went so far, over the games, with th
 those that the run likes best in the end, the same in all frames.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -24,6 +24,9 @@ from ttt_batch.game.board import DRAW, FIRST_WINS, SECOND_WINS
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
+
+Frames = Callable[[int, int], object]
+"""Called with the frames that are drawn, and with all that are to be."""
 
 DPI = 100
 """Dots an inch: 800 pixels wide."""
@@ -53,9 +56,10 @@ class Point(NamedTuple):
     unbeatable: tuple[bool, ...]
 
 
-def movie_bytes(runs: Sequence[AnyRun], names: Sequence[str]) -> bytes:
+def movie_bytes(runs: Sequence[AnyRun], names: Sequence[str], progress: Frames = lambda *_: None) -> bytes:
     """The movie of one run as a GIF; to be called within `style.styled`.
 
+    progress: called with the number of frames drawn, and of all, before each.
     Raises UsageError for several runs, networks, a board that cannot be read, and a run that keeps no points.
     """
     if len(runs) != 1:
@@ -64,7 +68,7 @@ def movie_bytes(runs: Sequence[AnyRun], names: Sequence[str]) -> bytes:
     check_readable([run])
     lines = shown_lines(run)[: (4 if run.board.cols <= SMALL_COLS else 3) - 1]
     points = _points(run, lines)
-    return _filmed(run, points)
+    return _filmed(run, points, progress)
 
 
 def _with_points(run: AnyRun, name: str) -> Run:
@@ -90,43 +94,37 @@ def _points(run: Run, lines: Sequence[Sequence[int]]) -> list[Point]:
     return found
 
 
-def _filmed(run: Run, points: Sequence[Point]) -> bytes:
-    """Draw every point into a GIF."""
-    import tempfile
+def _filmed(run: Run, points: Sequence[Point], progress: Frames) -> bytes:
+    """Draw every point into a GIF of one palette whose last frame stands longer; equal frames give equal bytes."""
+    import io
     import warnings
-    from pathlib import Path
 
-    from matplotlib.animation import PillowWriter
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
-    class Film(PillowWriter):
-        """Writes frames of one palette, and the last one for longer; equal frames give equal bytes."""
-
-        def finish(self: Any) -> None:
-            """Save what was grabbed."""
-            frames = [frame.convert("RGB") for frame in self._frames]
-            wide, tall = frames[0].size
-            some = Image.new("RGB", (wide, 3 * tall))
-            for number, frame in enumerate((frames[0], frames[len(frames) // 2], frames[-1])):
-                some.paste(frame, (0, number * tall))
-            colours: Any = some.quantize(PALETTE, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-            corner = colours.getpixel((0, 0))
-            colours.putpalette(_with_white(colours.getpalette(), corner))
-            drawn = [frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in frames]
-            times = [round(1000 / self.fps)] * (len(drawn) - 1) + [HELD]
-            drawn[0].save(self.outfile, save_all=True, append_images=drawn[1:], duration=times, loop=0)
-
-    film: Any = Film(fps=round(min(FASTEST, max(SLOWEST, len(points) / SECONDS))))
-    screen = _Screen(run, points)
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+    screen, frames = _Screen(run, points), list[Any]()
+    canvas = FigureCanvasAgg(screen.figure)
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # signs that the font does not have become boxes
-        path = Path(folder) / "movie.gif"
-        film.setup(screen.figure, path, DPI)
         for number in range(len(points)):
+            progress(number, len(points))
             screen.show(number)
-            film.grab_frame()
-        film.finish()
-        return path.read_bytes()
+            # Not `savefig`, as matplotlib's own writers of movies do: it draws every frame twice.
+            canvas.draw()  # type: ignore[no-untyped-call]
+            pixels = np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]
+            frames.append(Image.fromarray(pixels).convert("RGB"))
+    wide, tall = frames[0].size
+    some = Image.new("RGB", (wide, 3 * tall))
+    for number, frame in enumerate((frames[0], frames[len(frames) // 2], frames[-1])):
+        some.paste(frame, (0, number * tall))
+    colours: Any = some.quantize(PALETTE, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    corner = colours.getpixel((0, 0))
+    colours.putpalette(_with_white(colours.getpalette(), corner))
+    drawn = [frame.quantize(palette=colours, dither=Image.Dither.NONE) for frame in frames]
+    each = round(1000 / round(min(FASTEST, max(SLOWEST, len(points) / SECONDS))))
+    times, film = [each] * (len(drawn) - 1) + [HELD], io.BytesIO()
+    drawn[0].save(film, "GIF", save_all=True, append_images=drawn[1:], duration=times, loop=0)
+    return film.getvalue()
 
 
 def _with_white(palette: list[int], number: int) -> list[int]:
