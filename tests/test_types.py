@@ -15,6 +15,8 @@ import ttt_batch as ttt
 from ttt_batch.base.choices import LEARNER_NAMES, PATTERN_LEARNERS, NetworkLearner, TableLearner
 
 REASONS = {
+    "Batch.reset: which": "an array, a list, or what another library makes an array of",
+    "Batch.step: actions": "an array, a list, or what another library makes an array of",
     "Run.__init__: tables": "each learner has a NamedTuple of its own",
 }
 """Where `Any` is right, and why."""

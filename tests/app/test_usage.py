@@ -201,7 +201,7 @@ def test_names_in_other_commands(here, capsys):
     assert command(capsys, "export", "td-3x3", "--to", "CSV", "-o", "x.csv")[:2] == (0, "wrote x.csv\n")
     for player in ("O", "second"):
         assert command(capsys, "export", "td-3x3", "--to", "pickle", "--player", player, "-o", player)[0] == 0
-    assert (here / "O").read_bytes() == (here / "second").read_bytes()
+    assert (here / "O.pkl").read_bytes() == (here / "second.pkl").read_bytes()
 
 
 # Runs by name.

@@ -16,6 +16,7 @@ from dask_processes import LOOPBACK, free_port
 from support import command
 
 import ttt_batch as ttt
+from ttt_batch import learners
 from ttt_batch.base.errors import ClusterError, TttBatchError, UsageError
 from ttt_batch.cluster import place, roster
 from ttt_batch.cluster.crew import Crew
@@ -206,6 +207,7 @@ def test_a_learner_of_the_script_itself_is_refused(tmp_path: Path, monkeypatch: 
     tables: Any = type("Tables", (LEARNERS["td"].tables,), {"__module__": "__main__"})
     own = LEARNERS["td"].__class__(**{**vars(LEARNERS["td"]), "name": "own", "tables": tables})
     monkeypatch.setitem(LEARNERS, "own", own)
+    monkeypatch.setitem(learners._homes, "own", "__main__")
     monkeypatch.setattr(place, "start_workers", None)
     with pytest.raises(UsageError, match=r"learner 'own' is registered in the script itself \(__main__\)"):
         ttt.study(out=tmp_path / "s.h5", learner=["td", "own"], games=100, workers=2)

@@ -298,7 +298,7 @@ def test_an_older_version_has_nothing_of_a_newer_one(path):
         ({"learner": "sutton-barto"}, "table 'value' is not float64[2, 5478]"),
         ({"learner": "minimax-q"}, "states/code is not that of board"),
         ({"learner": "backward-q"}, "table 'q' is not"),
-        ({"learner": "none"}, "configuration is not usable"),
+        ({"learner": "none"}, "it is of learner none, which does not come with this package"),
         ({"learner": [1]}, "configuration is not usable"),
         ({"board": "7x7"}, "configuration is not usable"),
         ({"board": "2x3x2"}, "states/code is not that of board 2x3x2"),

@@ -426,13 +426,13 @@ def test_a_file_that_appears_before_the_first_update_stays(
     trained(tmp_path, games=20, batch=20)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{cell}\n" for cell in range(1, 10))))
-    read = play_command._agent
+    read = play_command.load_any_run
 
-    def agent(*words: Any) -> ttt.Run:
+    def load(*words: Any) -> Any:
         ttt.train(30, batch=30, out="mine.h5")
         return read(*words)
 
-    monkeypatch.setattr(play_command, "_agent", agent)
+    monkeypatch.setattr(play_command, "load_any_run", load)
     status, out, err = command_here(capsys, "play", "run.h5", "--learn", "--out", "mine.h5")
     assert (status, out, err.count("\n")) == (1, "", 1) and "mine.h5 exists already" in err
     assert ttt.load("mine.h5").games == 30 and names(tmp_path) == ["mine.h5", "run.h5"]

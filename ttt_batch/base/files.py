@@ -47,8 +47,10 @@ def remove(path: Path) -> None:
 
 
 def with_ending(path: Path, ending: str) -> Path:
-    """Return the path with an ending if a person typed a new name without any."""
-    return path if path.suffix or not path.name or os.path.lexists(path) else path.with_name(path.name + ending)
+    """Return the path with an ending if a person typed a new name without any; `-` is refused elsewhere as it is."""
+    if path.suffix or path.name in ("", "-") or os.path.lexists(path):
+        return path
+    return path.with_name(path.name + ending)
 
 
 def is_there(path: Path) -> bool:

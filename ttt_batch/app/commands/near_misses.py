@@ -129,6 +129,8 @@ LISTED = (
 """Options of `study` that take a list as one word."""
 
 
+OPTION_START = re.compile(r"--?[a-zA-Z]")
+"""How an option begins, and no negative number does."""
 FILE_ENDING = re.compile(r"\.[a-zA-Z]\w*$")
 """How the name of a file ends, and no number does."""
 
@@ -203,5 +205,7 @@ def in_one_word(command: str, option: str, metavar: str, words: Sequence[str]) -
 
 def is_list(option: str, value: str) -> bool:
     """Whether the value of an option that takes one is a list: `td,sarsa`, and no decimal comma or board of sides."""
+    if ":" in value:  # FILE.py:NAME may stand beside a name
+        return False
     single = ("--learner", "--board", "--alpha", "--epsilon", "--gamma")
     return option in single and "," in value and re.search(r"(?:^|,)\d*(?:,|$)", value) is None

@@ -8,6 +8,7 @@ import typer
 from ttt_batch.app.commands.declare import BOARDS, File, Text, argument, option, switch
 from ttt_batch.app.commands.shared import newest_file
 from ttt_batch.base.choices import ILLEGAL, SEATS, TIES, choose_seat
+from ttt_batch.base.errors import UsageError, quoted
 from ttt_batch.base.files import EVERYWHERE, with_ending
 from ttt_batch.base.named_code import is_callable_name
 
@@ -68,6 +69,20 @@ def learner_meant(ctx: typer.Context, typed: Text) -> Text:
     return names.partition(",")[0] if names and all(map(is_callable_name, others)) else names
 
 
+def own_learners(ctx: typer.Context, typed: Text) -> Text:
+    """Register the learners of the files that are named, for the runs to open.  Raises UsageError for other words."""
+    if typed is None or ctx.resilient_parsing:  # no code runs while a shell completes
+        return typed
+    for one in typed.split(","):
+        if not is_callable_name(one):
+            raise UsageError(
+                f"learner {quoted(one)} is not of the form FILE.py:NAME; leave --learner out for a run of a learner "
+                "that comes with the package"
+            )
+    learners_meant(typed)
+    return typed
+
+
 def first_given(options: dict[str, bool]) -> str:
     """The name of the first option that was given, of those that must not be; empty if none was."""
     return next((name for name, there in options.items() if there), "")
@@ -110,7 +125,7 @@ OwnLearner = Annotated[
         metavar="FILE.py:NAME",
         help="The learner of a run, if it is one of your own: a Python file, which runs with your rights, and the "
         "Learner in it; commas between several.",
-        callback=learner_meant,
+        callback=own_learners,
         expose_value=False,
     ),
 ]

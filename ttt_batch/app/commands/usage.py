@@ -19,6 +19,7 @@ from ttt_batch.app.commands.near_misses import (
     LISTED,
     NO_ARGUMENT,
     NO_OPTION,
+    OPTION_START,
     in_one_word,
     is_list,
     meant_argument,
@@ -98,7 +99,7 @@ class Command(_Taking, TyperCommand):
             option, equals, value = word.partition("=")
             if option not in known or known[option].is_flag:
                 continue
-            after = itertools.takewhile(lambda other: not other.startswith("--"), typed[place + 1 :])
+            after = itertools.takewhile(lambda other: not OPTION_START.match(other), typed[place + 1 :])
             words = [*([value] if equals else []), *after]
             if self.name == "train" and len(words) == 1 and is_list(option, words[0]):
                 raise self._several(option, words)

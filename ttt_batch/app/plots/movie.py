@@ -103,14 +103,16 @@ def _filmed(run: Run, points: Sequence[Point], progress: Frames) -> bytes:
     from PIL import Image
 
     screen, frames = _Screen(run, points), list[Any]()
-    canvas: Any = FigureCanvasAgg(screen.figure)
+    canvas = FigureCanvasAgg(screen.figure)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # signs that the font does not have become boxes
         for number in range(len(points)):
             progress(number, len(points))
             screen.show(number)
-            canvas.draw()  # `savefig`, as of matplotlib's own writers of movies, would draw every frame twice
-            frames.append(Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB"))
+            # Not `savefig`, as matplotlib's own writers of movies do: it draws every frame twice.
+            canvas.draw()  # type: ignore[no-untyped-call]
+            pixels = np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]
+            frames.append(Image.fromarray(pixels).convert("RGB"))
     wide, tall = frames[0].size
     some = Image.new("RGB", (wide, 3 * tall))
     for number, frame in enumerate((frames[0], frames[len(frames) // 2], frames[-1])):
