@@ -201,7 +201,7 @@ def test_names_in_other_commands(here, capsys):
     assert command(capsys, "export", "td-3x3", "--to", "CSV", "-o", "x.csv")[:2] == (0, "wrote x.csv\n")
     for player in ("O", "second"):
         assert command(capsys, "export", "td-3x3", "--to", "pickle", "--player", player, "-o", player)[0] == 0
-    assert (here / "O.pkl").read_bytes() == (here / "second.pkl").read_bytes()
+    assert (here / "O.bin").read_bytes() == (here / "second.bin").read_bytes()
 
 
 # Runs by name.
@@ -551,15 +551,14 @@ def test_a_new_name_without_an_ending_gets_the_usual_one(here, capsys):
         ["study", "--games", "100", "--seeds", "1", "-o", "b"],
         ["export", "a", "--to", "csv", "-o", "c"],
         ["export", "a", "--to", "html", "-o", "d"],
-        ["export", "a", "--to", "raw", "-o", "e", "-o", "f"],
+        ["export", "a", "--to", "pickle", "-o", "e", "-o", "f"],
         ["export", "random", "--to", "json", "-o", "g"],
         ["import", "c.csv", "--learner", "td", "-o", "h"],
     ):
         status, out, err = command(capsys, *words, "--quiet")
         assert (status, err) == (0, ""), words
     names = {path.name for path in here.iterdir()} - {"td-3x3.h5", "other.h5"}
-    raw = {f"{stem}{path.suffix}" for stem in "ef" for path in here.glob("e.*")}
-    assert names == {"a.h5", "b.h5", "c.csv", "d.html", "g.json", "h.h5", *raw}
+    assert names == {"a.h5", "b.h5", "c.csv", "d.html", "e.bin", "f.bin", "g.json", "h.h5"}
     assert "saved h.h5" in out
 
 

@@ -51,7 +51,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("g.txt").write_text(GAMES)
     Path("sub").mkdir()
     Path("link.svg").symlink_to("q.h5")
-    Path("new-link").symlink_to("sub/../new")
+    Path("new-link").symlink_to("sub/../new.h5")
     Path("hard").hardlink_to("q.h5")
     return tmp_path
 
@@ -73,7 +73,7 @@ learn-from g.txt --learner td --out g.txt --overwrite
 export q.h5 --to csv --out hard --overwrite
 export q.h5 --to html --out q.h5 --overwrite
 export q.h5 --to pickle --out a --out sub/../a
-export q.h5 --to pickle --out new --out new-link
+export q.h5 --to pickle --out new.h5 --out new-link
 import v.pickle --learner td --out v.pickle --overwrite
 plot q.h5 --out link.svg --overwrite
 play q.h5 --learn --out c.h5 --record c.h5
