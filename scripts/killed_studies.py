@@ -156,7 +156,7 @@ class Killed:
         if not self._path.exists():
             assert not self._known, "the file is gone"
             return 0
-        findings, _ = check_study(self._path)
+        findings, *_ = check_study(self._path)
         assert not findings, findings
         with open_study(self._path) as study:
             found = dict(_seconds(study))

@@ -35,7 +35,7 @@ def main() -> None:
         time.sleep(chance.uniform(0.002, most))
         os.kill(number, signal.SIGKILL)
         os.waitpid(number, 0)
-        findings, _ = check_study(path)
+        findings, *_ = check_study(path)
         assert not findings, findings
         with open_study(path) as study:
             before, done = done, np.count_nonzero(study.state)

@@ -233,8 +233,9 @@ def unset(name: str) -> Change:
     [
         (cut(last=0), "no recorded points"),
         (cut(last=-1), "its last recorded point is at"),
-        (noted("seconds", "abc"), "provenance seconds is 'abc', it must be a number from 0 on"),
+        (noted("seconds", "abc"), r"provenance seconds is 'abc', it must be a number from 0 to 1e\+18"),
         (noted("seconds", np.nan), "provenance seconds is nan"),
+        (noted("seconds", 1e308), r"provenance seconds is 1e\+308"),
         (noted("seconds", -1.0), r"provenance seconds is -1.0"),
         (noted("parent_games", "x"), "provenance parent_games is 'x'"),
         (noted("positions_without_room", np.inf), "provenance positions_without_room is inf"),

@@ -60,7 +60,11 @@ def test_a_study_where_a_run_is_meant(done: Path, capsys: pytest.CaptureFixture[
 
 
 def test_check_looks_at_studies(done: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command(capsys, "check", done) == (0, f"{done}: nothing is wrong with it\n", "")
+    status, out, err = command(capsys, "check", done)
+    whole, verified, trusted = out.splitlines()
+    assert (status, err, whole) == (0, "", f"{done}: nothing is wrong with it")
+    assert verified.startswith("verified: arrays that follow from the design; checksums of ")
+    assert trusted.startswith("taken on trust: that ") and "the seconds" in trusted
     damaged = tmp_path / "damaged.h5"
     content = bytearray(done.read_bytes())
     with ttt.load_study(done) as study:

@@ -56,7 +56,7 @@ CASES: list[dict[str, Any]] = [
 def test_every_learner_is_that_of_train(case: int, tmp_path: Path) -> None:
     found = study(out=tmp_path / "s.h5", seeds="3,8", threads=2, **CASES[case])
     assert_as_train(found)
-    assert check_study(tmp_path / "s.h5") == ([], ())
+    assert check_study(tmp_path / "s.h5")[:2] == ([], ())
 
 
 @pytest.mark.slow

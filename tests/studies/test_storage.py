@@ -62,7 +62,7 @@ def test_a_new_file_has_all_settings_and_no_learner(path):
         assert np.isnan(study.array("best_response")).all()
     assert is_study_file(path) and not is_study_file(path.parent)
     assert [name.name for name in path.parent.iterdir()] == [path.name]
-    findings, notes = check_study(path)
+    findings, notes, _ = check_study(path)
     assert not findings and notes == ("48 learners missing",)
 
 
@@ -189,7 +189,7 @@ def test_failures_have_their_reasons_and_are_missing(path):
         assert [(i, j) for i, j, _ in study.failures()] == [(1, 2), (1, 3), (2, 0)]
         assert [reason for *_, reason in study.failures()][:2] == ["no memory\\nfor it"] * 2
         assert study.state[1, 2] == FAILED and (1, 2) in missing(study)
-        assert check_study(path) == ([], ("45 learners missing", "3 learners failed"))
+        assert check_study(path)[:2] == ([], ("45 learners missing", "3 learners failed"))
         store_all(study)
         assert not list(study.failures()) and not study.array("reason").any()
 
@@ -242,7 +242,7 @@ def test_what_is_half_written_is_done_again(full):
     content[at : at + 16] = bytes(16)
     content[seconds.offset] ^= 1  # measured, not computed: no checksum covers it
     full.write_bytes(content)
-    findings, _ = check_study(full)
+    findings, *_ = check_study(full)
     assert len(findings) == 1 and "1 learner, the first: setting 5, seed 4" in findings[0]
     with resume_study(full) as study:
         assert study.damaged == 1 and missing(study) == [(5, 4)]
@@ -452,6 +452,26 @@ def test_results_that_contradict_each_other_are_found_whatever_their_checksum(pa
         forged[name][:] = value
         store(study, 0, 0, forged)
     assert any(line.startswith(f"{path}: {finding}") for line in check_study(path)[0])
+
+
+def test_results_that_kept_tables_contradict_are_found_whatever_their_checksum(tmp_path):
+    ttt.study(out=tmp_path / "s.h5", keep="last", learner="td,sarsa,menace", games=200, seeds=1)
+    with open_study(tmp_path / "s.h5") as study:
+        blocks, asked = list(study.blocks()), study.design
+    for forged in (False, True):
+        path = tmp_path / f"{forged}.h5"
+        with create(path, asked, keep="last") as study:
+            for block in blocks:
+                for number, setting in enumerate(block.settings.tolist()):
+                    found = {name: column[number].copy() for name, column in block.statistics.items()}
+                    found["optimal_share"][-1] -= 0.01 * forged
+                    store(study, setting, 0, found, {name: table[number] for name, table in block.tables.items()})
+        findings, _, (verified, trusted) = check_study(path)
+        assert bool(findings) == forged == (not verified) == (not trusted)
+        if forged:
+            assert len(findings) == 1 and "those of the tables that are kept (3 learners" in findings[0]
+        else:
+            assert "exact results of the tables that are kept" in verified and "results at earlier points" in trusted
 
 
 @pytest.mark.parametrize("name", ["alpha", "games"])

@@ -96,7 +96,7 @@ def test_the_file_has_results_alone_and_goes_on(tmp_path: Path) -> None:
     options: dict[str, Any] = {"learner": "menace", "opponent": "optimal", "games": 100, "tally": True}
     first = ttt.study(out=path, seeds=3, **options)
     assert first.header.version == (1, 2) and "unbeatable" not in first.header.arrays
-    assert first.array("outcomes").shape == (1, 3, 7, 3) and check_study(path) == ([], ())
+    assert first.array("outcomes").shape == (1, 3, 7, 3) and check_study(path)[:2] == ([], ())
     more = ttt.study(resume=path, seeds=5)
     assert more.array("outcomes")[:, :3].tobytes() == first.array("outcomes").tobytes()
     assert (more.state == 1).all() and more.to_dataframe(last=True)["outcomes.draws"].size == 5
@@ -115,7 +115,7 @@ def test_a_study_of_format_1_2_is_learnt_again_byte_for_byte(tmp_path: Path) -> 
         "rewards": ["3,1,-1", "1,0,-1"],
     }
     ttt.study(out=tmp_path / "s.h5", seeds=3, keep="last", tally=True, **options).close()
-    assert check_study(kept) == ([], ()) and same_results(kept, tmp_path / "s.h5", ANY)
+    assert check_study(kept)[:2] == ([], ()) and same_results(kept, tmp_path / "s.h5", ANY)
 
 
 @pytest.mark.slow

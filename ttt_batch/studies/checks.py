@@ -11,8 +11,14 @@ from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.base.files import shown
 from ttt_batch.base.quantities import counted
+from ttt_batch.evaluation.judgement import exact_judge
+from ttt_batch.learners import learner_named
+from ttt_batch.runs.claims import Grounds
 from ttt_batch.runs.lookup import find_run
-from ttt_batch.studies.storage.declared import FAILED, MISSING, STATISTICS
+from ttt_batch.studies.designs.networks import NETWORKS
+from ttt_batch.studies.designs.tables import TABLES
+from ttt_batch.studies.designs.tallies import TALLIES
+from ttt_batch.studies.storage.declared import DONE, FAILED, LAST, MISSING, STATISTICS
 from ttt_batch.studies.storage.header import Damaged
 from ttt_batch.studies.storage.layout import layout_of
 from ttt_batch.studies.storage.reading import MOST_SECONDS, Block, StudyFile, open_study
@@ -21,8 +27,8 @@ _TOLERANCE = 1e-6
 """How far probabilities may be off, far more than rounding ever adds up to."""
 
 
-def check_study(path: str | Path) -> tuple[list[str], tuple[str, ...]]:
-    """All findings about a study's file, a line each, and notes that are no findings.
+def check_study(path: str | Path) -> tuple[list[str], tuple[str, ...], Grounds]:
+    """Return all findings about a study's file, a line each, notes that are no findings, and what stands behind it.
 
     Raises StudyFileError for what is no file, cannot be read or is too new.
     """
@@ -30,13 +36,27 @@ def check_study(path: str | Path) -> tuple[list[str], tuple[str, ...]]:
     try:
         study = open_study(path)
     except Damaged as error:
-        return [str(error)], ()
+        return [str(error)], (), Grounds((), ())
     with study:
         problems = list(_findings(study))
+        grounds = Grounds((), ()) if problems else _grounds(study)
         missing, failed = (int(np.count_nonzero(study.state == state)) for state in (MISSING, FAILED))
     notes = [f"{counted(missing, 'learner')} missing"] if missing else []
     notes += [f"{counted(failed, 'learner')} failed"] if failed else []
-    return [f"{shown(path)}: {one_line(problem)}" for problem in problems], tuple(notes)
+    return [f"{shown(path)}: {one_line(problem)}" for problem in problems], tuple(notes), grounds
+
+
+def _grounds(study: StudyFile) -> Grounds:
+    """Return what stands behind the claims of a study without findings."""
+    done = int(np.count_nonzero(study.state == DONE))
+    verified = ["arrays that follow from the design", f"checksums of {counted(done, 'learner')}"]
+    trusted = [f"that {counted(done, 'learner')} learnt by the design's settings and seeds", "the seconds"]
+    if study.family is TABLES and study.keep == LAST:
+        verified.append("exact results of the tables that are kept")
+        trusted.append("results at earlier points")
+    elif study.family is not TALLIES:
+        trusted.append("results at recorded points" + (", proofs among them" if study.family is NETWORKS else ""))
+    return Grounds(tuple(verified), tuple(trusted))
 
 
 def _findings(study: StudyFile) -> Iterator[str]:
@@ -56,7 +76,7 @@ def _findings(study: StudyFile) -> Iterator[str]:
         yield f"{counted(nameless, 'learner')} failed for no reason that is there"
     found: dict[str, tuple[int, str]] = {}
     for block in study.blocks():
-        for problem, wrong in _wrong(study, block):
+        for problem, wrong in (*_wrong(study, block), *_misjudged(study, block)):
             if wrong.any():
                 first = int(np.argmax(wrong))
                 number, place = found.get(problem, (0, ""))
@@ -128,3 +148,22 @@ def _wrong(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.boo
         for name in ("self_play", "versus_random"):
             off = np.abs(columns[name].sum(axis=-1) - 1.0) > _TOLERANCE
             yield f"{name} that does not add up to 1", any_of(off)
+
+
+def _misjudged(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """What the kept tables of learners contradict, and bool[n]: with which of them it is."""
+    if study.family is not TABLES or not block.tables or "worst" not in block.statistics:
+        return
+    wrong = np.zeros(block.settings.size, np.bool_)
+    judges: dict[int, Any] = {}
+    for number, setting in enumerate(block.settings.tolist()):
+        config = study.design.settings[setting].config
+        learner = learner_named(config.learner)
+        if setting not in judges:
+            judges = {setting: exact_judge(config.graph, learner, learner.worth(config.settings))}
+        names = learner.tables._fields
+        tables = learner.tables(*(np.ascontiguousarray(block.tables[name][number]) for name in names))
+        for name, found in judges[setting](tables)._asdict().items():
+            recorded = block.statistics[name][number, -1]
+            wrong[number] |= not np.allclose(found, recorded, rtol=0, atol=_TOLERANCE, equal_nan=True)
+    yield "results at the last point that are not those of the tables that are kept", wrong

@@ -121,7 +121,7 @@ def check(
         if study:
             from ttt_batch.studies.checks import check_study
 
-            findings, notes = check_study(path)
+            findings, notes, (verified, trusted) = check_study(path)
         elif certificate:
             from ttt_batch.analysis.proving import check_certificate
 

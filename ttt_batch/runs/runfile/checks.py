@@ -31,6 +31,9 @@ from ttt_batch.runs.state import LARGEST
 _TOLERANCE = 1e-6
 """How far probabilities may be off, far more than rounding ever adds up to."""
 
+LARGEST_AMOUNT = 1e18
+"""More than any run can count: 10^15 games, or seconds, are out of reach."""
+
 _AMOUNTS = ("seconds", "threads", "parent_games", "positions_without_room")
 """What provenance counts; the rest of it is for people."""
 
@@ -189,8 +192,8 @@ def value_findings(data: RunData) -> Iterator[str]:
                 yield f"{group}/{name} holds a number beyond {LARGEST:g}"
     for name in _AMOUNTS:
         amount = data.provenance.get(name, 0)
-        if isinstance(amount, str) or not 0 <= amount < math.inf:
-            yield f"provenance {name} is {amount!r:.40}, it must be a number from 0 on"
+        if isinstance(amount, str) or not 0 <= amount <= LARGEST_AMOUNT:
+            yield f"provenance {name} is {amount!r:.40}, it must be a number from 0 to {LARGEST_AMOUNT:g}"
     yield from _statistic_findings(data)
     yield from _progress_findings(data)
     yield from _point_findings(data)
@@ -198,6 +201,8 @@ def value_findings(data: RunData) -> Iterator[str]:
 
 def _statistic_findings(data: RunData) -> Iterator[str]:
     columns = data.statistics
+    if (columns.get("seconds", np.zeros(0)) > LARGEST_AMOUNT).any():
+        yield f"statistics/seconds holds a number beyond {LARGEST_AMOUNT:g}"
     for name, step, wrong in _ASCENDING:
         column = columns.get(name, np.zeros(0))
         # Without numbers below 0 no difference of whole numbers can overflow.
