@@ -12,10 +12,11 @@ from ttt_batch.base.errors import TttBatchError
 from ttt_batch.base.files import shown
 from ttt_batch.base.quantities import counted
 from ttt_batch.runs.lookup import find_run
+from ttt_batch.runs.state import MOST_SECONDS
 from ttt_batch.studies.storage.declared import FAILED, MISSING, STATISTICS
 from ttt_batch.studies.storage.header import Damaged
 from ttt_batch.studies.storage.layout import layout_of
-from ttt_batch.studies.storage.reading import MOST_SECONDS, Block, StudyFile, open_study
+from ttt_batch.studies.storage.reading import Block, StudyFile, open_study
 
 _TOLERANCE = 1e-6
 """How far probabilities may be off, far more than rounding ever adds up to."""

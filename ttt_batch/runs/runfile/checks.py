@@ -26,7 +26,7 @@ from ttt_batch.runs.runfile.declaration import (
     TABLE_UNIT,
     Field,
 )
-from ttt_batch.runs.state import LARGEST
+from ttt_batch.runs.state import LARGEST, MOST_SECONDS
 
 _TOLERANCE = 1e-6
 """How far probabilities may be off, far more than rounding ever adds up to."""
@@ -191,6 +191,8 @@ def value_findings(data: RunData) -> Iterator[str]:
         amount = data.provenance.get(name, 0)
         if isinstance(amount, str) or not 0 <= amount < math.inf:
             yield f"provenance {name} is {amount!r:.40}, it must be a number from 0 on"
+        elif name == "seconds" and amount > MOST_SECONDS:
+            yield f"provenance seconds is {amount!r:.40}, it must be at most {MOST_SECONDS:g}"
     yield from _statistic_findings(data)
     yield from _progress_findings(data)
     yield from _point_findings(data)
@@ -203,6 +205,8 @@ def _statistic_findings(data: RunData) -> Iterator[str]:
         # Without numbers below 0 no difference of whole numbers can overflow.
         if not ((column >= 0).all() and np.isfinite(column).all() and (np.diff(column, axis=0) >= step).all()):
             yield f"statistics/{name} {wrong}"
+        elif name == "seconds" and column.max(initial=0.0) > MOST_SECONDS:
+            yield f"statistics/seconds holds a number beyond {MOST_SECONDS:g}"
     games, outcomes = columns["games"], columns["outcomes"]
     if games.size and games[-1] > data.games:
         yield f"statistics/games ends at {games[-1]:,}, after the run's {counted(data.games, 'game')}"
