@@ -233,10 +233,11 @@ def unset(name: str) -> Change:
     [
         (cut(last=0), "no recorded points"),
         (cut(last=-1), "its last recorded point is at"),
-        (noted("seconds", "abc"), r"provenance seconds is 'abc', it must be a number from 0 to 1e\+18"),
+        (noted("seconds", "abc"), "provenance seconds is 'abc', it must be a number from 0 on"),
         (noted("seconds", np.nan), "provenance seconds is nan"),
-        (noted("seconds", 1e308), r"provenance seconds is 1e\+308"),
         (noted("seconds", -1.0), r"provenance seconds is -1.0"),
+        (noted("seconds", 1e308), r"provenance seconds is 1e\+308, it must be at most 1e\+11"),
+        (put("statistics/seconds", 1e308, -1), r"statistics/seconds holds a number beyond 1e\+11"),
         (noted("parent_games", "x"), "provenance parent_games is 'x'"),
         (noted("positions_without_room", np.inf), "provenance positions_without_room is inf"),
         (configured(start=5), "start is 5, of the wrong type"),

@@ -220,7 +220,6 @@ def test_a_file_without_our_first_bytes_opens_with_trust(path):
         (put("statistics/games", 10**6, -1), "statistics/games ends at 1,000,000"),
         (put("statistics/seconds", 0.0, 3), "statistics/seconds does not ascend"),
         (put("statistics/seconds", np.nan, 3), "statistics/seconds does not ascend"),
-        (put("statistics/seconds", 1e308, -1), r"statistics/seconds holds a number beyond 1e\+18"),
         (put("statistics/outcomes", 0, (3, 1)), "statistics/outcomes holds a count below 0, or one that falls"),
         (put("statistics/outcomes", 10**5, (-1, 1)), "statistics/outcomes does not add up"),
         (put("statistics/outcomes", 2**63 - 1, -1), "statistics/outcomes does not add up"),

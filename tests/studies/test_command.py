@@ -15,6 +15,7 @@ from studyfiles import design
 from support import command
 
 import ttt_batch as ttt
+from ttt_batch.app.progress import Reporter
 from ttt_batch.base.errors import NameTakenError, StudyFileError, UsageError
 from ttt_batch.studies import repetition
 from ttt_batch.studies.estimate import Estimate
@@ -276,6 +277,23 @@ def test_a_second_interrupt_leaves_no_folder(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(KeyboardInterrupt), repetition._Folder():
         pass
     assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_names_the_file_in_which_the_study_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another program has removed the first one meanwhile."""
+    monkeypatch.chdir(tmp_path)
+
+    def disturb(_: Reporter, now: StudyProgress) -> None:
+        if now.path == Path("new.h5"):
+            now.path.unlink(missing_ok=now.done == 0)
+        else:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Reporter, "studying", disturb)
+    status, _, err = command(capsys, "study", *QUICK, "--threads", 1, "--alpha", "0.1,0.2", "-o", "new.h5")
+    assert (status, err.splitlines()[-1].rpartition("; ")[2]) == (130, "go on with ttt-batch study --resume new-2.h5")
 
 
 @pytest.mark.parametrize("times", [1, 2])

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 LARGEST = 1e100
 """The largest number that a table or a worth may be, far below what overflows where values are added up."""
 
+MOST_SECONDS = 1e11
+"""That a training or a study may have taken: 3,000 years."""
+
 NO_CODE, NO_OUTCOME = np.zeros(0, np.int64), np.zeros(0, np.int8)
 
 

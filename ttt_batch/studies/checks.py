@@ -15,13 +15,14 @@ from ttt_batch.evaluation.judgement import exact_judge
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.claims import Grounds
 from ttt_batch.runs.lookup import find_run
+from ttt_batch.runs.state import MOST_SECONDS
 from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.tables import TABLES
 from ttt_batch.studies.designs.tallies import TALLIES
 from ttt_batch.studies.storage.declared import DONE, FAILED, LAST, MISSING, STATISTICS
 from ttt_batch.studies.storage.header import Damaged
 from ttt_batch.studies.storage.layout import layout_of
-from ttt_batch.studies.storage.reading import MOST_SECONDS, Block, StudyFile, open_study
+from ttt_batch.studies.storage.reading import Block, StudyFile, open_study
 
 _TOLERANCE = 1e-6
 """How far probabilities may be off, far more than rounding ever adds up to."""

@@ -149,13 +149,13 @@ def _study(
         with Reporter(quiet=quiet) as report:
 
             def work(target: Path) -> "Study":
-                began = False
+                saved = ""
 
                 def progress(now: Any) -> None:
-                    nonlocal began
+                    nonlocal saved
                     # Nothing is lost before that, and kernels take long to compile.
-                    began, interrupt.gently = True, now.games > 0
-                    interrupt.message = f"interrupted; what was learnt is saved; {_go_on(target)}"
+                    saved, interrupt.gently = f"; what was learnt is saved; {_go_on(now.path)}", now.games > 0
+                    interrupt.message = f"interrupted{saved}"
                     report.studying(now)
 
                 where = out if resume is not None else target
@@ -163,7 +163,6 @@ def _study(
                 try:
                     return run_study(**given, out=where, **follow, command=command_line())
                 except ClusterError as error:
-                    saved = f"; what was learnt is saved; {_go_on(target)}" if began else ""
                     raise ClusterError(f"{error}{saved}") from None
 
             done = in_new_file(out if resume is None else resume, "study", work)

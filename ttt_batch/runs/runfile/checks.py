@@ -26,13 +26,10 @@ from ttt_batch.runs.runfile.declaration import (
     TABLE_UNIT,
     Field,
 )
-from ttt_batch.runs.state import LARGEST
+from ttt_batch.runs.state import LARGEST, MOST_SECONDS
 
 _TOLERANCE = 1e-6
 """How far probabilities may be off, far more than rounding ever adds up to."""
-
-LARGEST_AMOUNT = 1e18
-"""More than any run can count: 10^15 games, or seconds, are out of reach."""
 
 _AMOUNTS = ("seconds", "threads", "parent_games", "positions_without_room")
 """What provenance counts; the rest of it is for people."""
@@ -192,8 +189,10 @@ def value_findings(data: RunData) -> Iterator[str]:
                 yield f"{group}/{name} holds a number beyond {LARGEST:g}"
     for name in _AMOUNTS:
         amount = data.provenance.get(name, 0)
-        if isinstance(amount, str) or not 0 <= amount <= LARGEST_AMOUNT:
-            yield f"provenance {name} is {amount!r:.40}, it must be a number from 0 to {LARGEST_AMOUNT:g}"
+        if isinstance(amount, str) or not 0 <= amount < math.inf:
+            yield f"provenance {name} is {amount!r:.40}, it must be a number from 0 on"
+        elif name == "seconds" and amount > MOST_SECONDS:
+            yield f"provenance seconds is {amount!r:.40}, it must be at most {MOST_SECONDS:g}"
     yield from _statistic_findings(data)
     yield from _progress_findings(data)
     yield from _point_findings(data)
@@ -201,13 +200,13 @@ def value_findings(data: RunData) -> Iterator[str]:
 
 def _statistic_findings(data: RunData) -> Iterator[str]:
     columns = data.statistics
-    if (columns.get("seconds", np.zeros(0)) > LARGEST_AMOUNT).any():
-        yield f"statistics/seconds holds a number beyond {LARGEST_AMOUNT:g}"
     for name, step, wrong in _ASCENDING:
         column = columns.get(name, np.zeros(0))
         # Without numbers below 0 no difference of whole numbers can overflow.
         if not ((column >= 0).all() and np.isfinite(column).all() and (np.diff(column, axis=0) >= step).all()):
             yield f"statistics/{name} {wrong}"
+        elif name == "seconds" and column.max(initial=0.0) > MOST_SECONDS:
+            yield f"statistics/seconds holds a number beyond {MOST_SECONDS:g}"
     games, outcomes = columns["games"], columns["outcomes"]
     if games.size and games[-1] > data.games:
         yield f"statistics/games ends at {games[-1]:,}, after the run's {counted(data.games, 'game')}"

@@ -16,6 +16,7 @@ from ttt_batch.base.errors import RunFileError, StudyFileError
 from ttt_batch.base.files import shown
 from ttt_batch.learners import foreign_learner
 from ttt_batch.runs.lookup import find_run
+from ttt_batch.runs.state import MOST_SECONDS
 from ttt_batch.studies.designs.description import parse_description
 from ttt_batch.studies.designs.family import Family
 from ttt_batch.studies.storage.contents import Contents, Kind
@@ -26,9 +27,6 @@ from ttt_batch.studies.storage.places import KEY_BYTES, Places, checksums
 
 if TYPE_CHECKING:
     from ttt_batch.studies.designs.design import Design
-
-MOST_SECONDS = 1e11
-"""That a study may have taken: 3,000 years."""
 
 BLOCK = 1 << 22
 """Bytes of results that are worked on at a time."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ class StudyProgress:
     """How far a study is.
 
     done, failed, total: learners.  games: learnt from since it began or was resumed, in `seconds`.
+    path: the file that it is in now, another one once a program has taken or changed the first.
     workers: of a cluster, as many as there are now; None without one.
     """
 
@@ -41,6 +43,7 @@ class StudyProgress:
     total: int
     games: int
     seconds: float
+    path: Path
     workers: int | None = None
 
 
@@ -104,6 +107,7 @@ class _Work:
             again = f"; {counted(lost, 'learner')} that it had {'is' if lost == 1 else 'are'} learnt again"
             self._say(f"{error}; it is saved in {shown(self._study.path)} from now on{again if lost else ''}")
             store()
+            self._report()  # whoever follows may have to name the file
 
     def _learn_missing(self) -> None:
         chunks, hands = Chunks(self._study, self._hands), self._hands
@@ -151,4 +155,4 @@ class _Work:
         state = self._study.state
         done, failed = int(np.count_nonzero(state == DONE)), int(np.count_nonzero(state == FAILED))
         seconds = time.perf_counter() - self._began
-        return StudyProgress(done, failed, state.size, self._games, seconds, self._hands.workers)
+        return StudyProgress(done, failed, state.size, self._games, seconds, self._study.path, self._hands.workers)
