@@ -61,7 +61,13 @@ def test_a_study_where_a_run_is_meant(done: Path, capsys: pytest.CaptureFixture[
 
 
 def test_check_looks_at_studies(done: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command(capsys, "check", done) == (0, f"{done}: nothing is wrong with it\n", "")
+    status, out, err = command(capsys, "check", done)
+    sound, verified, trusted = out.splitlines()
+    assert (status, sound, err) == (0, f"{done}: nothing is wrong with it", "")
+    assert verified.startswith("verified: digest; ") and "checksums and bounds of the results of 2 learn" in verified
+    assert trusted.startswith("taken on trust: that the designed games taught 2 learners, and the results; ")
+    known = json.loads(command(capsys, "check", done, "--json")[1])
+    assert "; ".join(known["verified"]) in verified and "; ".join(known["taken_on_trust"]) in trusted
     damaged = tmp_path / "damaged.h5"
     content = bytearray(done.read_bytes())
     with ttt.load_study(done) as study:
@@ -69,6 +75,7 @@ def test_check_looks_at_studies(done: Path, tmp_path: Path, capsys: pytest.Captu
     damaged.write_bytes(content)
     status, out, _ = command(capsys, "check", damaged)
     assert status == 1 and "results that are not what their checksum is of (1 learner" in out
+    assert "verified" not in out
     assert command(capsys, "check", done, "--trust")[0] == 2
 
 

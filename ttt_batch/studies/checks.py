@@ -11,9 +11,10 @@ from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.base.files import shown
 from ttt_batch.base.quantities import counted
+from ttt_batch.runs.claims import Grounds
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.state import MOST_SECONDS
-from ttt_batch.studies.storage.declared import FAILED, MISSING, STATISTICS
+from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING, STATISTICS
 from ttt_batch.studies.storage.header import Damaged
 from ttt_batch.studies.storage.layout import layout_of
 from ttt_batch.studies.storage.reading import Block, StudyFile, open_study
@@ -38,6 +39,17 @@ def check_study(path: str | Path) -> tuple[list[str], tuple[str, ...]]:
     notes = [f"{counted(missing, 'learner')} missing"] if missing else []
     notes += [f"{counted(failed, 'learner')} failed"] if failed else []
     return [f"{shown(path)}: {one_line(problem)}" for problem in problems], tuple(notes)
+
+
+def study_grounds(path: str | Path) -> Grounds:
+    """Return what stands behind the claims of a study without findings.  Raises StudyFileError."""
+    with open_study(path) as study:
+        done = int(np.count_nonzero(study.state == DONE))
+    design = "digest", "settings, seeds and points by the design"
+    sums = f"checksums and bounds of the results of {counted(done, 'learner')}"
+    what = f"that the designed games taught {counted(done, 'learner')}, and the results"
+    trusted = (what, "the seconds and where the study comes from") if done else ("where the study comes from",)
+    return Grounds((*design, sums) if done else design, trusted)
 
 
 def _findings(study: StudyFile) -> Iterator[str]:

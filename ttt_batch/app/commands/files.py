@@ -118,9 +118,10 @@ def check(
     verified, trusted, claims = tuple[str, ...](), tuple[str, ...](), list[str]()
     with working(quiet=quiet):
         if study:
-            from ttt_batch.studies.checks import check_study
+            from ttt_batch.studies.checks import check_study, study_grounds
 
             findings, notes = check_study(path)
+            verified, trusted = study_grounds(path) if not findings else ((), ())
         elif certificate:
             from ttt_batch.analysis.proving import check_certificate
 
