@@ -161,6 +161,12 @@ def test_a_line_names_the_way(empty, capsys, typed, line):
     assert err.count("\n") == 1 and list(empty.iterdir()) == []
 
 
+@pytest.mark.parametrize("typed", ["", "train", "evaluate random", "train --learner", "train --opponent"])
+def test_a_word_that_no_file_can_have_for_a_name_is_refused(empty, capsys, typed):
+    status, out, err = command(capsys, *typed.split(), f"{'n' * 300}.py:NAME")
+    assert (status in (1, 2), out, err.count("\n"), "OSError" in err) == (True, "", 1, False)
+
+
 @pytest.mark.parametrize(("typed", "wrong", "remedy"), VALUES, ids=[typed for typed, _, _ in VALUES])
 def test_a_value_is_refused_with_the_one_that_was_meant(empty, capsys, typed, wrong, remedy):
     status, out, err = command(capsys, *shlex.split(typed))

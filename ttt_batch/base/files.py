@@ -58,6 +58,11 @@ def is_there(path: Path) -> bool:
     return os.path.exists(path)  # noqa: PTH110 - Path's own raises before Python 3.12
 
 
+def is_file(path: Path) -> bool:
+    """Return whether an ordinary file has that name, False as in `is_there`."""
+    return os.path.isfile(path)  # noqa: PTH113 - Path's own raises for a name of 300 characters
+
+
 EVERYWHERE: dict[str, str] = {}
 """Options that every command of a person needs, too, who gave them to this one: `--learner FILE.py:NAME`."""
 

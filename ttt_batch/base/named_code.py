@@ -15,7 +15,7 @@ from typing import Any
 
 from ttt_batch.base.console import one_line, printing_aside
 from ttt_batch.base.errors import TttBatchError, UsageError, quoted
-from ttt_batch.base.files import reason, shown
+from ttt_batch.base.files import is_file, reason, shown
 
 LONGEST_REASON = 200
 """Characters of an exception's text that a message repeats."""
@@ -47,7 +47,7 @@ def named_object(
     if not is_callable_name(text) or not name.isidentifier():
         raise UsageError(f"{what} {quoted(text)} is not of the form FILE.py:NAME; give a Python file and a name in it")
     path = Path(file)
-    if not path.is_file():
+    if not is_file(path):
         raise error(f"there is no file {shown(path)}; check the name")
     module = _module(path, error, keep=keep)
     if not hasattr(module, name):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ttt_batch.base.choices import AGENT_NAMES, ALL_LEARNERS, OPPONENT_HINTS, find_name, suggested_name, unknown_name
 from ttt_batch.base.errors import RunFileError, UsageError, command_with, quoted
-from ttt_batch.base.files import is_there, shown
+from ttt_batch.base.files import is_file, is_there, shown
 from ttt_batch.base.named_code import is_callable_name
 
 SUFFIX = ".h5"
@@ -49,7 +49,7 @@ def agent_or_run(given: str | Path) -> str | Path:
     if isinstance(given, str):
         if given in AGENT_NAMES or is_callable_name(given) or is_program(given):
             return given
-        if (meant := find_name(given, AGENT_NAMES)) is not None and not find_run(given).is_file():
+        if (meant := find_name(given, AGENT_NAMES)) is not None and not is_file(find_run(given)):
             return meant
     return find_run(given)
 
