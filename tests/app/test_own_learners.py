@@ -111,7 +111,8 @@ def test_a_run_goes_on_with_its_own_options(here: Path, capsys) -> None:
 
 def test_a_study_goes_on_and_grows(here: Path, capsys) -> None:
     assert REMEDY in command(capsys, "study", "--resume", "s.h5")[2]
-    assert REMEDY in command(capsys, "check", "s.h5")[1]
+    finding = command(capsys, "check", "s.h5")[1]
+    assert REMEDY in finding and finding.count("s.h5") == 1
     words = ["--learner", "own.py:MINE", "--quiet"]
     assert command(capsys, "study", "--resume", "s.h5", "--seeds", "3", *words)[0] == 0
     with load_study("s.h5") as study:

@@ -67,7 +67,7 @@ def _findings(study: StudyFile) -> Iterator[str]:
             yield "its seeds are not those of its design"
         yield from _underived(study)
     except TttBatchError as error:
-        yield f"its design cannot be read: {error}"
+        yield f"its design cannot be read: {str(error).removeprefix(f'{shown(study.path)}: ')}"
     if (study.array("state") > FAILED).any():
         yield f"state holds {study.array('state').max()}, it must hold 0 to {FAILED}"
     if study.noted is None:
