@@ -9,6 +9,7 @@ import pickle
 import random
 import struct
 import sys
+import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -791,6 +792,13 @@ def test_lists_need_values_of_one_kind(tmp_path):
     both = replace(table, q=np.zeros((table.code.size, 9)))
     refused(lambda: write("npz", both, BOARD, [tmp_path / "a"]), "one of them")
     refused(lambda: write("npz", replace(table, value=None), BOARD, [tmp_path / "a"]), "one of them")
+
+
+def test_arrays_that_say_they_are_larger_than_the_memory_are_damaged(tmp_path):
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000000,), }\n"
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as packed:
+        packed.writestr("q.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+    refused(lambda: read("npz", [tmp_path / "a.npz"], BOARD, STATES), "the file holds no arrays, or is damaged")
 
 
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from io import BufferedReader
 from pathlib import Path
+from typing import IO
 
 from ttt_batch.base.console import for_shell
 
@@ -270,6 +271,19 @@ def size_of(file: BufferedReader) -> int:
     Python allocates all that a read asks for, however little there is.
     """
     return os.fstat(file.fileno()).st_size
+
+
+def unpacked_size(file: IO[bytes]) -> int:
+    """Return the bytes that an archive such as `.npz` unpacks to; `file` is at its beginning then.
+
+    Raises as `zipfile` does.
+    """
+    import zipfile
+
+    with zipfile.ZipFile(file) as packed:
+        size = sum(entry.file_size for entry in packed.infolist())
+    file.seek(0)
+    return size
 
 
 def _check(status: os.stat_result) -> None:

@@ -10,7 +10,6 @@ package.
 
 import io
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.choices import SEATS
 from ttt_batch.base.errors import BoardError, CertificateError
-from ttt_batch.base.files import NotOrdinaryError, open_ordinary, reason, shown, size_of
+from ttt_batch.base.files import NotOrdinaryError, open_ordinary, reason, shown, size_of, unpacked_size
 from ttt_batch.base.outputs import Kind
 from ttt_batch.base.quantities import counted
 from ttt_batch.base.version import VERSION
@@ -237,14 +236,12 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of a file.  Raises CertificateError if it lacks one, or is no `.npz` file."""
     try:
         with open_ordinary(path) as file:
-            with zipfile.ZipFile(file) as packed:
-                size = sum(entry.file_size for entry in packed.infolist())
+            size = unpacked_size(file)
             if size > 2**20 + MOST_UNPACKED * size_of(file):
                 raise CertificateError(
                     f"{shown(path)} is no whole certificate: it unpacks to {size:,} bytes, more than {MOST_UNPACKED} "
                     "times its size"
                 )
-            file.seek(0)
             with np.load(file, allow_pickle=False) as content:
                 return {name: content[name] for name in FIELDS}
     except CertificateError:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.base.files import unpacked_size
 from ttt_batch.game.board import Board
 from ttt_batch.runs.formats import base
 from ttt_batch.runs.formats.base import MORE, OUTCOMES, STATES, TO_MOVE, VALUES, Format, FormatError, Table
@@ -37,13 +38,12 @@ def _encode_arrays(table: Table, board: Board) -> bytes:
 
 def _decode_arrays(content: bytes, board: Board) -> Table:
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as packed:
-            size = sum(entry.file_size for entry in packed.infolist())
+        size = unpacked_size(io.BytesIO(content))
         if size > (most := ARRAYS.max_bytes(board)):  # what a few packed bytes may unpack to
             raise FormatError(f"its arrays take {size:,} bytes, those of this board at most {most:,}")
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error):
+    except (OSError, ValueError, EOFError, KeyError, MemoryError, NotImplementedError, zipfile.BadZipFile, zlib.error):
         raise base.unreadable("the file holds no arrays") from None
     needed = {"rows_cols_k", "code", "outcome", "best", *(["q"] if "q" in found else VALUES)}
     if lacking := sorted(needed - set(found)):
