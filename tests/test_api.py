@@ -342,9 +342,11 @@ def test_moves_by_digits_are_warned_of_where_cells_come_back(run, pattern_run):
     asked = [run.move_values, run.candidates, run.true_moves, run.sharp_cells, agent.shares, agent.move_values]
     for ask in asked:
         for digits, letters in {"5 1": "b2 a1", "X5, O1": "b2 a1", "5": "b2"}.items():
-            with pytest.warns(RuntimeWarning, match=f"count cells from 1, and cells .* from 0; write '{letters}'"):
+            with pytest.warns(
+                RuntimeWarning, match=f"count cells from 1, and cells .* from 0; write '{letters}'"
+            ) as said:
                 found = ask(digits)
-            assert found == ask(letters)
+            assert found == ask(letters) and [warning.filename for warning in said] == [__file__]
         for clear in ("X.. .O. ...", "code 5", 0, "b2 a1"):
             ask(clear)
     assert run.value("5 1") == run.value("b2 a1") and ttt.show(run, "5 1").position == run.position("b2 a1")

@@ -3,10 +3,12 @@
 A message names its remedy as the reader writes it: an option of a command, or a parameter in Python (`option`).
 """
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import FrameType
 
 from ttt_batch.base.console import one_line
 
@@ -142,5 +144,12 @@ def quoted(given: object) -> str:
 
 
 def warn_python(line: str) -> None:
-    """Issue a line as a Python warning, the default way to warn."""
-    warnings.warn(line, RuntimeWarning, stacklevel=3)
+    """Issue a line as a Python warning of the line outside the package that led here: the default way to warn."""
+    depth, frame = 1, sys._getframe()
+    while (caller := frame.f_back) is not None and _is_ours(frame):
+        depth, frame = depth + 1, caller
+    warnings.warn(line, RuntimeWarning, stacklevel=depth)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == __name__.partition(".")[0]
