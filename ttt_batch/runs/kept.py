@@ -20,9 +20,26 @@ if TYPE_CHECKING:
 MOST_TEXT = 10_000
 """Characters that are kept of a command and the like: a training of hours must not end at how it was called."""
 
+OF_SEATS = "unbeatable", "worst", "value_error", "versus_random", "optimal_share", "best_response"
+"""Statistics with an axis for the seats."""
 
-OF_SEATS = "unbeatable", "worst", "versus_random", "best_response", "optimal_share", "value_error"
-"""Recorded columns with an axis for the seats."""
+OF_BOTH = "self_play"
+"""The statistic that takes both seats."""
+
+
+def played(name: str, array: NDArray[Any], own: NDArray[np.bool_], blank: float) -> NDArray[Any]:
+    """Return a statistic [n, ..., points, (seats, ...)] with `blank` in seats that are not played.
+
+    own: bool[n, seats], the seats that are.
+    """
+    if name == OF_BOTH:
+        kept = own.all(axis=1).reshape(-1, *(1,) * (array.ndim - 1))
+    elif name in OF_SEATS:
+        ends = 1 if name == "versus_random" else 0
+        kept = own.reshape(len(own), *(1,) * (array.ndim - 2 - ends), 2, *(1,) * ends)
+    else:
+        return array
+    return np.where(kept, array, blank)
 
 
 class Kept:
@@ -48,15 +65,10 @@ class Kept:
     @property
     def own_statistics(self) -> dict[str, NDArray[Any]]:
         """The recorded points, NaN for a seat that the agent does not play, and then for play against itself."""
-        played = [seat in self.seats for seat in SEATS]
-        if all(played):
+        own = np.array([[seat in self.seats for seat in SEATS]])
+        if own.all():
             return self.statistics
-        found = dict(self.statistics)
-        for name in OF_SEATS:
-            own = np.array(played).reshape(2, *(1,) * (found[name].ndim - 2))
-            found[name] = np.where(own, found[name], np.nan)
-        found["self_play"] = np.full_like(found["self_play"], np.nan)
-        return found
+        return {name: played(name, column[None], own, np.nan)[0] for name, column in self.statistics.items()}
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run file; an existing file is kept unless `overwrite`.

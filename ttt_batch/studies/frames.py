@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.errors import TttBatchError
-from ttt_batch.studies.figures.holding import played, plays
+from ttt_batch.runs.kept import played
+from ttt_batch.studies.figures.holding import plays
 from ttt_batch.studies.storage.declared import DONE, LABELS, STATISTICS
 from ttt_batch.studies.storage.reading import Block, StudyFile
 

@@ -3,22 +3,15 @@
 A learner with boxes plays first alone, so what a judgement says of its second seat counts for nothing here.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import SEATS
 from ttt_batch.learners import LEARNERS
+from ttt_batch.runs.kept import OF_BOTH, OF_SEATS, played
 from ttt_batch.runs.patterns.run import PROVED
 from ttt_batch.studies.storage.declared import COLUMNS
 from ttt_batch.studies.storage.reading import Block, StudyFile
-
-OF_SEATS = "unbeatable", "worst", "value_error", "versus_random", "optimal_share", "best_response"
-"""Statistics with an axis for the seats."""
-
-OF_BOTH = "self_play"
-"""The statistic that takes both seats."""
 
 
 def proved_seats(study: StudyFile, block: Block) -> NDArray[np.float64] | None:
@@ -42,18 +35,6 @@ def in_own_seats(study: StudyFile, block: Block) -> dict[str, NDArray[np.float64
     own = plays(study)[block.settings]
     names = [name for name in (*OF_SEATS, OF_BOTH) if name in block.statistics]
     return {name: played(name, block.statistics[name], own, np.nan) for name in names}
-
-
-def played(name: str, array: NDArray[Any], own: NDArray[np.bool_], blank: float) -> NDArray[Any]:
-    """A statistic [n, ..., points, (seats, ...)] with `blank` in seats that are not played; own: bool[n, seats]."""
-    if name == OF_BOTH:
-        kept = own.all(axis=1).reshape(-1, *(1,) * (array.ndim - 1))
-    elif name in OF_SEATS:
-        ends = 1 if name == "versus_random" else 0
-        kept = own.reshape(len(own), *(1,) * (array.ndim - 2 - ends), 2, *(1,) * ends)
-    else:
-        return array
-    return np.where(kept, array, blank)
 
 
 def proved_in_all(seats: NDArray[np.float64]) -> NDArray[np.float64]:
