@@ -7,7 +7,7 @@ from ttt_batch.base.choices import SEATS
 
 
 class Agent:
-    """What answers positions of one board or of many.
+    """Source of answers to positions of one board or of many.
 
     name: what it is called in results and messages.  loses: an occupied cell that it chooses loses its game by the
     rules under which it learnt; with others that is an error, unless the person allows it.

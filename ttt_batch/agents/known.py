@@ -109,7 +109,7 @@ def agent_of_run(run: AnyRun, ties: Ties = "any", name: str = "") -> Agent:
 
 
 def playing_agent(run: AnyRun, ties: Ties = "any") -> Any:
-    """A run as `play_agents` takes it: for kernels, or where it may resign, which no kernel does, to be asked."""
+    """Return a run as `play_agents` takes it: an agent for kernels, or a player to ask if it may resign."""
     if isinstance(run, Run) and run.learner.boxes:
         return Player(agent_of_run(run, ties), run.board)
     return make_agent(run, ties)

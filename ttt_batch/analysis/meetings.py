@@ -50,7 +50,7 @@ class Meeting:
 
     @property
     def held(self) -> bool:
-        """Whether there was one."""
+        """True if the two could meet."""
         return self.tally is not None or self.exact is not None
 
     @property
@@ -130,7 +130,7 @@ def enumerated(runs: Sequence[Entrant]) -> bool:
 
 
 def seats_of(player: object) -> tuple[str, ...]:
-    """The seats in which an entrant can play: both, unless it is a run of a learner with boxes."""
+    """Return the seats in which an entrant can play: both, unless it is a run of a learner with boxes."""
     return player.seats if isinstance(player, Run) else SEATS
 
 
@@ -187,11 +187,11 @@ class Participants:
         self._policy, self._player, self._agent, self._lines = policy, player, agent, make_lines(runs[0].board)
 
     def can_meet(self, first: int, second: int) -> bool:
-        """Whether these two can play in these seats."""
+        """Return whether these two can play in these seats."""
         return meets(self._seats[first], self._seats[second])
 
     def meet(self, first: int, second: int, games: int | None, seed: int) -> Meeting:
-        """The meeting of two runs, if they can meet so; games: how many are played, or None."""
+        """Return the meeting of two runs, an empty one if they cannot meet so; games: how many are played, or None."""
         exact = tally = None
         if not self.can_meet(first, second):
             return Meeting(first, second, None, None)

@@ -193,7 +193,7 @@ def _last_again(run: PatternRun) -> Iterator[str]:
 
 
 def _lets_happen(run: PatternRun, agent: NetAgent, seat: int, game: list[int]) -> bool:
-    """Whether all moves of the agent's seat in a game are among its best."""
+    """Return whether all moves of the agent's seat in a game are among its best."""
     lines, marks = make_lines(run.board), (EMPTY,) * run.board.cells
     for ply, cell in enumerate(cell for cell in game if cell >= 0):
         if ply % 2 == seat and cell not in read_position(lines, agent, marks).best:

@@ -241,14 +241,14 @@ def _several(runs: Any) -> list[Any]:
 
 
 def _file(given: Study | Path | None) -> Path | None:
-    """The file of what is to be drawn, if it has one."""
+    """Return the file of what is to be drawn, None if it has none."""
     if isinstance(given, Study):
         return None if given.path == MEMORY else given.path
     return given
 
 
 def _name(given: object, read: AnyRun | Outsider | None = None) -> str:
-    """What a run or an agent is called.  read: itself, if `given` only names it."""
+    """Return what a run or an agent is called.  read: the run or agent itself, if `given` only names it."""
     if isinstance(given, str | Path):
         return str(given)
     if isinstance(given, Study):

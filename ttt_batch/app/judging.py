@@ -190,7 +190,7 @@ def _is_outside(given: object) -> bool:
 
 
 def _is_run(given: object) -> bool:
-    """Whether an opponent is a run or the name of a file."""
+    """Return whether an opponent is a run or the name of a file."""
     if isinstance(given, str | Path):
         return find_name(given, AGAINST) is None if isinstance(given, str) else True
     return isinstance(given, AnyRun)

@@ -42,7 +42,7 @@ class Picture(_Path):
 
 
 def _data(kind: str, content: bytes) -> str:
-    """A picture as an address that holds it."""
+    """Return a picture as a data URL."""
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
 

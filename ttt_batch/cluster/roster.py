@@ -160,7 +160,7 @@ def _named(workers: set[str]) -> str:
 
 
 def _openness(place: Place) -> str:
-    """Who may use a scheduler without certificates."""
+    """Return a warning about a scheduler without certificates, for the end of a message."""
     return "; without TLS, whoever reaches its ports can run code there" if place.address.startswith("tcp:") else ""
 
 

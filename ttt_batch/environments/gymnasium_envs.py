@@ -158,7 +158,7 @@ class MNKEnv(gymnasium.Env):
         return {"action_mask": self.batch.mask[0].astype(np.int8), "seat": int(movers(self.batch)[0])}
 
     def render(self) -> Any:
-        """The game, as the render mode says."""
+        """Return the game in the render mode."""
         return shown(self.batch, 0, self.render_mode)
 
 
@@ -272,7 +272,7 @@ class MNKVectorEnv(VectorEnv):
         return {"action_mask": mask, "_action_mask": which.copy(), "seat": seat, "_seat": which.copy()}
 
     def render(self) -> Any:
-        """A tuple with the game of each environment, as the render mode says."""
+        """Return a tuple with the game of each environment in the render mode."""
         return tuple(shown(self.batch, env, self.render_mode) for env in range(self.num_envs))
 
 

@@ -104,7 +104,7 @@ class MNKAEC(AECEnv):
             self.render()
 
     def render(self) -> Any:
-        """The game, as the render mode says."""
+        """Return the game in the render mode."""
         return shown(self.batch, 0, self.render_mode)
 
     def close(self) -> None:

@@ -268,7 +268,7 @@ NAMED = {
 
 
 def _meant_board(text: str) -> str:
-    """The board that a text of another form was probably meant to be; empty if none is known."""
+    """Return the board that a text of another form probably means; empty if none is known."""
     numbers = re.findall(r"\d{1,3}", text[:40], re.ASCII)
     if not numbers or re.sub(r"by|[\d\s,;.:*x×/()\[\]-]", "", text.casefold()):
         return NAMED.get(fold(text), "")

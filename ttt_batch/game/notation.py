@@ -47,7 +47,7 @@ def read_position(position: str | int | Position, board: Board) -> Position:
 
 
 def may_be_position(text: str) -> bool:
-    """Whether a text may stand for a position of some board, by its form alone."""
+    """Return whether a text may stand for a position of some board, by its form alone."""
     word = r"[xo._/|-]{2,}|code[ :=]*[0-9]*|[0-9]+|[xo]?(?:[1-9]|[ab]?[a-z][1-9][0-9]?)"
     words = text.replace(",", " ").split()
     return words != [] and all(re.fullmatch(word, each, re.ASCII | re.IGNORECASE) for each in words)

@@ -141,7 +141,7 @@ def register_named(text: str) -> str:
 
 
 def knowing(homes: Sequence[str], function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a function returns, in another process that is to know the learners of `homes_of` first."""
+    """Register the learners of `homes_of` in another process; return what a function returns there."""
     for home in homes:
         if is_callable_name(home):
             register_named(home)
@@ -160,7 +160,7 @@ def learner_named(name: str) -> Learner:
 
 
 def foreign_learner(name: object) -> str:
-    """Return what is wrong with a file of a learner of that name and the remedy; nothing if the learner is known.
+    """Return what is wrong with a file of a learner of that name, and the remedy; empty if the learner is known.
 
     A text that no learner can have for a name is not repeated here: it is wrong for another reason.
     """
@@ -178,7 +178,7 @@ def any_learner(given: object) -> str:
 
 
 def homes_of(names: Iterable[str]) -> tuple[str, ...]:
-    """What tells another process about learners by these names: modules, and files as FILE.py:NAME, see `knowing`.
+    """Return where another process finds learners by these names: modules, and files as FILE.py:NAME, see `knowing`.
 
     Raises UsageError for a learner of the script itself, which no other process can import.
     """

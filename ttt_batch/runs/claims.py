@@ -1,4 +1,4 @@
-"""What the file of a run claims: which of it follows from the tables, and which nobody can tell from the file."""
+"""Claims of a run file: those that follow from its tables, and those that the file alone cannot show."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ _ORIGIN = "the seconds, the goal and where the run comes from"
 
 
 class Grounds(NamedTuple):
-    """What `check` has verified of a sound file, and what it has taken on trust, in words."""
+    """Lists in words: what `check` has verified of a sound file, and what it has taken on trust."""
 
     verified: tuple[str, ...]
     trusted: tuple[str, ...]
@@ -43,7 +43,7 @@ def recorded_misfits(run: Run) -> Iterator[str]:
 
 
 def _earlier(run: Run) -> Iterator[tuple[int, Any]]:
-    """Tables of earlier games that a file keeps, with the games."""
+    """Yield the tables of earlier points that a file keeps, with the games of each."""
     if run.batch_start is not None:
         yield run.batch_start.games, run.batch_start.tables
     if run.points is not None:

@@ -59,14 +59,14 @@ class LearnerOptions(OwnOptions, total=False):
 
 
 class PlayOptions(LearnerOptions, total=False):
-    """What a person may choose about a learner and the games that it plays."""
+    """Options of a learner and of the games that it plays."""
 
     batch: Number | None
     engine: str | None
 
 
 class Options(PlayOptions, total=False):
-    """What a person may choose about a training; `Config` is what becomes of it."""
+    """Options of a training, as a person gives them; `Config` has them read and checked."""
 
     learner: str | None
 

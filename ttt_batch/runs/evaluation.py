@@ -146,7 +146,7 @@ class Judged(Knowledge):
         return cells
 
     def common_graph(self, other: "Judged") -> Graph:
-        """Positions and moves as both runs see them: real positions unless both keep classes of images.
+        """Return positions and moves as both runs see them: real positions unless both keep classes of images.
 
         Raises BoardError if their boards differ, or one of them grows.
         """

@@ -64,7 +64,7 @@ class Kept:
 
     @property
     def own_statistics(self) -> dict[str, NDArray[Any]]:
-        """The recorded points, NaN for a seat that the agent does not play, and then for play against itself."""
+        """The recorded points, with NaN for a seat that the agent does not play, and then also for self-play."""
         own = np.array([[seat in self.seats for seat in SEATS]])
         if own.all():
             return self.statistics

@@ -82,7 +82,7 @@ class Run(Judged, Kept):
 
     @property
     def made_elsewhere(self) -> bool:
-        """Whether its table was imported, and it has learnt from no game here since."""
+        """True if its table was imported and has learnt from no game here since."""
         return not self.statistics["outcomes"][-1:].any()
 
     def __eq__(self, other: object) -> bool:

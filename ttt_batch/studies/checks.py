@@ -88,7 +88,7 @@ def _findings(study: StudyFile) -> Iterator[str]:
 
 
 def _underived(study: StudyFile) -> Iterator[str]:
-    """Findings about arrays that do not follow from the design.  Raises TttBatchError."""
+    """Yield findings about arrays that do not follow from the design.  Raises TttBatchError."""
     arrays = study.header.arrays
     for array in layout_of(study.design, study.description, study.keep):
         place = arrays.get(array.path)
@@ -152,7 +152,7 @@ def _wrong(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.boo
 
 
 def _misjudged(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """What the kept tables of learners contradict, and bool[n]: with which of them it is."""
+    """Yield what the kept tables of learners contradict, and bool[n]: the learners concerned."""
     if study.family is not TABLES or not block.tables or "worst" not in block.statistics:
         return
     wrong = np.zeros(block.settings.size, np.bool_)

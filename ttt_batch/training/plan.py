@@ -231,8 +231,9 @@ def check_rival(rival: Run | Rival | str, config: Config) -> None:
 
 
 def rival_policy(rival: Run | Rival | str, config: Config) -> Policy | Chances:
-    """What a fixed opponent plays on the board of `config`; on a growing board, random moves, which are not listed.
+    """Return what a fixed opponent plays on the board of `config`.
 
+    On a growing board these are random moves, which are not listed.
     Against a learner with one row for all images of a position, a run plays in all of them as in that row's.
     """
     check_rival(rival, config)

@@ -184,7 +184,7 @@ def show(
 
 
 def _is_position(given: str) -> bool:
-    """Whether what was given in the place of a run is a position, and no name of a file."""
+    """Return whether a word in the place of a run is a position and not the name of a file."""
     from ttt_batch.base.files import is_there
     from ttt_batch.game.notation import may_be_position
     from ttt_batch.runs.lookup import find_run

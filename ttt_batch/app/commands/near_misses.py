@@ -149,18 +149,18 @@ def _meanings(table: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def meant_command(word: str, names: Collection[str]) -> str | None:
-    """The command that a word of another program was probably meant to be, if any."""
+    """Return the command that a word of another program probably means, None if none is known."""
     meanings = _meanings(COMMANDS).get(fold(word), [])
     return next((meant for meant in meanings if meant.startswith("-") or meant.split()[0] in names), None)
 
 
 def meant_options(given: str) -> list[str]:
-    """The options that one of another program may mean, with a value or not; none of them need exist here."""
+    """Return the options that one of another program may mean, some with a value; a command may lack them."""
     return _meanings(OPTIONS).get(fold(given), [])
 
 
 def meant_argument(word: str, options: Mapping[str, Any], ctx: Any) -> str | None:
-    """The option, with its value, that a stray argument was probably meant for, if any.
+    """Return the option, with its value, that a stray argument was probably meant for, None if none is known.
 
     options: of the command, by their names.
     """
@@ -186,7 +186,7 @@ def meant_argument(word: str, options: Mapping[str, Any], ctx: Any) -> str | Non
 
 
 def in_one_word(command: str, option: str, metavar: str, words: Sequence[str]) -> str | None:
-    """The one word that should have been typed for several after an option; None if it takes no such value."""
+    """Return several words after an option as the one word that it takes; None if it takes no such value."""
     digits = all(re.fullmatch(r"\d+", word, re.ASCII) for word in words)
     if option == "--board" and digits and len(words) <= 3:
         return "x".join(words)
@@ -205,7 +205,7 @@ def in_one_word(command: str, option: str, metavar: str, words: Sequence[str]) -
 
 
 def is_list(option: str, value: str) -> bool:
-    """Whether the value of an option that takes one is a list: `td,sarsa`, and no decimal comma or board of sides."""
+    """Return whether a value is a list, such as `td,sarsa`, where its option takes one; `0,5` is none."""
     if ":" in value:  # FILE.py:NAME may stand beside a name
         return False
     single = ("--learner", "--board", "--alpha", "--epsilon", "--gamma")

@@ -78,7 +78,7 @@ def plot(
 
 
 def _newest(kind: str, *, live: bool, of_study: bool) -> Path:
-    """The newest file here of which there is such a picture.  Raises UsageError if there is none."""
+    """Return the newest file here of which there is such a picture.  Raises UsageError if there is none."""
     if of_study or kind in ("sensitivity", "settling", "heat"):
         return newest_file("plot", "study")
     return newest_file("plot", "run" if live or kind in ("opening", "coverage", "movie") else "run or study")

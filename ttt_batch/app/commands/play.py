@@ -272,7 +272,7 @@ def _pupil(agent: "AnyRun", path: Path | None, out: Path | None, warn: Callable[
 
 
 def _newest(board: Text, trust: bool) -> Path | None:
-    """The newest run here, of a board if one is given; None if there is none.  Raises BoardError."""
+    """Return the newest run here, of a board if one is given; None if there is none.  Raises BoardError."""
     from ttt_batch.game.board import parse_board
     from ttt_batch.runs.loading import load_any
     from ttt_batch.runs.runfile.reading import find_newest_run, is_run_file
@@ -296,7 +296,7 @@ def _say_newest(path: Path | None, doing: str) -> None:
 
 
 def _trained(board: Text) -> "Run":
-    """An agent for a board of which no run is here.  Raises BoardError for one that is too large."""
+    """Train an agent for a board of which no run is here, and say so.  Raises BoardError for one that is too large."""
     from ttt_batch.game.board import MAX_TABLE_CELLS, parse_board
     from ttt_batch.training.train import train_table
 

@@ -60,7 +60,7 @@ def run_name(path: Path) -> str:
 
 
 def newest_file(command: str, what: str = "run") -> Path:
-    """The file here that was written last of a kind, which is said on standard error.
+    """Return the file here of a kind that was written last, and name it on standard error.
 
     command: takes that file if none is named.  what: `run`, `study` or `run or study`.
     Raises UsageError if there is none.

@@ -112,12 +112,12 @@ class Command(_Taking, TyperCommand):
                 raise self._several(option, words)
 
     def _several(self, option: str, words: list[str]) -> UsageError:
-        """The error for several values of an option of `train` that takes one."""
+        """Return the error for several values of an option of `train` that takes one."""
         several = f"{PROGRAM} study {option} {','.join(words)}"
         return UsageError(f"{option} takes one value; compare several with {several}{manual(self.name)}")
 
     def _one_too_many(self, ctx: Any, typed: list[str], word: str) -> UsageError:
-        """The error for an argument that the command does not take."""
+        """Return the error for an argument that the command does not take."""
         known = _options(self)
         before = dict(zip(typed[1:], typed, strict=False)).get(word)
         if before in known and known[before].is_flag:
@@ -152,7 +152,7 @@ class Program(_Taking, TyperGroup):
         return super().resolve_command(ctx, args)
 
     def _meant(self, ctx: Any, word: str) -> str:
-        """What was probably meant by a word in the place of a command, for the end of a message."""
+        """Return the end of a message about a word in the place of a command: what it probably means."""
         from ttt_batch.runs.lookup import find_run
 
         if fold(word) == fold(PROGRAM):
@@ -202,15 +202,15 @@ def misuse(error: Any) -> str:
 
 
 def _options(command: Any) -> dict[str, Any]:
-    """The options of a command by each of their names."""
+    """Return the options of a command by each of their names."""
     params = getattr(command, "params", [])
     return {opt: each for each in params for opt in (*each.opts, *each.secondary_opts) if opt.startswith("-")}
 
 
 def _instead(given: str, name: str | None, known: typing.Mapping[str, Any], commands: typing.Mapping[str, Any]) -> str:
-    """What to give instead of an option that a command lacks, for the end of a message: a reason, or an option.
+    """Return the end of a message about an option that a command lacks: a reason, or the option to give instead.
 
-    That is one of the command by the table of near misses, else one of other commands, else one of similar spelling.
+    The option is one of the command by the table of near misses, else of other commands, else of similar spelling.
     name: of the command, None for the program.  known: its options.  commands: all commands.
     """
     if why := NO_OPTION.get((name or "", fold(given))) or NO_OPTION.get(("", fold(given))):

@@ -92,7 +92,7 @@ def plot_study(
 
 
 def study_to_draw(files: "Sequence[Given]", kind: str) -> "tuple[Given, str]":
-    """The study among the files to draw, if there is one, and the kind of picture that is meant.
+    """Return the study among the files to draw, None if there is none, and the kind of picture that is meant.
 
     files: also a study itself; None stands for a run that is no file.
     Raises UsageError for a study that is not alone, and for a kind of picture that such files do not have.

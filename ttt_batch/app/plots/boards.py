@@ -81,12 +81,12 @@ def _placings(run: AnyRun) -> tuple[tuple[int, ...], ...]:
 
 
 def _alike(cells: Iterable[int], placings: Sequence[Sequence[int]]) -> list[int]:
-    """The lowest image of each cell."""
+    """Return the lowest image of each cell, each once."""
     return sorted({min(image[cell] for image in placings) for cell in cells})
 
 
 def shown_lines(run: AnyRun) -> list[tuple[int, ...]]:
-    """Moves, as cells, to the positions that are shown after the empty board, the best to see first."""
+    """Return moves, as cells, to the positions that are shown after the empty board, the best to see first."""
     firsts = first_moves(run)
     if SEATS[1] in run.seats:
         return [(cell,) for cell in firsts]
@@ -96,7 +96,7 @@ def shown_lines(run: AnyRun) -> list[tuple[int, ...]]:
 
 
 def gives(run: AnyRun) -> str:
-    """What the numbers of moves are: `value`, or `chance` also for a learner that draws beads."""
+    """Return what the numbers of moves are: `value`, or `chance` also for a learner that draws beads."""
     return "chance" if _draws_beads(run) else run.gives
 
 
@@ -105,7 +105,7 @@ def _draws_beads(run: AnyRun) -> bool:
 
 
 def _numbers(run: AnyRun, position: Position) -> dict[int, float]:
-    """The number of each free cell."""
+    """Return the number of each free cell."""
     shares = run.drawn_shares(position) if isinstance(run, Run) else None
     if shares is None:
         return run.move_values(position)
@@ -113,7 +113,7 @@ def _numbers(run: AnyRun, position: Position) -> dict[int, float]:
 
 
 def openings(run: AnyRun, most: int = BOARDS, lines: Sequence[Sequence[int]] | None = None) -> list[Opening]:
-    """The empty board and the positions after the first moves, as the run sees them.
+    """Return the empty board and the positions after the first moves, as the run sees them.
 
     lines: these moves, as `shown_lines` gives them; up to `most - 1` of its own if not given.
     """

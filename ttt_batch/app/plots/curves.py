@@ -155,7 +155,7 @@ def _draw_panel(axes: Any, panel: Panel, look: Look, runs: Sequence[AnyRun]) -> 
 
 
 def _proofs(runs: Sequence[AnyRun]) -> Iterator[tuple[int, int]]:
-    """The numbers of the runs that are unbeatable in all their seats for good, or proved; and since which game."""
+    """Yield the number of each run that is unbeatable in all its seats for good, or proved, and since which game."""
     for number, run in enumerate(runs):
         since = safe_since(run)
         if since is not None:  # an imported run has a point before its first game, which is not drawn

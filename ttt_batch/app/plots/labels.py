@@ -161,7 +161,7 @@ def make_look(runs: Sequence[AnyRun], legend: Legend, most: int) -> Look:
 
 
 def safe_since(run: AnyRun) -> int | None:
-    """Games at the first point from which on a run is unbeatable in its seats, or of networks, proved; else None."""
+    """Return the games at the first point from which on a run is unbeatable in its seats, or proved; else None."""
     if isinstance(run, PatternRun):
         proved = run.statistics["proof"][:, list(run.config.seats)] == PROVED
         return unbeatable_since(run.statistics["games"], proved)
@@ -171,7 +171,7 @@ def safe_since(run: AnyRun) -> int | None:
 
 
 def unbeatable_text(runs: Sequence[AnyRun]) -> str:
-    """What it is called if no opponent beats a run in any seat that it plays."""
+    """Return the words for runs that no opponent beats in any seat that they play."""
     seats = {run.seats for run in runs}
     if seats == {SEATS}:
         return "unbeatable in both seats"
@@ -179,14 +179,14 @@ def unbeatable_text(runs: Sequence[AnyRun]) -> str:
 
 
 def since_text(since: int | None) -> str:
-    """Since which game a run is unbeatable in its seats, in a few words; or from the start."""
+    """Say in a few words since which game a run is unbeatable in its seats."""
     if since is None:
         return "can be beaten"
     return f"unbeatable since game {since:,}" if since else "unbeatable from the start"
 
 
 def verdict(runs: Sequence[AnyRun]) -> str:
-    """What a legend adds about the runs of an entry: since when they are unbeatable in their seats, how they ended."""
+    """Return what a legend adds about an entry's runs: since when they are unbeatable, and how they ended."""
     if len(runs) == 1:
         run = runs[0]
         parts = []

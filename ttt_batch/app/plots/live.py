@@ -117,7 +117,7 @@ def curve_of(data: RunData) -> tuple[str, list[Curve]]:
 
 
 def _seats(data: RunData) -> tuple[str, ...]:
-    """The seats that a run of a table plays."""
+    """Return the seats that a run of a table plays."""
     return SEATS[:1] if learner_named(data.config["learner"]).boxes else SEATS
 
 

@@ -49,7 +49,7 @@ LEFT, BETWEEN, TOP, LABEL, CHART, UNDER = 0.72, 0.2, 0.9, 0.34, 1.5, 0.55
 
 
 class Point(NamedTuple):
-    """What a frame shows.  games: learnt from.  boards: the agent's openings.  unbeatable: in each seat it plays."""
+    """Content of a frame.  games: learnt from.  boards: the agent's openings.  unbeatable: in each seat it plays."""
 
     games: int
     boards: list[Opening]
@@ -57,7 +57,7 @@ class Point(NamedTuple):
 
 
 def movie_bytes(runs: Sequence[AnyRun], names: Sequence[str], progress: Frames = lambda *_: None) -> bytes:
-    """The movie of one run as a GIF; to be called within `style.styled`.
+    """Return the movie of one run as a GIF; call it within `style.styled`.
 
     progress: called with the number of frames drawn, and of all, before each.
     Raises UsageError for several runs, networks, a board that cannot be read, and a run that keeps no points.
@@ -83,7 +83,7 @@ def _with_points(run: AnyRun, name: str) -> Run:
 
 
 def _points(run: Run, lines: Sequence[Sequence[int]]) -> list[Point]:
-    """What there is to show at each kept point: the opening, and the boards after the moves of `lines`."""
+    """Return what each kept point shows: the opening, and the boards after the moves of `lines`."""
     kept = run.points
     assert kept is not None
     verdicts = dict(zip(run.statistics["games"].tolist(), run.statistics["unbeatable"].tolist(), strict=True))
@@ -189,7 +189,7 @@ class _Screen:
         axes.set_title("" if words else opening.title, loc="center", fontsize=9.5)
 
     def _as_best_play(self, opening: Opening) -> Opening:
-        """A board with the true values of its moves on the learner's scale; all that keep the result are framed.
+        """Return a board with the true values of its moves on the learner's scale; all that keep the result are framed.
 
         For chances, whose truth has no number, they are only colours: 1 for a win, 1/2 for a draw.
         """

@@ -102,7 +102,7 @@ def learning_panels(runs: Sequence[AnyRun]) -> list[Panel]:
 
 
 def _exact_panels(points: Sequence[Mapping[str, NDArray[Any]]]) -> list[Panel]:
-    """The panels of what is judged exactly, without what is not known, such as the results of a seat not played."""
+    """Return the panels of exact results, without what is not known, such as the results of a seat not played."""
 
     def lines(column: str, scale: float, result: int | None = None) -> list[Line]:
         what = RESULTS[result] if result is not None and one else ""

@@ -21,7 +21,7 @@ HIGH, PAIR, GROUP = 0.84, 0.5, 0.9
 
 
 def rows_of(groups: Sequence[Sequence[int]], seats: Mapping[int, Sequence[int]]) -> dict[int, float]:
-    """The row in which each run's first strip stands, from the top; that of another seat is the next.
+    """Return the row of each run's first strip, from the top; the next row is that of another seat.
 
     groups: runs that belong together, in the order of the legend.  seats: of each run, those that have a strip.
     """

@@ -50,7 +50,7 @@ def tournament_text(found: Tournament) -> str:
 
 
 def _counting(found: Tournament) -> list[str]:
-    """How points count, and where some cannot meet, how places follow from them."""
+    """Say how points count, and if some cannot meet, how places follow from points."""
     missing = [meeting for row in found.meetings for meeting in row if not meeting.held]
     if not missing:
         most = 2 * (len(found.names) - 1)
@@ -76,7 +76,7 @@ def _matrix(found: Tournament) -> list[str]:
 
 
 def _score(meeting: Meeting) -> str:
-    """A meeting's cell of the matrix."""
+    """Return a meeting's cell of the matrix."""
     return f"{meeting.score:>8.3f}" if meeting.held else f"{'-':>8}"
 
 

@@ -19,7 +19,7 @@ from ttt_batch.runs.run import Run
 
 
 def verdict_text(run: Run) -> str:
-    """The verdict on the tables as they are, with any ties, and the game since which it is good in its seats."""
+    """Return the verdict on the tables as they are, with any ties, and the game since which it is good in its seats."""
     if run.grown is not None:
         return (
             f"{counted(int(run.statistics['positions'][-1]), 'position')} in the table; "
@@ -29,7 +29,7 @@ def verdict_text(run: Run) -> str:
 
 
 def proof_text(run: Run, unbeatable: Mapping[str, bool | None]) -> str:
-    """A verdict by seat, with the game since which it holds; the caller names the ties.
+    """Return a verdict by seat, with the game since which it holds; the caller names the ties.
 
     What training records is judged with any ties; a run that is unbeatable so is unbeatable with the others, too.
     """
@@ -42,12 +42,12 @@ def proof_text(run: Run, unbeatable: Mapping[str, bool | None]) -> str:
 
 
 def _since(run: Run) -> int | None:
-    """Since which game a run is unbeatable in every seat that it plays, at every recorded point."""
+    """Return the games since which a run is unbeatable in every seat that it plays, None if it is not."""
     return unbeatable_since(run.statistics["games"], run.statistics["unbeatable"][:, : len(run.seats)])
 
 
 def verdict_facts(run: Run) -> dict[str, Any]:
-    """The recorded verdict of a run whose board is enumerated, as plain values; None for a seat that it cannot play."""
+    """Return the recorded verdict of a run on an enumerated board; None for a seat that it cannot play."""
     found = zip(SEATS, run.statistics["unbeatable"][-1].tolist(), strict=True)
     return {
         "unbeatable": {seat: good if seat in run.seats else None for seat, good in found},
@@ -81,7 +81,7 @@ def training_summary(run: AnyRun, path: str | None) -> dict[str, Any]:
 
 
 def run_summary(run: AnyRun) -> dict[str, Any]:
-    """What `train --json` prints, for `to_dict` of a run."""
+    """Return what `train --json` prints, for `to_dict` of a run."""
     return training_summary(run, None if run.file is None else str(run.file))
 
 

@@ -23,7 +23,7 @@ from ttt_batch.runs.run import Run
 
 
 def persons_seat(agent: object, seat: str | None) -> int | None:
-    """The person's seat for `play`: `first`, `second` or `alternate`; if not given, first unless the agent needs it.
+    """Return the person's seat as `choose_person` does; if none is given, one that leaves the agent a seat it plays.
 
     Raises UsageError for another one, and for a seat that leaves the agent one for which it has no moves.
     """

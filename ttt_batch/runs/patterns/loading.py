@@ -39,7 +39,7 @@ def pattern_run_of(data: RunData) -> PatternRun:
 
 
 def _contradictions(data: RunData, config: PatternConfig) -> Iterator[str]:
-    """What contradicts itself in the statistics of a file."""
+    """Yield what contradicts itself in the statistics of a file."""
     games, outcomes = data.statistics["games"], data.statistics["outcomes"]
     missing = [name for name in NETWORK_COLUMNS if name not in data.statistics]
     if missing:
@@ -64,7 +64,7 @@ def _contradictions(data: RunData, config: PatternConfig) -> Iterator[str]:
 
 
 def _lost_contradictions(learnt: Learnt, data: RunData, config: PatternConfig) -> Iterator[str]:
-    """How the lost games contradict the rules or the proofs."""
+    """Yield how the lost games contradict the rules or the proofs."""
     board = config.board
     for number, (games, aim) in enumerate(zip(learnt.lost, config.aims, strict=True)):
         seats = config.seats if aim.seat == BOTH else (aim.seat,)

@@ -220,7 +220,7 @@ def _statistic_findings(data: RunData) -> Iterator[str]:
 
 
 def _exact_findings(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    """Findings about the results that need every position, which follow from each other in part."""
+    """Yield findings about the results that need every position; some follow from others."""
     worst, loss, random = columns["worst"], columns["self_play"][:, ::-2], columns["versus_random"]
     response = columns["best_response"]
     if (columns["unbeatable"] != (worst >= 0)).any():

@@ -71,7 +71,7 @@ def examine_run(path: Path, *, trust: bool = False) -> tuple[RunData | None, lis
 
 
 def find_newest_run(folder: Path, fits: Callable[[Path], bool] = is_run_file) -> Path | None:
-    """The run file in `folder` (`*.h5`, not hidden) that was written last, or None.
+    """Return the run file in `folder` (`*.h5`, not hidden) that was written last, or None.
 
     A run file is known by its first bytes alone, so this is fast; the file may still turn out to be damaged.
     fits: whether a file is one of those to be found.  Raises RunFileError if the folder cannot be listed.

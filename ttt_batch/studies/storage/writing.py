@@ -145,7 +145,7 @@ class StudyWriter(StudyFile):
         return LostStudyError(f"{shown(self.path)} was {how} while the study went on")
 
     def leave(self) -> StudyFile:
-        """The results that are left in a file that is no longer ours, for another one; see `become`."""
+        """Return the results that are left in a file that is no longer ours, for a new one; see `become`."""
         self._places.cut = True
         return self
 

@@ -31,7 +31,7 @@ LOOK_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """How far a study is.
+    """Progress of a study.
 
     done, failed, total: learners.  games: learnt from since it began or was resumed, in `seconds`.
     path: the file that it is in now, another one once a program has taken or changed the first.

@@ -78,7 +78,7 @@ class Choice:
         return meant
 
     def values(self, name: str, settings: Sequence[int] | None = None) -> list[Any]:
-        """The values of an option among the chosen settings, or these: numbers ascend before everything else."""
+        """Return the values of an option among `settings`, or all chosen ones: numbers ascend before all else."""
         among = self.settings if settings is None else settings
         return sorted(dict.fromkeys(self.rows[i][name] for i in among), key=_rank)
 
@@ -102,7 +102,7 @@ class Choice:
         return ~growing if metric.column in EXACT_COLUMNS else np.ones_like(growing)
 
     def seats_note(self, metric: Metric, settings: Sequence[int]) -> str:
-        """What is said of a metric's seats beside its title; empty for nothing."""
+        """Return the note about a metric's seats, empty for none."""
         both = plays(self.study)[settings].all(axis=1)
         if not both.any():
             return ""
@@ -201,7 +201,7 @@ class Choice:
         return self.label(self.axes, [self.rows[setting][name] for name in self.axes]) or self.title()
 
     def title(self, settings: Sequence[int] | None = None) -> str:
-        """Learners and boards of the settings that are drawn, as far as a title has room for them; of all if None.
+        """Return learners and boards of the settings that are drawn, as far as a title has room; of all if None.
 
         A setting without a learner that is done has nothing to draw.
         """
