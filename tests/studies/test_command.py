@@ -64,7 +64,7 @@ def test_check_looks_at_studies(done: Path, tmp_path: Path, capsys: pytest.Captu
     status, out, err = command(capsys, "check", done)
     whole, verified, trusted = out.splitlines()
     assert (status, err, whole) == (0, "", f"{done}: nothing is wrong with it")
-    assert verified.startswith("verified: arrays that follow from the design; checksums of ")
+    assert verified.startswith("verified: digest; arrays that follow from the design; checksums of ")
     assert trusted.startswith("taken on trust: that ") and "the seconds" in trusted
     damaged = tmp_path / "damaged.h5"
     content = bytearray(done.read_bytes())
