@@ -279,6 +279,7 @@ def test_a_second_interrupt_leaves_no_folder(tmp_path: Path, monkeypatch: pytest
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("own_signals")
 def test_an_interrupt_names_the_file_in_which_the_study_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ttt_batch.base.choices import find_name, fold
+from ttt_batch.base.files import is_there
 from ttt_batch.base.quantities import whole_number
 
 COMMANDS = {
@@ -177,8 +178,8 @@ def meant_argument(word: str, options: Mapping[str, Any], ctx: Any) -> str | Non
         "--games": whole_number(word) is not None,
         "--seconds": whole_number(word) is not None,
         "--board": re.fullmatch(r"\d+x\d+(x\d+)?(-[a-z]+)*", word.lower(), re.ASCII) is not None,
-        "--resume": find_run(word or " ").is_file(),
-        "--against": find_run(word or " ").is_file(),
+        "--resume": is_there(find_run(word or " ")),
+        "--against": is_there(find_run(word or " ")),
         "--out": FILE_ENDING.search(word) is not None,
     }
     return next((f"{opt} {word}" for opt, fits in shapes.items() if fits and opt in options), None)
