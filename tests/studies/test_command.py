@@ -64,7 +64,7 @@ def test_check_looks_at_studies(done: Path, tmp_path: Path, capsys: pytest.Captu
     status, out, err = command(capsys, "check", done)
     whole, verified, trusted = out.splitlines()
     assert (status, err, whole) == (0, "", f"{done}: nothing is wrong with it")
-    assert verified.startswith("verified: arrays that follow from the design; checksums of ")
+    assert verified.startswith("verified: digest; arrays that follow from the design; checksums of ")
     assert trusted.startswith("taken on trust: that ") and "the seconds" in trusted
     damaged = tmp_path / "damaged.h5"
     content = bytearray(done.read_bytes())
@@ -279,6 +279,7 @@ def test_a_second_interrupt_leaves_no_folder(tmp_path: Path, monkeypatch: pytest
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("own_signals")
 def test_an_interrupt_names_the_file_in_which_the_study_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -50,8 +50,11 @@ def check_study(path: str | Path) -> tuple[list[str], tuple[str, ...], Grounds]:
 def _grounds(study: StudyFile) -> Grounds:
     """Return what stands behind the claims of a study without findings."""
     done = int(np.count_nonzero(study.state == DONE))
-    verified = ["arrays that follow from the design", f"checksums of {counted(done, 'learner')}"]
-    trusted = [f"that {counted(done, 'learner')} learnt by the design's settings and seeds", "the seconds"]
+    verified = ["digest", "arrays that follow from the design", f"checksums of {counted(done, 'learner')}"]
+    trusted = [
+        f"that {counted(done, 'learner')} learnt by the design's settings and seeds",
+        "the seconds and where the study comes from",
+    ]
     if study.family is TABLES and study.keep == LAST:
         verified.append("exact results of the tables that are kept")
         trusted.append("results at earlier points")
