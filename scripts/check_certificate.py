@@ -1,10 +1,11 @@
 """Check a certificate of ttt-batch with NumPy alone: `python check_certificate.py FILE.npz`.
 
-Prints what the file claims: board, seat and goal. Then prints one line, and exits with 0 if the moves in the file keep
-the agent from losing, or make it win, against every opponent; else with 1. What it checks, layer by layer from the
-empty board: each move goes to a free cell; every reply leads to a position that is listed (or to an image of one), or
-the game is over without harm, or no line can be filled any more that would beat the agent; nothing else is listed, and
-nothing twice.
+Prints what the file claims: board, seat and goal. Then checks it, prints the result in a line, and exits with 0 if the
+claim holds, else with 1. It holds if the moves in the file reach the goal against every opponent.
+
+The positions are checked layer by layer from the empty board. Each move goes to a free cell. After every reply one of
+these is true: the position, or an image of it, is listed; the game is over without harm; or no line is left that could
+beat the agent. Nothing else is listed, and nothing twice.
 """
 
 import sys

@@ -18,10 +18,10 @@ def compare_runs(one: Run, other: Run) -> dict[str, Any]:
     """Compare two runs of one board, in real positions unless both keep one row for all images of a position.
 
     Positions of a player for whom one of the two has no moves do not count.
-    Returns plain values: `tables` (entries, differing, largest and mean absolute difference; None if the learners'
-    tables do not have the same form), `policies` (positions, differing, and differing_optimal: those in which exactly
-    one of the two may give the result away) and `examples`, the first differing positions with the cells (from 0) that
-    each may pick.  Raises BoardError for runs of different boards.
+    Returns plain values.  `tables`: entries, differing, largest and mean absolute difference; None if the learners'
+    tables do not have the same form.  `policies`: positions, differing, and differing_optimal, in which exactly one of
+    the two may give the result away.  `examples`: the first differing positions with the cells (from 0) that each may
+    pick.  Raises BoardError for runs of different boards.
     """
     graph = one.common_graph(other)
     first, second = (chosen_edges(graph, run.policy_on(graph)) for run in (one, other))

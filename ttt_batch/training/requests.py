@@ -81,16 +81,19 @@ def check_files(
 
 
 @contextmanager
-def seated_opponent(opponent: Opposing, board: str | Board | None, before: AnyRun | None) -> Iterator[Opposing]:
-    """Yield a fixed opponent, an agent that is only named as the agent itself, which ends with the block.
+def seated_opponent(
+    opponent: Opposing, board: str | Board | None, before: AnyRun | None, *, time_limit: Number | None = None
+) -> Iterator[Opposing]:
+    """Yield a fixed opponent, and if it is the name of an agent, the agent itself, which ends with the block.
 
-    board: what is played, unless the run that goes on, `before`, says something else.  Raises as `make_agent`.
+    board: what is played, unless the run that goes on, `before`, says something else.  time_limit: as for `make_agent`.
+    Raises as `make_agent`.
     """
     if not isinstance(opponent, str) or not is_agent(opponent) or find_name(opponent, OPPONENTS) is not None:
         yield opponent
         return
     board = board if before is None else before.board
-    with closing(make_agent(opponent, parse_board(board or "3x3"))) as agent:
+    with closing(make_agent(opponent, parse_board(board or "3x3"), time_limit=time_limit)) as agent:
         yield agent
 
 

@@ -13,12 +13,12 @@ from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import UsageError
 
 if TYPE_CHECKING:
-    from ttt_batch.agents.agent import Agent
     from ttt_batch.agents.outsider import Outsider
     from ttt_batch.analysis.meetings import Entrant as Participant
     from ttt_batch.app.progress import Reporter
     from ttt_batch.game.board import Board
     from ttt_batch.runs.loading import AnyRun
+    from ttt_batch.training.plan import Opposing
 
     Entrant = AnyRun | Outsider
 
@@ -144,21 +144,17 @@ def refuse_boxes(player: object, what: str, remedy: str) -> None:
 
 def fixed_opponent(
     given: str | None, board: "Board", resume: Path | None, time_limit: str | None, stack: ExitStack
-) -> "str | Agent | None":
-    """A fixed opponent by name, or an agent, which ends with `stack`; `random` and `optimal` are no agents here.
+) -> "Opposing":
+    """Return a fixed opponent by name, or an agent, which ends with `stack`; here `random` and `optimal` are names.
 
     board: what is played, unless the run to `resume` says something else.
     """
-    from ttt_batch.agents.naming import make_agent
     from ttt_batch.runs.config import OPPONENTS
+    from ttt_batch.runs.loading import load_any
+    from ttt_batch.training.requests import seated_opponent
 
     if given is None or not is_named(given) or find_name(given, OPPONENTS) is not None:
         Rules(time_limit=time_limit).refuse("no other opponent is named")
         return given
-    if resume is not None:
-        from ttt_batch.runs.loading import load_any
-
-        board = load_any(resume, trust=True).board
-    agent = make_agent(given, board, time_limit=time_limit)
-    stack.callback(agent.close)
-    return agent
+    before = None if resume is None else load_any(resume, trust=True)
+    return stack.enter_context(seated_opponent(given, board, before, time_limit=time_limit))
