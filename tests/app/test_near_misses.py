@@ -117,7 +117,12 @@ VALUES = [
     ("train --gamma 0,9", "gamma '0,9' is not a number", "give 0.9, with a point"),
     ("train --seed random", "seed 'random' is not a whole number", "give any, e.g. 7: it fixes all chance"),
     ("learn-from games.txt", "no learner is named", "give --learner NAME, or --run RUN for a run to go on from"),
-    ("play --illegal loses", "--illegal is for agents such as random, and none is named", "leave it out"),
+    ("play --illegal loses", "--illegal is for agents such as one-ply, and none is named", "leave it out"),
+    (
+        "train --opponent random --time-limit 3",
+        "--time-limit is for agents such as one-ply, and no other opponent is named",
+        "leave it out",
+    ),
     ("play --board 8x8x5", "play trains tables of 36 cells at most", "ttt-batch play two-ply --board 8x8x5"),
 ]
 """What is typed, what is wrong, and the remedy."""

@@ -44,7 +44,7 @@ class Rules(NamedTuple):
         }
         for name, there in given.items():
             if there:
-                raise UsageError(f"{name} is for agents such as random, and {why}; leave it out")
+                raise UsageError(f"{name} is for agents such as one-ply, and {why}; leave it out")
 
 
 def is_named(given: str | Path) -> bool:
