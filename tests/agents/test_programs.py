@@ -91,7 +91,10 @@ FAULTS = {
     "class": ("mine.py:Useless", "is a class; give an object of it"),
     "class that ends": ("mine.py:Ends", "mine.py: Ends() failed: SystemExit: 3"),
     "class with more": ("mine.py:More", "mine.py: More() failed: TypeError"),
-    "no name at all": ("mine.py", "name a file that training wrote, or an agent in this one as mine.py:NAME"),
+    "no name at all": (
+        "mine.py",
+        "name a file that training wrote (mine.py:NAME is an agent in it, for evaluate or play)",
+    ),
     "folder": ("folder.py:agent", "there is no file folder.py"),
     "no program": ("cmd:", "names no program"),
     "empty program": ("cmd:''", "names no program"),

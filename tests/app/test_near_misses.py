@@ -55,6 +55,11 @@ MISUSED = [
         "play --against td",
         "play has no option --against: the opponent is its argument, e.g. ttt-batch play td-3x3.h5",
     ),
+    (
+        "plot x --width 60",
+        "plot has no option --width: pictures have one size, and an .svg file can be drawn at any; leave it out",
+    ),
+    ("learn-from x --resume y.h5", "learn-from has no option --resume; did you mean --run?"),
     ("train --verbose", "train has no option --verbose: progress is shown unless --quiet is given; leave it out"),
     ("--board 4x4", "ttt-batch has no option --board; name a command first, e.g. ttt-batch train --board"),
     # Arguments too many.
@@ -65,6 +70,11 @@ MISUSED = [
     ("train \N{EN DASH}games 9", "train takes no argument '\\u2013games'; did you mean --games?"),
     ("train my.h5", "train takes no argument 'my.h5'; did you mean --out my.h5?"),
     ("play random td", "play takes no argument 'td'; watch takes two players, and play only yours"),
+    ("train td,sarsa", "train takes no argument 'td,sarsa'; did you mean --learner td,sarsa?"),
+    # Words in the place of a file that describes a study.
+    ("study 1000", "there is no file 1000; did you mean --games 1000?"),
+    ("study td,sarsa", "there is no file td,sarsa; did you mean --learner td,sarsa?"),
+    ("study 4x4 --games 9", "there is no file 4x4; did you mean --board 4x4?"),
     ("bench 5", "bench takes no argument '5'; did you mean --seconds 5?"),
     ("export x --to html x.html", "export takes no argument 'x.html'; did you mean --out x.html?"),
     ("train ''", "train takes no argument ''"),

@@ -186,3 +186,44 @@ def test_a_link_to_nothing_is_said_to_be_one(tmp_path: Path) -> None:
 def test_what_is_no_description_is_not_to_be_written_into(td: Path, tmp_path: Path) -> None:
     with pytest.raises(ttt.UsageError, match="a study is described in TOML"):
         ttt.study(td, games=100, out=tmp_path / "s.h5")
+
+
+NO_FILE = "3 is not the name of a file; give text or a path"
+NO_RUN = "3 is not the name of a run file; give text, a path or a Run"
+NO_NAMES = "names 'ab' is one text; give a list with a name for each run, or leave it out"
+NO_OPTIONS = "are no options with values; give them as {'alpha': '0.1,0.2'}"
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "train, out": (lambda td: ttt.train(10, out=3), f"out {NO_FILE}"),  # type: ignore[call-overload]
+    "train, record": (lambda td: ttt.train(10, record=3), f"record {NO_FILE}"),  # type: ignore[call-overload]
+    "train, start": (lambda td: ttt.train(10, start=3), NO_RUN),  # type: ignore[call-overload]
+    "train, resume": (lambda td: ttt.train(resume=3, more=10), NO_RUN),  # type: ignore[call-overload]
+    "learn_from": (lambda td: ttt.learn_from(["0 3 1 4 2"], learner="td", out=3), f"out {NO_FILE}"),  # type: ignore[arg-type]
+    "plot": (lambda td: ttt.plot(td, out=3), f"out {NO_FILE}"),  # type: ignore[arg-type]
+    "prove": (lambda td: ttt.prove(td, certificate=3), f"certificate {NO_FILE}"),  # type: ignore[arg-type]
+    "export": (lambda td: ttt.export_run(td, 3, "csv"), f"out {NO_FILE}"),  # type: ignore[arg-type]
+    "export to none": (lambda td: ttt.export_run(td, [], "csv"), "out names no file; give one"),
+    "import": (lambda td: ttt.import_run(3), f"files {NO_FILE}"),  # type: ignore[arg-type]
+    "import of none": (lambda td: ttt.import_run([]), "files names no file; give one"),
+    "import, out": (lambda td: ttt.import_run("x.csv", out=3), f"out {NO_FILE}"),  # type: ignore[arg-type]
+    "names of a plot": (lambda td: ttt.plot([td, td], names="ab"), NO_NAMES),
+    "names of a tournament": (lambda td: ttt.tournament([td, "random"], names="ab"), NO_NAMES),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_names_no_file_is_refused_in_our_words(name: str, td: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    call, line = REFUSED[name]
+    with pytest.raises(ttt.UsageError) as refused:
+        call(td)
+    assert str(refused.value) == line
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("only", ["alpha=0.1", ["alpha"], 5])
+def test_options_of_a_study_to_draw_have_values(only: Any, tmp_path: Path) -> None:
+    with pytest.raises(ttt.UsageError) as refused, ttt.study(games=10, seeds=1) as study:
+        ttt.plot(study, out=tmp_path / "x.png", only=only)
+    assert str(refused.value).endswith(NO_OPTIONS)
+    assert list(tmp_path.iterdir()) == []

@@ -292,6 +292,14 @@ def test_python_refuses_the_positions_that_commands_refuse(here, capsys, positio
         ("train --out ''", "the name for --out is empty; name a file (see ttt-batch train --help)"),
         ("train --opponent ''", "the name of the run file is empty; name one"),
         ("import x", "import needs --out RUN: Run file to write (see ttt-batch import --help)"),
+        (
+            "import x.html --learner menace -o y.h5",
+            "x.html is a page; import the .json file that Download on a learning page saves",
+        ),
+        (
+            "train --learner own.py",
+            "learner 'own.py' is not of the form FILE.py:NAME; give a Python file and a name in it",
+        ),
         ("import x.csv -o y.h5", "x.csv does not say whose table it is; give --learner NAME"),
         ("study --cut --games 100", "--cut takes a value; give --cut on,off (see ttt-batch study --help)"),
         ("study --games 100 --cut --out x.h5", "--cut takes a value; give --cut on,off (see ttt-batch study --help)"),

@@ -11,7 +11,7 @@ from ttt_batch.agents.tables import make_agent
 from ttt_batch.analysis.search import TableAgent
 from ttt_batch.base.choices import SEATS, Ties, choose, choose_seat
 from ttt_batch.base.errors import CertificateError, option
-from ttt_batch.base.outputs import check_distinct
+from ttt_batch.base.outputs import check_distinct, named_file
 from ttt_batch.base.printable import Printable, followed
 from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number, counted, whole
@@ -226,7 +226,7 @@ def _files(
     """The certificate of each seat, checked before the proof begins.  source: the file that the run is read from."""
     if given is None:
         return {}
-    path = Path(given)
+    path = named_file("certificate", given)
     check_name(path)
     files = {seat: path if len(seats) == 1 else path.with_name(f"{path.stem}-{seat}{path.suffix}") for seat in seats}
     check_distinct(

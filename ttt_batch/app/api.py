@@ -40,7 +40,7 @@ from ttt_batch.base.errors import (
     quoted,
 )
 from ttt_batch.base.files import free_names
-from ttt_batch.base.outputs import check_distinct
+from ttt_batch.base.outputs import check_distinct, named_file
 from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number, any_seed, whole
 from ttt_batch.environments.batch import Batch
@@ -122,6 +122,7 @@ def tournament(
     """
     if isinstance(runs, AnyRunOrPath):
         raise UsageError("a tournament takes two runs or more; evaluate judges one alone")
+    _check_names(names)
     given = _several(runs)
     with seated(given) as entrants:
         called = names if names is not None else list(map(_name, given, entrants))
@@ -203,15 +204,16 @@ def plot(
     files: list[Any] = [
         run if isinstance(run, Study) else None if isinstance(run, AnyRun) else find_run(run) for run in given
     ]
-    if isinstance(names, str):
-        raise UsageError(f"names {quoted(names)} is one text; give a list with a name for each run, or leave it out")
+    _check_names(names)
     called = names if names is not None else [_name(run) for run in given]
     study, kind = study_to_draw(files, kind)
     wrong = {"names": names} if study else {"metric": metric, "only": only}
     for name, value in wrong.items():
         if value is not None:
             raise UsageError(f"{option(name)} is for {'runs' if study else 'a study'}; leave it out")
-    if out is None:
+    if out is not None:
+        out = named_file("out", out)
+    else:
         stem = f"{Path(_name(given[0])).stem}-{kind}" if len(given) == 1 else kind
         out = next(free_names(Path(f"{stem}{'.gif' if kind == 'movie' else '.png'}")))
     check_distinct(
@@ -238,6 +240,12 @@ def random_games(
 def _several(runs: Any) -> list[Any]:
     """One run, or what may be one, as a list; or all of several."""
     return list(runs) if isinstance(runs, Iterable) and not isinstance(runs, AnyRunOrPath) else [runs]
+
+
+def _check_names(names: object) -> None:
+    """Raise UsageError for names of runs that are one text, whose letters would be the names."""
+    if isinstance(names, str):
+        raise UsageError(f"names {quoted(names)} is one text; give a list with a name for each run, or leave it out")
 
 
 def _file(given: Study | Path | None) -> Path | None:

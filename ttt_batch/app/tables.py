@@ -1,6 +1,7 @@
 """Tables of other programs, written and read: the Python functions of `export` and `import`."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -10,7 +11,7 @@ from ttt_batch.agents.outsider import Outsider
 from ttt_batch.app.judging import Player, seated
 from ttt_batch.base.choices import Ties, choose
 from ttt_batch.base.errors import UsageError, option
-from ttt_batch.base.outputs import check_distinct
+from ttt_batch.base.outputs import check_distinct, named_file
 from ttt_batch.runs import exchange
 from ttt_batch.runs.config import LearnerOptions
 from ttt_batch.runs.formats import EXPORT, FORMATS, check_targets
@@ -98,7 +99,7 @@ def export_run(
         with seated([run]) as (agent,):
             assert isinstance(agent, Outsider)
             return export_agent(agent, out, to, **given)
-    files = [Path(out)] if isinstance(out, str | Path) else [Path(one) for one in out]
+    files = _named("out", out)
     to = choose("format", to, (*PRINTED, *FORMATS))
     written = [(option("out"), file) for file in files]
     check_distinct(written, [("run", find_run(run))] if isinstance(run, str | Path) else [])
@@ -128,10 +129,21 @@ def import_run(
     files: one file, or two, a player each.  options: `form`, `board`, `player` and those of `Config`.
     Raises UsageError, FormatError and RunFileError.
     """
-    paths = [files] if isinstance(files, str | Path) else list(files)
-    check_distinct([(option("out"), Path(out))] if out is not None else [], [("files", Path(path)) for path in paths])
+    paths = _named("files", files)
+    check_distinct(
+        [(option("out"), named_file("out", out))] if out is not None else [], [("files", path) for path in paths]
+    )
     given: dict[str, Any] = dict(options)
     run = exchange.import_tables(paths, learner, **given)
     if out is not None:
         run.save(out, overwrite=overwrite)
     return run
+
+
+def _named(name: str, given: Any) -> list[Path]:
+    """The path of one file or of several.  Raises UsageError for no file, and for what names none."""
+    several = isinstance(given, Iterable) and not isinstance(given, str | bytes | os.PathLike)
+    files = [named_file(name, one) for one in (given if several else [given])]
+    if not files:
+        raise UsageError(f"{option(name)} names no file; give one")
+    return files

@@ -118,6 +118,8 @@ def import_tables(
     for file in files:
         if is_run_file(file):
             raise FormatError(f"{shown(file)} is a run already; use it as it is, or export it first")
+        if form is None and file.suffix.lower() in (".html", ".htm"):
+            raise UsageError(f"{shown(file)} is a page; import the .json file that Download on a learning page saves")
     learnt = _learnt_in(files[0], form, board)
     learner = _named_in(files[0], learnt) if learner is None else learner
     used = learner_named(learner)

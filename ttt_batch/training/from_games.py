@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, Unpack
 from ttt_batch.base.choices import PATTERN_LEARNERS, check_switches, find_name
 from ttt_batch.base.errors import UsageError, option, warn_python
 from ttt_batch.base.memory import parse_memory
-from ttt_batch.base.outputs import check_distinct
+from ttt_batch.base.outputs import check_distinct, named_file
 from ttt_batch.base.printable import followed
 from ttt_batch.base.quantities import Number
 from ttt_batch.base.signatures import given_options, with_options
@@ -91,7 +91,7 @@ def learn_from(
     source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
     say = warn or warn_python
     if out is not None:
-        check_distinct([(option("out"), Path(out))], source.places())
+        check_distinct([(option("out"), out := named_file("out", out))], source.places())
     # Held before the run is read: it may be the file of `out`, and another process may write that until then.
     held = None if out is None else RewrittenRun(Path(out), overwrite=overwrite, hold=True, say=say)
     with held or nullcontext(), followed(progress, "reading") as follow:

@@ -8,7 +8,7 @@ from typing import Any
 from ttt_batch.agents.naming import is_agent, make_agent
 from ttt_batch.base.choices import PATTERN_LEARNERS, check_switches, find_name
 from ttt_batch.base.errors import UsageError, option
-from ttt_batch.base.outputs import check_distinct
+from ttt_batch.base.outputs import check_distinct, named_file
 from ttt_batch.base.quantities import Number, whole
 from ttt_batch.game.board import Board, parse_board
 from ttt_batch.learners import any_learner
@@ -66,13 +66,16 @@ def check_files(
     opponent: Opposing,
     tuples: str | None = None,
 ) -> None:
-    """Refuse a training that would write over what it reads, or its run over its games."""
+    """Refuse a training that would write over what it reads, or its run over its games, or what names no file."""
+    for name, given in {"out": out, "record": record}.items():
+        if given is not None:
+            named_file(name, given)
     if isinstance(opponent, str) and is_agent(opponent):
         opponent = None
     if isinstance(opponent, str | Path):
         meant = name_or_run("opponent", opponent, OPPONENTS)
         opponent = meant if isinstance(meant, Path) else None
-    if isinstance(start, str | Path):
+    if start is not None and not isinstance(start, AnyRun):
         start = find_run(start)
     written = {"resume": resume, "record": record} if out is None else {"out": out, "record": record}
     read = {"resume": None if out is None else resume, "start": start, "opponent": opponent}

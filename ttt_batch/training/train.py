@@ -25,7 +25,7 @@ from ttt_batch.game.transcript_writer import GamesWriter
 from ttt_batch.game.transcripts import GamesError
 from ttt_batch.learners import homes_of, learner_named
 from ttt_batch.runs.config import Config, Options, PlayOptions
-from ttt_batch.runs.loading import load_any
+from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.memory_needs import check_space, rows_within
 from ttt_batch.runs.patterns.config import PatternOptions
@@ -181,7 +181,7 @@ def train(
     given, every, say = given_options(train, options), parse_every(checkpoint_every), warn or warn_python
     place, n_threads, stop = place_of(workers, scheduler, threads), thread_count(threads), stop or (lambda: False)
     check_request(games, more, until, block, resume=resume is not None, fork=fork, trust=trust, keep_points=keep_points)
-    resume = find_run(resume) if isinstance(resume, str | Path) else resume
+    resume = resume if resume is None or isinstance(resume, AnyRun) else find_run(resume)
     check_files(out, record, resume, start, opponent, given.get("tuples"))
     check_fresh(given, seat, opponent, begun=resume is not None or start is not None)
     target, replaces = resume if out is None and isinstance(resume, Path) else out, overwrite or out is None

@@ -63,6 +63,7 @@ OPTIONS = {
     "--max-memory": "memory mem ram memory-limit",
     "--checkpoint-every": "save-every checkpoint checkpoint-interval save-interval",
     "--resume": "continue load restore from run",
+    "--run": "resume continue start load from",
     "--start": "init initial warm-start init-from",
     "--overwrite": "force replace clobber yes f y",
     "--quiet": "silent no-progress",
@@ -101,6 +102,10 @@ NO_OPTION = {
     **{(name, word): why for name, why in OPPONENT.items() for word in ("against", "opponent", "vs", "versus")},
     ("show", "position"): ": the position is its argument, e.g. ttt-batch show td-3x3.h5 5 1 9",
     ("show", "moves"): ": moves are its argument, e.g. ttt-batch show td-3x3.h5 5 1 9",
+    **{
+        ("plot", word): ": pictures have one size, and an .svg file can be drawn at any; leave it out"
+        for word in ("width", "height", "size", "figsize", "dpi")
+    },
     ("warmup", "all"): ": it compiles all unless --small is given; leave it out",
     ("", "verbose"): ": progress is shown unless --quiet is given; leave it out",
     ("", "progress"): ": progress is shown unless --quiet is given; leave it out",
@@ -170,7 +175,9 @@ def meant_argument(word: str, options: Mapping[str, Any], ctx: Any) -> str | Non
     if found is not None:
         return f"{found}{equals}{value}"
     for opt, param in options.items():
-        if opt.startswith("--") and any(item.value == word for item in param.shell_complete(ctx, word)):
+        if opt.startswith("--") and all(
+            any(item.value == one for item in param.shell_complete(ctx, one)) for one in word.split(",")
+        ):
             return f"{opt} {word}"
     from ttt_batch.runs.lookup import find_run
 

@@ -50,14 +50,18 @@ def player_named(name: Text) -> Text:
 
 
 def learners_meant(typed: Text) -> Text:
-    """Return names of learners: each FILE.py:NAME is run and registered, and replaced by its learner's name."""
-    if typed is None or not any(map(is_callable_name, typed.split(","))):
+    """Return names of learners: each FILE.py:NAME is run and registered, and replaced by its learner's name.
+
+    Raises UsageError, also for FILE.py without a name.
+    """
+    words = [] if typed is None else typed.split(",")
+    own = [word for word in words if word.endswith(".py") or is_callable_name(word)]
+    if not own:
         return typed
     from ttt_batch.learners import register_named
 
-    words = typed.split(",")
-    names = [register_named(word) if is_callable_name(word) else word for word in words]
-    EVERYWHERE["--learner"] = ",".join(filter(is_callable_name, words))
+    names = [register_named(word) if word in own else word for word in words]
+    EVERYWHERE["--learner"] = ",".join(own)
     return ",".join(names)
 
 
@@ -74,7 +78,7 @@ def own_learners(ctx: typer.Context, typed: Text) -> Text:
     if typed is None or ctx.resilient_parsing:  # no code runs while a shell completes
         return typed
     for one in typed.split(","):
-        if not is_callable_name(one):
+        if not one.endswith(".py") and not is_callable_name(one):
             raise UsageError(
                 f"learner {quoted(one)} is not of the form FILE.py:NAME; leave --learner out for a run of a learner "
                 "that comes with the package"

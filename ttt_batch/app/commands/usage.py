@@ -94,7 +94,7 @@ class Command(_Taking, TyperCommand):
 
         rest: the arguments too many.  Nothing is refused if one of the words may be the name of a file.
         """
-        known = _options(self)
+        known = options_of(self)
         for place, word in enumerate(typed):
             option, equals, value = word.partition("=")
             if option not in known or known[option].is_flag:
@@ -118,7 +118,7 @@ class Command(_Taking, TyperCommand):
 
     def _one_too_many(self, ctx: Any, typed: list[str], word: str) -> UsageError:
         """Return the error for an argument that the command does not take."""
-        known = _options(self)
+        known = options_of(self)
         before = dict(zip(typed[1:], typed, strict=False)).get(word)
         if before in known and known[before].is_flag:
             return UsageError(f"{before} is a switch and takes no value; leave {quoted(word)} out{manual(self.name)}")
@@ -162,7 +162,7 @@ class Program(_Taking, TyperGroup):
         meant = meant_command(word, self.commands) or suggested_name(word, self.commands)
         if meant is None:
             train = self.commands["train"]
-            option = meant_argument(word, _options(train), ctx)
+            option = meant_argument(word, options_of(train), ctx)
             meant = None if option is None else f"train {option}"
         return _question(meant)
 
@@ -182,7 +182,7 @@ def misuse(error: Any) -> str:
     kind, ctx, param = type(error).__name__, getattr(error, "ctx", None), getattr(error, "param", None)
     command, parent = getattr(ctx, "command", None), getattr(ctx, "parent", None)
     name = None if parent is None else getattr(command, "name", None)
-    known = _options(command)
+    known = options_of(command)
     given = str(getattr(error, "option_name", ""))
     if kind == "NoSuchOption":
         commands = getattr(command if parent is None else parent.command, "commands", {})
@@ -201,7 +201,7 @@ def misuse(error: Any) -> str:
     return f"{' '.join(str(error.format_message()).split()).rstrip('.')}{manual(name)}"
 
 
-def _options(command: Any) -> dict[str, Any]:
+def options_of(command: Any) -> dict[str, Any]:
     """Return the options of a command by each of their names."""
     params = getattr(command, "params", [])
     return {opt: each for each in params for opt in (*each.opts, *each.secondary_opts) if opt.startswith("-")}
@@ -221,7 +221,7 @@ def _instead(given: str, name: str | None, known: typing.Mapping[str, Any], comm
     if meant := find_name(given, known) or next((each for each in meanings if each.split()[0] in known), None):
         return _question(meant)
     for option in (given, *meanings):
-        if owners := [other for other, command in commands.items() if option in _options(command)]:
+        if owners := [other for other, command in commands.items() if option in options_of(command)]:
             if name is None:
                 return f"; name a command first, e.g. {PROGRAM} {owners[0]} {option}"
             listed = either(owners[:3] if len(owners) <= 3 else [*owners[:2], "another command"])

@@ -140,7 +140,7 @@ def parse_header(name: str, start: bytes, size: int) -> Header:
         if SIGNATURE in (block[:8], start[USER_BLOCK:]):
             opens = f"{option('trust', True)} opens one that another program has rewritten"
             raise Damaged(f"{name} is an HDF5 file, but not a {FILE_TYPE}; name a file that training wrote, or {opens}")
-        agent = f", or an agent in this one as {name}:NAME" if name.endswith(".py") else ""
+        agent = f" ({name}:NAME is an agent in it, for evaluate or play)" if name.endswith(".py") else ""
         raise Damaged(f"{name} is not a {FILE_TYPE}; name a file that training wrote{agent}")
     found = re.match(rb"([0-9]{1,4})\.([0-9]{1,4})\n", block[len(MAGIC) :])
     version = (int(found[1]), int(found[2])) if found else None

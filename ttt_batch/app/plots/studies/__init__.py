@@ -12,6 +12,7 @@ from ttt_batch.app.plots.studies.heat import heat_figure
 from ttt_batch.app.plots.studies.sensitivity import sensitivity_figure
 from ttt_batch.app.plots.studies.settling import settling_figure
 from ttt_batch.base.choices import choose
+from ttt_batch.base.errors import UsageError, quoted
 from ttt_batch.studies.storage.reading import StudyFile
 
 KINDS: dict[str, Callable[[Choice, str | None], Any]] = {
@@ -38,5 +39,7 @@ def study_figure(
     Raises UsageError, and StudyFileError if the file cannot be read.
     """
     draw = KINDS[choose("kind of plot", kind, KINDS)]
-    pairs = list(only.items()) if isinstance(only, Mapping) else only or ()
+    pairs: Any = list(only.items()) if isinstance(only, Mapping) else only or ()
+    if not isinstance(pairs, Sequence) or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        raise UsageError(f"only {quoted(only)} are no options with values; give them as {{'alpha': '0.1,0.2'}}")
     return keep_places(draw(Choice(study, pairs), metric))
