@@ -286,3 +286,11 @@ def test_a_file_in_the_place_of_a_command(here, capsys):
     )
     assert "did you mean --against old.h5?" in command(capsys, "evaluate", "td-3x3", "old.h5")[2]
     assert "did you mean --resume old.h5?" in command(capsys, "train", "old.h5")[2]
+
+
+@pytest.mark.parametrize("typed", ["evaluate", "show", "watch", "evaluate old", "tournament old td-3x3"])
+def test_a_board_beside_runs_of_others_leads_to_a_run_of_it(here, capsys, typed):
+    status, out, err = command(capsys, *typed.split(), "--board", "4x4")
+    assert (status, out) == (2, "")
+    assert "--board is for agents such as random" in err
+    assert err.endswith("; leave it out, or name a run of 4x4\n")

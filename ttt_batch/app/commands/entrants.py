@@ -44,7 +44,8 @@ class Rules(NamedTuple):
         }
         for name, there in given.items():
             if there:
-                raise UsageError(f"{name} is for agents such as one-ply, and {why}; leave it out")
+                instead = f", or name a run of {self.board}" if name == "--board" else ""
+                raise UsageError(f"{name} is for agents such as one-ply, and {why}; leave it out{instead}")
 
 
 def is_named(given: str | Path) -> bool:
