@@ -121,6 +121,12 @@ def learners_of(item: pytest.Item) -> set[str]:
     return set(re.findall(rf"\b({'|'.join(sorted(LEARNERS, key=len, reverse=True))})\b", item.nodeid.partition("[")[2]))
 
 
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in an empty folder: a command without RUN takes the newest run of the folder that it is called in."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="session")
 def pattern_run() -> PatternRun:
     """Networks that are proved in both seats of 4x4x4: a tenth of a second."""
