@@ -292,5 +292,5 @@ def test_a_file_in_the_place_of_a_command(here, capsys):
 def test_a_board_beside_runs_of_others_leads_to_a_run_of_it(here, capsys, typed):
     status, out, err = command(capsys, *typed.split(), "--board", "4x4")
     assert (status, out) == (2, "")
-    assert "--board is for agents such as random" in err
+    assert "--board is for agents such as one-ply" in err
     assert err.endswith("; leave it out, or name a run of 4x4\n")
