@@ -370,7 +370,7 @@ def test_names_and_numbers_are_read_as_in_commands():
     assert "--ties soonest" not in str(ttt.evaluate(run, ties="Soonest"))  # type: ignore[arg-type]
     assert ttt.evaluate(run, ties="Soonest").ties == "soonest"  # type: ignore[arg-type]
     assert "quickest" in str(ttt.tournament([run, run], ["a", "b"], ties="SOONEST"))  # type: ignore[arg-type]
-    assert ttt.train(10, draw_worth=0.5).config.draw_worth == (0.5, 0.5)  # type: ignore[arg-type]
+    assert ttt.train(10, draw_worth=0.5).config.draw_worth == (0.5, 0.5)
     for alone in (run, "td-3x3"):
         with pytest.raises(ttt.UsageError, match="two runs or more"):
             ttt.tournament(alone)  # type: ignore[arg-type]

@@ -53,7 +53,7 @@ class LearnerOptions(OwnOptions, total=False):
     epsilon: Number | Schedule | None
     alpha: Number | Schedule | None
     gamma: Number | None
-    draw_worth: tuple[Number, Number] | str | None
+    draw_worth: tuple[Number, Number] | Number | None
     seed: Number | None
     symmetry: bool | str | None
 
