@@ -1,6 +1,7 @@
 """The file of a study: what is stored is there, and nothing else; it is a valid file at any moment."""
 
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -437,9 +438,9 @@ def test_every_changed_byte_of_a_result_is_found(full):
 @pytest.mark.parametrize(
     ("name", "value", "finding"),
     [
-        ("best_response", 0.5, "best_response above 0 of the unbeatable"),
-        ("versus_random", 1 / 3, "games that the unbeatable lose against random moves"),
-        ("value_error", -1.0, "value_error below 0 or infinite"),
+        ("best_response", 0.5, "best_response is above 0 although unbeatable is true"),
+        ("versus_random", 1 / 3, "versus_random does not agree with worst"),
+        ("value_error", -1.0, "value_error holds a number below 0 or an infinite one"),
         ("seconds", 1e308, "seconds beyond 1e+11"),
     ],
 )
@@ -448,7 +449,8 @@ def test_results_that_contradict_each_other_are_found_whatever_their_checksum(pa
         forged = results(study, 0, 0)
         forged["worst"][:] = 0
         forged["unbeatable"][:] = True
-        forged["versus_random"][:] = [1.0, 0.0, 0.0]
+        forged["versus_random"][:] = forged["self_play"][:] = [0.0, 1.0, 0.0]
+        forged["best_response"][:] = 0.0
         forged[name][:] = value
         store(study, 0, 0, forged)
     assert any(line.startswith(f"{path}: {finding}") for line in check_study(path)[0])
@@ -472,6 +474,66 @@ def test_results_that_kept_tables_contradict_are_found_whatever_their_checksum(t
             assert len(findings) == 1 and "those of the tables that are kept (3 learners" in findings[0]
         else:
             assert "exact results of the tables that are kept" in verified and "results at earlier points" in trusted
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory):
+    """A study of two networks, of which proofs succeeded."""
+    path = tmp_path_factory.mktemp("networks") / "s.h5"
+    ttt.study(out=path, keep="last", learner="patterns", games=4000, prove_every=1000, seeds=2).close()
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("nothing", 0, ""),
+        ("weight", 0, "the last weights are"),
+        ("weight", np.int32(-(1 << 31)), "weights beyond"),
+        ("proved", 0, "proved again|tables/proved is"),
+        ("proof", -1, "the last weights are proved"),
+        ("proof_positions", 0, "entered no position"),
+        ("proof_positions", 7, "proved with 7 positions"),
+    ],
+)
+def test_kept_networks_are_proved_again_whatever_their_checksum(tmp_path, networks, name, value, words):
+    with open_study(networks) as study:
+        (block,), asked = study.blocks(), study.design
+    statistics, tables = block.statistics, block.tables
+    assert (statistics["proof"] == 1).any() and (statistics["proof"] == -1).any()
+    for arrays in (statistics, tables):
+        if name in arrays:
+            arrays[name][:] = value
+    with create(tmp_path / "s.h5", asked, keep="last") as study:
+        study.store_many(block.settings, block.seeds, statistics, tables)
+    findings, _, (verified, _) = check_study(tmp_path / "s.h5")
+    assert (
+        bool(findings) == (name != "nothing") == ("the last proofs of the networks that are kept" not in str(verified))
+    )
+    assert re.search(words, "\n".join(findings)), findings
+
+
+@pytest.mark.parametrize(
+    ("learner", "name", "value", "words"),
+    [
+        ("td", "value", np.nan, "holds NaN, which td never does"),
+        ("td", "value", 1e99, "which training never reaches"),
+        ("td", "visits", -1.0, "a number below 0"),
+        ("td", "worst", 1, "contradicts the value of the game|does not agree"),
+        ("menace", "q", 0.5, "a fraction of a bead"),
+    ],
+)
+def test_kept_tables_have_the_form_that_their_learner_gives_them(tmp_path, learner, name, value, words):
+    options = {"alpha": "1/n"} if learner == "td" else {"batch": 1}
+    with ttt.study(out=tmp_path / "own.h5", keep="last", learner=learner, games=200, seeds=1, **options) as study:
+        (block,), asked = study.blocks(), study.design
+    for arrays in (block.statistics, block.tables):
+        if name in arrays:
+            arrays[name][0, 0] = value
+    with create(tmp_path / "s.h5", asked, keep="last") as study:
+        study.store_many(block.settings, block.seeds, block.statistics, block.tables)
+    findings = check_study(tmp_path / "s.h5")[0]
+    assert any(re.search(words, line) for line in findings), findings
 
 
 @pytest.mark.parametrize("name", ["alpha", "games"])
