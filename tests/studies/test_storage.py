@@ -22,7 +22,7 @@ from ttt_batch.studies.designs.tables import points_of
 from ttt_batch.studies.storage import creation
 from ttt_batch.studies.storage.creation import create, extend
 from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING, PROGRESS_BYTES, REASONS
-from ttt_batch.studies.storage.header import digest_of
+from ttt_batch.studies.storage.header import digest_of, read_header
 from ttt_batch.studies.storage.layout import layout_of, size_of
 from ttt_batch.studies.storage.opening import is_study_file
 from ttt_batch.studies.storage.reading import open_study
@@ -536,6 +536,16 @@ def test_kept_tables_have_the_form_that_their_learner_gives_them(tmp_path, learn
     assert any(re.search(words, line) for line in findings), findings
 
 
+def resealed(path: Path, header: Any) -> None:
+    """Make the digest of a file right that another program changed."""
+    with path.open("r+b") as file:
+        digest = digest_of(file, header)
+        file.seek(0)
+        start = file.read(4096).replace(header.digest.encode(), digest.encode())
+        file.seek(0)
+        file.write(start)
+
+
 @pytest.mark.parametrize("name", ["alpha", "games"])
 def test_an_array_that_does_not_follow_from_the_design_is_found_although_the_digest_fits(full, name):
     with open_study(full) as study:
@@ -543,13 +553,37 @@ def test_an_array_that_does_not_follow_from_the_design_is_found_although_the_dig
     with full.open("r+b") as file:
         file.seek(place.offset)
         file.write(b"\1")
-        file.flush()
-        digest = digest_of(file, header)
-        file.seek(0)
-        start = file.read(4096).replace(header.digest.encode(), digest.encode())
-        file.seek(0)
-        file.write(start)
-    assert f"{full}: {name} is not what its design gives" in check_study(full)[0]
+    resealed(full, header)
+    finding = f"{name} is not what its design gives"
+    assert f"{full}: {finding}" in check_study(full)[0]
+    with pytest.raises(StudyFileError, match=f"cannot go on: {finding}; restore a backup"):
+        resume_study(full)
+
+
+@pytest.mark.parametrize("games", [0, -1, 2**62])
+def test_games_at_points_that_do_not_ascend_are_refused_although_the_digest_fits(full, games):
+    """Their curves could not be drawn."""
+    with open_study(full) as study:
+        header, place = study.header, study.header.arrays["games"]
+    with full.open("r+b") as file:
+        file.seek(place.offset)
+        file.write(games.to_bytes(8, "little", signed=True))
+    resealed(full, header)
+    assert "the games at its points do not ascend" in refused(full)
+
+
+def test_tables_of_another_form_than_their_design_gives_are_not_written(tmp_path):
+    path = tmp_path / "s.h5"
+    ttt.study(out=path, keep="last", learner="td", games=200, seeds=1).close()
+    with_header(path, lambda values: values["arrays"]["tables/td-3x3/value"].update(dtype="|i1"))
+    with path.open("rb", buffering=0) as file:
+        header = read_header("s.h5", file, path.stat().st_size)
+    resealed(path, header)
+    finding = "tables/td-3x3/value has not the form that its design gives"
+    assert finding in "\n".join(check_study(path)[0])
+    for more in ({}, {"seeds": 2}):
+        with pytest.raises(StudyFileError, match=finding):
+            ttt.study(resume=path, **more)
 
 
 def test_files_that_are_none_are_refused_in_a_line(full, tmp_path):

@@ -19,11 +19,9 @@ from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.tables import TABLES
 from ttt_batch.studies.designs.tallies import TALLIES
 from ttt_batch.studies.kept_results import kept_misfits
-from ttt_batch.studies.storage.contents import GROUPS
 from ttt_batch.studies.storage.declared import DONE, FAILED, LAST, MISSING, STATISTICS
 from ttt_batch.studies.storage.header import Damaged
-from ttt_batch.studies.storage.layout import layout_of
-from ttt_batch.studies.storage.reading import Block, StudyFile, open_study
+from ttt_batch.studies.storage.reading import Block, StudyFile, open_study, underived
 
 _TOLERANCE = 1e-6
 """How far probabilities may be off, far more than rounding ever adds up to."""
@@ -78,9 +76,9 @@ def _findings(study: StudyFile) -> Iterator[str]:
     try:
         if study.design.seeds != tuple(study.seeds.tolist()):
             yield "its seeds are not those of its design"
-        underived = list(_underived(study))
-        yield from underived
-        derived = not underived
+        foreign = list(underived(study))
+        yield from foreign
+        derived = not foreign
     except TttBatchError as error:
         yield f"its design cannot be read: {str(error).removeprefix(f'{shown(study.path)}: ')}"
     if (study.array("state") > FAILED).any():
@@ -100,25 +98,6 @@ def _findings(study: StudyFile) -> Iterator[str]:
                 found[problem] = number + int(np.count_nonzero(wrong)), place
     for problem, (number, place) in found.items():
         yield f"{problem} ({counted(number, 'learner')}, the first: {place})"
-
-
-def _underived(study: StudyFile) -> Iterator[str]:
-    """Yield findings about arrays that do not follow from the design.  Raises TttBatchError."""
-    arrays = study.header.arrays
-    for array in layout_of(study.design, study.description, study.keep):
-        place = arrays.get(array.path)
-        if place is None and array.path.startswith(GROUPS):
-            yield f"{array.path} is missing"
-        if place is None or array.path == "provenance/design":
-            continue  # an older version may have had fewer
-        if array.content is None:
-            if (place.dtype, place.shape, place.axes) != (array.dtype, array.shape, array.axes):
-                yield f"{array.path} has not the form that its design gives"
-            continue
-        found, content = study.array(array.path), array.content
-        content = np.char.decode(content, "utf-8") if content.dtype.kind == "S" else content
-        if found.shape != content.shape or not ((found == content) | ((found != found) & (content != content))).all():
-            yield f"{array.path} is not what its design gives"
 
 
 def _places(study: StudyFile) -> Iterator[str]:
