@@ -75,6 +75,27 @@ MISUSED = [
     ("study 1000", "there is no file 1000; did you mean --games 1000?"),
     ("study td,sarsa", "there is no file td,sarsa; did you mean --learner td,sarsa?"),
     ("study 4x4 --games 9", "there is no file 4x4; did you mean --board 4x4?"),
+    # Words in the place of a run.
+    ("play first", "there is no file first; did you mean --as first?"),
+    ("play O", "there is no file O; did you mean --as second?"),
+    ("play as first", "there is no file as; did you mean --as?"),
+    ("play hard", "there is no file hard; did you mean --level?"),
+    ("play 4x4", "there is no file 4x4; did you mean --board 4x4?"),
+    ("play human", "there is no file human: the opponent is its argument, e.g. ttt-batch play td-3x3.h5"),
+    ("show center", "there is no file center: a position is moves or rows, e.g. ttt-batch show b2 a1"),
+    ("evaluate vs random", "there is no file vs; did you mean --against?"),
+    (
+        "watch random vs one-ply",
+        "there is no file vs: both players are its arguments, e.g. ttt-batch watch td-3x3.h5 random",
+    ),
+    ("watch 10", "there is no file 10; did you mean --games 10?"),
+    ("tournament random 100", "there is no file 100; did you mean --games 100?"),
+    ("plot td-3x3 heat", "there is no file heat; did you mean --kind heat?"),
+    ("plot live", "there is no file live; did you mean --live?"),
+    ("plot td-3x3.h5 td.png", "there is no file td.png; did you mean --out td.png?"),
+    ("learn-from td", "there is no file td; did you mean --learner td?"),
+    ("study study", "there is no file study; study is a command, and a line has one"),
+    ("train train", "train takes no argument 'train'; train is a command, and a line has one"),
     ("bench 5", "bench takes no argument '5'; did you mean --seconds 5?"),
     ("export x --to html x.html", "export takes no argument 'x.html'; did you mean --out x.html?"),
     ("train ''", "train takes no argument ''"),
@@ -84,6 +105,15 @@ MISUSED = [
     ("study --alpha=0.1 0.2 0.3", "--alpha takes one word; write --alpha 0.1,0.2,0.3"),
     ("study --alpha 0.1, 0.2", "--alpha takes one word; write --alpha 0.1,0.2"),
     ("study --learner td sarsa --games 9", "--learner takes one word; write --learner td,sarsa"),
+    ("study --alpha [0.1,0.2]", "--alpha takes no brackets; write --alpha 0.1,0.2"),
+    ("study --alpha=[0.1, 0.2]", "--alpha takes no brackets; write --alpha 0.1,0.2"),
+    ("study --alpha '(0.1 0.2)'", "--alpha takes no brackets; write --alpha 0.1,0.2"),
+    ("study --alpha '0.1 0.2'", "--alpha takes one word; write --alpha 0.1,0.2"),
+    ("study --learner [td,sarsa]", "--learner takes no brackets; write --learner td,sarsa"),
+    ("train --alpha [0.1]", "--alpha takes no brackets; write --alpha 0.1"),
+    ("train --board '(4, 4)'", "--board takes no brackets; write --board 4x4"),
+    ("train --board connect 4", "--board takes one word; write --board 6x7x4-gravity"),
+    ("study --board tic tac toe", "--board takes one word; write --board 3x3"),
     ("train --board 4 4 3", "--board takes one word; write --board 4x4x3"),
     ("train --games 1 000 000", "--games takes one word; write --games 1,000,000"),
     ("train --games 10 million", "--games takes one word; write --games 10M"),
@@ -292,5 +322,5 @@ def test_a_file_in_the_place_of_a_command(here, capsys):
 def test_a_board_beside_runs_of_others_leads_to_a_run_of_it(here, capsys, typed):
     status, out, err = command(capsys, *typed.split(), "--board", "4x4")
     assert (status, out) == (2, "")
-    assert "--board is for agents such as random" in err
+    assert "--board is for agents such as one-ply" in err
     assert err.endswith("; leave it out, or name a run of 4x4\n")
