@@ -156,6 +156,10 @@ VALUES = [
     ("train --alpha 0,1", "alpha '0,1' is not a number", "give 0.1, with a point"),
     ("train --gamma 0,9", "gamma '0,9' is not a number", "give 0.9, with a point"),
     ("train --seed random", "seed 'random' is not a whole number", "give any, e.g. 7: it fixes all chance"),
+    *[
+        (typed, "'foo'", "a run file, FILE.py:NAME or cmd:PROGRAM")
+        for typed in ("train --opponent foo", "evaluate random --against foo")
+    ],
     ("learn-from games.txt", "no learner is named", "give --learner NAME, or --run RUN for a run to go on from"),
     ("play --illegal loses", "--illegal is for agents such as one-ply, and none is named", "leave it out"),
     (
@@ -324,3 +328,18 @@ def test_a_board_beside_runs_of_others_leads_to_a_run_of_it(here, capsys, typed)
     assert (status, out) == (2, "")
     assert "--board is for agents such as one-ply" in err
     assert err.endswith("; leave it out, or name a run of 4x4\n")
+
+
+def test_a_number_behind_a_point_is_no_ending(empty, capsys):
+    assert command(capsys, "train", "--games", "10", "--quiet", "--out", "td-0.1")[0] == 0
+    assert [path.name for path in empty.iterdir()] == ["td-0.1.h5"]
+
+
+def test_another_opponent_of_a_resumed_run_is_refused_without_digests(here, capsys):
+    words = ["--games", "100", "--opponent", "old", "--quiet", "--out", "rival"]
+    assert command(capsys, "train", *words)[0] == 0
+    for rival in ("rival", "random"):
+        _, _, err = command(capsys, "train", "--resume", "rival", "--more", "100", "--opponent", rival)
+        assert err.startswith("ttt-batch: rival.h5 was trained against another run or agent; name that one (info ")
+    _, _, err = command(capsys, "train", "--resume", "td-3x3", "--more", "100", "--opponent", "old")
+    assert "opponent none, not a run or an agent" in err

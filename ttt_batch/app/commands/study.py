@@ -30,6 +30,7 @@ from ttt_batch.app.commands.options import (
     found,
     learners_meant,
     new_run,
+    split_learners,
 )
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, run_name
 from ttt_batch.base.choices import ALL_LEARNERS
@@ -123,7 +124,7 @@ def study(
 def _learners(typed: Text, *, described: bool) -> Text:
     """Return the learners to study.  FILE.py:NAME alone makes them known; `described`: another file says which."""
     names = learners_meant(typed)
-    return None if described and typed is not None and all(map(is_callable_name, typed.split(","))) else names
+    return None if described and typed is not None and all(map(is_callable_name, split_learners(typed))) else names
 
 
 def _study(
