@@ -338,8 +338,14 @@ def test_a_number_behind_a_point_is_no_ending(empty, capsys):
 def test_another_opponent_of_a_resumed_run_is_refused_without_digests(here, capsys):
     words = ["--games", "100", "--opponent", "old", "--quiet", "--out", "rival"]
     assert command(capsys, "train", *words)[0] == 0
-    for rival in ("rival", "random"):
+    for rival in ("random", "optimal"):
         _, _, err = command(capsys, "train", "--resume", "rival", "--more", "100", "--opponent", rival)
         assert err.startswith("ttt-batch: rival.h5 was trained against another run or agent; name that one (info ")
     _, _, err = command(capsys, "train", "--resume", "td-3x3", "--more", "100", "--opponent", "old")
     assert "opponent none, not a run or an agent" in err
+
+
+def test_a_tournament_says_in_which_seats_all_play(here, capsys):
+    assert command(capsys, "train", "--learner", "menace", "--games", "10", "--quiet")[0] == 0
+    assert "all against all, in both seats: exactly" in command(capsys, "tournament", "old", "td-3x3")[1]
+    assert "all against all, in the seats that they play: " in command(capsys, "tournament", "old", "menace-3x3")[1]
