@@ -49,7 +49,8 @@ def test_what_networks_cannot_do_costs_a_line(file: Path, capsys: pytest.Capture
         (
             ("watch", file, "nobody"),
             2,
-            "unknown player 'nobody'; choose one of: random, one-ply, two-ply, optimal, a run file, FILE.py:NAME or cmd:PROGRAM",
+            "unknown player 'nobody'; choose one of: random, one-ply, two-ply, optimal, "
+            "a run file, FILE.py:NAME or cmd:PROGRAM",
         ),
         (("export", file, "--to", "csv"), 1, "is of patterns, which have no table of positions"),
         (("learn-from", "games.txt", "--run", file, "--seed", 4), 2, "--seed does not change for networks that go on"),
