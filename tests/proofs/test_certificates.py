@@ -109,7 +109,7 @@ def test_the_script_needs_nothing_of_ours_and_ends_with_a_status(tmp_path: Path)
     path = tmp_path / "proof.npz"
     write_certificate(made(0), path)
     good = subprocess.run([sys.executable, SCRIPT, path], capture_output=True, text=True)
-    claim = "board 3x3x3, the first player cannot lose"
+    claim = "board 3x3, the first player cannot lose"
     assert good.returncode == 0
     assert good.stdout == f"claim: {claim}\nholds: {claim}, {made(0).move.size} positions\n"
     path.write_bytes(path.read_bytes()[:-300])
@@ -250,7 +250,7 @@ def test_damage_is_one_line(field: str, tmp_path: Path) -> None:
         read_certificate(path)
     assert "\n" not in str(refusal.value)
     assert len(str(refusal.value)) < 200 + len(str(path))
-    with pytest.raises(Exception):  # noqa: B017, PT011 - the script words whatever it meets
+    with pytest.raises(Exception):  # noqa: B017 - the script words whatever it meets
         script.Checker(script.read(path)).check()
 
 
