@@ -120,7 +120,7 @@ def test_a_run_as_the_opponent_and_a_run_to_start_from(tmp_path: Path) -> None:
     ttt.train(3_333, **options, opponent=tmp_path / "rival.h5", out=path)
     with pytest.raises(UsageError, match="again with opponent"):
         ttt.train(resume=path, until=20_000)
-    with pytest.raises(UsageError, match=f"opponent {table_digest(rival.tables)}, not {table_digest(other.tables)}"):
+    with pytest.raises(UsageError, match="was trained against another run or agent"):
         ttt.train(resume=path, until=20_000, opponent=other)
     with pytest.raises(UsageError, match="start"):
         ttt.train(resume=path, until=20_000, opponent=rival, start=rival)

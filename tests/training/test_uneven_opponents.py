@@ -47,5 +47,5 @@ def test_threads_and_a_stop_do_not_show(tmp_path: Path) -> None:
 
 def test_other_probabilities_are_another_opponent(tmp_path: Path) -> None:
     ttt.train(1000, opponent=uneven, seat="first", batch=500, out=tmp_path / "run.h5")
-    with pytest.raises(ttt.TttBatchError, match="opponent"):
+    with pytest.raises(ttt.TttBatchError, match="was trained against another run or agent"):
         ttt.train(resume=tmp_path / "run.h5", more=1000, opponent=reversed_uneven)
