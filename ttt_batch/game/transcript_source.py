@@ -24,6 +24,9 @@ PIECE = 1 << 20
 LONGEST_LINE = 1 << 16
 """Bytes of a line at most, without its end.  The longest game has 64 moves; the rest is for a comment."""
 
+LONGEST_BEGINNING = 1 << 12
+"""Bytes that show what an ordinary file holds, before anything else is done."""
+
 STANDARD_INPUT = "-"
 
 UTF_8 = b"\xef\xbb\xbf"
@@ -74,6 +77,15 @@ class GameFile:
             raise self._refused(reason(error)) from None
         if folder:
             raise self._refused("it is a folder")
+
+    def beginning(self) -> list[str]:
+        """The first two lines that are not empty, of an ordinary file alone: others are read once."""
+        if self._standard or not stat.S_ISREG(self._mode()):
+            return []
+        with suppress(OSError, ValueError), self._path.open("rb") as file:
+            lines = file.read(LONGEST_BEGINNING).removeprefix(UTF_8).decode("utf-8", "replace").splitlines()
+            return [line for line in lines if line.strip()][:2]
+        return []
 
     def places(self) -> list[tuple[str, Path | int]]:
         """What is read, for `outputs.check_distinct`: a path, or the descriptor of standard input if it has one."""
@@ -161,6 +173,10 @@ class GameLines:
 
     def check(self) -> None:
         """Nothing can be missing."""
+
+    def beginning(self) -> list[str]:
+        """Nothing is read ahead."""
+        return []
 
     def places(self) -> list[tuple[str, Path | int]]:
         """There is no file."""

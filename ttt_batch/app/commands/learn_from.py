@@ -24,7 +24,7 @@ from ttt_batch.app.commands.options import (
     learner_meant,
 )
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, working
-from ttt_batch.base.choices import LEARNER_NAMES
+from ttt_batch.base.choices import DIGITS_MEAN, LEARNER_NAMES
 from ttt_batch.base.console import tell
 from ttt_batch.base.quantities import counted
 
@@ -67,14 +67,22 @@ def learn_from(
     board: Annotated[Text, option("BOARD", f"{BOARD}.", offers=BOARDS)] = None,
     seed: Annotated[Text, option("N", "Seed of the start table.")] = None,
     skip_bad: Annotated[bool, switch("--skip-bad", "Leave out lines that are no legal game.")] = False,
-    cells_from: Annotated[Text, option("0|1", "The number of the first cell in GAMES.", default="0")] = None,
+    moves: Annotated[
+        Text, option("HOW", "What digits in GAMES are, if the games do not say.", offers=DIGITS_MEAN)
+    ] = None,
+    cells_from: Annotated[
+        Text, option("0|1", "The number of the first cell, row or column in GAMES.", default="what fits")
+    ] = None,
     out: NewRun = None,
     overwrite: Overwrite = False,
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Learn from given games: cells from 0 or names such as b2, ! after an exploratory move, # before a comment."""
+    """Learn from given games: cells such as 4, b2, X5, (1, 1) or 1-1, ! after an exploratory move, # before a comment.
+
+    A game a line, or a table (CSV) with a header and a game or a move a line.  A result may end a game: X wins, 1-0.
+    """
     from ttt_batch.app.reports.training import training_summary, training_text
     from ttt_batch.game.transcript_source import GameFile
     from ttt_batch.training import from_games
@@ -91,6 +99,7 @@ def learn_from(
                 learner=learner,
                 run=run,
                 skip_bad=skip_bad,
+                moves=moves,
                 cells_from=cells_from,
                 out=target,
                 overwrite=overwrite,
