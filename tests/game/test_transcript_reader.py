@@ -380,17 +380,22 @@ def test_cells_that_seem_to_count_from_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("one.txt").write_text("1 4 2 5 3\n5 1 9 3 7 2\n")
-    remedy = "; counted from 1 it is a whole game: choose --cells-from 1, fix the line, or"
-    assert "one.txt, line 1: the game is not finished after 5 moves" + remedy in refused(capsys, "one.txt")
     learn = ["learn-from", "one.txt", "--learner", "td", "--overwrite", "-o", "x.h5", "--quiet"]
+    Path("one.txt").write_text("1 2 4 3 7 # cell 0 is free\n")
+    two_ways = "one.txt: the games can be read in two ways, cells count from 0 or cells count from 1; choose "
+    assert refused(capsys, "one.txt") == f"ttt-batch: {two_ways}--cells-from 0 or --cells-from 1\n"
+    with pytest.raises(GamesError, match=f"^{two_ways}cells_from=0 or cells_from=1$"):
+        ttt.learn_from("one.txt", learner="td")
+    assert ttt.learn_from(["1 2 4 3 7"], learner="td") == ttt.learn_from("one.txt", learner="td", cells_from=0)
+    Path("one.txt").write_text("1 4 2 5 3\n5 1 9 3 7 2\n")
     status, out, err = command(capsys, *learn, "--cells-from", "1")
     assert (status, err) == (0, "") and "2 games" in out
-    Path("one.txt").write_text("1 2 4 3 7 # cell 0 is free\n")
-    status, _, err = command(capsys, *learn)
-    assert status == 0 and err.count("\n") == 1 and "no game in one.txt uses cell 0: cells count from 0" in err
-    with pytest.warns(RuntimeWarning, match="^no game in one.txt uses cell 0: .* choose cells_from=1 if these do not$"):
+    assert command(capsys, *learn) == (0, out, "ttt-batch: one.txt: cells count from 1\n")
+    with pytest.warns(RuntimeWarning, match=r"^one.txt: cells count from 1$"):
         ttt.learn_from("one.txt", learner="td")
+    remedy = "; counted from 1 it is a whole game: choose --cells-from 1, fix the line, or"
+    err = refused(capsys, "one.txt", "--cells-from", "0")
+    assert "one.txt, line 1: the game is not finished after 5 moves" + remedy in err
     for silent in (["--cells-from", "0"], ["--cells-from", "1"]):
         Path("one.txt").write_text("1 2 4 3 7\n" if silent[1] == "0" else "1 4 2 5 3\n")
         assert command(capsys, *learn, *silent)[2] == ""

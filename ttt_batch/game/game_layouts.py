@@ -1,7 +1,7 @@
-"""Files of games in other layouts than a game a line: tables with a header, numbered games, and moves one below another.
+"""Layouts of files of games: tables with a header, numbered games, and moves one below another.
 
-Each layout becomes a game a line.  There are as many lines as before, so that messages name the line where a game ends:
-of a game on several lines the others become empty.
+Each becomes a game a line.  There are as many lines as before, so that messages name the line where a game ends: of a
+game on several lines the others become empty.
 """
 
 import csv
@@ -217,4 +217,4 @@ class _MovesOfRows(_Rows):
             move = f"r{fields[columns[ROW]]}c{fields[columns[COL]]}"
         else:
             move = fields[columns[CELL]]
-        return begins, f"{mark} {move}" if mark in ("X", "O") and not move[:1].upper() == mark else move
+        return begins, f"{mark} {move}" if mark in ("X", "O") and move[:1].upper() != mark else move

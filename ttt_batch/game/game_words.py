@@ -33,6 +33,10 @@ class Reading(NamedTuple):
     up: bool = False
 
 
+CELLS = Reading()
+"""The usual reading: numbers of cells, from 0."""
+
+
 class Word(NamedTuple):
     """A move or a result in a line.
 
@@ -119,10 +123,10 @@ def _split(text: str, board: Board, reading: Reading) -> list[Word]:
         assert found is not None  # what is no separator
         position = found.end()
         whose = found.group().rstrip(":=").upper()
-        if not mark and whose in ("X", "O") and re.search(r"[^\s,;|()\[\]\"']", text[position:]):
-            if not (board.gravity and LETTERS.index(whose.lower()) < board.cols):
-                mark = whose
-                continue
+        is_column = board.gravity and whose in ("X", "O") and LETTERS.index(whose.lower()) < board.cols
+        if not mark and whose in ("X", "O") and not is_column and _WORD.search(text, position):
+            mark = whose
+            continue
         word = _word(found.group(), board, reading)
         words.append(word._replace(mark=mark) if mark and not word.mark else word)
         mark = ""

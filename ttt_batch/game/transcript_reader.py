@@ -13,8 +13,8 @@ import numpy as np
 from ttt_batch.base.errors import option
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.game.bitboards import Places, completes, make_places
-from ttt_batch.game.board import Board
-from ttt_batch.game.game_words import DIGITS, NUMBERS, Reading
+from ttt_batch.game.board import MAX_CODED_CELLS, Board
+from ttt_batch.game.game_words import CELLS, DIGITS, NUMBERS, Reading
 from ttt_batch.game.transcript_source import FIRST_END, LONGEST_LINE
 from ttt_batch.game.transcripts import Games, GamesError, Moves, from_one, games_space, parse_line
 
@@ -130,7 +130,7 @@ class GameReader:
     """Reads games of a board, piece by piece.
 
     occupied: choosing an occupied cell is a move, too, and loses.  resigns: the first player may resign.
-    reading: what digits mean.  The kernel reads numbers of cells alone, and knows no gravity.
+    reading: what digits mean.  The kernel reads numbers of cells alone, knows no gravity, and has 63 bits.
     name: the source, for messages.  skip_bad: leave out lines that are no game, and list them in `skipped`.
     games: good ones so far.
     """
@@ -141,15 +141,16 @@ class GameReader:
         *,
         occupied: bool,
         resigns: bool = False,
-        reading: Reading = Reading(),
+        reading: Reading = CELLS,
         name: str = "games",
         skip_bad: bool = False,
     ) -> None:
         self._resigns = resigns
         self._board, self._occupied, self._reading = board, occupied, reading
         self._name, self._skip_bad = name, skip_bad
-        self._fast = reading.moves == NUMBERS and not board.gravity
-        self._rules = Rules(make_places(board, False), board.rows, board.cols, int(occupied), reading.first)
+        self._rules = None
+        if reading.moves == NUMBERS and not board.gravity and board.cells <= MAX_CODED_CELLS:
+            self._rules = Rules(make_places(board, False), board.rows, board.cols, int(occupied), reading.first)
         self._found = games_space(1, 1, np.int8)
         self._at = np.zeros(3, np.int64)
         self.skipped, self.games = Skipped(), 0
@@ -165,7 +166,7 @@ class GameReader:
             at, found = self._at, self._found
             at[POSITION] = at[GAMES] = 0
             text = np.frombuffer(piece, np.uint8)
-            while scan(text, self._rules, found, at) if self._fast else at[POSITION] < len(piece):
+            while at[POSITION] < len(piece) if self._rules is None else scan(text, self._rules, found, at):
                 self._take_line(piece)
             self.games += int(at[GAMES])
             last = int(found.start[at[GAMES]])

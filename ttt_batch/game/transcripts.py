@@ -17,7 +17,7 @@ from ttt_batch.base.jit import kernel
 from ttt_batch.base.quantities import Number, counted
 from ttt_batch.game.bitboards import Places, make_places
 from ttt_batch.game.board import EMPTY, MARKS, RESIGNS, Board, Position
-from ttt_batch.game.game_words import DRAWN, NUMBERS, OPEN, Reading, Word, words_of
+from ttt_batch.game.game_words import CELLS, DRAWN, NUMBERS, OPEN, Reading, Word, words_of
 from ttt_batch.game.graph import Graph, edges_of
 
 Moves = list[tuple[int, bool]]
@@ -126,9 +126,7 @@ def checked_base(cells_from: Number) -> int:
     return int(cells_from)
 
 
-def parse_line(
-    line: str, board: Board, *, occupied: bool, resigns: bool = False, reading: Reading = Reading()
-) -> Moves:
+def parse_line(line: str, board: Board, *, occupied: bool, resigns: bool = False, reading: Reading = CELLS) -> Moves:
     """Read a game; no moves for a line that is empty or a comment.
 
     occupied: choosing an occupied cell is a move, too, and loses.  resigns: the first player may resign where it has a

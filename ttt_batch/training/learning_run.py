@@ -65,8 +65,8 @@ class LearningRun(StandIn):
         line, before, clock = " ".join(words), self.run, Clock()
         try:
             rule = before.learner if isinstance(before, Run) else None
-            may = {"occupied": rule is not None and rule.occupied, "resigns": rule is not None and rule.boxes}
-            if not (moves := parse_line(line, self.board, **may)):
+            occupied, resigns = rule is not None and rule.occupied, rule is not None and rule.boxes
+            if not (moves := parse_line(line, self.board, occupied=occupied, resigns=resigns)):
                 raise GamesError("a game needs a move")
         except GamesError as error:
             raise GamesError(f"the game: {error}; nothing was learnt") from None
