@@ -70,7 +70,7 @@ Run | PatternRun
 Run
 Run | PatternRun
 Run | PatternRun
-Evaluation | GrownEvaluation | PlayedEvaluation
+Evaluation | GrownEvaluation | PlayedEvaluation | PositionsEvaluation
 Evaluation | GrownEvaluation
 Tournament
 Shown

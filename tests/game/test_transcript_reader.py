@@ -20,13 +20,13 @@ from support import cells_of, command
 
 import ttt_batch as ttt
 from ttt_batch.app.progress import Reporter
-from ttt_batch.base.errors import UsageError
+from ttt_batch.base.errors import GamesError, UsageError
 from ttt_batch.game import transcript_reader, transcript_source
 from ttt_batch.game.board import Board, parse_board
 from ttt_batch.game.game_words import Reading
 from ttt_batch.game.transcript_reader import SHOWN, GameReader
 from ttt_batch.game.transcript_source import LONGEST_LINE, GameFile, GameLines, whole_lines
-from ttt_batch.game.transcripts import GamesError, Moves, parse_line
+from ttt_batch.game.transcripts import Moves, parse_line
 from ttt_batch.training.from_games import Learnt
 
 CLASSIC = Board()

@@ -14,7 +14,7 @@ import pytest
 from support import BY_EPSILON, command, games_of, mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import RunFileError, UsageError
+from ttt_batch.base.errors import GamesError, RunFileError, UsageError
 from ttt_batch.base.lock import Lock
 from ttt_batch.base.outputs import Draft
 from ttt_batch.game import transcript_source
@@ -23,7 +23,7 @@ from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.game_words import Reading
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.transcript_writer import GamesWriter
-from ttt_batch.game.transcripts import GamesError, format_games, parse_line
+from ttt_batch.game.transcripts import format_games, parse_line
 from ttt_batch.learners import LEARNERS
 from ttt_batch.training.from_games import Learnt
 

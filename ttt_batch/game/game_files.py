@@ -9,14 +9,14 @@ from itertools import tee
 from typing import NamedTuple
 
 from ttt_batch.base.choices import DIGITS_MEAN, choose
-from ttt_batch.base.errors import BoardError, option, worded
+from ttt_batch.base.errors import BoardError, GamesError, option, worded
 from ttt_batch.base.quantities import Number
 from ttt_batch.game.board import Board
 from ttt_batch.game.game_layouts import lines_of, with_a_game_a_line
 from ttt_batch.game.game_words import COL_ROW, COLUMNS, NUMBERS, ROW_COL, Reading
 from ttt_batch.game.position_lines import is_labelled
 from ttt_batch.game.transcript_source import LONGEST_LINE
-from ttt_batch.game.transcripts import GamesError, checked_base, moves_of
+from ttt_batch.game.transcripts import checked_base, moves_of
 
 LOOKED_AT = 200
 """Different games that decide, unless two readings have as many good ones."""

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.errors import option
+from ttt_batch.base.errors import GamesError, option
 from ttt_batch.base.jit import inlined, kernel
 from ttt_batch.game.bitboards import Places, completes, make_places
 from ttt_batch.game.board import MAX_CODED_CELLS, Board
 from ttt_batch.game.game_words import CELLS, DIGITS, NUMBERS, Reading
 from ttt_batch.game.transcript_source import FIRST_END, LONGEST_LINE
-from ttt_batch.game.transcripts import Games, GamesError, Moves, from_one, games_space, parse_line
+from ttt_batch.game.transcripts import Games, Moves, from_one, games_space, parse_line
 
 TAB, NEWLINE, RETURN, SPACE, BANG, HASH = (ord(sign) for sign in "\t\n\r !#")
 ZERO, NINE, A, Z = (ord(sign) for sign in "09az")

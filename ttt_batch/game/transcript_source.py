@@ -14,9 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
-from ttt_batch.base.errors import quoted
+from ttt_batch.base.errors import GamesError, quoted
 from ttt_batch.base.files import reason, shown
-from ttt_batch.game.transcripts import GamesError
 
 PIECE = 1 << 20
 """Bytes that are read at once: 55,000 games, which are learnt from in some 30 ms."""
@@ -45,7 +44,9 @@ class GameFile:
     Raises GamesError if it cannot be read, or is no text.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, holds: str = "game") -> None:
+        """holds: what a line is, for messages."""
+        self._holds = holds
         self._path = Path(path)
         self._standard = str(path) == STANDARD_INPUT
         self.name = "standard input" if self._standard else shown(self._path)
@@ -126,8 +127,9 @@ class GameFile:
 
         return whole_lines(blocks())
 
-    def _refused(self, why: str, remedy: str = "name a text file with a game per line") -> GamesError:
-        return GamesError(f"cannot read games from {self.name}: {why}; {remedy}")
+    def _refused(self, why: str, remedy: str = "") -> GamesError:
+        remedy = remedy or f"name a text file with a {self._holds} per line"
+        return GamesError(f"cannot read {self._holds}s from {self.name}: {why}; {remedy}")
 
 
 def _beginning(file: io.BufferedReader) -> bytes:

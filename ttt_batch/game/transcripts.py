@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.errors import TttBatchError, UsageError, option, quoted
+from ttt_batch.base.errors import GamesError, UsageError, option, quoted
 from ttt_batch.base.jit import kernel
 from ttt_batch.base.quantities import Number, counted
 from ttt_batch.game.bitboards import Places, make_places
@@ -22,10 +22,6 @@ from ttt_batch.game.graph import Graph, edges_of
 
 Moves = list[tuple[int, bool]]
 """The cells of a game, from 0, and whether each move explored."""
-
-
-class GamesError(TttBatchError):
-    """A game that the rules do not allow, or a line that is no game."""
 
 
 class Games(NamedTuple):

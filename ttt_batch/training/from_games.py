@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, Unpack
 
 from ttt_batch.base.choices import PATTERN_LEARNERS, check_switches, find_name
-from ttt_batch.base.errors import UsageError, option, warn_python
+from ttt_batch.base.errors import GamesError, UsageError, option, warn_python
 from ttt_batch.base.memory import parse_memory
 from ttt_batch.base.outputs import check_distinct, named_file
 from ttt_batch.base.printable import followed
@@ -15,7 +15,7 @@ from ttt_batch.base.signatures import given_options, with_options
 from ttt_batch.game.game_files import find_games, refuse_positions
 from ttt_batch.game.transcript_reader import GameReader, Skipped
 from ttt_batch.game.transcript_source import GameFile, GameLines
-from ttt_batch.game.transcripts import Games, GamesError
+from ttt_batch.game.transcripts import Games
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import Config, LearnerOptions, make_config
 from ttt_batch.runs.explorations import instead_of_the_other

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ttt_batch.base.errors import warn_python
+from ttt_batch.base.errors import GamesError, warn_python
 from ttt_batch.game.board import EMPTY, FIRST, RESIGNS
 from ttt_batch.game.graph import rows_of_edges
-from ttt_batch.game.transcripts import Games, GamesError, parse_line
+from ttt_batch.game.transcripts import Games, parse_line
 from ttt_batch.runs.knowledge import StandIn
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.recorder import Clock, continued
