@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterable, Mapping
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ttt_batch.base.errors import BoardError, GamesError, quoted
 from ttt_batch.game.board import EMPTY, Board, Position
 from ttt_batch.game.game_layouts import lines_of
-from ttt_batch.game.notation import read_position
+from ttt_batch.game.notation import check_possible, rows_text
 
 MARKS_OF = {"x": 1, "o": 2, "b": 0, ".": 0, "-": 0, "_": 0, "": 0}
 """Marks by their letters."""
@@ -82,7 +82,7 @@ def read_positions(pieces: Iterable[bytes], board: Board, name: str) -> Labelled
     Marks are x, o and b or `.` for a free cell.  A header is left out.
     Raises GamesError for what is no position, and BoardError for one of another board.
     """
-    rows: list[tuple[int, list[int] | str, frozenset[int] | None]] = []
+    rows: list[tuple[int, list[int], frozenset[int] | None]] = []
     for number, line in enumerate(chain.from_iterable(map(lines_of, pieces)), 1):
         text = line.partition("#")[0].strip()
         if text and not (not rows and is_names(text)):
@@ -92,18 +92,16 @@ def read_positions(pieces: Iterable[bytes], board: Board, name: str) -> Labelled
                 raise GamesError(f"{name}, line {number}: {error}") from None
     if not rows:
         raise GamesError(f"{name}: no positions; give a line such as x,x,x,x,o,o,x,o,o,positive per position")
-    order = _order(board, [marks for _, marks, _ in rows if not isinstance(marks, str)][:LOOKED_AT])
+    order = _order(board, [marks for _, marks, _ in rows[:LOOKED_AT]])
     kept: list[Labelled] = []
     shown, left_out = None, 0
     for number, written, allowed in rows:
+        marks = tuple(written[place] for place in order)
         try:
-            given: Any = written if isinstance(written, str) else tuple(written[place] for place in order)
-            kept.append(Labelled(number, read_position(given, board), allowed))
+            kept.append(Labelled(number, check_possible(marks, board), allowed))
         except BoardError as error:
-            if isinstance(written, str) and not re.fullmatch("[xo._/|-]+", written):
-                raise GamesError(f"{name}, line {number}: {error}") from None
             left_out += 1
-            shown = shown or f"line {number}: {str(error).partition('; write rows')[0]}"
+            shown = shown or f"line {number}: {rows_text(board, marks)}: {error}"
     return LabelledPositions(kept, left_out, shown)
 
 
@@ -115,11 +113,11 @@ def is_names(line: str) -> bool:
     )
 
 
-def _read_line(text: str, board: Board, name: str) -> tuple[list[int] | str, frozenset[int] | None]:
-    """The marks of a line, or the text of them, and what its label allows."""
+def _read_line(text: str, board: Board, name: str) -> tuple[list[int], frozenset[int] | None]:
+    """The marks of a line, and what its label allows."""
     fields = fields_of(text)
-    if len(fields) <= 2:
-        return fields[0], _allowed(fields[1]) if len(fields) == 2 else None
+    if len(fields) <= 2:  # the marks stand together
+        fields = [*re.sub("[/|]", "", fields[0]), *fields[1:]]
     if len(fields) not in (board.cells, board.cells + 1):
         cells = len(fields) - (fields[-1] in LABELS)
         meant = KNOWN_BOARDS.get(cells, f"a board of {cells} cells")
