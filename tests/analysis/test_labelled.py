@@ -176,8 +176,6 @@ def test_positions_of_another_board_and_other_mistakes(run: ttt.Run, tmp_path: P
         ttt.evaluate(run, as_played=True, positions=set_of_ends())
 
 
-@pytest.mark.slow  # kernels of networks
-def test_a_run_of_networks_is_compared_too() -> None:
-    networks = ttt.train(20, learner="patterns", board="4x4x4", seed=1)
-    result = judged(networks, ["x,b,b,b,b,o,b,b,b,b,b,b,b,b,b,b,draw"])
+def test_a_run_of_networks_is_compared_too(pattern_run: ttt.PatternRun) -> None:
+    result = judged(pattern_run, ["x,b,b,b,b,o,b,b,b,b,b,b,b,b,b,b,draw"])
     assert result.positions == 1 and result.judged_by == "values" and result.value_label.of == 1

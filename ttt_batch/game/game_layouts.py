@@ -43,7 +43,7 @@ Part = Callable[[str], tuple[bool, str]]
 """Of a line whether it begins a game (or is none), and its moves."""
 
 
-class Table(NamedTuple):
+class GamesTable(NamedTuple):
     """Columns of a table by their roles, the columns of moves in a game a line, and what lies between."""
 
     columns: dict[str, int]
@@ -119,7 +119,7 @@ def _below(line: str) -> tuple[bool, str]:
     return not line.strip(), line.partition("#")[0]
 
 
-def _table(line: str) -> Table | None:
+def _table(line: str) -> GamesTable | None:
     """The table of which a line is the header; None if it is none that is known."""
     if not re.search("[a-z]{3}|row|col", line, re.IGNORECASE):
         return None
@@ -133,14 +133,14 @@ def _table(line: str) -> Table | None:
         n for n, name in enumerate(names) if re.fullmatch("(move|m|ply|cell|action|turn|step|x|o)?[0-9]+", name)
     ]
     if len(numbered) > 1 and not all(name.isdigit() for name in names):
-        return Table(columns, numbered, delimiter)
+        return GamesTable(columns, numbered, delimiter)
     if CELL not in columns and MOVES not in columns and GAME in columns and not {ROW, COL} <= columns.keys():
         columns[MOVES] = columns.pop(GAME)
     if names == ["move"] or not (MOVES in columns or CELL in columns or {ROW, COL} <= columns.keys()):
         return None
     if CELL in columns and PLY not in columns and ROW in columns and COL in columns:
         columns[PLY] = columns.pop(CELL)  # a column `move` beside row and column counts moves
-    return Table(columns, [columns[MOVES]] if MOVES in columns else [], delimiter)
+    return GamesTable(columns, [columns[MOVES]] if MOVES in columns else [], delimiter)
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
@@ -151,7 +151,7 @@ def _fields(line: str, delimiter: str) -> list[str]:
         return []
 
 
-def _by_moves(table: Table, rows: list[str]) -> bool:
+def _by_moves(table: GamesTable, rows: list[str]) -> bool:
     """Whether a table has a move a line: its columns of cells hold one move."""
     if table.moves:
         return False
@@ -165,7 +165,7 @@ def _by_moves(table: Table, rows: list[str]) -> bool:
 class _Rows:
     """Reads the rows of a table; the header is no game."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: GamesTable) -> None:
         self._table, self._begun = table, False
 
     def __call__(self, line: str) -> tuple[bool, str]:

@@ -49,6 +49,16 @@ AsPlayed = Annotated[
 ]
 
 
+Positions = Annotated[
+    File,
+    option(
+        "FILE",
+        "Compare its values with a file of positions and results, such as tic-tac-toe.data: a mark for each cell, x, o "
+        "or b, then a result.",
+    ),
+]
+
+
 Against = Annotated[
     Text,
     option(
@@ -76,14 +86,7 @@ def evaluate(
     board: AgentBoard = None,
     symmetric: Folded = False,
     as_played: AsPlayed = False,
-    positions: Annotated[
-        File,
-        option(
-            "FILE",
-            "Compare its values with a file of positions and results, such as tic-tac-toe.data: a mark for each cell, "
-            "x, o or b, then a result.",
-        ),
-    ] = None,
+    positions: Positions = None,
     illegal: Illegal = None,
     time_limit: TimeLimit = None,
     trust: Trust = False,
@@ -124,15 +127,12 @@ def evaluate(
         result = api.evaluate(
             run, opponent, games=games, seed=seed, budget=budget, ties=rule, as_played=as_played, positions=positions
         )
-    name = called(path)
-    if isinstance(result, PositionsEvaluation):
-        answer(json, result.to_dict, lambda: positions_text(result, name))
-    elif isinstance(result, PlayedEvaluation):
-        answer(json, result.to_dict, lambda: played_text(result, name))
-    elif isinstance(result, GrownEvaluation):
-        answer(json, result.to_dict, lambda: grown_evaluation_text(result, name))
-    else:
-        answer(json, result.to_dict, lambda: evaluation_text(result, name))
+    texts: dict[type, Any] = {
+        PositionsEvaluation: positions_text,
+        PlayedEvaluation: played_text,
+        GrownEvaluation: grown_evaluation_text,
+    }
+    answer(json, result.to_dict, lambda: texts.get(type(result), evaluation_text)(result, called(path)))
 
 
 def _board_of(positions: Path | None) -> "Board | None":

@@ -49,6 +49,13 @@ Learner = Annotated[
 ]
 
 
+Moves = Annotated[
+    Text,
+    option("HOW", "What digits in GAMES are, unless only one way fits.", offers=DIGITS_MEAN, default="what fits"),
+]
+CellsFrom = Annotated[Text, option("0|1", "The number of the first cell, row or column in GAMES.", default="what fits")]
+
+
 def learn_from(
     games: Annotated[Path, argument("GAMES", "A text file, a game a line; - for standard input.")],
     learner: Learner = None,
@@ -67,12 +74,8 @@ def learn_from(
     board: Annotated[Text, option("BOARD", f"{BOARD}.", offers=BOARDS)] = None,
     seed: Annotated[Text, option("N", "Seed of the start table.")] = None,
     skip_bad: Annotated[bool, switch("--skip-bad", "Leave out lines that are no legal game.")] = False,
-    moves: Annotated[
-        Text, option("HOW", "What digits in GAMES are, if the games do not say.", offers=DIGITS_MEAN)
-    ] = None,
-    cells_from: Annotated[
-        Text, option("0|1", "The number of the first cell, row or column in GAMES.", default="what fits")
-    ] = None,
+    moves: Moves = None,
+    cells_from: CellsFrom = None,
     out: NewRun = None,
     overwrite: Overwrite = False,
     trust: Trust = False,
