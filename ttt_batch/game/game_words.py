@@ -6,6 +6,7 @@ numbers, brackets, quotes, arrows and headers such as `[Event "..."]` are left o
 
 import functools
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ttt_batch.base.choices import DIGITS_MEAN
@@ -42,6 +43,7 @@ class Word(NamedTuple):
 
     cell: None if the word names none; a number outside the board if the board does not have it.
     column: `cell` is a column.  mark: X, O or nothing.  claim: the result that the word may stand for.
+    resigns: it is the word for that, and `cell` is the board's number for it.
     """
 
     text: str
@@ -50,6 +52,7 @@ class Word(NamedTuple):
     explores: bool = False
     mark: str = ""
     claim: str = ""
+    resigns: bool = False
 
 
 _PLAIN = re.compile(r"[\s\d!]*")
@@ -57,16 +60,18 @@ _HEADER = re.compile(r'\s*\[\s*\w+\s+"[^"]*"\s*\]\s*')
 _LABEL = re.compile(r"\s*(?:game\s*#?\s*)?\d+\s*:\s+", re.IGNORECASE)
 _NUMBERING = re.compile(r"(?<!\S)\d+\.(?:\.\.)?(?=\s|[a-z(\[]|$)", re.IGNORECASE)
 _NUMBERING_IN_BRACKETS = re.compile(r"(?<!\S)\d+\)(?=\s)")
-_NOISE = re.compile(r"\{[^}]*\}|[-=]*>|→")
+_NOISE = re.compile(r"\{[^{}]*\}|-{0,2}>|=>|→")
 _RESULT = re.compile(
-    r"(?:^|(?<=[\s,;|:=(]))(?:\(\s*)?(?:(?:result|outcome)\s*[:=]?\s*)?(?:"
+    r"(?:^|(?<=[\s,;|:=(]))(?:(?:result|outcome) ?[:=]? ?)?(?:"
     r"(?P<drawn>1/2-1/2|0\.5-0\.5|½-½|½|draws?|drawn|tied?)|(?P<open>\*)|"
-    r"(?P<winner>[xo])\s*(?:wins?|won)|(?:winner|won by)\s*[:=]?\s*(?P<named>[xo]))\s*\)?[.!]?\s*$",
+    r"(?P<winner>[xo]) ?(?:wins?|won)|(?:winner|won by) ?[:=]? ?(?P<named>[xo])) ?\)?[.!]?$",
     re.IGNORECASE,
 )
-_PAIR = re.compile(r"[(\[]\s*(\d{1,2})\s*(?:[,;:]|\s)\s*(\d{1,2})\s*[)\]](!?)")
-_SEPARATORS = re.compile(r"""[\s,;|()\[\]"']+""")
-_WORD = re.compile(r"""[^\s,;|()\[\]"']+""")
+_MAY_HOLD_RESULT = re.compile(r"[wdt½*]|/2|\.5", re.IGNORECASE)
+_TOKEN = re.compile(
+    r"[(\[]\s*(?P<row>[0-9]{1,2})\s*(?:[,;:]|\s)\s*(?P<col>[0-9]{1,2})\s*[)\]](?P<explores>!?)"
+    r"""|[^\s,;|()\[\]"']+"""
+)
 _SHORT_RESULTS = {"1-0": X_WINS, "0-1": O_WINS}
 
 
@@ -91,14 +96,13 @@ def words_of(line: str, board: Board, reading: Reading) -> list[Word]:
         text = _NUMBERING.sub(" ", text)
         if re.match(r"\s*1\)\s", text):
             text = _NUMBERING_IN_BRACKETS.sub(" ", text)
-        text = _NOISE.sub(" ", text)
-        if (result := _RESULT.search(text)) is not None:
+        text = _NOISE.sub(" ", text).rstrip()
+        result = _RESULT.search(text) if _MAY_HOLD_RESULT.search(text) else None
+        if result is not None:
             text = text[: result.start()]
     words = _split(text, board, reading)
     if len(words) == 1 and (digits := _glued(words[0].text, board, reading)):
-        words = [_word(digit, board, reading) for digit in digits]
-    if words and words[-1].cell is None and words[-1].text in ("X", "O"):
-        words[-1] = words[-1]._replace(claim=words[-1].text)
+        words = list(map(_vocabulary(board, reading), digits))
     if result is not None:
         winner = (result["winner"] or result["named"] or "").upper()
         claim = winner or (DRAWN if result["drawn"] else OPEN)
@@ -108,35 +112,21 @@ def words_of(line: str, board: Board, reading: Reading) -> list[Word]:
 
 def _split(text: str, board: Board, reading: Reading) -> list[Word]:
     words: list[Word] = []
-    position, mark = 0, ""
-    while position < len(text):
-        if pair := _PAIR.match(text, position):
-            cell = _pair(int(pair[1]), int(pair[2]), board, reading)
-            words.append(Word(pair.group(), cell, explores=pair[3] == "!", mark=mark))
-            position, mark = pair.end(), ""
-            continue
-        if gap := _SEPARATORS.match(text, position):
-            # A pair may begin with the bracket that ends the gap.
-            position = position + 1 if gap.group()[0] in "([" else _before_bracket(gap)
-            continue
-        found = _WORD.match(text, position)
-        assert found is not None  # what is no separator
-        position = found.end()
-        whose = found.group().rstrip(":=").upper()
-        is_column = board.gravity and whose in ("X", "O") and LETTERS.index(whose.lower()) < board.cols
-        if not mark and whose in ("X", "O") and not is_column and _WORD.search(text, position):
-            mark = whose
-            continue
-        word = _word(found.group(), board, reading)
+    known, mark = _vocabulary(board, reading), ""
+    for found in _TOKEN.finditer(text):
+        if found["row"]:
+            cell = _pair(int(found["row"]), int(found["col"]), board, reading)
+            word = Word(found.group(), cell, explores=found["explores"] == "!")
+        else:
+            word = known(found.group())
+            if word.cell is None and not mark and (whose := word.text.rstrip(":=").upper()) in ("X", "O"):
+                mark = whose
+                continue
         words.append(word._replace(mark=mark) if mark and not word.mark else word)
         mark = ""
+    if mark:  # that of the winner, or nothing
+        words.append(word._replace(claim=mark if word.text == mark else ""))
     return words
-
-
-def _before_bracket(gap: re.Match[str]) -> int:
-    """The end of a gap between words, or the first bracket in it, which may open a pair."""
-    bracket = re.search(r"[(\[]", gap.group())
-    return gap.end() if bracket is None else gap.start() + bracket.start()
 
 
 def _glued(text: str, board: Board, reading: Reading) -> str:
@@ -146,12 +136,17 @@ def _glued(text: str, board: Board, reading: Reading) -> str:
     return text if whole and reading.moves in (NUMBERS, COLUMNS) and most <= 9 else ""
 
 
-@functools.lru_cache(maxsize=1 << 12)
+@functools.lru_cache(maxsize=64)
+def _vocabulary(board: Board, reading: Reading) -> Callable[[str], Word]:
+    """What words mean, each looked up once."""
+    return functools.lru_cache(maxsize=1 << 12)(lambda text: _word(text, board, reading))
+
+
 def _word(text: str, board: Board, reading: Reading) -> Word:
     """What a word means, alone."""
     name, explores = (text[:-1], True) if text.endswith("!") else (text, False)
     if name == RESIGNS:
-        return Word(text, board.resignation, explores=explores)
+        return Word(text, board.resignation, explores=explores, resigns=True)
     found, mark = _place(name, board, reading), ""
     if (found is None or found == (NO_CELL, False)) and name[:1] in {"X", "O", "x", "o"}:
         # `o1` is a cell if the board has a column o, and else the first cell with O on it.

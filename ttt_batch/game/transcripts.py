@@ -136,7 +136,7 @@ def parse_line(line: str, board: Board, *, occupied: bool, resigns: bool = False
 def moves_of(line: str, board: Board, *, occupied: bool, resigns: bool, reading: Reading) -> Iterator[tuple[int, bool]]:
     """Yield the moves of a line one by one; see `parse_line`."""
     own, other, full = 0, 0, (1 << board.cells) - 1  # cells of the player to move and of its opponent, as bits
-    count, winner = 0, ""
+    through, count, winner = _lines_through(board), 0, ""
     for word in words_of(line, board, reading):
         if winner:
             if not word.claim:
@@ -147,12 +147,13 @@ def moves_of(line: str, board: Board, *, occupied: bool, resigns: bool, reading:
             continue
         if word.claim and word.cell is None:
             raise _unfinished(count, f", but {quoted(word.text)} follows")
+        mover, rival = MARKS[1 + count % 2], MARKS[2 - count % 2]
         count += 1
-        cell, mover, rival = _cell_of(word, count, own | other, board, reading), *_players(count)
-        if cell == board.resignation and word.text.removesuffix("!") == RESIGNS:
+        cell = _cell_of(word, count, mover, own | other, board, reading)
+        if cell == board.resignation:
             if not resigns:
                 raise GamesError(f"move {count}, {quoted(word.text)}, is a move of menace alone")
-            if mover != MARKS[1] or board.cells - count < 1:
+            if count % 2 == 0 or board.cells - count < 1:
                 raise GamesError(
                     f"move {count}, {quoted(word.text)}, is a move of the first player where it has a choice"
                 )
@@ -163,7 +164,7 @@ def moves_of(line: str, board: Board, *, occupied: bool, resigns: bool, reading:
             winner = rival
         else:
             own |= 1 << cell
-            if any(own & fenced == mask for mask, fenced in _lines_through(board)[cell]):
+            if any(own & fenced == mask for mask, fenced in through[cell]):
                 winner = rival if board.misere else mover
             elif own | other == full:
                 winner = DRAWN
@@ -173,11 +174,6 @@ def moves_of(line: str, board: Board, *, occupied: bool, resigns: bool, reading:
         raise _unfinished(count)
 
 
-def _players(count: int) -> tuple[str, str]:
-    """The marks of the player who makes a move, counted from 1, and of its opponent."""
-    return MARKS[2 - count % 2], MARKS[1 + count % 2]
-
-
 @functools.lru_cache(maxsize=16)
 def _lines_through(board: Board) -> list[list[tuple[int, int]]]:
     """Of each cell the lines through it as bits, and the same with the cells that must not be the player's."""
@@ -185,24 +181,28 @@ def _lines_through(board: Board) -> list[list[tuple[int, int]]]:
     return [[pair for pair in pairs if pair[0] >> cell & 1] for cell in range(board.cells)]
 
 
-def _cell_of(word: Word, number: int, taken: int, board: Board, reading: Reading) -> int:
-    """The cell of a move, which the board has; of a column its lowest free cell.  Raises GamesError."""
-    if word.cell is None:
+def _cell_of(word: Word, number: int, mover: str, taken: int, board: Board, reading: Reading) -> int:
+    """The cell of a move, which the board has, or the number for resigning; of a column its lowest free cell.
+
+    Raises GamesError.
+    """
+    cell = word.cell
+    if cell is None:
         kind = "cell number" if reading.moves == NUMBERS else "move"
         raise GamesError(f"move {number}, {quoted(word.text)}, is not a {kind}")
-    if word.mark not in ("", (turn := _players(number)[0])):
-        raise GamesError(f"move {number}, {quoted(word.text)}, is not {turn}'s: X and O take turns, and X begins")
-    if word.column and word.cell in range(board.cols):
-        column = range(word.cell + board.cells - board.cols, -1, -board.cols)
-        return next((cell for cell in column if not taken >> cell & 1), word.cell)
-    if word.cell == board.resignation and word.text.removesuffix("!") == RESIGNS:
-        return word.cell
-    if word.column or word.cell not in range(board.cells):
+    if word.mark not in ("", mover):
+        raise GamesError(f"move {number}, {quoted(word.text)}, is not {mover}'s: X and O take turns, and X begins")
+    if word.resigns:
+        return cell
+    if word.column and cell in range(board.cols):
+        column = range(cell + board.cells - board.cols, -1, -board.cols)
+        return next((free for free in column if not taken >> free & 1), cell)
+    if word.column or not 0 <= cell < board.cells:
         hint = _numbers_of_cells(board, reading.first) if word.text[0].isdigit() and reading.moves == NUMBERS else ""
         raise _not_free(word, number, hint)
-    if board.gravity and word.cell + board.cols < board.cells and not taken >> word.cell + board.cols & 1:
+    if board.gravity and cell + board.cols < board.cells and not taken >> cell + board.cols & 1:
         raise GamesError(f"move {number}, {quoted(word.text)}, has a free cell below it; with gravity a mark falls")
-    return word.cell
+    return cell
 
 
 def _not_free(word: Word, number: int, hint: str = "") -> GamesError:

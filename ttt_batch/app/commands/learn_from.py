@@ -93,6 +93,7 @@ def learn_from(
     options: dict[str, Any] = {"alpha": alpha, "gamma": gamma, "draw_worth": draw_worth, "start_value": start_value}
     options |= {"lambda_": lambda_, "cut": cut or None, "beta": beta, "beads": beads, "rewards": rewards}
     options |= {"epsilon": epsilon, "explore": explore, "board": board, "seed": seed}
+    options |= {"skip_bad": skip_bad, "moves": moves, "cells_from": cells_from}
     source = GameFile(games)
     with working("interrupted; nothing was written", quiet=quiet) as report:
 
@@ -101,9 +102,6 @@ def learn_from(
                 games,
                 learner=learner,
                 run=run,
-                skip_bad=skip_bad,
-                moves=moves,
-                cells_from=cells_from,
                 out=target,
                 overwrite=overwrite,
                 trust=trust,
