@@ -1,5 +1,6 @@
 """Files of games as people write them: each notation and layout comes back as the same moves, and doubts are asked."""
 
+import json
 import random
 from collections.abc import Callable
 from itertools import pairwise
@@ -204,6 +205,15 @@ def table(board: Board, games: list[list[int]], kind: str) -> str:
         ],
         "ply alone": ["ply\tcell"] + [f"{ply}\t{named(board, cell)}" for _, ply, cell in rows],
         "x and y": ["game|x|y"] + [f"{number}|{cell % board.cols}|{cell // board.cols}" for number, _, cell in rows],
+        "JSON": [
+            json.dumps(
+                {
+                    "winner": result(board, cells, ("X", "O", "draw")),
+                    "moves": [divmod(cell, board.cols) for cell in cells],
+                }
+            )
+            for cells in games
+        ],
         "one column": ["moves", *(f'"{joined(",", 1)(board, cells)}"' for cells in games)],
         "moves below each other": ["\n".join([*(named(board, cell) for cell in cells), ""]) for cells in games],
     }
@@ -212,6 +222,7 @@ def table(board: Board, games: list[list[int]], kind: str) -> str:
 
 LAYOUTS = [
     *("a game a line", "columns of moves", "a move a line", "row and column", "ply alone", "x and y", "one column"),
+    "JSON",
     "moves below each other",
 ]
 

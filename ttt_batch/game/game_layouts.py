@@ -5,6 +5,7 @@ game on several lines the others become empty.
 """
 
 import csv
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
@@ -75,6 +76,8 @@ def with_a_game_a_line(pieces: Iterable[bytes], board: Board) -> tuple[Iterator[
         by_moves = _by_moves(table, first[1:])
         part = _MovesOfRows(table) if by_moves else _GamesOfRows(table)
         return _joined(whole, part), f"a table with a {'move' if by_moves else 'game'} a line"
+    if first[0].lstrip().startswith("{"):
+        return _joined(whole, _of_json), "JSON with a game a line"
     if is_header(first[0]) or begins_numbered(first[0]):
         return _joined(whole, _numbered), "numbered moves"
     if board.k > 1 and len(first) > 1 and all(_is_one_move(line, board) for line in first[:2]):
@@ -122,6 +125,28 @@ def _below(line: str) -> tuple[bool, str]:
     return not line.strip(), line.partition("#")[0]
 
 
+def _of_json(line: str) -> tuple[bool, str]:
+    """A line is an object with moves, and with a result or none."""
+    if not line.strip():
+        return True, ""
+    try:
+        game = {_role(name): value for name, value in json.loads(line).items()}
+    except (ValueError, AttributeError, RecursionError):
+        return True, line
+    moves = game.get(MOVES, game.get(CELL, game.get(GAME, line)))
+    return True, f"{moves} {_claim(game.get(RESULT))}"
+
+
+def _role(name: str) -> str:
+    """What a column or a key of this name holds; empty if that is not known."""
+    return ROLES.get(re.sub("[^a-z0-9]", "", name.lower()), "")
+
+
+def _claim(result: object) -> str:
+    """The result of a game, in the words that end a line."""
+    return _CLAIMS.get(re.sub(r"\s", "", str(result).lower()), "")
+
+
 def _table(line: str) -> GamesTable | None:
     """The table of which a line is the header; None if it is none that is known."""
     if not re.search("[a-z]{3}|row|col", line, re.IGNORECASE):
@@ -130,8 +155,8 @@ def _table(line: str) -> GamesTable | None:
     names = [re.sub("[^a-z0-9]", "", name.lower()) for name in _fields(line, delimiter)]
     columns: dict[str, int] = {}
     for number, name in enumerate(names):
-        if name in ROLES:
-            columns.setdefault(ROLES[name], number)
+        if role := _role(name):
+            columns.setdefault(role, number)
     numbered = [
         n for n, name in enumerate(names) if re.fullmatch("(move|m|ply|cell|action|turn|step|x|o)?[0-9]+", name)
     ]
@@ -195,8 +220,7 @@ class _GamesOfRows(_Rows):
     def row(self, fields: list[str]) -> tuple[bool, str]:
         columns, moves = self._table.columns, self._table.moves or [self._table.columns[CELL]]
         text = " ".join(fields[number] for number in moves if number < len(fields))
-        claim = _CLAIMS.get(re.sub(r"\s", "", fields[columns[RESULT]].lower()), "") if RESULT in columns else ""
-        return True, f"{text} {claim}"
+        return True, f"{text} {_claim(fields[columns[RESULT]]) if RESULT in columns else ''}"
 
 
 class _MovesOfRows(_Rows):
