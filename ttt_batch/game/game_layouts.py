@@ -67,22 +67,26 @@ def with_a_game_a_line(pieces: Iterable[bytes], board: Board) -> tuple[Iterator[
     for piece in pieces:
         begun.append(piece)
         first += islice((line for line in lines_of(piece) if line.partition("#")[0].strip()), 2)
-        if len(first) > 1 or (first and _table(first[0])):
+        if len(first) > 1 or (first and (_is_object(first[0]) or _table(first[0]))):
             break
     whole = chain(begun, pieces)
     if not first:
         return whole, ""
+    if _is_object(first[0]):
+        return _joined(whole, _of_json), "JSON with a game a line"
     if (table := _table(first[0])) is not None:
         by_moves = _by_moves(table, first[1:])
         part = _MovesOfRows(table) if by_moves else _GamesOfRows(table)
         return _joined(whole, part), f"a table with a {'move' if by_moves else 'game'} a line"
-    if first[0].lstrip().startswith("{"):
-        return _joined(whole, _of_json), "JSON with a game a line"
     if is_header(first[0]) or begins_numbered(first[0]):
         return _joined(whole, _numbered), "numbered moves"
     if board.k > 1 and len(first) > 1 and all(_is_one_move(line, board) for line in first[:2]):
         return _joined(whole, _below), "a move a line, empty lines between games"
     return whole, ""
+
+
+def _is_object(line: str) -> bool:
+    return line.lstrip().startswith("{")
 
 
 def _is_one_move(line: str, board: Board) -> bool:
@@ -133,7 +137,7 @@ def _of_json(line: str) -> tuple[bool, str]:
         game = {_role(name): value for name, value in json.loads(line).items()}
     except (ValueError, AttributeError, RecursionError):
         return True, line
-    moves = game.get(MOVES, game.get(CELL, game.get(GAME, line)))
+    moves = game.get(MOVES, game.get(CELL, game.get(GAME, line.strip("{}"))))
     return True, f"{moves} {_claim(game.get(RESULT))}"
 
 
