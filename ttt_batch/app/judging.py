@@ -124,7 +124,8 @@ def evaluate(
     budget: Number | None = None,
     ties: Ties = "any",
     as_played: bool,
-) -> Evaluation | GrownEvaluation | PlayedEvaluation: ...
+    positions: Positions | None = None,
+) -> Evaluation | GrownEvaluation | PlayedEvaluation | PositionsEvaluation: ...
 def evaluate(
     run: Player,
     against: Player | None = None,
