@@ -58,6 +58,7 @@ COMMANDS = (
     Command("evaluate", "evaluate other.h5"),
     Command("evaluate, of an agent", "evaluate two-ply", "evaluate"),
     Command("evaluate --as-played", "evaluate other.h5 --as-played"),
+    Command("evaluate --positions FILE", "evaluate other.h5 --positions tic-tac-toe.data"),
     Command("watch --games N", "watch run.h5 other.h5 --games 10"),
     Command("tournament", "tournament run.h5 other.h5"),
     Command("tournament --games N", "tournament run.h5 other.h5 --games 10", quick=False),
@@ -104,6 +105,7 @@ def collect(folder: Path, commands: Iterable[Command]) -> dict[Command, Any]:
     chosen = list(commands)
     with contextlib.chdir(folder):
         Path("games.txt").write_text("0 4 1 5 2\n", encoding="utf-8")
+        Path("tic-tac-toe.data").write_text("x,x,x,o,o,b,b,b,b,positive\nx,x,b,b,b,b,b,b,b,negative\n", encoding="utf-8")
         for words in FILES:
             output(words)
         for words in (GROWN, NETWORKS):

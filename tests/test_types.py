@@ -46,6 +46,7 @@ reveal_type(ttt.train(resume="td.h5", more=10, progress=lambda now: print(now.ga
 reveal_type(ttt.load("td.h5"))
 reveal_type(ttt.evaluate(first, against=run))
 reveal_type(ttt.evaluate(run, as_played=True))
+reveal_type(ttt.evaluate(run, positions="tic-tac-toe.data"))
 ttt.train(10, draw_worth=0.5)
 reveal_type(ttt.judge(first, illegal="loses"))
 reveal_type(ttt.tournament([run, "random", first, agents.at_board("optimal")]))
@@ -74,6 +75,7 @@ Run | PatternRun
 Run | PatternRun
 Evaluation | GrownEvaluation
 PlayedEvaluation
+PositionsEvaluation
 Evaluation | GrownEvaluation
 Tournament
 Shown

@@ -55,6 +55,7 @@ for _name, _home in {
     "Evaluation": "app.reports.evaluation:evaluation_text",
     "GrownEvaluation": "app.reports.evaluation:grown_evaluation_text",
     "PlayedEvaluation": "app.reports.evaluation:played_text",
+    "PositionsEvaluation": "app.reports.positions:positions_text",
     "Proofs": "app.reports.proof:proofs_text",
     "Series": "app.reports.tournament:series_text",
     "Repetition": "app.reports.study:confirmation_text",

@@ -209,7 +209,7 @@ def test_hostile_games(here, capsys, files):
     Path("g.txt").write_bytes(files[GAMES])
     for words in ([], ["--skip-bad"]):
         status, out, err = command(capsys, "learn-from", "g.txt", "--learner", "td", "-o", "x.h5", *words)
-        assert (status, err.count("\n")) == (0 if words else 1, 1) and r"\x1b[2J" in err
+        assert (status, err.count("\n")) == (0 if words else 1, 1) and r"\x1b" in err
         assert_tame(out + err)
 
 

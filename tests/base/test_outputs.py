@@ -16,11 +16,10 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch.base import files
-from ttt_batch.base.errors import TttBatchError, UsageError
+from ttt_batch.base.errors import GamesError, TttBatchError, UsageError
 from ttt_batch.base.lock import Lock
 from ttt_batch.base.outputs import Draft, Kind, check_distinct
 from ttt_batch.game.transcript_writer import GameRecord
-from ttt_batch.game.transcripts import GamesError
 
 OUTPUT = Kind(TttBatchError, "--out")
 GAMES = "4 0 2 1 6\n"

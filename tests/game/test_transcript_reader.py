@@ -20,12 +20,13 @@ from support import cells_of, command
 
 import ttt_batch as ttt
 from ttt_batch.app.progress import Reporter
-from ttt_batch.base.errors import UsageError
+from ttt_batch.base.errors import GamesError, UsageError
 from ttt_batch.game import transcript_reader, transcript_source
 from ttt_batch.game.board import Board, parse_board
+from ttt_batch.game.game_words import Reading
 from ttt_batch.game.transcript_reader import SHOWN, GameReader
 from ttt_batch.game.transcript_source import LONGEST_LINE, GameFile, GameLines, whole_lines
-from ttt_batch.game.transcripts import GamesError, Moves, parse_line
+from ttt_batch.game.transcripts import Moves, parse_line
 from ttt_batch.training.from_games import Learnt
 
 CLASSIC = Board()
@@ -50,7 +51,7 @@ def by_oracle(text: bytes, board: Board, *, occupied: bool, cells_from: int) -> 
     for number, line in enumerate(text.splitlines(), 1):
         try:
             decoded = line.decode("utf-8", "backslashreplace")
-            moves = parse_line(decoded, board, occupied=occupied, cells_from=cells_from)
+            moves = parse_line(decoded, board, occupied=occupied, reading=Reading(first=cells_from))
         except GamesError as error:
             messages.append(f"games, line {number}: {error}")
         else:
@@ -87,7 +88,7 @@ BAD = [
     ("0 3 1000", "move 3, '1000', is not a cell number"),
     ("0 -1", "move 2, '-1', is not a cell number"),
     ("0 1.0", "move 2, '1.0', is not a cell number"),
-    ("0,3,1,4,2", "move 1, '0,3,1,4,2', is not a cell number"),
+    ("0,3,1,4,9", f"move 5, '9', is not a free cell of the board: {NUMBERS}"),
     ("0 x!", "move 2, 'x!', is not a cell number"),
     ("0 !", "move 2, '!', is not a cell number"),
     ("0 3!!", "move 2, '3!!', is not a cell number"),
@@ -101,7 +102,15 @@ BAD = [
     ("0 a4!", "move 2, 'a4!', is not a free cell of the board"),
     ("0 a1", "move 2, 'a1', is not a free cell of the board"),
     ("0 b111", "move 2, 'b111', is not a cell number"),
-    ("0 X1", "move 2, 'X1', is not a free cell of the board"),
+    ("0 X1", "move 2, 'X1', is not O's: X and O take turns, and X begins"),
+    ("X0 O0", "move 2, 'O0', is not a free cell of the board"),
+    ("(0, 0) (1, 1)", "move 1, '(0, 0)', is not a cell number"),
+    ("0 3 1 4 X wins", "the game is not finished after 4 moves, but 'X wins' follows"),
+    ("0 3 1 4 2 O wins", "the moves let X win, but the line says 'O wins'"),
+    ("0 3 1 4 2 0-1", "the moves let X win, but the line says '0-1'"),
+    ("0 3 1 4 2 1/2-1/2", "the moves let X win, but the line says '1/2-1/2'"),
+    ("0 1 2 4 3 5 7 6 8 1-0", "the moves are a draw, but the line says '1-0'"),
+    ("0 3 1 4 2 8", "the game is over after 5 moves, but '8' follows"),
     ("0", "the game is not finished after 1 move"),
     ("0 3 1 4", "the game is not finished after 4 moves"),
     ("0 3 1 4 2 5", "the game is over after 5 moves, but '5' follows"),
@@ -153,7 +162,7 @@ def test_names_of_cells(line: str, board: Board, cells: list[int]) -> None:
 
 
 def test_cells_may_count_from_one() -> None:
-    reader = GameReader(CLASSIC, occupied=False, cells_from=1, skip_bad=True)
+    reader = GameReader(CLASSIC, occupied=False, reading=Reading(first=1), skip_bad=True)
     games = read(GameLines(["5 1 9 3 7 2", "1 4 2 5 3", "a1 4 b1 5 3", "0 4 2", "1 10"]), reader)
     assert [[cell for cell, _ in moves] for moves in games] == [[4, 0, 8, 2, 6, 1], *([[0, 3, 1, 4, 2]] * 2)]
     numbers = "cells count from 1 in game files, 1 to 9"
@@ -230,10 +239,10 @@ def test_any_text_in_any_cut_reads_as_line_by_line(made: tuple[bytes, Board, boo
         cut(text, {at for at in cuts if at < len(text)}),
         cut(text, range(len(text))),
     ):
-        reader = GameReader(board, occupied=occupied, cells_from=first, skip_bad=True)
+        reader = GameReader(board, occupied=occupied, reading=Reading(first=first), skip_bad=True)
         assert read(whole_lines(blocks), reader) == games
         assert reader.skipped == messages and reader.games == len(games)
-    strict = GameReader(board, occupied=occupied, cells_from=first)
+    strict = GameReader(board, occupied=occupied, reading=Reading(first=first))
     if messages:
         with pytest.raises(GamesError) as raised:
             read(whole_lines([text]), strict)
@@ -371,17 +380,23 @@ def test_cells_that_seem_to_count_from_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("one.txt").write_text("1 4 2 5 3\n5 1 9 3 7 2\n")
-    remedy = "; counted from 1 it is a whole game: choose --cells-from 1, fix the line, or"
-    assert "one.txt, line 1: the game is not finished after 5 moves" + remedy in refused(capsys, "one.txt")
     learn = ["learn-from", "one.txt", "--learner", "td", "--overwrite", "-o", "x.h5", "--quiet"]
+    Path("one.txt").write_text("1 2 4 3 7 # cell 0 is free\n")
+    two_ways = "one.txt: the games can be read in two ways, cells count from 0 or cells count from 1; choose "
+    assert refused(capsys, "one.txt") == f"ttt-batch: {two_ways}--cells-from 0 or --cells-from 1\n"
+    with pytest.raises(GamesError, match=f"^{two_ways}cells_from=0 or cells_from=1$"):
+        ttt.learn_from("one.txt", learner="td")
+    assert ttt.learn_from(["1 2 4 3 7"], learner="td") == ttt.learn_from("one.txt", learner="td", cells_from=0)
+    Path("one.txt").write_text("1 4 2 5 3\n5 1 9 3 7 2\n")
     status, out, err = command(capsys, *learn, "--cells-from", "1")
     assert (status, err) == (0, "") and "2 games" in out
-    Path("one.txt").write_text("1 2 4 3 7 # cell 0 is free\n")
-    status, _, err = command(capsys, *learn)
-    assert status == 0 and err.count("\n") == 1 and "no game in one.txt uses cell 0: cells count from 0" in err
-    with pytest.warns(RuntimeWarning, match="^no game in one.txt uses cell 0: .* choose cells_from=1 if these do not$"):
+    assert command(capsys, *learn)[::2] == (0, "ttt-batch: one.txt: cells count from 1\n")
+    with pytest.warns(RuntimeWarning, match=r"^one.txt: cells count from 1$"):
         ttt.learn_from("one.txt", learner="td")
+    remedy = "; counted from 1 it is a whole game: choose --cells-from 1, fix the line, or"
+    Path("x.h5").unlink()
+    err = refused(capsys, "one.txt", "--cells-from", "0")
+    assert "one.txt, line 1: the game is not finished after 5 moves" + remedy in err
     for silent in (["--cells-from", "0"], ["--cells-from", "1"]):
         Path("one.txt").write_text("1 2 4 3 7\n" if silent[1] == "0" else "1 4 2 5 3\n")
         assert command(capsys, *learn, *silent)[2] == ""

@@ -14,15 +14,16 @@ import pytest
 from support import BY_EPSILON, command, games_of, mostly_slow
 
 import ttt_batch as ttt
-from ttt_batch.base.errors import RunFileError, UsageError
+from ttt_batch.base.errors import GamesError, RunFileError, UsageError
 from ttt_batch.base.lock import Lock
 from ttt_batch.base.outputs import Draft
 from ttt_batch.game import transcript_source
 from ttt_batch.game.board import UNFINISHED, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.game_words import Reading
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.transcript_writer import GamesWriter
-from ttt_batch.game.transcripts import GamesError, format_games, parse_line
+from ttt_batch.game.transcripts import format_games, parse_line
 from ttt_batch.learners import LEARNERS
 from ttt_batch.training.from_games import Learnt
 
@@ -78,9 +79,9 @@ def test_a_line_is_read_on_the_largest_boards(name: str) -> None:
             marks = board.after(marks, cells[-1])
         for words in (map(str, cells), map(board.cell_name, cells)):
             assert parse_line(" ".join(words), board, occupied=False) == [(cell, False) for cell in cells]
-        assert parse_line(" ".join(f"{cell + 1}!" for cell in cells), board, occupied=False, cells_from=1) == [
-            (cell, True) for cell in cells
-        ]
+        assert parse_line(
+            " ".join(f"{cell + 1}!" for cell in cells), board, occupied=False, reading=Reading(first=1)
+        ) == [(cell, True) for cell in cells]
     with pytest.raises(GamesError, match=r"'64', is not a free cell of the board: cells count from 0 .* 0 to "):
         parse_line("64", board, occupied=False)
 

@@ -18,11 +18,10 @@ from support import command as command_here
 import ttt_batch as ttt
 from ttt_batch.app.commands import play as play_command
 from ttt_batch.base.choices import TEXTBOOK
-from ttt_batch.base.errors import RunFileError, UsageError
+from ttt_batch.base.errors import GamesError, RunFileError, UsageError
 from ttt_batch.base.lock import Lock
 from ttt_batch.game.board import EMPTY, FIRST, UNFINISHED, Board
 from ttt_batch.game.transcript_writer import GameRecord
-from ttt_batch.game.transcripts import GamesError
 from ttt_batch.runs.loading import check_run
 from ttt_batch.training.learning_run import LearningRun
 

@@ -32,6 +32,7 @@ from ttt_batch.base.errors import (
     BoardError,
     CertificateError,
     ClusterError,
+    GamesError,
     RunFileError,
     StudyFileError,
     TttBatchError,
@@ -45,7 +46,6 @@ from ttt_batch.base.processors import thread_count
 from ttt_batch.base.quantities import Number, any_seed, whole
 from ttt_batch.environments.batch import Batch
 from ttt_batch.game.board import Board, Position, parse_board
-from ttt_batch.game.transcripts import GamesError
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.evaluation import Evaluation
 from ttt_batch.runs.formats.base import FormatError

@@ -9,12 +9,14 @@ from ttt_batch.agents.known import agent_of_run
 from ttt_batch.agents.naming import AgentLike, at_board, is_agent
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.scripted import PLAYERS
+from ttt_batch.analysis.labelled import Positions, PositionsEvaluation, evaluate_positions, source_of
 from ttt_batch.analysis.matches import GrownEvaluation, evaluate_grown, scripted_evaluation
 from ttt_batch.analysis.outsiders import against_outsider, judge_outsider
 from ttt_batch.base.choices import Ties, check_ties, either, find_name
 from ttt_batch.base.errors import BoardError, UsageError, option, quoted
 from ttt_batch.base.quantities import Number
 from ttt_batch.game.board import Board, parse_board
+from ttt_batch.game.position_lines import board_meant
 from ttt_batch.game.state_space import too_large
 from ttt_batch.runs.as_played import PlayedEvaluation, evaluate_as_played
 from ttt_batch.runs.evaluation import EXACT_OPPONENTS, Evaluation
@@ -111,6 +113,8 @@ def evaluate(
 @overload
 def evaluate(run: Player, *, as_played: Literal[True]) -> PlayedEvaluation: ...
 @overload
+def evaluate(run: Player, *, positions: Positions) -> PositionsEvaluation: ...
+@overload
 def evaluate(
     run: Player,
     against: Player | None = None,
@@ -120,7 +124,8 @@ def evaluate(
     budget: Number | None = None,
     ties: Ties = "any",
     as_played: bool,
-) -> Evaluation | GrownEvaluation | PlayedEvaluation: ...
+    positions: Positions | None = None,
+) -> Evaluation | GrownEvaluation | PlayedEvaluation | PositionsEvaluation: ...
 def evaluate(
     run: Player,
     against: Player | None = None,
@@ -130,7 +135,8 @@ def evaluate(
     budget: Number | None = None,
     ties: Ties = "any",
     as_played: bool = False,
-) -> Evaluation | GrownEvaluation | PlayedEvaluation:
+    positions: Positions | None = None,
+) -> Evaluation | GrownEvaluation | PlayedEvaluation | PositionsEvaluation:
     """Judge a run, exactly unless its board is too large to enumerate or it is of networks; an agent as `judge` does.
 
     against: `random` (if not given), `one-ply`, `two-ply`, `optimal`, `self`, another run or an agent.  On boards
@@ -140,12 +146,16 @@ def evaluate(
     a way to beat the agent.  ties: as for `Run.candidates`.
     as_played: judge a run of tables as it plays while it learns, against random moves and the best opponent; the other
     options do not go with it.
-    Raises UsageError, BoardError and RunFileError.
+    positions: a file of positions with results, or its lines: say how often values, labels and the exact truth agree.
+    Raises GamesError for a file that holds none, UsageError, BoardError and RunFileError.
     """
     ties = check_ties(ties)
-    if as_played:
+    if as_played or positions is not None:
         refused = {"against": against, "games": games, "seed": seed, "budget": budget}
-        return _as_played(run, [name for name, value in refused.items() if value is not None], ties)
+        excess = [name for name, value in refused.items() if value is not None]
+        if positions is None:
+            return _as_played(run, excess, ties)
+        return _by_positions(run, positions, [*excess, *(["as_played"] if as_played else [])], ties)
     if isinstance(run, Outsider):
         return _judged(run, against, games=games, seed=seed, budget=budget, ties=ties)
     if is_agent(run):  # on the board of an opponent that has one
@@ -176,6 +186,17 @@ def evaluate(
     if isinstance(opponent, Run) or opponent in EXACT_OPPONENTS:
         return agent.evaluation(opponent, ties)
     return scripted_evaluation(agent, opponent, ties)
+
+
+def _by_positions(run: Any, positions: Positions, given: list[str], ties: Ties) -> PositionsEvaluation:
+    """Compare a run or an agent with a file of positions.  given: other options, of which there must be none."""
+    if given or ties != "any":
+        first = option(given[0] if given else "ties")
+        raise UsageError(f"{option('positions')} compares values of positions; leave {first} out")
+    if isinstance(run, Outsider) or not is_agent(run):
+        return evaluate_positions(run if isinstance(run, Outsider) else any_run(run), positions)
+    with at_board(run, board_meant(source_of(positions).beginning()) or "3x3") as player:
+        return evaluate_positions(player, positions)
 
 
 def _as_played(run: Any, given: list[str], ties: Ties) -> PlayedEvaluation:

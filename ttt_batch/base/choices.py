@@ -34,6 +34,9 @@ AGENT_NAMES = ("random", "one-ply", "two-ply", "optimal")
 ILLEGAL = ("error", "loses")
 """What an agent's move to an occupied cell is."""
 
+DIGITS_MEAN = ("numbers", "row-col", "col-row", "columns")
+"""What digits may be in a file of games: the number of a cell, its row and column in either order, or its column."""
+
 SEATS = ("first", "second")
 RESULTS = ("win", "draw", "loss")
 

@@ -57,6 +57,10 @@ class LostStudyError(StudyFileError):
     """A study's file is no longer what the study wrote, while the study goes on."""
 
 
+class GamesError(TttBatchError):
+    """A game that the rules do not allow, or a line that is no game or no position."""
+
+
 class CertificateError(TttBatchError):
     """A certificate is damaged, foreign, too new, proves nothing, or cannot be written."""
 

@@ -10,31 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.errors import option
+from ttt_batch.base.errors import GamesError, option
 from ttt_batch.base.jit import inlined, kernel
-from ttt_batch.base.quantities import Number
 from ttt_batch.game.bitboards import Places, completes, make_places
-from ttt_batch.game.board import Board
+from ttt_batch.game.board import MAX_CODED_CELLS, Board
+from ttt_batch.game.game_words import CELLS, DIGITS, NUMBERS, Reading
 from ttt_batch.game.transcript_source import FIRST_END, LONGEST_LINE
-from ttt_batch.game.transcripts import (
-    DIGITS,
-    Games,
-    GamesError,
-    Moves,
-    checked_base,
-    from_one,
-    games_space,
-    parse_line,
-)
+from ttt_batch.game.transcripts import Games, Moves, from_one, games_space, parse_line
 
 TAB, NEWLINE, RETURN, SPACE, BANG, HASH = (ord(sign) for sign in "\t\n\r !#")
 ZERO, NINE, A, Z = (ord(sign) for sign in "09az")
 LOWER = ord("a") ^ ord("A")
-MANY = 10**DIGITS
-"""More than any number of a cell."""
-
-POSITION, LINES, GAMES, LOWEST = range(4)
-"""What the `at` of `scan` holds: the next byte, lines read so far, games found in this piece, the lowest number."""
+POSITION, LINES, GAMES = range(3)
+"""What the `at` of `scan` holds: the next byte, lines read so far, games found in this piece."""
 
 SHOWN = 1_000
 """Bad lines that are kept with their reasons; more of them are only counted."""
@@ -76,31 +64,31 @@ def read_number(text: Any, position: Any, most: int) -> Any:
 
 @inlined
 def read_cell(text: Any, rules: Rules, position: Any) -> Any:
-    """(cell, its number or MANY if it has a name, the byte after it) of a word; -1 for what is no cell."""
+    """(cell, the byte after it) of a word; -1 for what is no cell."""
     sign = np.int64(text[position])
     letter = sign | LOWER
     if letter < A or letter > Z:
         number, digits, after = read_number(text, position, DIGITS)
-        return number - rules.first if digits > 0 else np.int64(-1), number, after
+        return number - rules.first if digits > 0 else np.int64(-1), after
     row, digits, after = read_number(text, position + 1, 2)
     plain = text[position + 1] != ZERO and row > 0 and row <= rules.rows and letter - A < rules.cols
-    return (row - 1) * rules.cols + letter - A if plain else np.int64(-1), np.int64(MANY), after
+    return (row - 1) * rules.cols + letter - A if plain else np.int64(-1), after
 
 
 @kernel
 def scan(text: Any, rules: Rules, found: Games, at: Any) -> bool:
     """Read games from `at[POSITION]` on, up to the end of the text; return whether it stopped before a line instead.
 
-    text: uint8, ends with a line.  found: games are appended, with room for a move for every other byte.
-    at: int64[4], see `POSITION`, changed in place.
+    text: uint8, ends with a line.  found: games are appended, with room for a move for every byte.
+    at: int64[3], see `POSITION`, changed in place.
     """
     places, size = rules.places, text.shape[0]
     cells = places.power.shape[0]
     full = (np.int64(1) << cells) - 1
-    position, lines, games, lowest = at[POSITION], at[LINES], at[GAMES], at[LOWEST]
+    position, lines, games = at[POSITION], at[LINES], at[GAMES]
     move, good = found.start[games], True
     while position < size and good:
-        first_byte, first_move, smallest = position, move, lowest
+        first_byte, first_move = position, move
         own, other, over = np.int64(0), np.int64(0), False  # cells of the mover and of the opponent, as bits
         while True:
             sign = text[position]
@@ -109,7 +97,7 @@ def scan(text: Any, rules: Rules, found: Games, at: Any) -> bool:
                 sign = text[position]
             if sign in (NEWLINE, RETURN, HASH):
                 break
-            cell, number, position = read_cell(text, rules, position)
+            cell, position = read_cell(text, rules, position)
             explores = text[position] == BANG
             position += explores
             good = text[position] in (SPACE, TAB, NEWLINE, RETURN, HASH) and not over and cell >= 0 and cell < cells
@@ -122,19 +110,19 @@ def scan(text: Any, rules: Rules, found: Games, at: Any) -> bool:
                 own |= np.int64(1) << cell
                 over = completes(places, cell, own) or own | other == full
             found.move[move], found.exploring[move] = cell, explores
-            own, other, smallest = other, own, min(smallest, number)
+            own, other = other, own
             move += 1
         while good and text[position] not in (NEWLINE, RETURN):  # a comment
             position += 1
         good = good and (over or move == first_move) and position - first_byte <= LONGEST_LINE
         if good:
             position += 2 if text[position] == RETURN and position + 1 < size and text[position + 1] == NEWLINE else 1
-            lines, lowest = lines + 1, smallest
+            lines += 1
             games += move > first_move
             found.start[games] = move
         else:
             position, move = first_byte, first_move
-    at[POSITION], at[LINES], at[GAMES], at[LOWEST] = position, lines, games, lowest
+    at[POSITION], at[LINES], at[GAMES] = position, lines, games
     return not good
 
 
@@ -142,7 +130,7 @@ class GameReader:
     """Reads games of a board, piece by piece.
 
     occupied: choosing an occupied cell is a move, too, and loses.  resigns: the first player may resign.
-    cells_from: the number of the first cell, 0 or 1.
+    reading: what digits mean.  The kernel reads numbers of cells alone, knows no gravity, and has 63 bits.
     name: the source, for messages.  skip_bad: leave out lines that are no game, and list them in `skipped`.
     games: good ones so far.
     """
@@ -153,23 +141,19 @@ class GameReader:
         *,
         occupied: bool,
         resigns: bool = False,
-        cells_from: Number = 0,
+        reading: Reading = CELLS,
         name: str = "games",
         skip_bad: bool = False,
     ) -> None:
         self._resigns = resigns
-        self._board, self._occupied, self._first = board, occupied, checked_base(cells_from)
+        self._board, self._occupied, self._reading = board, occupied, reading
         self._name, self._skip_bad = name, skip_bad
-        self._rules = Rules(make_places(board, False), board.rows, board.cols, int(occupied), self._first)
+        self._rules = None
+        if reading.moves == NUMBERS and not board.gravity and board.cells <= MAX_CODED_CELLS:
+            self._rules = Rules(make_places(board, False), board.rows, board.cols, int(occupied), reading.first)
         self._found = games_space(1, 1, np.int8)
-        self._at = np.zeros(4, np.int64)
-        self._at[LOWEST] = board.cells
+        self._at = np.zeros(3, np.int64)
         self.skipped, self.games = Skipped(), 0
-
-    @property
-    def lowest(self) -> int:
-        """The lowest number of a cell so far; at first the number of cells."""
-        return int(self._at[LOWEST])
 
     def read(self, pieces: Iterable[bytes]) -> Iterator[Games]:
         """The games of each piece of text, which ends with a line; they are valid until the next piece is read.
@@ -177,12 +161,12 @@ class GameReader:
         Raises GamesError for the first line that is no whole game under the rules, unless such lines are skipped.
         """
         for piece in pieces:
-            if self._found.move.size < len(piece) // 2 + 1:
-                self._found = games_space(len(piece) // 2 + 1, 1, np.int8)
+            if self._found.move.size < len(piece):
+                self._found = games_space(len(piece), 1, np.int8)
             at, found = self._at, self._found
             at[POSITION] = at[GAMES] = 0
             text = np.frombuffer(piece, np.uint8)
-            while scan(text, self._rules, found, at):
+            while at[POSITION] < len(piece) if self._rules is None else scan(text, self._rules, found, at):
                 self._take_line(piece)
             self.games += int(at[GAMES])
             last = int(found.start[at[GAMES]])
@@ -199,12 +183,13 @@ class GameReader:
         try:
             if end - begin > LONGEST_LINE:
                 raise GamesError(f"the line is longer than {LONGEST_LINE:,} bytes")
-            moves = self._parsed(line, self._first)
+            moves = self._parsed(line, self._reading)
         except GamesError as error:
             message = f"{self._name}, line {at[LINES]}: {error}"
             if not self._skip_bad:
                 remedy = f"fix the line, or leave such lines out with {option('skip_bad', True)}"
-                if self._first == 0 and from_one() not in message and self._is_game(line, 1):
+                other = self._reading._replace(first=1)
+                if other != self._reading and from_one() not in message and self._is_game(line, other):
                     remedy = f"counted from 1 it is a whole game: choose {from_one()}, {remedy}"
                 raise GamesError(f"{message}; {remedy}") from None
             self.skipped.add(message)
@@ -216,12 +201,12 @@ class GameReader:
             for i, (cell, explores) in enumerate(moves, first):
                 found.move[i], found.exploring[i] = cell, explores
 
-    def _is_game(self, line: str, cells_from: int) -> bool:
-        """Whether a line is a whole game if its cells count from `cells_from`."""
+    def _is_game(self, line: str, reading: Reading) -> bool:
+        """Whether a line is a whole game in another reading."""
         with suppress(GamesError):
-            return bool(self._parsed(line, cells_from))
+            return bool(self._parsed(line, reading))
         return False
 
-    def _parsed(self, line: str, cells_from: int) -> Moves:
+    def _parsed(self, line: str, reading: Reading) -> Moves:
         """The moves of a line.  Raises GamesError."""
-        return parse_line(line, self._board, occupied=self._occupied, resigns=self._resigns, cells_from=cells_from)
+        return parse_line(line, self._board, occupied=self._occupied, resigns=self._resigns, reading=reading)

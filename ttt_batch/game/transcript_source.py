@@ -14,15 +14,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
-from ttt_batch.base.errors import quoted
+from ttt_batch.base.errors import GamesError, quoted
 from ttt_batch.base.files import reason, shown
-from ttt_batch.game.transcripts import GamesError
 
 PIECE = 1 << 20
 """Bytes that are read at once: 55,000 games, which are learnt from in some 30 ms."""
 
 LONGEST_LINE = 1 << 16
 """Bytes of a line at most, without its end.  The longest game has 64 moves; the rest is for a comment."""
+
+LONGEST_BEGINNING = 1 << 12
+"""Bytes that show what an ordinary file holds, before anything else is done."""
 
 STANDARD_INPUT = "-"
 
@@ -42,7 +44,9 @@ class GameFile:
     Raises GamesError if it cannot be read, or is no text.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, holds: str = "game") -> None:
+        """holds: what a line is, for messages."""
+        self._holds = holds
         self._path = Path(path)
         self._standard = str(path) == STANDARD_INPUT
         self.name = "standard input" if self._standard else shown(self._path)
@@ -74,6 +78,15 @@ class GameFile:
             raise self._refused(reason(error)) from None
         if folder:
             raise self._refused("it is a folder")
+
+    def beginning(self) -> list[str]:
+        """The first two lines that are not empty, of an ordinary file alone: others are read once."""
+        if self._standard or not stat.S_ISREG(self._mode()):
+            return []
+        with suppress(OSError, ValueError), self._path.open("rb") as file:
+            lines = file.read(LONGEST_BEGINNING).removeprefix(UTF_8).decode("utf-8", "replace").splitlines()
+            return [line for line in lines if line.strip()][:2]
+        return []
 
     def places(self) -> list[tuple[str, Path | int]]:
         """What is read, for `outputs.check_distinct`: a path, or the descriptor of standard input if it has one."""
@@ -114,8 +127,9 @@ class GameFile:
 
         return whole_lines(blocks())
 
-    def _refused(self, why: str, remedy: str = "name a text file with a game per line") -> GamesError:
-        return GamesError(f"cannot read games from {self.name}: {why}; {remedy}")
+    def _refused(self, why: str, remedy: str = "") -> GamesError:
+        remedy = remedy or f"name a text file with a {self._holds} per line"
+        return GamesError(f"cannot read {self._holds}s from {self.name}: {why}; {remedy}")
 
 
 def _beginning(file: io.BufferedReader) -> bytes:
@@ -161,6 +175,10 @@ class GameLines:
 
     def check(self) -> None:
         """Nothing can be missing."""
+
+    def beginning(self) -> list[str]:
+        """Nothing is read ahead."""
+        return []
 
     def places(self) -> list[tuple[str, Path | int]]:
         """There is no file."""

@@ -7,13 +7,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from ttt_batch.base.errors import RunFileError, TakenError
+from ttt_batch.base.errors import GamesError, RunFileError, TakenError
 from ttt_batch.base.files import flush_folder, free_names, is_there, reason, shown, write_all
 from ttt_batch.base.lock import Lock
 from ttt_batch.base.outputs import Draft, Kind
 from ttt_batch.game.board import RESIGNS, Board
 from ttt_batch.game.graph import Graph
-from ttt_batch.game.transcripts import Games, GamesError, format_games, joined
+from ttt_batch.game.transcripts import Games, format_games, joined
 
 GAMES_FILE = Kind(GamesError, "record", "write games to")
 _RECORD = Kind(GamesError, "record", "append games to")

@@ -1,33 +1,27 @@
 """Games, and their lines of text: the cells in the order of play, `!` after an exploratory move, `#` before a comment.
 
-A cell is its number, which counts from 0 in game files, or its name: `b2`, column letter and row number.  A game may
-end with `resigns` instead of a cell, if a learner may do so: the first player has lost it.
+A cell is its number, which counts from 0 in game files, its name `b2`, or what else `game_words` reads.  A game may
+end with `resigns` instead of a cell, if a learner may do so: the first player has lost it.  A result may follow.
 `transcript_writer` keeps games in a file; `transcript_reader` reads whole files, thousands of lines at a time.  Lines
 that it cannot read are read here, with a message for each fault.
 """
 
+import functools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ttt_batch.base.errors import TttBatchError, UsageError, option, quoted
+from ttt_batch.base.errors import GamesError, UsageError, option, quoted
 from ttt_batch.base.jit import kernel
 from ttt_batch.base.quantities import Number, counted
 from ttt_batch.game.bitboards import Places, make_places
-from ttt_batch.game.board import EMPTY, RESIGNS, UNFINISHED, Board, Position
+from ttt_batch.game.board import EMPTY, MARKS, RESIGNS, Board, Position
+from ttt_batch.game.game_words import CELLS, DRAWN, NUMBERS, OPEN, Reading, Word, words_of
 from ttt_batch.game.graph import Graph, edges_of
-from ttt_batch.game.notation import named_cell
-
-DIGITS = 3
-"""Digits of a cell's number at most."""
 
 Moves = list[tuple[int, bool]]
 """The cells of a game, from 0, and whether each move explored."""
-
-
-class GamesError(TttBatchError):
-    """A game that the rules do not allow, or a line that is no game."""
 
 
 class Games(NamedTuple):
@@ -128,54 +122,95 @@ def checked_base(cells_from: Number) -> int:
     return int(cells_from)
 
 
-def parse_line(line: str, board: Board, *, occupied: bool, resigns: bool = False, cells_from: int = 0) -> Moves:
+def parse_line(line: str, board: Board, *, occupied: bool, resigns: bool = False, reading: Reading = CELLS) -> Moves:
     """Read a game; no moves for a line that is empty or a comment.
 
     occupied: choosing an occupied cell is a move, too, and loses.  resigns: the first player may resign where it has a
-    choice.  cells_from: the number of the first cell, 0 or 1.
+    choice.  reading: what digits mean.
 
-    Raises GamesError for anything but a whole game that the rules allow.
+    Raises GamesError for anything but a whole game that the rules allow, and for a result that is not the game's.
     """
-    marks, over = [EMPTY] * board.cells, False
-    moves: Moves = []
-    for number, (word, cell, explores) in enumerate(_words(line.partition("#")[0], board, cells_from), 1):
-        if over:
-            raise GamesError(f"the game is over after {counted(len(moves), 'move')}, but {quoted(word)} follows")
-        if word == RESIGNS:
+    return list(moves_of(line, board, occupied=occupied, resigns=resigns, reading=reading))
+
+
+def moves_of(line: str, board: Board, *, occupied: bool, resigns: bool, reading: Reading) -> Iterator[tuple[int, bool]]:
+    """Yield the moves of a line one by one; see `parse_line`."""
+    own, other, full = 0, 0, (1 << board.cells) - 1  # cells of the player to move and of its opponent, as bits
+    through, count, winner = _lines_through(board), 0, ""
+    for word in words_of(line, board, reading):
+        if winner:
+            if not word.claim:
+                raise GamesError(f"the game is over after {counted(count, 'move')}, but {quoted(word.text)} follows")
+            if word.claim not in (winner, OPEN):
+                ends = "are a draw" if winner == DRAWN else f"let {winner} win"
+                raise GamesError(f"the moves {ends}, but the line says {quoted(word.text)}")
+            continue
+        if word.claim and word.cell is None:
+            raise _unfinished(count, f", but {quoted(word.text)} follows")
+        mover, rival = MARKS[1 + count % 2], MARKS[2 - count % 2]
+        count += 1
+        cell = _cell_of(word, count, mover, own | other, board, reading)
+        if cell == board.resignation:
             if not resigns:
-                raise GamesError(f"move {number}, {quoted(word)}, is a move of menace alone")
-            if len(moves) % 2 or marks.count(EMPTY) < 2:
-                raise GamesError(f"move {number}, {quoted(word)}, is a move of the first player where it has a choice")
-            over = True
-            moves.append((cell, explores))
-            continue
-        if cell not in range(board.cells) or (marks[cell] != EMPTY and not occupied):
-            hint = _numbers_of_cells(board, cells_from) if word[0].isdigit() and cell not in range(board.cells) else ""
-            raise GamesError(f"move {number}, {quoted(word)}, is not a free cell of the board{hint}")
-        over = marks[cell] != EMPTY
-        if not over:
-            marks[cell] = 1 + len(moves) % 2
-            over = board.outcome(tuple(marks)) != UNFINISHED
-        moves.append((cell, explores))
-    if moves and not over:
-        raise GamesError(f"the game is not finished after {counted(len(moves), 'move')}")
-    return moves
+                raise GamesError(f"move {count}, {quoted(word.text)}, is a move of menace alone")
+            if count % 2 == 0 or board.cells - count < 1:
+                raise GamesError(
+                    f"move {count}, {quoted(word.text)}, is a move of the first player where it has a choice"
+                )
+            winner = rival
+        elif (own | other) >> cell & 1:
+            if not occupied:
+                raise _not_free(word, count)
+            winner = rival
+        else:
+            own |= 1 << cell
+            if any(own & fenced == mask for mask, fenced in through[cell]):
+                winner = rival if board.misere else mover
+            elif own | other == full:
+                winner = DRAWN
+        own, other = other, own
+        yield cell, word.explores
+    if count and not winner:
+        raise _unfinished(count)
 
 
-def _words(text: str, board: Board, cells_from: int) -> Iterator[tuple[str, int, bool]]:
-    """The moves of a line: the word, the cell that it names (which may not exist), whether it explored."""
-    for number, word in enumerate(text.split(), 1):
-        name, explores = (word[:-1], True) if word.endswith("!") else (word, False)
-        if name.isascii() and name.isdigit() and len(name) <= DIGITS:
-            yield word, int(name) - cells_from, explores
-            continue
-        if name == RESIGNS:
-            yield name, board.resignation, explores
-            continue
-        cell = named_cell(name, board)
-        if cell is None:
-            raise GamesError(f"move {number}, {quoted(word)}, is not a cell number")
-        yield word, cell, explores
+@functools.lru_cache(maxsize=16)
+def _lines_through(board: Board) -> list[list[tuple[int, int]]]:
+    """Of each cell the lines through it as bits, and the same with the cells that must not be the player's."""
+    pairs = [(mask, mask | fence) for mask, fence in board.line_masks]
+    return [[pair for pair in pairs if pair[0] >> cell & 1] for cell in range(board.cells)]
+
+
+def _cell_of(word: Word, number: int, mover: str, taken: int, board: Board, reading: Reading) -> int:
+    """The cell of a move, which the board has, or the number for resigning; of a column its lowest free cell.
+
+    Raises GamesError.
+    """
+    cell = word.cell
+    if cell is None:
+        kind = "cell number" if reading.moves == NUMBERS else "move"
+        raise GamesError(f"move {number}, {quoted(word.text)}, is not a {kind}")
+    if word.mark not in ("", mover):
+        raise GamesError(f"move {number}, {quoted(word.text)}, is not {mover}'s: X and O take turns, and X begins")
+    if word.resigns:
+        return cell
+    if word.column and cell in range(board.cols):
+        column = range(cell + board.cells - board.cols, -1, -board.cols)
+        return next((free for free in column if not taken >> free & 1), cell)
+    if word.column or not 0 <= cell < board.cells:
+        hint = _numbers_of_cells(board, reading.first) if word.text[0].isdigit() and reading.moves == NUMBERS else ""
+        raise _not_free(word, number, hint)
+    if board.gravity and cell + board.cols < board.cells and not taken >> cell + board.cols & 1:
+        raise GamesError(f"move {number}, {quoted(word.text)}, has a free cell below it; with gravity a mark falls")
+    return cell
+
+
+def _not_free(word: Word, number: int, hint: str = "") -> GamesError:
+    return GamesError(f"move {number}, {quoted(word.text)}, is not a free cell of the board{hint}")
+
+
+def _unfinished(count: int, end: str = "") -> GamesError:
+    return GamesError(f"the game is not finished after {counted(count, 'move')}{end}")
 
 
 def _numbers_of_cells(board: Board, cells_from: int) -> str:

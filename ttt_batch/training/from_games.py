@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, Unpack
 
 from ttt_batch.base.choices import PATTERN_LEARNERS, check_switches, find_name
-from ttt_batch.base.errors import UsageError, option, warn_python
+from ttt_batch.base.errors import GamesError, UsageError, option, warn_python
 from ttt_batch.base.memory import parse_memory
 from ttt_batch.base.outputs import check_distinct, named_file
 from ttt_batch.base.printable import followed
 from ttt_batch.base.quantities import Number
 from ttt_batch.base.signatures import given_options, with_options
+from ttt_batch.game.game_files import find_games, refuse_positions
 from ttt_batch.game.transcript_reader import GameReader, Skipped
 from ttt_batch.game.transcript_source import GameFile, GameLines
-from ttt_batch.game.transcripts import Games, GamesError, from_one
+from ttt_batch.game.transcripts import Games
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.config import Config, LearnerOptions, make_config
 from ttt_batch.runs.explorations import instead_of_the_other
@@ -52,6 +53,7 @@ def learn_from(
     run: AnyRun | str | Path | None = None,
     name: str = "",
     skip_bad: bool = False,
+    moves: str | None = None,
     cells_from: Number | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
@@ -63,19 +65,22 @@ def learn_from(
 ) -> tuple[AnyRun, Skipped]:
     """Learn from given games one after the other, a line each; return the run and the bad lines.
 
-    games: the file with them, `-` for standard input, or the lines themselves (see `transcripts`).
+    games: the file with them, `-` for standard input, or the lines themselves.  Moves are cells in any notation that
+    `game_words` reads; a table with a header may have a game or a move a line (see `game_layouts`).
     learner: needed unless `run` is given, a run (or its file) to go on from, with its learner and options.  Pattern
     networks only go on from a run.
     name: what messages call the source of the games.
     skip_bad: leave out lines that are no game under the rules.  The first thousand are returned, each with its reason;
     the list's `total` is the number of all.
-    cells_from: the number of the first cell, 0 (if not given) or 1.
+    moves: what digits mean: `numbers` of cells, `row-col`, `col-row`, or with gravity `columns`.
+    cells_from: the number of the first cell, row or column, 0 or 1.  Without these two the games decide; lines in
+    memory that fit both count from 0.
     progress: True for a bar on standard error, or a function that is called before the games are read, and after every
     piece of about a megabyte.
     out: the run file to write, locked against other writers meanwhile; it may be that of `run`, with `overwrite`.
     trust: go on from a file that another program has changed.
-    warn: called with a line, instead of a Python warning, if the numbers in a file seem to count from 1 although
-    `cells_from` is not given, or if another program replaces the run's file, and the run goes into a new one.
+    warn: called with a line, instead of a Python warning, that says in what way the games were read if that is not
+    the usual one, or that another program has replaced the run's file, and the run goes into a new one.
     board, epsilon, explore, alpha, beta, gamma, draw_worth, start_value, lambda_, cut, beads, rewards, seed, symmetry:
     see `Config`; over the learner's defaults or the run's.
     Of networks only alpha and gamma may change.
@@ -86,9 +91,11 @@ def learn_from(
     """
     check_switches(skip_bad=skip_bad, trust=trust)
     given_options(learn_from, options)  # refuses unknown names before anything is read
+    source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
+    for line in source.beginning():
+        refuse_positions(line, source.name)
     if run is None:
         given_config(learner, None, **options)  # what is wrong with them comes before what is with files
-    source = GameFile(games) if isinstance(games, str | Path) else GameLines(games)
     say = warn or warn_python
     if out is not None:
         check_distinct([(option("out"), out := named_file("out", out))], source.places())
@@ -103,15 +110,13 @@ def learn_from(
             follow(Learnt(0, 0, source.size, clock.seconds))
         pupil = pupil_of(config, origin)
         rule = learner_named(config.learner) if isinstance(config, Config) else None
-        reader = GameReader(
-            config.board,
-            occupied=rule is not None and rule.occupied,
-            resigns=rule is not None and rule.boxes,
-            cells_from=0 if cells_from is None else cells_from,
-            name=name,
-            skip_bad=skip_bad,
-        )
-        for some in reader.read(source):
+        may = {"occupied": rule is not None and rule.occupied, "resigns": rule is not None and rule.boxes}
+        asks = isinstance(source, GameFile)
+        found = find_games(source, config.board, name=name, moves=moves, cells_from=cells_from, asks=asks, **may)
+        if found.said:
+            say(found.said)
+        reader = GameReader(config.board, reading=found.reading, name=name, skip_bad=skip_bad, **may)
+        for some in reader.read(found.pieces):
             pupil.learn(some)
             if follow is not None:
                 follow(Learnt(reader.games, source.read, source.size, clock.seconds))
@@ -119,10 +124,6 @@ def learn_from(
             skipped = reader.skipped
             bad = f", only bad lines ({skipped.total:,}); the first: {skipped[0]}" if skipped else ""
             raise GamesError(f"{name}: no games{bad or '; give a line of cells per game, such as 4 0 2 1 6'}")
-        # Lines in memory are Python's own, whose cells count from 0.
-        doubtful = cells_from is None and (warn is not None or isinstance(source, GameFile))
-        if doubtful and 0 < reader.lowest < config.board.cells:
-            say(f"no game in {name} uses cell 0: cells count from 0 in game files; choose {from_one()} if these do not")
         result = pupil.run(clock.seconds)
         result.provenance = clock.provenance(command)
         if held is not None:

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ttt_batch.base.errors import warn_python
+from ttt_batch.base.errors import GamesError, warn_python
 from ttt_batch.game.board import EMPTY, FIRST, RESIGNS
 from ttt_batch.game.graph import rows_of_edges
-from ttt_batch.game.transcripts import Games, GamesError, parse_line
+from ttt_batch.game.transcripts import Games, parse_line
 from ttt_batch.runs.knowledge import StandIn
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.recorder import Clock, continued
@@ -65,8 +65,8 @@ class LearningRun(StandIn):
         line, before, clock = " ".join(words), self.run, Clock()
         try:
             rule = before.learner if isinstance(before, Run) else None
-            may = {"occupied": rule is not None and rule.occupied, "resigns": rule is not None and rule.boxes}
-            if not (moves := parse_line(line, self.board, **may)):
+            occupied, resigns = rule is not None and rule.occupied, rule is not None and rule.boxes
+            if not (moves := parse_line(line, self.board, occupied=occupied, resigns=resigns)):
                 raise GamesError("a game needs a move")
         except GamesError as error:
             raise GamesError(f"the game: {error}; nothing was learnt") from None

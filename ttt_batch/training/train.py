@@ -11,7 +11,7 @@ from typing import Any, Unpack, overload
 
 from ttt_batch.agents.rival import Rival
 from ttt_batch.base.choices import NetworkLearner, TableLearner
-from ttt_batch.base.errors import RunFileError, UsageError, option, warn_python
+from ttt_batch.base.errors import GamesError, RunFileError, UsageError, option, warn_python
 from ttt_batch.base.files import shown
 from ttt_batch.base.kernel_cache import announce_kernels
 from ttt_batch.base.memory import parse_memory
@@ -22,7 +22,6 @@ from ttt_batch.base.signatures import given_options, with_options
 from ttt_batch.cluster.crew import Crew
 from ttt_batch.cluster.place import Place, place_of
 from ttt_batch.game.transcript_writer import GamesWriter
-from ttt_batch.game.transcripts import GamesError
 from ttt_batch.learners import homes_of, learner_named
 from ttt_batch.runs.config import Config, Options, PlayOptions
 from ttt_batch.runs.loading import AnyRun, load_any

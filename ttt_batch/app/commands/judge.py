@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ttt_batch.app.commands.declare import AGAINST, Text, argument, option, switch
+from ttt_batch.app.commands.declare import AGAINST, File, Text, argument, option, switch
 from ttt_batch.app.commands.entrants import Rules, called, entrants, is_named
 from ttt_batch.app.commands.options import (
     NEWEST,
@@ -31,6 +31,7 @@ from ttt_batch.base.quantities import counted
 
 if TYPE_CHECKING:
     from ttt_batch.app.commands.entrants import Entrant
+    from ttt_batch.game.board import Board
 
 NAMED = 10
 """Most files left out of a tournament that are named one by one."""
@@ -44,6 +45,16 @@ AsPlayed = Annotated[
         "--as-played",
         "Judge a run as it plays while it learns, exploring or drawing by chances, not by its best moves: exact shares "
         "against random moves and the best opponent.",
+    ),
+]
+
+
+Positions = Annotated[
+    File,
+    option(
+        "FILE",
+        "Compare its values with a file of positions and results, such as tic-tac-toe.data: a mark for each cell, x, o "
+        "or b, then a result.",
     ),
 ]
 
@@ -75,6 +86,7 @@ def evaluate(
     board: AgentBoard = None,
     symmetric: Folded = False,
     as_played: AsPlayed = False,
+    positions: Positions = None,
     illegal: Illegal = None,
     time_limit: TimeLimit = None,
     trust: Trust = False,
@@ -91,9 +103,11 @@ def evaluate(
     by row) and answers each with a line that holds a cell, counted from 0; it has to flush each answer.
     """
     from ttt_batch.agents.outsider import Outsider
+    from ttt_batch.analysis.labelled import PositionsEvaluation
     from ttt_batch.analysis.matches import GrownEvaluation
     from ttt_batch.app import api
     from ttt_batch.app.reports.evaluation import evaluation_text, grown_evaluation_text, played_text
+    from ttt_batch.app.reports.positions import positions_text
     from ttt_batch.runs.as_played import PlayedEvaluation
     from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 
@@ -101,7 +115,7 @@ def evaluate(
     outside = against is not None and is_named(against) and find_name(against, AGAINST) is None
     if not is_named(path) and not outside:
         rules.refuse("none is named")
-    with working(quiet=quiet), entrants(rules, trust) as load:
+    with working(quiet=quiet), entrants(rules, trust, board=_board_of(positions)) as load:
         run = load(path)
         opponent: Any = against
         exact = run.exact if isinstance(run, Outsider) else run.enumerated
@@ -110,14 +124,25 @@ def evaluate(
         elif against is not None and exact:
             found = name_or_run("opponent", against, AGAINST, others=RUNS_OR_AGENTS)
             opponent = load_any_run(found, trust) if isinstance(found, Path) else found
-        result = api.evaluate(run, opponent, games=games, seed=seed, budget=budget, ties=rule, as_played=as_played)
-    name = called(path)
-    if isinstance(result, PlayedEvaluation):
-        answer(json, result.to_dict, lambda: played_text(result, name))
-    elif isinstance(result, GrownEvaluation):
-        answer(json, result.to_dict, lambda: grown_evaluation_text(result, name))
-    else:
-        answer(json, result.to_dict, lambda: evaluation_text(result, name))
+        result = api.evaluate(
+            run, opponent, games=games, seed=seed, budget=budget, ties=rule, as_played=as_played, positions=positions
+        )
+    texts: dict[type, Any] = {
+        PositionsEvaluation: positions_text,
+        PlayedEvaluation: played_text,
+        GrownEvaluation: grown_evaluation_text,
+    }
+    answer(json, result.to_dict, lambda: texts.get(type(result), evaluation_text)(result, called(path)))
+
+
+def _board_of(positions: Path | None) -> "Board | None":
+    """The board of a public set of positions, on which agents play; None if there is none."""
+    from ttt_batch.game.board import parse_board
+    from ttt_batch.game.position_lines import board_meant
+    from ttt_batch.game.transcript_source import GameFile
+
+    meant = None if positions is None else board_meant(GameFile(positions).beginning())
+    return None if meant is None else parse_board(meant)
 
 
 def compare(

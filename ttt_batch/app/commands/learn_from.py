@@ -24,7 +24,7 @@ from ttt_batch.app.commands.options import (
     learner_meant,
 )
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, working
-from ttt_batch.base.choices import LEARNER_NAMES
+from ttt_batch.base.choices import DIGITS_MEAN, LEARNER_NAMES
 from ttt_batch.base.console import tell
 from ttt_batch.base.quantities import counted
 
@@ -49,6 +49,13 @@ Learner = Annotated[
 ]
 
 
+Moves = Annotated[
+    Text,
+    option("HOW", "What digits in GAMES are, unless only one way fits.", offers=DIGITS_MEAN, default="what fits"),
+]
+CellsFrom = Annotated[Text, option("0|1", "The number of the first cell, row or column in GAMES.", default="what fits")]
+
+
 def learn_from(
     games: Annotated[Path, argument("GAMES", "A text file, a game a line; - for standard input.")],
     learner: Learner = None,
@@ -67,14 +74,18 @@ def learn_from(
     board: Annotated[Text, option("BOARD", f"{BOARD}.", offers=BOARDS)] = None,
     seed: Annotated[Text, option("N", "Seed of the start table.")] = None,
     skip_bad: Annotated[bool, switch("--skip-bad", "Leave out lines that are no legal game.")] = False,
-    cells_from: Annotated[Text, option("0|1", "The number of the first cell in GAMES.", default="0")] = None,
+    moves: Moves = None,
+    cells_from: CellsFrom = None,
     out: NewRun = None,
     overwrite: Overwrite = False,
     trust: Trust = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Learn from given games: cells from 0 or names such as b2, ! after an exploratory move, # before a comment."""
+    """Learn from given games: cells such as 4, b2, X5, (1, 1) or 1-1, ! after an exploratory move, # before a comment.
+
+    A game a line, or a table (CSV) with a header and a game or a move a line.  A result may end a game: X wins, 1-0.
+    """
     from ttt_batch.app.reports.training import training_summary, training_text
     from ttt_batch.game.transcript_source import GameFile
     from ttt_batch.training import from_games
@@ -82,6 +93,7 @@ def learn_from(
     options: dict[str, Any] = {"alpha": alpha, "gamma": gamma, "draw_worth": draw_worth, "start_value": start_value}
     options |= {"lambda_": lambda_, "cut": cut or None, "beta": beta, "beads": beads, "rewards": rewards}
     options |= {"epsilon": epsilon, "explore": explore, "board": board, "seed": seed}
+    options |= {"skip_bad": skip_bad, "moves": moves, "cells_from": cells_from}
     source = GameFile(games)
     with working("interrupted; nothing was written", quiet=quiet) as report:
 
@@ -90,8 +102,6 @@ def learn_from(
                 games,
                 learner=learner,
                 run=run,
-                skip_bad=skip_bad,
-                cells_from=cells_from,
                 out=target,
                 overwrite=overwrite,
                 trust=trust,
