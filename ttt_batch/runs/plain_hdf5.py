@@ -6,7 +6,7 @@ a row for every code.  Larger boards have a row for each position of the table, 
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -307,7 +307,9 @@ def _network_columns(run: PatternRun) -> dict[str, Column]:
     data = run.data()
     columns = {
         PLAYERS: Column(np.arange(2), (PLAYERS,), "1", "0 the first player (X), 1 the second player (O)"),
-        "tuple_cells": Column(tuples, ("tuple", "digit"), "1", f"cells of each tuple, -1 after its last; {cells} cells"),
+        "tuple_cells": Column(
+            tuples, ("tuple", "digit"), "1", f"cells of each tuple, -1 after its last; {cells} cells"
+        ),
         "tuple_offset": Column(
             network.offset.astype(np.int64),
             ("tuple",),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.errors import BoardError, RunFileError, UsageError, quoted
+from ttt_batch.base.errors import BoardError, UsageError, quoted
 from ttt_batch.game.board import EMPTY, UNFINISHED
 from ttt_batch.game.graph import rows_of_edges
 from ttt_batch.game.growing_graph import N_SHARED, SHARED_CODES, SHARED_OUTCOMES, shared_rows
@@ -132,7 +132,7 @@ class _Tables:
     def _rows(self) -> NDArray[np.int64]:
         """int64[S]: where each row of the graph stands in the file.  Raises FormatError if one is missing."""
         wanted = np.maximum(self._run.graph.code, 0)  # rows below 0 have no position, and learn nothing
-        at = np.minimum(np.searchsorted(self._code, wanted), self._code.size - 1)
+        at: NDArray[np.int64] = np.minimum(np.searchsorted(self._code, wanted), self._code.size - 1)
         if (self._code[at] != wanted).any():
             raise FormatError(f"some positions of board {self._run.board.name} are missing; export the table again")
         return at
@@ -200,7 +200,9 @@ def _read(content: bytes) -> bytes:
                 return _finding(f"dataset {name[:40]!r} is packed otherwise than by gzip")
             if name in (ROWS, "row", "outcome") or name.startswith("visits") or dataset.attrs.get("source") == "table":
                 arrays[name] = dataset[()]
-    return _packed({name: value.item() if hasattr(value, "item") else value for name, value in attributes.items()}, arrays)
+    return _packed(
+        {name: value.item() if hasattr(value, "item") else value for name, value in attributes.items()}, arrays
+    )
 
 
 def _finding(text: str) -> bytes:
