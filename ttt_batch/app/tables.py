@@ -1,7 +1,7 @@
 """Tables of other programs, written and read: the Python functions of `export` and `import`."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -10,7 +10,8 @@ from ttt_batch.agents.naming import is_agent
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.app.judging import Player, seated
 from ttt_batch.base.choices import Ties, choose
-from ttt_batch.base.errors import UsageError, option
+from ttt_batch.base.errors import UsageError, option, with_option
+from ttt_batch.base.files import shown
 from ttt_batch.base.outputs import check_distinct, named_file
 from ttt_batch.runs import exchange
 from ttt_batch.runs.config import LearnerOptions
@@ -20,8 +21,15 @@ from ttt_batch.runs.loading import load as load_table
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.run import Run
 
-PRINTED = {"html": "a page", "boxes": "a kit"}
-"""Formats that people look at instead of programs, and what they are called."""
+WHOLE = {"html": "a page", "boxes": "a kit", "hdf5": "a plain HDF5 file"}
+"""Formats of a run as a whole, networks among them, and what a file is called."""
+
+ENDINGS = {
+    **{".html": "html", ".htm": "html", ".pdf": "boxes", ".h5": "hdf5", ".hdf5": "hdf5", ".csv": "csv", ".txt": "csv"},
+    **{".npy": "npy", ".npz": "npz", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet", ".pq": "parquet"},
+    **{".pkl": "pickle-text", ".pickle": "pickle-text"},
+}
+"""The format that the ending of a file's name means.  Programs give `.bin` to several."""
 
 AGENT_FORMATS = ("html", "json", "csv")
 """Formats in which an agent that is no run can be written."""
@@ -58,11 +66,35 @@ def export_agent(agent: Outsider, out: str | Path, to: str, *, overwrite: bool =
     return [path]
 
 
-def export_printed(run: AnyRun, to: str, path: Path, *, ties: Ties | None = None, overwrite: bool = False) -> Path:
-    """Write a page to play on (`html`) or the kit of menace's boxes (`boxes`); return its path.
+def format_meant(to: str | None, files: Sequence[Path], names: Collection[str]) -> str:
+    """Return the one of the formats `names` that is named, else the one that the first file's ending means.
+
+    Raises UsageError if neither is there.
+    """
+    if to is not None:
+        return choose("format", to, names, words={"h5": "hdf5"})
+    listed = f"one of: {', '.join(names)}{with_option('to')}"
+    if not files:
+        raise UsageError(f"no format is named; name a file such as table.h5{with_option('out')}, or {listed}")
+    meant = ENDINGS.get(files[0].suffix.lower(), "")
+    if meant in names:
+        return meant
+    raise UsageError(f"the name of {shown(files[0])} tells no format; choose {listed}")
+
+
+def export_whole(run: AnyRun, to: str, path: Path, *, ties: Ties | None = None, overwrite: bool = False) -> Path:
+    """Write a page to play on (`html`), the kit of menace's boxes (`boxes`) or plain HDF5 (`hdf5`); return its path.
 
     ties: for a page, see `web.export_page`.  Raises as that and `kit.export_boxes` do.
     """
+    if to == "hdf5":
+        from ttt_batch.runs.plain_hdf5 import encode
+
+        if ties is not None:
+            raise UsageError(f"{option('ties', ties)} is for a page to play on; leave it out of a table")
+        check_targets([path], overwrite=overwrite)
+        EXPORT.write([path], [encode(run)], overwrite=overwrite)
+        return path
     if to == "html":
         from ttt_batch.app.web import export_page
 
@@ -77,7 +109,7 @@ def export_printed(run: AnyRun, to: str, path: Path, *, ties: Ties | None = None
 def export_run(
     run: Player,
     out: str | Path | Sequence[str | Path],
-    to: str,
+    to: str | None = None,
     *,
     player: str | None = None,
     **options: Unpack[ExportOptions],
@@ -85,11 +117,13 @@ def export_run(
     """Write a run to `out` as a page to play on (`html`), as a kit of menace's boxes (`boxes`: .pdf or .html), or its
     table as the format `to`; return the files written.
 
+    to: if not given, the format that the ending of the file's name means (`ENDINGS`).
+
     run: also an agent (see `judge`), which has the formats of `export_agent`; its board is 3x3 unless it has one.
 
     out: one file, or for formats with a file for each player one or two.  player: whose values go into one file.
     options: `overwrite`; for a page also `ties`, for tables `warn`, see `exchange.export_run`.
-    Networks have a page alone.
+    Networks have a page, and plain HDF5 of their weights and tuples.
     Raises UsageError, BoardError, FormatError and RunFileError.
     """
     given: dict[str, Any] = dict(options)
@@ -98,19 +132,19 @@ def export_run(
             raise UsageError("an agent's choices are one file for both players; give one file and no player")
         with seated([run]) as (agent,):
             assert isinstance(agent, Outsider)
-            return export_agent(agent, out, to, **given)
+            return export_agent(agent, out, format_meant(to, _named("out", out), AGENT_FORMATS), **given)
     files = _named("out", out)
-    to = choose("format", to, (*PRINTED, *FORMATS))
+    to = format_meant(to, files, (*WHOLE, *FORMATS))
     written = [(option("out"), file) for file in files]
     check_distinct(written, [("run", find_run(run))] if isinstance(run, str | Path) else [])
     if isinstance(run, str | Path):
-        load = load_any if to in PRINTED else load_table
+        load = load_any if to in WHOLE else load_table
         run = load(run, check=lambda config: exchange.check_export(config, to))
     run = any_run(run)
-    if to in PRINTED:
+    if to in WHOLE:
         if len(files) != 1 or player is not None:
-            raise UsageError(f"{PRINTED[to]} is one file for both players; give one file and no player")
-        return [export_printed(run, to, files[0], **given)]
+            raise UsageError(f"{WHOLE[to]} is one file for both players; give one file and no player")
+        return [export_whole(run, to, files[0], **given)]
     return exchange.export_run(with_table(run), to, files, player=player, **given)
 
 

@@ -212,8 +212,6 @@ def make_config(
         check_begins(learner, board.name)
     if learner.occupied:
         check_gravity(board, f"learner {learner.name}")
-    if given["engine"] == GIVEN:
-        check_gravity(board, "learning from given games")
     seat = choose_seat(seat, "both") if seat else ""
     epsilon = parse_schedule("epsilon", given["epsilon"], positive=False)
     alpha = parse_schedule("alpha", given["alpha"], positive=True)

@@ -87,11 +87,13 @@ def check_export(config: Config, to: str) -> None:
     """
     if to == "html" and learner_named(config.learner).boxes:
         raise not_second(config.learner, "a page on which either player begins", "choose json or another format")
+    if to == "hdf5":
+        return
     if config.grown and to == "html":
         remedy = f"choose a smaller one, such as 4x4x4, or train {option('learner', 'patterns')}"
         raise too_large("a page of a table", config.board, remedy)
     if config.grown:
-        remedy = "read the run file itself, where states/code has the position of each row"
+        remedy = f"choose {option('to', 'hdf5')}, which has a row for each position of the table"
         raise too_large("export", config.board, remedy)
 
 

@@ -236,6 +236,16 @@ def row_scores(tables: Any, graph: Graph, row: int, scores: Any) -> None:
 
 
 @kernel
+def edge_scores(tables: Any, graph: Graph, scores: Any) -> None:
+    """Write the score of every move for the player who makes it into `scores` (float64[E]), in place."""
+    for row in range(n_unfinished(graph)):
+        lo, hi = edges_of(graph, row)
+        mover = mover_of(graph, row)
+        for edge in range(lo, hi):
+            scores[edge] = score(tables, graph, edge, mover)
+
+
+@kernel
 def row_choices(tables: Any, graph: Graph, choice: Choice, row: int, chosen: Any) -> None:
     """Write whether its mover may pick each move of `row` into `chosen` (bool, one an edge), in place."""
     lo, hi = edges_of(graph, row)

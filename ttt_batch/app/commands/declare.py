@@ -17,7 +17,7 @@ BOARDS = (
 )
 BEYOND_TABLES = ("7x7x5", "8x8x5")
 ENGINES = ("walk", "flow")
-FORMATS = ("html", "boxes", "csv", "raw", "pickle", "pickle-text", "npz", "json", "parquet")
+FORMATS = (*("html", "boxes", "hdf5", "csv", "npy", "raw", "pickle", "pickle-text", "npz", "json", "jsonl", "parquet"),)
 AGAINST = ("random", "one-ply", "two-ply", "optimal", "self")
 SCRIPTED = AGAINST[:3]
 PLOTS = ("curves", "opening", "coverage", "movie", "sensitivity", "settling", "heat")

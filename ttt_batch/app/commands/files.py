@@ -38,7 +38,7 @@ from ttt_batch.app.commands.shared import (
     say,
     working,
 )
-from ttt_batch.base.choices import LEARNER_NAMES, SEATS, TIES, check_ties, choose
+from ttt_batch.base.choices import LEARNER_NAMES, SEATS, TIES, check_ties
 from ttt_batch.base.errors import UsageError
 
 
@@ -155,13 +155,15 @@ def export_(
     *,
     run: AnyPlayer = NEWEST,
     to: Annotated[
-        str,
+        Text,
         option(
             "FORMAT",
-            "html, a page to play on; boxes, menace's to print; or csv, raw, pickle, pickle-text, npz, json, parquet.",
+            "html, a page to play on; boxes, menace's to print; hdf5, arrays that say what they are; or csv, npy, raw, "
+            "pickle, pickle-text, npz, json, jsonl, parquet.",
+            default="as FILE ends",
             offers=FORMATS,
         ),
-    ],
+    ] = None,
     out: Annotated[
         list[Path] | None, option("FILE", "File to write; two for two players; new names if not given.", "--out", "-o")
     ] = None,
@@ -182,7 +184,7 @@ def export_(
 
     Of an agent (see evaluate) html, or as json and csv the probability of each cell where it may come.
     """
-    from ttt_batch.app.tables import PRINTED, export_printed
+    from ttt_batch.app.tables import WHOLE, export_whole, format_meant
     from ttt_batch.base.outputs import check_distinct
     from ttt_batch.runs.exchange import check_export, export_run
     from ttt_batch.runs.loading import with_table
@@ -195,22 +197,21 @@ def export_(
         )
         return
     rules.refuse(f"{called(run)} is a run")
-    path, to = find_run(run), choose("format", to, FORMATS)
-    if to in PRINTED and (len(out or "1") != 1 or player is not None):
-        raise UsageError(f"{PRINTED[to]} is one file for both players; give one --out FILE and no --player")
+    path, to = find_run(run), format_meant(to, out or [], FORMATS)
+    if to in WHOLE and (len(out or "1") != 1 or player is not None):
+        raise UsageError(f"{WHOLE[to]} is one file for both players; give one --out FILE and no --player")
     if to != "html" and ties is not None:
         raise UsageError(f"--ties {ties} is for a page to play on; {to} holds the table as it is: leave it out")
-    rule = None if ties is None else check_ties(ties)
     check_distinct([("--out", file) for file in out or []], [("RUN", path)])
+    rule = None if ties is None else check_ties(ties)
     with working(quiet=quiet) as report:
-        load = load_any_run if to in PRINTED else load_run
+        load = load_any_run if to in WHOLE else load_run
         table = load(path, trust, check=lambda config: check_export(config, to))
 
         def work(paths: list[Path]) -> list[Path]:
-            if to not in PRINTED:
-                own = with_table(table)
-                return export_run(own, to, paths, player=player, overwrite=overwrite, warn=report.warn)
-            return [export_printed(table, to, paths[0], ties=rule, overwrite=overwrite)]
+            if to not in WHOLE:
+                return export_run(with_table(table), to, paths, player=player, overwrite=overwrite, warn=report.warn)
+            return [export_whole(table, to, paths[0], ties=rule, overwrite=overwrite)]
 
         files = in_new_files(out or [], _new_names(path, to, player), work)
     _say_written(files, json=json)
@@ -218,7 +219,7 @@ def export_(
 
 def _export_agent(
     agent: str,
-    to: str,
+    to: str | None,
     out: list[Path],
     rules: Rules,
     refused: dict[str, str | None],
@@ -228,9 +229,9 @@ def _export_agent(
     json: bool,
 ) -> None:
     """Write an agent's choices.  refused: options that are for runs alone, as given."""
-    from ttt_batch.app.tables import AGENT_FORMATS, export_agent
+    from ttt_batch.app.tables import AGENT_FORMATS, export_agent, format_meant
 
-    to = choose("format", to, AGENT_FORMATS)
+    to = format_meant(to, out, AGENT_FORMATS)
     if extra := first_given({name: value is not None for name, value in refused.items()}):
         raise UsageError(f"{extra} is for runs; leave it out")
     if to == "html" and rules.illegal is not None:
@@ -318,6 +319,8 @@ def _new_names(path: Path, to: str, player: str | None) -> list[str]:
 
     if to == "html":
         return [f"{path.stem}.html"]
+    if to == "hdf5":
+        return [f"{path.stem}-table.h5"]
     if to == "boxes":
         return [f"{path.stem}-boxes.pdf"]
     form = format_named(to)

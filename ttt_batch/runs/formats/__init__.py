@@ -25,11 +25,13 @@ FORMATS: dict[str, Format] = {
     one.name: one
     for one in (
         by_code.TEXT,
+        by_code.ARRAY,
         by_code.DOUBLES,
         pickles.NUMBERS,
         pickles.TEXT,
         columns.ARRAYS,
         json_records.FORMAT,
+        json_records.LINES,
         columns.COLUMNS,
     )
 }

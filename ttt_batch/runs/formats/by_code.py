@@ -1,4 +1,4 @@
-"""Tables with a row per code: `csv` as text, `raw` as little-endian doubles and nothing else.
+"""Tables with a row per code: `csv` as text, `npy` as a NumPy array, `raw` as little-endian doubles and nothing else.
 
 Action values in `csv`: a line for each code from 0, a number for each cell, as
 `numpy.savetxt(path, q, delimiter=",")` writes them; the table of the program behind `minimax-q`.
@@ -7,6 +7,7 @@ character X, O or `.` for each cell, the first player's value and the second pla
 Numbers in `csv` are read back to the last bit, but no zero has a sign.
 Action values in `raw`: a row of cells for each code from 0.  The table of the program behind `backward-q`, which
 holds -1 for occupied cells: on 3x3, 19,683 x 9 doubles.
+`npy`: the same as a NumPy array, float64[codes, cells]; of position values float64[codes, 2], a column for each player.
 """
 
 import io
@@ -24,6 +25,7 @@ from ttt_batch.runs.formats.base import (
     Table,
     other_board,
     texts_of,
+    unreadable,
 )
 
 HEADER = "code,board,first,second"
@@ -131,6 +133,28 @@ def _decode_doubles(content: bytes, board: Board) -> Table:
     return Table(q=q)
 
 
+def _encode_array(table: Table, board: Board) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, np.ascontiguousarray(table.value.T) if table.q is None else table.q, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _decode_array(content: bytes, board: Board) -> Table:
+    try:
+        found = np.load(io.BytesIO(content), allow_pickle=False)
+    except (OSError, ValueError, EOFError, MemoryError, SyntaxError):
+        raise unreadable("the file holds no array of numbers") from None
+    codes = 3**board.cells
+    if found.dtype == np.float64 and found.shape == (codes, 2) and board.cells != 2:
+        return Table(np.ascontiguousarray(found.T))
+    if found.dtype == np.float64 and found.shape == (codes, board.cells):
+        return Table(q=np.ascontiguousarray(found))
+    raise FormatError(
+        f"the array is {found.dtype}{list(found.shape)}; it must be float64[{codes}, {board.cells}], a number for each "
+        f"code and cell, or float64[{codes}, 2], one for each code and player"
+    )
+
+
 def _size(cells: int) -> int:
     return int(8 * 3**cells * cells)
 
@@ -152,4 +176,13 @@ DOUBLES = Format(
     encode=_encode_doubles,
     decode=_decode_doubles,
     max_bytes=lambda _: _size(MAX_CELLS),  # `_decode_doubles` says more about a wrong size
+)
+ARRAY = Format(
+    name="npy",
+    meaning="a NumPy array by code: the numbers of all cells, or both players' values",
+    suffix=".npy",
+    kinds=(POSITION_VALUES, ACTION_VALUES),
+    encode=_encode_array,
+    decode=_decode_array,
+    max_bytes=lambda board: 4096 + max(_size(board.cells), 16 * int(3**board.cells)),
 )

@@ -1,4 +1,4 @@
-"""`json`: a list of states, an object and a line per state.
+"""`json`: a list of states, an object and a line per state; `jsonl`: these lines alone.
 
     {"board": "3x3", "rows": 3, "cols": 3, "k": 3, "states": [
     {"code": 0, "board": ".........", "to_move": "first", "outcome": "unfinished", "value": {...}, "best": [4]},
@@ -14,6 +14,7 @@ board.
 """
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,16 @@ def _or_none(numbers: NDArray[np.float64]) -> list[Any]:
     return [[one(number) for number in row] if numbers.ndim > 1 else one(row) for row in numbers.tolist()]
 
 
+def _encode_lines(table: Table, board: Board) -> bytes:
+    lines = _encode(table, board).splitlines()[1:-1]
+    return b"".join(line.removesuffix(b",") + b"\n" for line in lines)
+
+
+def _decode_lines(content: bytes, board: Board) -> Table:
+    states = b",".join(line for line in content.splitlines() if line.strip())
+    return _decode(b'{"board": "%s", "states": [%s]}' % (board.name.encode(), states), board)
+
+
 FORMAT = Format(
     name="json",
     meaning="an object per state: board, outcome, values or action values, best cells",
@@ -144,4 +155,12 @@ FORMAT = Format(
     encode=_encode,
     decode=_decode,
     max_bytes=lambda board: 10_000 + base.most_states(board) * (300 + 100 * board.cells),  # 25 digits a number
+)
+LINES = replace(
+    FORMAT,
+    name="jsonl",
+    meaning="the objects of json alone, a line each, without the board's name",
+    suffix=".jsonl",
+    encode=_encode_lines,
+    decode=_decode_lines,
 )

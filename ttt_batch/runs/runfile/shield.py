@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -34,9 +35,19 @@ _PARTS = ("states", "tables", "statistics", "progress", "resume", "points")
 
 def parse_shielded(content: bytes) -> tuple[RunData | None, list[str]]:
     """`parse_image` without a known version in a child process; however that ends, it becomes a finding."""
-    with suppress(subprocess.TimeoutExpired):
+    packed, finding = in_child(__name__, content)
+    if packed is not None:
+        with suppress(ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile):
+            return unpack(packed)
+        finding = "the HDF5 library fails on it (status 0)"
+    return None, [finding]
+
+
+def in_child(module: str, content: bytes) -> tuple[bytes | None, str]:
+    """Return what a child process that runs `module` writes after it has read `content`, or None and a finding."""
+    try:
         done = subprocess.run(
-            module_command(__name__),
+            module_command(module),
             input=content,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -44,12 +55,12 @@ def parse_shielded(content: bytes) -> tuple[RunData | None, list[str]]:
             timeout=max(SECONDS, len(content) / 1e7),
             check=False,
         )
-        if done.returncode == 0:
-            with suppress(ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile):
-                return unpack(done.stdout)
-        how = signal.Signals(-done.returncode).name if done.returncode < 0 else f"status {done.returncode}"
-        return None, [f"the HDF5 library fails on it ({how})"]
-    return None, [f"the HDF5 library does not finish reading it in {SECONDS:g} s"]
+    except subprocess.TimeoutExpired:
+        return None, f"the HDF5 library does not finish reading it in {SECONDS:g} s"
+    if done.returncode == 0:
+        return done.stdout, ""
+    how = signal.Signals(-done.returncode).name if done.returncode < 0 else f"status {done.returncode}"
+    return None, f"the HDF5 library fails on it ({how})"
 
 
 def pack(data: RunData | None, findings: list[str]) -> memoryview:
@@ -92,14 +103,17 @@ def limit_memory(size: int = 0) -> None:
                 resource.setrlimit(kind, (limit, limit))
 
 
-def main() -> None:
-    """The child: read a file's bytes from standard input, write the result to standard output."""
+def answer_parent(work: Callable[[bytes], bytes | memoryview], too_large: Callable[[str], bytes | memoryview]) -> None:
+    """Do the child's part: read a file's bytes from standard input, and write what `work` makes of them.
+
+    too_large: called with a finding if that takes too much memory.
+    """
     content = sys.stdin.buffer.read()
     limit_memory(len(content))
     try:
-        packed = pack(*parse_image(content, None))
+        packed = work(content)
     except MemoryError:
-        packed = pack(None, [f"reading it takes more than {max(MEMORY, TIMES * len(content)) >> 20} MiB of memory"])
+        packed = too_large(f"reading it takes more than {max(MEMORY, TIMES * len(content)) >> 20} MiB of memory")
     sys.stdout.buffer.write(packed)
     sys.stdout.buffer.flush()
     # Without taking apart what the library may have left in disorder.
@@ -107,4 +121,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    answer_parent(lambda content: pack(*parse_image(content, None)), lambda finding: pack(None, [finding]))

@@ -1,0 +1,236 @@
+"""Plain HDF5: what people read in it without this package, and tables that come back to the bit."""
+
+import io
+import json
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import ttt_batch as ttt
+from ttt_batch.__main__ import run as run_here
+from ttt_batch.game.board import UNFINISHED
+from ttt_batch.learners import LEARNERS
+from ttt_batch.runs.formats.base import FormatError, marks_of
+from ttt_batch.runs.plain_hdf5 import encode
+from ttt_batch.runs.plain_reading import run_from_plain
+from ttt_batch.runs.run import Run
+
+OTHERS: list[dict[str, Any]] = [
+    {"symmetry": "on"},
+    {"learner": "q-learning", "symmetry": "on", "alpha": "1/n"},
+    {"board": "3x4x3", "learner": "sutton-barto"},
+    {"board": "3x3-misere", "learner": "double-q", "alpha": "1/n"},
+    {"board": "3x3-gravity"},
+    {"epsilon": "0.5->0.1:linear"},
+    {"board": "5x5x5"},
+    {"board": "5x5x5", "learner": "q-learning", "alpha": "1/n"},
+    {"board": "5x5x5", "learner": "double-q"},
+    {"board": "5x5x5", "learner": "minimax-q"},
+]
+"""Trainings with other boards and options: dense, folded and growing tables, counted visits."""
+
+
+def opened(content: bytes) -> h5py.File:
+    """The file in memory."""
+    return h5py.File(io.BytesIO(content), "r")
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    """A short run of td."""
+    made = ttt.train(2000, seed=3)
+    assert isinstance(made, Run)
+    return made
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_every_learners_table_comes_back_to_the_bit(learner: str) -> None:
+    check_back(ttt.train(300, learner=learner))
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("options", OTHERS, ids=lambda options: "-".join(map(str, options.values())))
+def test_tables_of_other_boards_and_options_come_back_to_the_bit(options: dict[str, Any]) -> None:
+    check_back(ttt.train(300, **options))
+
+
+def check_back(run: Any) -> None:
+    """Export a run, import it, and compare every table."""
+    back = run_from_plain(encode(run))
+    assert (back.board, back.config.learner, back.games) == (run.board, run.config.learner, run.games)
+    assert (back.config.seed, back.config.epsilon, back.config.alpha) == (
+        *(run.config.seed, run.config.epsilon, run.config.alpha),
+    )
+    for name, table in {**run.tables._asdict(), "visits": run.visits, "code": run.graph.code}.items():
+        found = {**back.tables._asdict(), "visits": back.visits, "code": back.graph.code}[name]
+        assert (found.dtype, found.shape, found.tobytes()) == (table.dtype, table.shape, table.tobytes()), name
+    assert back.verdict() == run.verdict()
+
+
+@pytest.mark.parametrize("learner", ["td", "value-feed", "q-learning", "double-q", "reinforce", "menace"])
+@pytest.mark.parametrize("symmetry", ["off", "on"])
+def test_a_row_says_what_the_run_says_of_its_position(learner: str, symmetry: str) -> None:
+    run = ttt.train(400, learner=learner, symmetry="on" if learner == "menace" else symmetry)
+    with opened(encode(run)) as file:
+        columns = {name: dataset[()] for name, dataset in file.items()}
+    assert columns["value"].shape[0] == 19683 and columns["q"].shape == columns["policy"].shape == (19683, 9)
+    assert columns["reachable"].sum() == 5478 and (columns["outcome"][columns["reachable"] == 0] == -1).all()
+    for code in np.flatnonzero(columns["outcome"] == UNFINISHED)[::157].tolist():
+        mover = columns["mover"][code]
+        assert mover == 1 + np.count_nonzero(marks_of(np.array([code]), 9)) % 2
+        if mover == 2 and learner == "menace":
+            assert np.isnan(columns["policy"][code]).all()
+            continue
+        values, cells = run.move_values(code), run.candidates(code)
+        assert np.flatnonzero(columns["legal"][code]).tolist() == list(values)
+        if learner == "menace":
+            shares = {cell: share for cell, share in run.drawn_shares(code).items() if cell < 9}  # type: ignore[union-attr]
+            assert {cell: columns["policy"][code, cell] for cell in shares} == shares
+            continue
+        assert np.flatnonzero(columns["best"][code]).tolist() == cells
+        assert columns["policy"][code, cells] == pytest.approx(1 / len(cells))
+        assert np.count_nonzero(columns["policy"][code]) == len(cells)
+        numbers = run.move_preferences(code) if learner == "reinforce" else values
+        np.testing.assert_array_equal(columns["q"][code, list(numbers)], [*numbers.values()])
+        occupied = [cell for cell in range(9) if cell not in values]
+        assert np.isnan(columns["q"][code, occupied]).all()
+
+
+def test_the_file_says_what_it_holds(run: Run) -> None:
+    with opened(encode(run)) as file:
+        assert dict(file.attrs) | {
+            **{"board": "3x3", "rows": 3, "columns": 3, "in_a_row": 3, "rules": "normal", "learner": "td"},
+            **{"seed": 3, "games": 2000, "verdict_first": "can be beaten"},
+        } == dict(file.attrs)
+        assert json.loads(file.attrs["config"]) == run.config.to_dict()
+        for name, dataset in file.items():
+            assert {"meaning", "units", "source"} <= set(dataset.attrs), name
+            for dim, size in zip(dataset.dims, dataset.shape, strict=True):
+                assert dim.label in {"code", "cell", "player"}
+                assert name == dim.label or [scale.shape for scale in dim.values()] == [(size,)]
+        assert file["value"].compression == "gzip" and file["value"].shuffle
+    assert encode(run)[:8] == b"\x89HDF\r\n\x1a\n" and encode(run) == encode(run)
+
+
+def test_xarray_opens_it_with_names_for_axes(run: Run) -> None:
+    xarray = pytest.importorskip("xarray")
+    with xarray.open_dataset(io.BytesIO(encode(run)), engine="h5netcdf") as data:
+        assert data["q"].dims == ("code", "cell") and data["value"].dims == ("code",)
+        assert float(data["value"].sel(code=0)) == run.value(0)
+        assert int(data["best"].sel(code=0).argmax("cell")) == run.candidates(0)[0]
+
+
+def test_networks_are_their_weights_and_tuples(pattern_run: Any) -> None:
+    with opened(encode(pattern_run)) as file:
+        cells, offset, weight = file["tuple_cells"][()], file["tuple_offset"][()], file["weight"][()]
+        assert file.attrs["verdict_first"] == "proved"
+    position = pattern_run.position("b2 a1 c3")
+    values = pattern_run.move_values(position)
+    totals: dict[int, float] = {}
+    for cell in values:
+        marks = np.array(position)
+        marks[cell] = 2
+        digits = np.where(cells >= 0, marks[cells], 0) * 3 ** np.arange(cells.shape[1])
+        totals[cell] = -weight[offset + digits.sum(axis=1), 1].sum()
+    assert sorted(totals, key=lambda cell: (totals[cell], cell)) == sorted(
+        values, key=lambda cell: (values[cell], cell)
+    )
+    with pytest.raises(FormatError, match="it holds networks, of which only the run file can be read back"):
+        run_from_plain(encode(pattern_run))
+
+
+def changed(content: bytes, change: Any) -> bytes:
+    """The file after `change`."""
+    buffer = io.BytesIO(content)
+    with h5py.File(buffer, "r+") as file:
+        change(file)
+    return buffer.getvalue()
+
+
+def replaced(name: str, array: Any, **options: Any) -> Any:
+    """A change that stores another array as a dataset."""
+
+    def change(file: h5py.File) -> None:
+        del file[name]
+        file.create_dataset(name, data=array, **options).attrs["source"] = "table"
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda file: file.attrs.modify("format", "other"), "not a table of ours"),
+        (lambda file: file.attrs.modify("config", "{}"), "no configuration of a table"),
+        (lambda file: file.attrs.modify("config", "[" * 10**4), "no configuration of a table"),
+        (lambda file: file.attrs.__delitem__("games"), "cannot read it"),
+        (lambda file: file.__delitem__("value"), "'value' is missing"),
+        (lambda file: file.__setitem__("value", h5py.SoftLink("/code")), "no dataset of this file"),
+        (replaced("value", np.zeros(5)), "'value' is missing, or of another type or shape"),
+        (replaced("value", np.zeros(19683, np.float32)), "'value' is missing, or of another type or shape"),
+        (replaced("value", np.full(19683, 1e200)), "a number beyond 1e\\+100"),
+        (replaced("value", np.full(19683, np.nan)), "holds NaN, which td never does"),
+        (replaced("code", np.arange(19683)[::-1].copy()), "codes do not ascend"),
+        (replaced("code", np.arange(3)), "some positions of board 3x3 are missing|another type or shape"),
+        (replaced("value", None, shape=(1 << 28,), dtype=np.float64, compression="gzip"), "memory"),
+    ],
+)
+def test_other_files_are_refused_in_a_line(change: Any, said: str, run: Run) -> None:
+    def safe(file: h5py.File) -> None:
+        if said == "no dataset of this file":
+            del file["value"]
+        change(file)
+
+    with pytest.raises(FormatError, match=said) as refused:
+        run_from_plain(changed(encode(run), safe))
+    assert "\n" not in str(refused.value)
+
+
+def test_damaged_files_are_refused_in_a_line(run: Run) -> None:
+    content = bytearray(encode(run))
+    for place in (60, 1000, len(content) // 2):
+        damaged = bytes(content[:place]) + bytes([content[place] ^ 0xFF]) + bytes(content[place + 1 :])
+        try:
+            run_from_plain(damaged)
+        except FormatError as error:
+            assert "\n" not in str(error)
+    with pytest.raises(FormatError, match="HDF5 cannot read it"):
+        run_from_plain(bytes(content[:4000]))
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        *(("t.h5", b"\x89HDF"), ("t.hdf5", b"\x89HDF"), ("t.npy", b"\x93NUMPY"), ("t.npz", b"PK"), ("t.csv", b"code,")),
+        *(("t.json", b'{"board"'), ("t.jsonl", b'{"code": 0'), ("t.pkl", b"\x80"), ("t.pickle", b"\x80")),
+        *(("t.html", b"<!"), ("t.txt", b"code,"), ("t.parquet", b"PAR1")),
+    ],
+)
+def test_the_name_of_the_file_tells_the_format(name: str, first: bytes, run: Run, tmp_path: Any) -> None:
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    run.save("td.h5")
+    assert run_here(["export", "td", "-o", name]) == 0
+    assert (tmp_path / name).read_bytes().startswith(first)
+    assert ttt.export_run(run, f"2{name}") and (tmp_path / f"2{name}").read_bytes().startswith(first)
+
+
+def test_a_name_that_tells_no_format(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    run.save("td.h5")
+    for words in (["export", "td"], ["export", "td", "-o", "t.bin"], ["export", "td", "-o", "t"]):
+        capsys.readouterr()
+        assert run_here(words) == 2
+        assert "one of: html, boxes, hdf5, csv" in capsys.readouterr().err.replace("\n", " ")
+    assert run_here(["export", "td", "--to", "h5"]) == 0
+    assert "wrote td-table.h5" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("learner", ["td", "q-learning"])
+@pytest.mark.parametrize("form", ["npy", "jsonl"])
+def test_arrays_and_lines_come_back(learner: str, form: str) -> None:
+    run = ttt.train(500, learner=learner)
+    ttt.export_run(run, f"t.{form}")
+    back = ttt.import_run(f"t.{form}", learner, form=form)
+    np.testing.assert_array_equal(back.tables[0], run.tables[0])

@@ -1,0 +1,329 @@
+"""Tables as plain HDF5 for people without this package: dense, indexed by position code, no header before the HDF5.
+
+`export_columns` says what a file holds; its attributes say it to the reader of a file.  Boards of up to 12 cells have
+a row for every code.  Larger boards have a row for each position of the table, in order of code.
+"""
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.choices import SEATS
+from ttt_batch.base.version import VERSION
+from ttt_batch.evaluation.chances import chances_of
+from ttt_batch.game.board import EMPTY, FIRST, LETTERS, SECOND, UNFINISHED, Board
+from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.graph import rows_of_edges
+from ttt_batch.learners.base import VALUE, Learner
+from ttt_batch.runs.formats.base import MAX_CELLS, UNSAID, marks_of
+from ttt_batch.runs.patterns.contents import table_fields
+from ttt_batch.runs.patterns.run import PatternRun
+from ttt_batch.runs.run import Run
+from ttt_batch.simulation.chances import BY_BEADS, even_chances
+from ttt_batch.simulation.policy import chosen_edges, edge_scores, empty_policy, order_rows
+
+# h5py is imported inside the functions that need it: it costs 0.1 s at start-up.
+
+TABLE_TYPE = "ttt-batch table 1.0"
+"""What the root attribute `format` of a file says."""
+
+ROWS, CELLS, PLAYERS = "code", "cell", "player"
+"""The axes of columns: dimension scales of the file."""
+
+_AT_ONCE = 1 << 16
+"""Rows in a chunk of a file, and positions whose images are looked up together."""
+
+_PACKED_FROM = 1 << 12
+"""Bytes of an array from which on packing pays."""
+
+
+class Column(NamedTuple):
+    """One dataset of a file.
+
+    values: an array with the rows first.  axes: the name of each axis.  unit, meaning: for a reader.
+    source: `table` for numbers that the learner keeps, `derived` for what follows from them and the rules.
+    """
+
+    values: Any
+    axes: tuple[str, ...]
+    unit: str
+    meaning: str
+    source: str = "derived"
+
+
+def encode(run: Run | PatternRun) -> bytes:
+    """Return the bytes of a plain HDF5 file with a run's table, or with the weights and tuples of its networks."""
+    import h5py
+
+    columns = _network_columns(run) if isinstance(run, PatternRun) else export_columns(run)
+    buffer = io.BytesIO()
+    with h5py.File(buffer, "w") as file:
+        for name, value in _attributes(run).items():
+            file.attrs[name] = value
+        for name, column in columns.items():
+            _write(file, name, column)
+        for name in columns.keys() & {ROWS, CELLS, PLAYERS}:
+            file[name].make_scale(name)
+        for name, column in columns.items():
+            for number, axis in enumerate(column.axes):
+                if axis in columns and axis != name:
+                    file[name].dims[number].attach_scale(file[axis])
+                file[name].dims[number].label = axis
+    return buffer.getvalue()
+
+
+def _write(file: Any, name: str, column: Column) -> None:
+    """Write one dataset, packed where that pays."""
+    array = np.ascontiguousarray(column.values)
+    packing: dict[str, Any] = {}
+    if array.nbytes >= _PACKED_FROM:
+        chunk = (min(len(array), _AT_ONCE), *array.shape[1:])
+        packing = {"compression": "gzip", "shuffle": True, "chunks": chunk}
+    dataset = file.create_dataset(name, data=array, track_times=False, **packing)
+    for key, text in (("meaning", column.meaning), ("units", column.unit), ("source", column.source)):
+        dataset.attrs[key] = text
+
+
+def _attributes(run: Run | PatternRun) -> dict[str, Any]:
+    """Return the attributes of a file's root."""
+    board, config = run.board, run.config
+    variants = {"misere": board.misere, "exact": board.exact, "gravity": board.gravity}
+    verdicts = dict.fromkeys(SEATS, "not judged")
+    if isinstance(run, PatternRun):
+        verdicts = {seat: "proved" if run.proved_after(number) else "not proved" for number, seat in enumerate(SEATS)}
+    elif run.grown is None:
+        seats = run.statistics["unbeatable"][-1].tolist()
+        verdicts = {seat: "unbeatable" if seats[i] else "can be beaten" for i, seat in enumerate(SEATS)}
+        verdicts |= {seat: "does not play" for seat in SEATS if seat not in run.seats}
+    return {
+        "format": TABLE_TYPE,
+        "board": board.name,
+        "rows": board.rows,
+        "columns": board.cols,
+        "in_a_row": board.k,
+        "rules": ", ".join(name for name, chosen in variants.items() if chosen) or "normal",
+        "learner": config.learner,
+        "seed": config.seed,
+        "games": run.games,
+        **{f"verdict_{seat}": text for seat, text in verdicts.items()},
+        "command": str(run.provenance.get("command", "")),
+        "config": json.dumps(config.to_dict(), sort_keys=True),
+        "ttt_batch_version": VERSION,
+        "code_of_a_position": "sum of mark[cell] * 3**cell; marks: 0 empty, 1 first player (X), 2 second player (O)",
+    }
+
+
+def _cell_names(board: Board) -> str:
+    return " ".join(f"{LETTERS[cell % board.cols]}{cell // board.cols + 1}" for cell in range(board.cells))
+
+
+def datasets_of(field: str, axes: str) -> list[tuple[str, int | None]]:
+    """Return the datasets for a table of a learner: the name of each, and its place on the table's leading axis.
+
+    axes: those of the table, such as `S`, `P,S` or `2,E` (see `Learner.fields`).  Values by player are one dataset.
+    """
+    leading = axes.split(",")[:-1]
+    if not leading or leading == ["P"]:
+        return [(field, None)]
+    return [(f"{field}_{LETTERS[number]}", number) for number in range(int(leading[0]))]
+
+
+class _Layout:
+    """The rows of a file: which positions they are, and how numbers of a run's rows and edges become columns."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.cells = run, run.board.cells
+        graph = run.graph
+        self.real = np.flatnonzero(graph.code >= 0)
+        self.edge_row = rows_of_edges(graph)
+        self.on_board = graph.cell < self.cells  # not those that resign
+        self.dense = self.cells <= MAX_CELLS and run.grown is None
+        if not self.dense:
+            self.row = self.real[np.argsort(graph.code[self.real])]
+            self.code, self.outcome = graph.code[self.row], graph.outcome[self.row]
+            self.place = None
+            return
+        positions = enumerate_graph(run.board) if run.config.symmetry else graph
+        found = positions.code >= 0
+        self.code, self.outcome = np.arange(3**self.cells), np.full(3**self.cells, UNSAID, np.int8)
+        self.outcome[positions.code[found]] = positions.outcome[found]
+        self.reached = np.sort(positions.code[found])
+        self.row, self.place = self._rows_of(self.reached)
+
+    def _rows_of(self, codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+        """Return the rows of positions, and with symmetry int64[N, cells], where each cell stands in the row's own."""
+        run, board = self.run, self.run.board
+        order = self.real[np.argsort(run.graph.code[self.real])]
+        own = run.graph.code[order]
+        if not run.config.symmetry:
+            return order[np.searchsorted(own, codes)], None
+        powers = 3 ** np.arange(board.cells, dtype=np.int64)
+        places = np.argsort(np.array(board.images(True)), axis=1)
+        images = marks_of(codes, board.cells).astype(np.int64) @ powers[places].T
+        number = images.argmin(axis=1)
+        return order[np.searchsorted(own, images[np.arange(codes.size), number])], places[number]
+
+    def by_row(self, numbers: NDArray[Any], fill: Any = np.nan) -> NDArray[Any]:
+        """Return numbers of rows, [S] or [P, S], as a column with the rows first."""
+        return self._spread(np.moveaxis(numbers, -1, 0)[self.row], fill)
+
+    def by_cell(self, numbers: NDArray[Any], fill: Any = np.nan, rest: Any = np.nan) -> NDArray[Any]:
+        """Return numbers of edges, [E], as a column with a number for each cell.
+
+        rest: for cells that no edge marks.  fill: for codes without a position.
+        """
+        table = np.full((self.run.graph.code.size, self.cells), rest, numbers.dtype)
+        table[self.edge_row[self.on_board], self.run.graph.cell[self.on_board]] = numbers[self.on_board]
+        found = table[self.row]
+        if self.place is not None:
+            found = np.take_along_axis(found, self.place, axis=1)
+        return self._spread(found, fill)
+
+    def _spread(self, found: NDArray[Any], fill: Any) -> NDArray[Any]:
+        """Return a column of a file from one of its positions."""
+        if not self.dense:
+            return found
+        column = np.full((self.code.size, *found.shape[1:]), fill, found.dtype)
+        column[self.reached] = found
+        return column
+
+
+def export_columns(run: Run) -> dict[str, Column]:
+    """Return everything that a file holds of a run's table."""
+    layout, graph, learner, board = _Layout(run), run.graph, run.learner, run.board
+    scores = np.empty(graph.child.size)
+    edge_scores(run.tables, graph, scores)
+    columns = {
+        ROWS: Column(layout.code, (ROWS,), "1", "code of the position; see the attribute code_of_a_position"),
+        CELLS: Column(np.arange(board.cells), (CELLS,), "1", f"cells, row by row from the top: {_cell_names(board)}"),
+        PLAYERS: Column(np.arange(2), (PLAYERS,), "1", "0 the first player (X), 1 the second player (O)"),
+    }
+    if not layout.dense:
+        rows = np.empty(graph.code.size, np.int64)
+        rows[layout.row] = layout.row
+        columns["row"] = Column(rows[layout.row], (ROWS,), "1", "row of the position in the run file")
+    columns |= _rules_columns(layout)
+    columns |= dict(_table_columns(layout, learner, run.tables._asdict(), ""))
+    if "q" not in columns:
+        meaning = "what the move is worth to the player who makes it"
+        mean = 0.5 * (run.tables.q[0] + run.tables.q[1]) if "q_b" in columns else scores
+        columns["q"] = Column(layout.by_cell(mean), (ROWS, CELLS), "learner's scale", meaning)
+    if "value" not in columns:
+        columns["value"] = Column(
+            layout.by_row(_best_scores(run, scores)),
+            (ROWS,),
+            "learner's scale",
+            f"the largest {'value' if learner.number == VALUE else 'preference'} of a move for the player to move",
+        )
+    columns |= _choices(layout)
+    if not run.visits.size:
+        meaning = "how often the entry was updated: this run did not count"
+        return columns | {"visits": Column(np.full(layout.code.size, np.nan), (ROWS,), "updates", meaning)}
+    visits = {learner.tables._fields[0]: run.visits.reshape(run.tables[0].shape)}
+    counted = _table_columns(layout, learner, visits, "visits")
+    return columns | {name: column._replace(unit="updates") for name, column in counted}
+
+
+def _table_columns(
+    layout: _Layout, learner: Learner, tables: Mapping[str, NDArray[Any]], named: str
+) -> Iterator[tuple[str, Column]]:
+    """Yield columns for tables of a learner by field.  named: what to call them instead of the field's name."""
+    for field, array in tables.items():
+        axes, meaning = learner.fields[field]
+        meaning = "how often the entry was updated" if named else meaning
+        for name, number in datasets_of(named or field, axes):
+            numbers = array if number is None else array[number]
+            if axes.endswith("E"):
+                yield name, Column(layout.by_cell(numbers), (ROWS, CELLS), "learner's scale", meaning, "table")
+            else:
+                dims = (ROWS, PLAYERS) if numbers.ndim > 1 else (ROWS,)
+                yield name, Column(layout.by_row(numbers), dims, "learner's scale", meaning, "table")
+
+
+def _best_scores(run: Run, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[S]: the largest score of a move; of a final position its worth to the player who would move."""
+    graph = run.graph
+    mover = graph.ply.astype(np.int64) & 1
+    best = np.asarray(run.worth[mover, graph.outcome], np.float64)
+    if scores.size:
+        with np.errstate(invalid="ignore"):  # NaN alone, of a position never seen
+            best[: graph.first_edge.size - 1] = np.fmax.reduceat(scores, graph.first_edge[:-1].astype(np.int64))
+    return best
+
+
+def _rules_columns(layout: _Layout) -> dict[str, Column]:
+    """Return what follows from the rules alone."""
+    marks = marks_of(layout.code, layout.cells)
+    open_ = layout.outcome == UNFINISHED
+    mover = np.where(open_, np.where(np.count_nonzero(marks, axis=1) % 2, SECOND, FIRST), EMPTY).astype(np.int8)
+    free = marks == EMPTY
+    if (board := layout.run.board).gravity:
+        below = np.ones_like(free)
+        below[:, : -board.cols] = marks[:, board.cols :] != EMPTY
+        free &= below
+    outcomes = "0 unfinished, 1 the first player wins, 2 the second player wins, 3 draw, -1 cannot occur"
+    return {
+        "legal": Column((free & open_[:, None]).astype(np.int8), (ROWS, CELLS), "1", "1 if the cell may be marked"),
+        "mover": Column(mover, (ROWS,), "1", "1 if the first player is to move, 2 the second, 0 nobody"),
+        "outcome": Column(layout.outcome, (ROWS,), "1", outcomes),
+        "reachable": Column((layout.outcome != UNSAID).astype(np.int8), (ROWS,), "1", "1 if play can reach it"),
+    }
+
+
+def _choices(layout: _Layout) -> dict[str, Column]:
+    """Return the moves that a run may pick, and how likely each is."""
+    run, graph = layout.run, layout.run.graph
+    policy = empty_policy(graph)
+    order_rows(run.tables, graph, run.learner.choice, policy)
+    best = chosen_edges(graph, policy)
+    if run.learner.boxes:
+        chance = chances_of(BY_BEADS, run.tables, graph, run.learner.choice).chance
+        plays = graph.ply[layout.edge_row] % 2 == 0
+        best, chance = best & plays, np.where(plays, chance, np.nan)
+        how = "probability of drawing the move from its box; a box may also resign, and then they add up to less than 1"
+    else:
+        chance, how = even_chances(graph, policy).chance, "probability of the move: all best moves are equally likely"
+    chances = layout.by_cell(chance, rest=0.0)
+    final = (layout.outcome != UNFINISHED) | np.isnan(chances).any(axis=1)
+    chances[final] = np.nan
+    picked = layout.by_cell(best.astype(np.int8), fill=np.int8(0), rest=np.int8(0))
+    return {
+        "policy": Column(chances, (ROWS, CELLS), "probability", how),
+        "best": Column(picked, (ROWS, CELLS), "1", "1 if the move is one of the best by the learner's choice rule"),
+    }
+
+
+def _network_columns(run: PatternRun) -> dict[str, Column]:
+    """Return the tuples of a run's networks, the weights that its two seats play by, and what training keeps."""
+    network, cells = run.network, run.board.cells
+    lengths = np.diff(network.place).astype(np.int64)
+    tuples = np.full((lengths.size, int(lengths.max())), -1, np.int8)
+    tuples[np.arange(tuples.shape[1]) < lengths[:, None]] = network.cell
+    weights = np.stack([run.weights_of(seat)[network.kind] for seat in (0, 1)], axis=1) / 2.0**20
+    data = run.data()
+    columns = {
+        PLAYERS: Column(np.arange(2), (PLAYERS,), "1", "0 the first player (X), 1 the second player (O)"),
+        "tuple_cells": Column(
+            tuples, ("tuple", "digit"), "1", f"cells of each tuple, -1 after its last; {cells} cells"
+        ),
+        "tuple_offset": Column(
+            network.offset.astype(np.int64),
+            ("tuple",),
+            "1",
+            "first weight of the tuple's table; its weight stands at tuple_offset + sum of mark[cell] * 3**digit",
+        ),
+        "weight": Column(
+            weights,
+            ("weight", PLAYERS),
+            "1",
+            "for the player who moves: a larger sum over all tuples is better for the first player",
+        ),
+    }
+    for name, (axes, meaning) in table_fields(cells, data.tables).items():
+        dims = tuple({"M": "entry", "L": "lost_game"}.get(axis, "move") for axis in axes.split(","))
+        columns[f"training/{name}"] = Column(data.tables[name], dims, "1", meaning, "table")
+    return columns
