@@ -85,6 +85,7 @@ class Reporter:
         self._first: Progress | Learnt | None = None
         self._recent: deque[tuple[int, float]] = deque()
         self._kernels, self._warming_since = CompiledKernels(), 0.0
+        self._answers, self._asking_since = 0, 0.0
 
     @property
     def compiled(self) -> bool:
@@ -195,6 +196,13 @@ class Reporter:
             self._next_line = done + total // MEASURING_LINES
             self._say(f"measuring: {done} of {total}")
 
+    def asking(self, answers: int) -> None:
+        """Show on a terminal how many answers agents have given, until `clear`; `answers` is 0 before the first."""
+        self._answers = answers
+        self._asking_since = self._asking_since if answers else time.perf_counter()
+        if self._live and self._display is None:
+            self.spin(lambda: f"asking the agent: {counted(self._answers, 'answer')}", self._asking_since)
+
     def reading(self, now: Learnt) -> None:
         """Show how far learning from given games has come: a bar, or a line at doubling numbers of games."""
         self._first = self._first or now
@@ -260,7 +268,7 @@ class Reporter:
 
 @contextmanager
 def shown(what: str) -> Iterator[Callable[..., None]]:
-    """Yield what shows on standard error how far work is: `training`, `studying`, `reading` or `proving`."""
+    """Yield what shows on standard error how far work is: `training`, `studying`, `reading`, `proving` or `asking`."""
     collections, entered = gc.get_threshold(), [0]
 
     def proving(positions: int, _lost: int) -> None:
@@ -271,7 +279,7 @@ def shown(what: str) -> Iterator[Callable[..., None]]:
             if what == "proving" and is_live(sys.stderr):
                 report.spin(lambda: f"proving: {counted(entered[0], 'position')}")
             ways: dict[str, Callable[..., None]] = {"training": report, "studying": report.studying}
-            ways |= {"reading": report.reading, "proving": proving}
+            ways |= {"reading": report.reading, "proving": proving, "asking": report.asking}
             yield ways[what]
     finally:
         gc.set_threshold(*collections)

@@ -47,6 +47,14 @@ AsPlayed = Annotated[
     ),
 ]
 
+Samples = Annotated[
+    Text,
+    option(
+        "N",
+        "Judge an agent that draws by chance by N answers in each position, with intervals; on boards of more than 12 "
+        "cells by N games a match.",
+    ),
+]
 
 Against = Annotated[
     Text,
@@ -71,6 +79,7 @@ def evaluate(
         Text,
         option("N", "Positions to search per seat for a way to beat it, there only.", default="2M; 20M with networks"),
     ] = None,
+    samples: Samples = None,
     ties: TiesRule = "any",
     board: AgentBoard = None,
     symmetric: Folded = False,
@@ -101,7 +110,7 @@ def evaluate(
     outside = against is not None and is_named(against) and find_name(against, AGAINST) is None
     if not is_named(path) and not outside:
         rules.refuse("none is named")
-    with working(quiet=quiet), entrants(rules, trust) as load:
+    with working(quiet=quiet) as report, entrants(rules, trust) as load:
         run = load(path)
         opponent: Any = against
         exact = run.exact if isinstance(run, Outsider) else run.enumerated
@@ -110,7 +119,8 @@ def evaluate(
         elif against is not None and exact:
             found = name_or_run("opponent", against, AGAINST)
             opponent = load_any_run(found, trust) if isinstance(found, Path) else found
-        result = api.evaluate(run, opponent, games=games, seed=seed, budget=budget, ties=rule, as_played=as_played)
+        options: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "samples": samples, "ties": rule}
+        result = api.evaluate(run, opponent, as_played=as_played, progress=report.asking, **options)
     name = called(path)
     if isinstance(result, PlayedEvaluation):
         answer(json, result.to_dict, lambda: played_text(result, name))
