@@ -15,12 +15,10 @@ table = json.loads(Path("table.json").read_text())
 
 def agent(board):
     """Return the cell with the best position after it; board: int8[3, 3], 1 own marks, -1 the other's, 0 free."""
-
-    def worth(cell):
-        after = [1 if place == cell else mark for place, mark in enumerate(board.ravel().tolist())]
-        return table.get(str(after), 0)
-
-    return max((board.ravel() == 0).nonzero()[0], key=worth)
+    marks = board.ravel().tolist()
+    free = [cell for cell in range(9) if not marks[cell]]
+    after = {i: str([*marks[:i], 1, *marks[i + 1 :]]) for i in free}
+    return max(free, key=lambda cell: table.get(after[cell], 0))
 
 
 if __name__ == "__main__":

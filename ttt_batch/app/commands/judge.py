@@ -93,11 +93,26 @@ def evaluate(
 ) -> None:
     """Judge a run, exactly unless its board is too large or it is of networks: results per seat, and how to beat it.
 
-    RUN may also be an agent: random, one-ply, two-ply, optimal, or one of your own.  FILE.py:NAME is a Python callable
-    agent(boards, to_move, legal) that gets int8[n, rows, cols] (1 the player to move, -1 the other, 0 empty), int8[n]
-    and bool[n, cells], and returns a cell for each (int[n], from 0) or probabilities (float[n, cells]); the file runs
-    with your rights.  cmd:PROGRAM ARGS is a program that reads lines such as "3x3 X XO..X...." (board, mover, cells row
-    by row) and answers each with a line that holds a cell, counted from 0; it has to flush each answer.
+    RUN may also be an agent: random, one-ply, two-ply, optimal, or one of your own.  FILE.py:NAME is a Python callable;
+    the file runs with your rights.  agent(board) gets one position, int8[rows, cols] (1 the player to move, -1 the
+    other, 0 empty), and returns a cell (from 0), a pair (row, column), or a probability for each cell.
+    agent(boards, to_move, legal) is faster: it gets int8[n, rows, cols], int8[n] and bool[n, cells], and returns a cell
+    for each, int[n], or probabilities, float[n, cells].  cmd:PROGRAM ARGS is a program that reads lines such as
+    "3x3 X XO..X...." (board, mover, cells row by row) and answers each with a line that holds a cell, counted from 0;
+    it has to flush each answer.
+
+    These eight lines in a file agent.py wrap a dictionary, for ttt-batch evaluate agent.py:agent.  Read yours in the
+    line of table, and write a position as it does in that of after.
+
+    \b
+    import json
+    from pathlib import Path
+    table = json.loads(Path("table.json").read_text())
+    def agent(board):
+        marks = board.ravel().tolist()
+        free = [cell for cell in range(9) if not marks[cell]]
+        after = {i: str([*marks[:i], 1, *marks[i + 1 :]]) for i in free}
+        return max(free, key=lambda cell: table.get(after[cell], 0))
     """
     from ttt_batch.agents.outsider import Outsider
     from ttt_batch.analysis.matches import GrownEvaluation
@@ -227,6 +242,7 @@ def tournament(
     Files that cannot be opened and runs of another board than most are named and left out, and the others play if they
     are two or more; the status is 1 then.
     """
+    from ttt_batch.agents.player import watched
     from ttt_batch.analysis.meetings import enumerated
     from ttt_batch.analysis.tournament import tournament as hold
     from ttt_batch.app.reports.tournament import tournament_text
@@ -234,7 +250,7 @@ def tournament(
     rule, rules = check_ties(ties), Rules(board, illegal, time_limit)
     if not any(map(is_named, paths)):
         rules.refuse("none is named")
-    with working(quiet=quiet), ExitStack() as stack:
+    with working(quiet=quiet) as report, watched(report.asking), ExitStack() as stack:
         runs, names = _openable(paths, trust, rules, stack)
         if seed is not None and games is None and enumerated(runs):
             raise UsageError(f"--seed {seed} is for games that are played; results here are exact: leave it out")
