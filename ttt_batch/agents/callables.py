@@ -139,7 +139,9 @@ def _takes_one(function: Callable[..., Any]) -> bool:
     So is none of any number, and neither are `to_move` and `legal`.  Raises UsageError if it takes no batches either.
     """
     try:
-        arguments = inspect.signature(function).parameters.values()
+        static = isinstance(inspect.getattr_static(type(function), "__call__", None), staticmethod)
+        # Python takes the first argument of a static `__call__` for the object.
+        arguments = inspect.signature(function.__call__ if static else function).parameters.values()
     except (ValueError, TypeError):  # a function in C does not tell, and what is none is told of elsewhere
         return False
     places = [one for one in arguments if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
