@@ -3,7 +3,7 @@
     ttt-batch evaluate scripts/examples/dictionary_agent.py:agent
 
 The dictionary is in `table.json` here.  It says what a position is worth to the player who made it by the last move.
-Change the line of `table` to read what you have, and that of `after` to write a position as your dictionary does.
+Read yours in the line of `table`, and write a position as it does in that of `worth`.
 The first player moves where `board.sum() == 0`.
 """
 
@@ -16,9 +16,11 @@ table = json.loads(Path("table.json").read_text())
 def agent(board):
     """Return the cell with the best position after it; board: int8[3, 3], 1 own marks, -1 the other's, 0 free."""
     marks = board.ravel().tolist()
-    free = [cell for cell in range(9) if not marks[cell]]
-    after = {i: str([*marks[:i], 1, *marks[i + 1 :]]) for i in free}
-    return max(free, key=lambda cell: table.get(after[cell], 0))
+
+    def worth(cell):
+        return table.get(str([*marks[:cell], 1, *marks[cell + 1 :]]), 0)
+
+    return max((cell for cell in range(9) if not marks[cell]), key=worth)
 
 
 if __name__ == "__main__":

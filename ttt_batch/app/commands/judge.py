@@ -102,7 +102,7 @@ def evaluate(
     it has to flush each answer.
 
     These eight lines in a file agent.py wrap a dictionary, for ttt-batch evaluate agent.py:agent.  Read yours in the
-    line of table, and write a position as it does in that of after.
+    line of table, and write a position as it does in that of worth.
 
     \b
     import json
@@ -110,9 +110,9 @@ def evaluate(
     table = json.loads(Path("table.json").read_text())
     def agent(board):
         marks = board.ravel().tolist()
-        free = [cell for cell in range(9) if not marks[cell]]
-        after = {i: str([*marks[:i], 1, *marks[i + 1 :]]) for i in free}
-        return max(free, key=lambda cell: table.get(after[cell], 0))
+        def worth(cell):
+            return table.get(str([*marks[:cell], 1, *marks[cell + 1 :]]), 0)
+        return max((cell for cell in range(9) if not marks[cell]), key=worth)
     """
     from ttt_batch.agents.outsider import Outsider
     from ttt_batch.analysis.matches import GrownEvaluation
