@@ -85,7 +85,7 @@ class Reporter:
         self._first: Progress | Learnt | None = None
         self._recent: deque[tuple[int, float]] = deque()
         self._kernels, self._warming_since = CompiledKernels(), 0.0
-        self._answers, self._asking_since = 0, 0.0
+        self._answers, self._asking_since, self._spins = 0, 0.0, False
 
     @property
     def compiled(self) -> bool:
@@ -132,7 +132,7 @@ class Reporter:
         if self._display is not None:
             with suppress(OSError):  # the terminal may be gone, and what was done is still to be saved or printed
                 self._display.stop()
-            self._display = None
+            self._display, self._spins = None, False
 
     def compiling(self) -> None:
         """Show that a kernel is being compiled, until `clear`."""
@@ -167,7 +167,7 @@ class Reporter:
             return spinner
 
         self.clear()
-        self._display = _live_display(now)
+        self._display, self._spins = _live_display(now), True
 
     def warming(self, name: str, seconds: float, done: int, total: int) -> None:
         """Show that one more job of `warmup.warm_up` is done; an empty name before the first."""
@@ -250,6 +250,8 @@ class Reporter:
         from rich.progress_bar import ProgressBar
         from rich.text import Text
 
+        if self._spins:
+            self.clear()
         if self._display is None:
             self._display = _live_display(moving=moving)
         bar = [Padding(ProgressBar(total=total, completed=done, width=38), 0)] if total else []  # on a line of its own

@@ -52,7 +52,7 @@ Samples = Annotated[
     option(
         "N",
         "Judge an agent that draws by chance by N answers in each position, with intervals; on boards of more than 12 "
-        "cells by N games a match.",
+        "cells by N games a match.  --seed is that of Python's and NumPy's own generators.",
     ),
 ]
 
