@@ -460,6 +460,7 @@ def test_the_spinner_counts_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None
         ("evaluate", "slow.py:agent"),
         ("evaluate", "two-ply", "--against", "slow.py:agent"),
         ("tournament", "slow.py:agent", "two-ply"),
+        ("watch", "slow.py:agent", "two-ply", "--games", "10"),
         ("export", "slow.py:agent", "--to", "csv"),
         ("train", "--opponent", "slow.py:agent", "--games", "100"),
     ],
