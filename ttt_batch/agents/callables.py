@@ -133,7 +133,7 @@ def agent_of(
     return form(function, name, limit=limit, aside=aside)
 
 
-def _takes_one(function: Callable[..., Any]) -> bool:
+def _takes_one(function: Any) -> bool:
     """Return whether a callable takes single positions; arguments with defaults are settings of its own.
 
     So is none of any number, and neither are `to_move` and `legal`.  Raises UsageError if it takes no batches either.
