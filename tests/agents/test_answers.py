@@ -154,9 +154,13 @@ def test_a_column_takes_marks_from_below():
 
 
 def test_what_is_no_agent():
-    for what in (5, None, [1], object(), NoArray):
+    for what in (5, None, [1], object(), NoArray, {".........": 0.5}):
         with pytest.raises(UsageError):
             ttt.judge(what)
+    with pytest.raises(
+        UsageError, match=r"not an agent: {'': 0.5}; give a callable such as agent\(board\), a run file"
+    ):
+        ttt.judge({"": 0.5})
 
 
 def lowest_free(board: Any) -> int:

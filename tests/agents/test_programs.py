@@ -209,6 +209,23 @@ def test_its_process_group_ends_with_the_command(end, folder):
     assert not alive(child)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "way"),
+    [
+        ("values.pkl", b"\x80\x04}.", "ttt-batch import reads the tables of other programs"),
+        ("values.csv", b"position,value", "ttt-batch import reads the tables of other programs"),
+        ("agent", b"\x7fELF", "cmd:agent is an agent if it is a program, for evaluate or play"),
+        ("agent.sh", b"#!/bin/sh", "cmd:agent.sh is an agent if it is a program, for evaluate or play"),
+        ("agent.py", b"#!/usr/bin/python", "agent.py:NAME is an agent in it, for evaluate or play"),
+    ],
+)
+def test_what_is_no_run_is_led_to_what_takes_it(name, content, way, folder, capsys):
+    Path(name).write_bytes(content)
+    for words in ("evaluate", "play", "show"):
+        status, out, err = command(capsys, words, name)
+        assert (status, out) == (1, "") and err.endswith(f"; name a file that training wrote ({way})\n"), err
+
+
 DRAWS = """
 import random, time
 def agent(board):
