@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast, overload
 
 from ttt_batch.agents.known import agent_of_run
 from ttt_batch.agents.naming import AgentLike, at_board, is_agent
@@ -21,7 +21,7 @@ from ttt_batch.game.state_space import too_large
 from ttt_batch.runs.as_played import PlayedEvaluation, evaluate_as_played
 from ttt_batch.runs.evaluation import EXACT_OPPONENTS, Evaluation
 from ttt_batch.runs.loading import AnyRun, any_run, load_any
-from ttt_batch.runs.lookup import name_or_run
+from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 
@@ -114,6 +114,34 @@ def judge(
             return _judged(player, against, **options)
 
 
+@overload
+def evaluate(
+    run: Player,
+    against: Player | None = None,
+    *,
+    games: Number | None = None,
+    seed: Number | None = None,
+    budget: Number | None = None,
+    samples: Number | None = None,
+    ties: Ties = "any",
+    as_played: Literal[False] = False,
+    progress: Asked = None,
+) -> Evaluation | GrownEvaluation: ...
+@overload
+def evaluate(run: Player, *, as_played: Literal[True], progress: Asked = None) -> PlayedEvaluation: ...
+@overload
+def evaluate(
+    run: Player,
+    against: Player | None = None,
+    *,
+    games: Number | None = None,
+    seed: Number | None = None,
+    budget: Number | None = None,
+    samples: Number | None = None,
+    ties: Ties = "any",
+    as_played: bool,
+    progress: Asked = None,
+) -> Evaluation | GrownEvaluation | PlayedEvaluation: ...
 def evaluate(
     run: Player,
     against: Player | None = None,
@@ -129,7 +157,8 @@ def evaluate(
     """Judge a run, exactly unless its board is too large to enumerate or it is of networks; an agent as `judge` does.
 
     against: `random` (if not given), `one-ply`, `two-ply`, `optimal`, `self`, another run or an agent.  On boards
-    too large to enumerate, and with networks, `random`, `one-ply` or `two-ply`; all three if not given.
+    too large to enumerate `random`, `one-ply` or `two-ply`; all three if not given.  Networks meet these in matches,
+    and on enumerated boards the others exactly.
     games: games per match, there only.  seed: of these matches.  budget: positions to search in each seat for
     a way to beat the agent.  ties: as for `Run.candidates`.
     as_played: judge a run of tables as it plays while it learns, against random moves and the best opponent; the other
@@ -158,7 +187,7 @@ def _evaluated(run: Player, against: Player | None, options: dict[str, Any]) -> 
     if samples is not None and not (agent.enumerated and _is_outside(against)):
         checked_samples(samples)
     given = {name: options[name] for name in ("games", "seed", "budget") if options[name] is not None}
-    if isinstance(agent, PatternRun) and agent.enumerated and (_is_outside(against) or _is_run(against)):
+    if isinstance(agent, PatternRun) and agent.enumerated and against is not None and not _is_scripted(against):
         return judge(agent, against=against, **options)
     if isinstance(agent, PatternRun) or agent.grown is not None:
         return evaluate_grown(agent, PLAYERS if against is None else [_scripted(against, agent)], ties=ties, **given)
@@ -172,7 +201,7 @@ def _evaluated(run: Player, against: Player | None, options: dict[str, Any]) -> 
         with _seated(opponent, agent.board) as rival:
             return against_outsider(agent, rival, ties, samples=samples, seed=options["seed"])
     if not isinstance(opponent, AnyRun):
-        opponent = name_or_run("opponent", opponent, AGAINST)
+        opponent = name_or_run("opponent", opponent, AGAINST, others=RUNS_OR_AGENTS)
     if isinstance(opponent, Path):
         opponent = load_any(opponent)
     if isinstance(opponent, PatternRun):
@@ -209,7 +238,7 @@ def _judged(agent: Outsider, against: Player | None, **options: Any) -> Evaluati
         return judge_outsider(agent, against, **options)
     if not isinstance(against, str | Path):
         raise UsageError(f"opponent {quoted(against)} is none; give a run, a name or an agent")
-    meant = name_or_run("opponent", against, AGAINST)
+    meant = name_or_run("opponent", against, AGAINST, others=RUNS_OR_AGENTS)
     return judge_outsider(agent, load_any(meant) if isinstance(meant, Path) else meant, **options)
 
 
@@ -218,11 +247,9 @@ def _is_outside(given: object) -> bool:
     return isinstance(given, Outsider) or (is_agent(given) and find_name(given, AGAINST) is None)
 
 
-def _is_run(given: object) -> bool:
-    """Return whether an opponent is a run or the name of a file."""
-    if isinstance(given, str | Path):
-        return find_name(given, AGAINST) is None if isinstance(given, str) else True
-    return isinstance(given, AnyRun)
+def _is_scripted(given: object) -> bool:
+    """Return whether an opponent is the name of a scripted player, which networks meet in matches on any board."""
+    return isinstance(given, str) and find_name(given, PLAYERS) is not None
 
 
 @contextmanager
