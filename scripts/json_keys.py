@@ -42,6 +42,8 @@ FILES = (
 )
 """What makes the files that the commands read."""
 
+AGENT = "def agent(board):\n    return (board.ravel() == 0).nonzero()[0][0]\n"
+
 NETWORKS = "train --learner patterns --board 4x4x4 --games 4000 --prove-every 2000 -o networks.h5"
 
 GROWN = "train --board 5x5x5 --games 100 -o grown.h5"
@@ -56,7 +58,8 @@ COMMANDS = (
     Command("learn-from", "learn-from games.txt --learner td -o given.h5", "train"),
     Command("import", "import table.csv --learner td -o imported.h5", "train"),
     Command("evaluate", "evaluate other.h5"),
-    Command("evaluate, of an agent", "evaluate two-ply", "evaluate"),
+    Command("evaluate, of an agent", "evaluate agent.py:agent", "evaluate"),
+    Command("evaluate --samples N", "evaluate agent.py:agent --samples 10", "evaluate, of an agent"),
     Command("evaluate --as-played", "evaluate other.h5 --as-played"),
     Command("evaluate --positions FILE", "evaluate other.h5 --positions tic-tac-toe.data"),
     Command("watch --games N", "watch run.h5 other.h5 --games 10"),
@@ -106,6 +109,7 @@ def collect(folder: Path, commands: Iterable[Command]) -> dict[Command, Any]:
     with contextlib.chdir(folder):
         Path("games.txt").write_text("0 4 1 5 2\n", encoding="utf-8")
         Path("tic-tac-toe.data").write_text("x,x,x,o,o,b,b,b,b,positive\nx,x,b,b,b,b,b,b,b,negative\n", encoding="utf-8")
+        Path("agent.py").write_text(AGENT, encoding="utf-8")
         for words in FILES:
             output(words)
         for words in (GROWN, NETWORKS):

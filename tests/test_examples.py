@@ -1,5 +1,6 @@
 """The tour in scripts/examples: each is run as a person runs it, and says what its docstring promises."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -8,8 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from support import command
 
 import ttt_batch as ttt
+from ttt_batch.base.named_code import AS_AGENT
 
 EXAMPLES = Path(__file__).parent.parent / "scripts" / "examples"
 
@@ -72,6 +75,29 @@ def test_a_table_in_another_program(tmp_path):
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1 and "this program reads td on 3x3" in done.stderr
+
+
+def test_a_dictionary_is_wrapped_in_eight_lines(tmp_path, capsys, monkeypatch):
+    run, table = ttt.train(200_000, seed=1), {}
+    assert all(run.evaluation().unbeatable.values())
+    for code, value in zip(run.graph.code.tolist(), run.tables.value.tolist(), strict=True):
+        marks = [(0, 1, -1)[code // 3**cell % 3] for cell in range(9)]
+        mover = 1 if sum(marks) else -1  # who has just moved
+        table[str([mover * mark for mark in marks])] = mover * value
+    (tmp_path / "table.json").write_text(json.dumps(table))
+    out = ran("dictionary_agent.py", cwd=tmp_path, saying=r"(compiling .*\n)*")
+    assert "unbeatable as first" in out and "unbeatable as second" in out
+    monkeypatch.chdir(tmp_path)
+    status, judged, _ = command(capsys, "evaluate", f"{EXAMPLES / 'dictionary_agent.py'}:agent")
+    assert status == 0 and judged.partition("\n")[2] == out.partition("\n")[2]
+    _, shown, _ = command(capsys, "evaluate", "--help")
+    code = (
+        (EXAMPLES / "dictionary_agent.py").read_text(encoding="utf-8").partition('"""\n\n')[2].partition("if __name")[0]
+    )
+    lines = [line for line in code.splitlines() if line and '"""' not in line]
+    assert len(lines) == 8
+    assert "\n".join(f"  {line}" for line in lines) in shown
+    assert "evaluate --help shows eight lines" in AS_AGENT
 
 
 @pytest.mark.slow

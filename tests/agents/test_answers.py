@@ -1,5 +1,6 @@
 """What agents answer wrongly, and what becomes of it: one line with the position and the answer."""
 
+import functools
 import time
 from typing import Any
 
@@ -153,9 +154,127 @@ def test_a_column_takes_marks_from_below():
 
 
 def test_what_is_no_agent():
-    for what in (5, None, [1], object(), NoArray):
+    for what in (5, None, [1], object(), NoArray, {".........": 0.5}):
         with pytest.raises(UsageError):
             ttt.judge(what)
+    with pytest.raises(
+        UsageError, match=r"not an agent: {'': 0.5}; give a callable such as agent\(board\), a run file"
+    ):
+        ttt.judge({"": 0.5})
+
+
+def lowest_free(board: Any) -> int:
+    """The lowest free cell of one position."""
+    return int(np.flatnonzero(board == 0)[0])
+
+
+class OneByOne:
+    """It can be called with one position."""
+
+    def __call__(self, board: Any) -> Any:
+        return lowest_free(board)
+
+
+class Static:
+    __call__ = staticmethod(lowest_free)
+
+
+SINGLE: dict[str, Any] = {
+    "cell": lowest_free,
+    "NumPy's": lambda board: np.flatnonzero(board == 0)[0],
+    "array of one": lambda board: np.flatnonzero(board == 0)[:1],
+    "pair": lambda board: divmod(lowest_free(board), board.shape[1]),
+    "pair as an array": lambda board: np.argwhere(board == 0)[0],
+    "probabilities": lambda board: np.eye(board.size, dtype=np.float32)[lowest_free(board)],
+    "probabilities by row": lambda board: np.eye(board.size)[lowest_free(board)].reshape(board.shape),
+    "a list of whole ones": lambda board: [int(cell == lowest_free(board)) for cell in range(board.size)],
+    "settings": lambda board, depth=3, verbose=False: lowest_free(board),
+    "partial": functools.partial(lambda depth, board: lowest_free(board), 3),
+    "object": OneByOne(),
+    "method": OneByOne().__call__,
+    "static": Static(),
+}
+
+
+@pytest.mark.parametrize("form", SINGLE)
+def test_an_agent_of_one_argument_answers_one_position_at_a_time(form: str) -> None:
+    batches = ttt.judge(lambda boards, to_move, legal: legal.argmax(1), "2x4x3").to_dict()
+    assert ttt.judge(SINGLE[form], "2x4x3").to_dict() == batches
+
+
+def test_one_position_is_the_movers_view_of_a_real_board() -> None:
+    def agent(board: Any) -> Any:
+        assert board.dtype == np.int8 and board.shape == (3, 3)
+        assert (board == 1).sum() == (board == -1).sum() - (board.sum() == -1)
+        board[:] = 7  # its own
+        return np.full(9, 1 / 9)
+
+    with pytest.raises(AgentError, match=r"'XO. ... ...' \(X to move\) agent answered probability 0.111111 for cell 0"):
+        ttt.judge(agent)
+
+
+WRONG_SINGLE = {
+    "nothing": (lambda board: None, "answered None; return a cell, 0 .. 8, a pair (row, column) from 0, or 9 prob"),
+    "float": (lambda board: 4.0, "answered 4.0; return a cell"),
+    "bool": (lambda board: True, "answered True; return a cell"),
+    "text": (lambda board: "b2", "answered 'b2'; return a cell"),
+    "pair outside": (lambda board: (0, 3), "answered [0, 3]; return a cell, 0 .. 8, a pair (row, column) from 0"),
+    "pair below": (lambda board: (-1, 0), "answered [-1, 0]; return a cell"),
+    "cell outside": (lambda board: 9, "answered cell 9, outside 0 .. 8; cells count from 0"),
+    "occupied": (lambda board: 0, "answered cell 0, which is occupied"),
+    "three": (lambda board: [0, 1, 2], "answered [0, 1, 2]; return a cell"),
+    "values": (lambda board: [0.5] * 9, "answered probabilities that sum to 4.5; let them sum to 1"),
+    "ragged": (lambda board: [[1], [1, 2]], "answered no array when asked about 1 position"),
+    "generator": (lambda board: (cell for cell in board), "return a cell"),
+    "exception": (
+        lambda board: 1 // 0,
+        "failed when asked about 1 position, the first '... ... ...' (X to move): Zero",
+    ),
+    "two": (lambda board, legal: 0, "takes 2 arguments; give agent(board) for one position at a time, or agent(boards"),
+    "none": (lambda: 0, "takes 0 arguments; give agent(board)"),
+    "four": (lambda boards, to_move, legal, more: 0, "takes 4 arguments; give agent(board)"),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG_SINGLE)
+def test_a_wrong_answer_to_one_position_is_one_line(fault: str) -> None:
+    what, said = WRONG_SINGLE[fault]
+    with pytest.raises(ttt.TttBatchError) as failed:
+        ttt.judge(what)
+    message = str(failed.value)
+    assert said in message and message.isprintable()
+    assert "position" in message
+
+
+def test_the_time_limit_is_for_each_position() -> None:
+    asked = []
+
+    def ponders(board: Any) -> int:
+        asked.append(board)
+        time.sleep(0.02 if len(asked) < 30 else 60)  # longer than the limit in all, before one that takes too long
+        return lowest_free(board)
+
+    with pytest.raises(AgentError, match=r"did not answer within 0.4 s when asked about 1 position, the first"):
+        ttt.judge(ponders, time_limit=0.4)
+    assert len(asked) == 30
+
+
+def test_a_batch_with_defaults_stays_a_batch() -> None:
+    sizes = set()
+
+    def agent(boards: Any, to_move: Any = None, legal: Any = None, *, temperature: float = 1.0) -> Any:
+        sizes.add(len(boards))
+        return legal.argmax(1)
+
+    assert ttt.judge(agent).first and max(sizes) > 20
+    assert ttt.judge(lambda *batch: batch[2].argmax(1)).first
+
+
+def test_other_commands_take_an_agent_of_one_argument() -> None:
+    assert ttt.train(1000, opponent=lowest_free, seat="first").games == 1000
+    assert ttt.tournament([lowest_free, "two-ply"]).exact
+    moves = ttt.show(lowest_free, "5 1").to_dict()["moves"]
+    assert [move["cell"] for move in moves if move["probability"]] == [1]
 
 
 class Occupies(Agent):

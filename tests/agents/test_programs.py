@@ -209,6 +209,63 @@ def test_its_process_group_ends_with_the_command(end, folder):
     assert not alive(child)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "way"),
+    [
+        ("values.pkl", b"\x80\x04}.", "ttt-batch import reads the tables of other programs"),
+        ("values.csv", b"position,value", "ttt-batch import reads the tables of other programs"),
+        ("agent", b"\x7fELF", "cmd:agent is an agent if it is a program, for evaluate or play"),
+        ("agent.sh", b"#!/bin/sh", "cmd:agent.sh is an agent if it is a program, for evaluate or play"),
+        ("agent.py", b"#!/usr/bin/python", "agent.py:NAME is an agent in it, for evaluate or play"),
+    ],
+)
+def test_what_is_no_run_is_led_to_what_takes_it(name, content, way, folder, capsys):
+    Path(name).write_bytes(content)
+    for words in ("evaluate", "play", "show"):
+        status, out, err = command(capsys, words, name)
+        assert (status, out) == (1, "") and err.endswith(f"; name a file that training wrote ({way})\n"), err
+
+
+DRAWS = """
+import random, time
+def agent(board):
+    return random.choice([cell for cell in range(9) if not board.flat[cell]])
+def slow(board):
+    if (board == 1).any():
+        open("asked", "w").close()
+        time.sleep(600)
+    return agent(board)
+"""
+
+
+def test_an_agent_that_draws_is_led_to_samples(folder, capsys):
+    Path("draws.py").write_text(DRAWS)
+    status, out, err = command(capsys, "evaluate", "draws.py:agent", "--quiet")
+    assert (status, out) == (1, "") and err.endswith("or be judged by its answers: evaluate --samples 100\n")
+    status, out, err = command(capsys, "evaluate", "draws.py:agent", "--samples", "2", "--json", "--quiet")
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert found["samples"] == 2 and found["unbeatable"] == {"first": False, "second": False}
+    _, again, _ = command(capsys, "evaluate", "draws.py:agent", "--samples", "2", "--json", "--quiet")
+    assert again == out  # by the seed 0
+    status, out, _ = command(capsys, "evaluate", "draws.py:agent", "--samples", "2", "--seed", "5", "--quiet")
+    assert status == 0 and "2 answers in each position, seed 5, with 95 % confidence intervals" in out
+    assert re.match(r"draws\.py:agent on 3x3, asked about [\d,]+ positions\n", out)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_judging_a_slow_agent_can_be_interrupted(number, folder):
+    Path("draws.py").write_text(DRAWS)
+    words = [sys.executable, "-m", "ttt_batch", "evaluate", "draws.py:slow", "--samples", "2", "--time-limit", "900"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        until = time.monotonic() + 60
+        while not Path("asked").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "") and err.endswith("ttt-batch: interrupted\n"), err
+
+
 @pytest.mark.parametrize("name", ["prints", "Printing", "closes", "replaces"])
 def test_what_a_file_prints_is_no_part_of_a_result(name, folder, capsys):
     Path("loud.py").write_text(
@@ -305,6 +362,8 @@ def test_every_command_takes_agents(folder, capsys):
         ("evaluate", "run", "--against", "mine.py:lowest", "--json"),
         ("evaluate", "mine.py:lowest", "--against", "run.h5", "--json"),
         ("evaluate", "optimal", "--board", "3x4x3", "--symmetric", "--json"),
+        ("evaluate", f"cmd:{sys.executable} program.py", "--samples", "2", "--json"),
+        ("evaluate", "run", "--against", "mine.py:lowest", "--samples", "2", "--seed", "1", "--json"),
         ("watch", "mine.py:lowest", "run.h5", "--games", "10", "--json"),
         ("watch", "run.h5", f"cmd:{sys.executable} program.py", "--games", "10", "--json"),
         ("tournament", "run", "mine.py:lowest", "two-ply", "--json"),
@@ -352,6 +411,10 @@ def test_networks_play_agents_exactly_where_the_board_is_enumerated(folder, caps
         (("train", "--opponent", "mine.py:lowest", "--board", "5x5x5"), "too large to enumerate"),
         (("evaluate", "mine.py:lowest", "--against", "run.h5", "--board", "3x4x3"), "plays 3x3, not 3x4x3"),
         (("evaluate", "mine.py:lowest", "--games", "5"), "--games is for boards too large"),
+        (("evaluate", "run.h5", "--samples", "5"), "--samples 5 is for agents of your own that draw by chance"),
+        (("evaluate", "two-ply", "--samples", "5"), "--samples 5 is for agents of your own that draw by chance"),
+        (("evaluate", "mine.py:lowest", "--samples", "none"), "samples"),
+        (("evaluate", "mine.py:lowest", "--samples", "5", "--budget", "5"), "--budget is for boards too large"),
     ],
 )
 def test_misuse_is_one_line(words, said, folder, capsys):

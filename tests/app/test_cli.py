@@ -454,6 +454,47 @@ def test_the_spinner_counts_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None
         assert re.fullmatch(r"compiling kernels \(once\): 1 of 18, \d+ s", drawn[-1]().text.plain)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("evaluate", "slow.py:agent"),
+        ("evaluate", "two-ply", "--against", "slow.py:agent"),
+        ("tournament", "slow.py:agent", "two-ply"),
+        ("watch", "slow.py:agent", "two-ply", "--games", "10"),
+        ("export", "slow.py:agent", "--to", "csv"),
+        ("train", "--opponent", "slow.py:agent", "--games", "100"),
+    ],
+    ids=" ".join,
+)
+def test_a_slow_agent_is_seen_to_be_asked(words: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import time\ndef agent(board):\n    time.sleep(0.2)\n    return (board.ravel() == 0).nonzero()[0][0]\n"
+    )
+    with at_a_terminal(tmp_path, *words, TERM="xterm-256color") as child:
+        child.expect(r"asking the agent: 0 answers, 0 s")
+        child.expect(r"asking the agent: [3-9] answers, \d+ s")
+        child.sendintr()
+        assert ended(child) == 130
+
+
+def test_the_answers_of_agents_are_counted_beside_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(moving, "_live_display", lambda draw=None, moving=True: drawn.append(draw) or FakeDisplay())
+    with Reporter(live=True) as report:
+        report.asking(0)
+        report.asking(7)
+        assert len(drawn) == 1 and re.fullmatch(r"asking the agent: 7 answers, \d+ s", drawn[-1]().text.plain)
+        compile_some(report, 1)
+        report.asking(8)
+        assert len(drawn) == 3 and re.fullmatch(r"asking the agent: 8 answers, \d+ s", drawn[-1]().text.plain)
+        report(ttt.Progress(10, 20, 1.0, (4, 3, 3), None, False))  # the bar of a training against it, instead
+        assert len(drawn) == 4 and drawn[-1] is None
+    assert FakeDisplay.shown == []
+    with Reporter(live=False) as report:
+        report.asking(9)
+    assert len(drawn) == 4
+
+
 def test_how_many_kernels_there_will_be_is_known_only_where_there_are_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.positions import Batch
-from ttt_batch.base.errors import AgentError, option, quoted
+from ttt_batch.base.errors import AgentError, command_with, option, quoted
 from ttt_batch.base.jit import kernel
 from ttt_batch.base.quantities import counted
 from ttt_batch.game.board import MARKS, Board
@@ -135,7 +135,8 @@ def disagreement(board: Board, name: str, batch: Batch, before: Answered, after:
         number = int(differ[0])
         raise AgentError(
             f"in position {where(board, batch, number)} {name} answered {_told(before[number])}, and in other company "
-            f"{_told(after[number])}; an agent that draws by chance has to return probabilities"
+            f"{_told(after[number])}; an agent that draws by chance has to return probabilities, or be judged by its "
+            f"answers: {command_with('evaluate', 'samples', 100)}"
         )
 
 

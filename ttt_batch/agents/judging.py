@@ -10,14 +10,15 @@ from ttt_batch.agents.player import Player
 from ttt_batch.agents.reach import Reached, shares
 from ttt_batch.base.choices import SEATS
 from ttt_batch.game.state_space import check_enumerable
-from ttt_batch.runs.evaluation import NO_SHARES, Evaluation, JudgedAgent
+from ttt_batch.runs.evaluation import NO_SHARES, Evaluation
 
 
 def judge_exactly(player: Outsider, against: Player, *, called: str = "") -> Evaluation:
     """Exact results of an agent against an opponent, whether it can be beaten, and how.
 
     against: the opponent; the same player for the agent itself.  called: what the opponent is called if not by its
-    name.  The shares are nan in a seat against which the opponent cannot play.
+    name.  The shares are nan in a seat against which the opponent cannot play.  With samples of one of them all is that
+    of its answers.
     Raises AgentError, and BoardError for a board that is too large to enumerate.
     """
     board = player.board
@@ -35,11 +36,12 @@ def judge_exactly(player: Outsider, against: Player, *, called: str = "") -> Eva
     for one in {id(one): one for one in (player, against)}.values():
         one.ask_again()
     lines = {seat: one.losing_line() for seat, one in zip(SEATS, reached, strict=True)}
+    proved = None if player.samples else True  # what it has not answered yet may lose
     return Evaluation(
         against=called or against.name,
         first=first,
         second=second[::-1],
-        unbeatable={seat: line is None for seat, line in lines.items()},
+        unbeatable={seat: proved if line is None else False for seat, line in lines.items()},
         losing_line=lines,
-        agent=JudgedAgent(player.name, board, player.symmetric),
+        agent=player.judged,
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ttt_batch.agents.agent import Agent
-from ttt_batch.agents.callables import TIME_LIMIT, CallableAgent, load_callable
+from ttt_batch.agents.callables import SINGLE_FORM, TIME_LIMIT, agent_of, load_callable
 from ttt_batch.agents.known import named_agent
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.programs import ProgramAgent
@@ -49,8 +49,8 @@ def make_agent(given: object, board: Board, *, time_limit: Number | None = None)
             return load_callable(given, limit=limit)
         return named_agent(choose("agent", given, AGENT_NAMES, others=FORMS), board)
     if not callable(given):
-        raise UsageError(f"agent {quoted(given)} is none; give a callable, {FORMS}")
-    return CallableAgent(given, limit=limit)
+        raise UsageError(f"not an agent: {quoted(given)}; give a callable such as {SINGLE_FORM}, {FORMS}")
+    return agent_of(given, limit=limit)
 
 
 def at_board(

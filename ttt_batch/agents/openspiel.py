@@ -68,6 +68,8 @@ def to_openspiel(agent: AgentLike | AnyRun | Path | Player, board: Board | str |
 class _FromOpenSpiel(Agent):
     """A pyspiel policy or bot."""
 
+    at_once = 1
+
     def __init__(self, policy: Any, game: Any) -> None:
         game = "tic_tac_toe" if game is None else game
         self._game: Any = _load_game(game) if isinstance(game, str) else game

@@ -10,6 +10,7 @@ from ttt_batch.agents.player import Player
 from ttt_batch.agents.positions import batch_at, words_of
 from ttt_batch.base.errors import BoardError
 from ttt_batch.game.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.runs.evaluation import JudgedAgent
 from ttt_batch.runs.truth import SolvedBoard
 
 
@@ -22,9 +23,20 @@ class Outsider(SolvedBoard, Player):
     gives = "chance"
     """It tells how likely its moves are, and no values."""
 
-    def __init__(self, agent: Agent, board: Board, *, symmetric: bool = False, loses: bool | None = False) -> None:
-        """symmetric, loses: as for `Player`."""
-        Player.__init__(self, agent, board, symmetric=symmetric, loses=loses)
+    def __init__(
+        self, agent: Agent, board: Board, *, symmetric: bool = False, loses: bool | None = False, samples: int = 0
+    ) -> None:
+        """symmetric, loses, samples: as for `Player`."""
+        Player.__init__(self, agent, board, symmetric=symmetric, loses=loses, samples=samples)
+
+    def sampled(self, samples: int) -> "Outsider":
+        """Return the same agent, asked so often in each position."""
+        return Outsider(self.agent, self.board, symmetric=self.symmetric, loses=self._loses, samples=samples)
+
+    @property
+    def judged(self) -> JudgedAgent:
+        """What a judgement says of it."""
+        return JudgedAgent(self.name, self.board, self.symmetric, None if self.agent.own else self.asked)
 
     @property
     def exact(self) -> bool:

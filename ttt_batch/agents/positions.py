@@ -31,7 +31,7 @@ class Batch(NamedTuple):
         """How many positions there are."""
         return len(self.boards)
 
-    def picked(self, numbers: NDArray[np.int64]) -> "Batch":
+    def picked(self, numbers: NDArray[np.int64] | slice) -> "Batch":
         """The positions of these numbers, in this order."""
         return Batch(self.boards[numbers], self.to_move[numbers], self.legal[numbers])
 

@@ -52,6 +52,8 @@ GRACE = 0.5
 class ProgramAgent(Agent):
     """A program that reads a position a line and answers a cell a line; see above."""
 
+    at_once = 1 << 6
+
     def __init__(self, command: str, board: Board, *, limit: float = TIME_LIMIT) -> None:
         """command: the program with its arguments, split as a shell does.  limit: seconds for each answer.
 

@@ -60,6 +60,7 @@ class GrownEvaluation(Printable):
     verdicts: whether it can be beaten, by seat.  matches: by scripted player, then by seat.
     wins: whether it always wins, in the seats in which it has learnt to.
     budget, games, seed, ties: the parameters of both.  run: the agent itself, if it is a run; else `agent` says which.
+    samples: answers in each position of the search, of an agent that draws by chance; else None.
     """
 
     verdicts: dict[str, Verdict]
@@ -71,12 +72,14 @@ class GrownEvaluation(Printable):
     run: AnyRun | None = dataclasses.field(default=None, repr=False, compare=False)
     wins: dict[str, Verdict] = dataclasses.field(default_factory=dict)
     agent: JudgedAgent | None = dataclasses.field(default=None, compare=False)
+    samples: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them; those of exact evaluations mean the same here."""
         keys = {"unbeatable": "unbeatable", "losing_line": "line", "verdict": "status", "positions": "positions"}
         return {
-            **({} if self.agent is None else {"symmetric": self.agent.symmetric}),
+            **({} if self.agent is None else {"symmetric": self.agent.symmetric, "asked": self.agent.asked}),
+            **({} if self.samples is None else {"samples": self.samples}),
             "ties": self.ties,
             **{
                 key: {seat: getattr(verdict, name) for seat, verdict in self.verdicts.items()}

@@ -2,32 +2,62 @@
 
 The search asks an agent layer by layer, all positions with as many marks in one call, and ends with the first layer in
 which it has lost.
+
+An agent that draws by chance is asked N times in each position, and judged as if its moves were as likely as the shares
+of these answers.  The expected shares of such a judgement are the agent's own, because no game comes to a position
+twice.  Their variance is at most that of N games, in which each answer is used once: the average over all ways to deal
+the answers to N games is the judgement.  So Wilson's interval for N games is wide enough.
 """
 
 import dataclasses
-from collections.abc import Sequence
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 from ttt_batch.agents.judging import judge_exactly
 from ttt_batch.agents.known import agent_of_run, named_agent
 from ttt_batch.agents.layers import Rules
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.player import Player
+from ttt_batch.agents.positions import Words
 from ttt_batch.agents.reach import Reached, shares
 from ttt_batch.agents.scripted import PLAYERS, Scripted, player_number
 from ttt_batch.analysis.matches import GAMES, GrownEvaluation
-from ttt_batch.analysis.playing import MAX_MATCH_GAMES, Tally, play_agents
+from ttt_batch.analysis.playing import CONFIDENCE, MAX_MATCH_GAMES, OpenGames, Tally, play_agents, wilson
 from ttt_batch.analysis.search import BUDGET, MAX_BUDGET, Verdict
 from ttt_batch.base.choices import SEATS, Ties, choose
 from ttt_batch.base.errors import BoardError, UsageError, option
 from ttt_batch.base.quantities import Number, any_seed, whole
 from ttt_batch.base.streams import MATCHES, stream_key
+from ttt_batch.game.board import FIRST_WINS
 from ttt_batch.game.lines import make_lines
 from ttt_batch.game.state_space import too_large
-from ttt_batch.runs.evaluation import NO_SHARES, Evaluation, JudgedAgent
+from ttt_batch.runs.evaluation import NO_SHARES, Evaluation, Samples
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
+
+MAX_SAMPLES = 1_000_000
+
+SAMPLED_CELLS = 12
+"""Cells of the largest board on which each position is sampled; on larger ones matches are."""
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Let Python's and NumPy's own generators, by which agents may draw, start from a seed; afterwards they go on."""
+    before, before_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        random.setstate(before)
+        np.random.set_state(before_numpy)  # noqa: NPY002
 
 
 def opponent_of(board_of: Outsider | Run, against: AnyRun | Outsider | str, ties: Ties) -> tuple[Player, str]:
@@ -49,34 +79,97 @@ def judge_outsider(
     games: Number | None = None,
     seed: Number | None = None,
     budget: Number | None = None,
+    samples: Number | None = None,
     ties: Ties = "any",
 ) -> Evaluation | GrownEvaluation:
-    """Judge an agent, exactly unless its board is too large to enumerate.
+    """Judge an agent, exactly unless its board is too large to enumerate or it is sampled.
 
     against: `random` (if not given), `one-ply`, `two-ply`, `optimal`, `self`, a run or another agent; on boards too
     large to enumerate one of the first three, all three if not given.
     games, seed, budget: as for `evaluate_grown`, there only.  ties: how an opponent that is a run plays.
+    samples: answers in each position, of agents that draw by chance; `seed` then goes with them on any board.
     Raises UsageError, BoardError and AgentError.
     """
     given = {name: value for name, value in (("games", games), ("seed", seed), ("budget", budget)) if value is not None}
-    if not agent.exact:
+    if samples is not None:
+        number = checked_samples(samples, agent, against)
+        with seeded(any_seed(0 if seed is None else seed)):
+            return _judge(agent.sampled(number), against, number, given, ties)
+    return _judge(agent, against, 0, given, ties)
+
+
+def _judge(
+    agent: Outsider, against: AnyRun | Outsider | str | None, samples: int, given: dict[str, Number], ties: Ties
+) -> Evaluation | GrownEvaluation:
+    """As `judge_outsider`.  given: those of its options that are for boards too large to enumerate."""
+    large = bool(samples) and agent.board.cells > SAMPLED_CELLS
+    if not agent.exact or large:
         if against is not None and against not in PLAYERS:
             what = option("against", against) if isinstance(against, str) else "another agent"
-            raise too_large(what, agent.board, f"choose {', '.join(PLAYERS)}")
+            remedy = f"choose {', '.join(PLAYERS)}"
+            if agent.exact:
+                raise BoardError(f"{what} is for boards of up to {SAMPLED_CELLS} cells with samples; {remedy}")
+            raise too_large(what, agent.board, remedy)
         return _judge_grown(agent, PLAYERS if against is None else [str(against)], **given)
-    if given:
-        raise UsageError(
-            f"{option(next(iter(given)))} is for boards too large to enumerate; {agent.board.name} is judged exactly, "
-            "leave it out"
-        )
+    for name in ("games", "budget") if samples else given:
+        if name in given:
+            raise UsageError(
+                f"{option(name)} is for boards too large to enumerate; {agent.board.name} is judged "
+                f"{'in each position' if samples else 'exactly'}, leave it out"
+            )
     if against == "self":
-        return judge_exactly(agent, agent, called="self")
-    opponent, name = opponent_of(agent, "random" if against is None else against, ties)
-    return judge_exactly(agent, opponent, called=name)
+        found = judge_exactly(agent, agent, called="self")
+    else:
+        if isinstance(against, Outsider):
+            against = against.sampled(samples)
+        opponent, name = opponent_of(agent, "random" if against is None else against, ties)
+        found = judge_exactly(agent, opponent, called=name)
+    return with_intervals(found, samples, given.get("seed", 0)) if samples else found
 
 
-def against_outsider(run: Run, opponent: PatternRun | Outsider, ties: Ties = "any") -> Evaluation:
-    """Exact results of a run on an enumerated board against what has no table.  Raises BoardError, AgentError."""
+def checked_samples(samples: Number, *players: object) -> int:
+    """Return how many answers are taken in each position.  Raises UsageError if no player draws by chance."""
+    number = whole("samples", samples, 1, MAX_SAMPLES)
+    if all(not isinstance(player, Outsider) or player.agent.own for player in players):
+        raise UsageError(
+            f"{option('samples', number)} is for agents of your own that draw by chance; the moves of these players "
+            "are known: leave it out"
+        )
+    return number
+
+
+def with_intervals(found: Evaluation, samples: int, seed: Number) -> Evaluation:
+    """Return an evaluation by samples with the intervals of its shares: those of so many games, see above."""
+    intervals = {seat: list[tuple[float, float]]() for seat in SEATS}
+    for seat, ends in intervals.items():
+        for share in getattr(found, seat):
+            low, high = wilson(share * samples, samples)
+            ends.append((float(low), float(high)))
+    return dataclasses.replace(found, samples=Samples(samples, any_seed(seed), CONFIDENCE, intervals))
+
+
+def against_outsider(
+    run: Run,
+    opponent: PatternRun | Outsider,
+    ties: Ties = "any",
+    *,
+    samples: Number | None = None,
+    seed: Number | None = None,
+) -> Evaluation:
+    """Exact results of a run on an enumerated board against what has no table; samples, seed: as for `judge_outsider`.
+
+    Raises BoardError, AgentError and UsageError.
+    """
+    if samples is None:
+        return _against(run, opponent, ties)
+    number, seed = checked_samples(samples, opponent), any_seed(0 if seed is None else seed)
+    assert isinstance(opponent, Outsider)
+    with seeded(seed):
+        return with_intervals(_against(run, opponent.sampled(number), ties), number, seed)
+
+
+def _against(run: Run, opponent: PatternRun | Outsider, ties: Ties) -> Evaluation:
+    """As `against_outsider`; an opponent that draws by chance is sampled already."""
     rival, name = opponent_of(run, opponent, ties)
     player, rules = Player(agent_of_run(run, ties), run.board), Rules(run.board)
     first = shares(rules, player.answers, rival.answers)
@@ -89,23 +182,27 @@ def _judge_grown(
     agent: Outsider,
     players: Sequence[str],
     *,
-    games: Number = GAMES,
+    games: Number | None = None,
     seed: Number = 0,
-    budget: Number = BUDGET,
+    budget: Number | None = None,
 ) -> GrownEvaluation:
-    """Search for losses in both seats, and play matches against scripted players in both."""
+    """Search for losses in both seats, and play matches against scripted players in both.
+
+    An agent that draws by chance answers anew for each move of a match.
+    """
+    games = (agent.samples or GAMES) if games is None else games
+    budget = max(1, BUDGET // (agent.samples or 1)) if budget is None else budget
     games, seed = whole("games", games, 1, MAX_MATCH_GAMES), any_seed(seed)
     most = whole("budget", budget, 1, MAX_BUDGET)
     players = [choose("player", player, PLAYERS) for player in players]
     verdicts = {seat: _searched(agent, number, most) for number, seat in enumerate(SEATS)}
     agent.ask_again()
-    matches = {
-        player: {seat: _match(agent, player, number, games, seed) for number, seat in enumerate(SEATS)}
-        for player in players
-    }
+    lost = {seat: LostGame(number) for number, seat in enumerate(SEATS)}
+    matches = {player: {seat: _match(agent, player, lost[seat], games, seed) for seat in SEATS} for player in players}
     agent.ask_again()
-    about = JudgedAgent(agent.name, agent.board, agent.symmetric)
-    return GrownEvaluation(verdicts, matches, most, games, seed, agent=about)
+    if agent.samples:
+        verdicts = {seat: lost[seat].told(verdict) for seat, verdict in verdicts.items()}
+    return GrownEvaluation(verdicts, matches, most, games, seed, agent=agent.judged, samples=agent.samples or None)
 
 
 def _searched(agent: Outsider, seat: int, budget: int) -> Verdict:
@@ -114,13 +211,40 @@ def _searched(agent: Outsider, seat: int, budget: int) -> Verdict:
     line = reached.losing_line()
     if line is not None:
         return Verdict("refuted", reached.positions, line)
-    return Verdict("proved" if reached.whole else "undecided", reached.positions, None)
+    return Verdict("proved" if reached.whole and not agent.samples else "undecided", reached.positions, None)
 
 
-def _match(agent: Outsider, player: str, seat: int, games: int, seed: int) -> Tally:
+class LostGame:
+    """Shortest game that an agent in a seat has lost in matches.  line: its cells; None before."""
+
+    def __init__(self, seat: int) -> None:
+        self.seat = seat
+        self.line: list[int] | None = None
+        self._taken = list[Words]()
+
+    def __call__(self, ply: int, games: OpenGames) -> None:
+        """Look at games after a move, see `play_agents`."""
+        if ply == 0:
+            self._taken = [np.zeros_like(games.cells)]
+        self._taken.append(games.marks[0] | games.marks[1])
+        lost = np.flatnonzero(games.outcome == FIRST_WINS + 1 - self.seat)
+        if lost.size and (self.line is None or ply + 1 < len(self.line)):
+            taken = [int(cells[lost[0]]) for cells in self._taken]
+            marks = [after ^ before for before, after in itertools.pairwise(taken)]
+            # The last one may be a forfeit: an occupied cell, which the agent chose.
+            self.line = [(mark or int(games.cells[lost[0]])).bit_length() - 1 for mark in marks]
+
+    def told(self, verdict: Verdict) -> Verdict:
+        """Return a verdict, or that the agent can be beaten if a game shows it and no search did."""
+        if self.line is None or verdict.line is not None:
+            return verdict
+        return Verdict("refuted", verdict.positions, self.line)
+
+
+def _match(agent: Outsider, player: str, lost: LostGame, games: int, seed: int) -> Tally:
     """Games of an agent against a scripted player."""
     plies, lines = player_number(player), make_lines(agent.board)
-    key: Any = stream_key(seed, MATCHES[2 * plies + seat])
-    if seat == 0:
-        return play_agents(agent, Scripted(plies), lines, games, key)
-    return Tally(*play_agents(Scripted(plies), agent, lines, games, key)[::-1])
+    key: Any = stream_key(seed, MATCHES[2 * plies + lost.seat])
+    if lost.seat == 0:
+        return play_agents(agent, Scripted(plies), lines, games, key, seen=lost)
+    return Tally(*play_agents(Scripted(plies), agent, lines, games, key, seen=lost)[::-1])

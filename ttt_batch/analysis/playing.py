@@ -11,6 +11,7 @@ Journal of the American Statistical Association 22, 1927).  It stays within [0, 
 was lost.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,12 +119,14 @@ def list_cells(player: Any, lines: Lines, ply: int, games: OpenGames) -> None:
 def draw_answers(player: Player, ply: int, key: Any, first_game: int, games: OpenGames) -> None:
     """Draw what a player that is asked does at `ply`, in place; it is asked once about each position.
 
+    One that is sampled is asked in every game.
+
     Where it resigns, the game is over.  key, first_game: as for `play_ply`.
     """
     going = np.flatnonzero(games.outcome == UNFINISHED)
     own, other = games.marks[ply & 1, going], games.marks[1 - (ply & 1), going]
-    number, kept = distinct(own, other)
-    chances = player.answers(own[kept], other[kept], ply)
+    number, kept = (np.arange(going.size),) * 2 if player.samples else distinct(own, other)
+    chances = player.answers(own[kept], other[kept], ply, anew=player.samples > 0)
     draw_cells(chances.cumsum(1), number, going + first_game, ply, key, cells := np.empty(going.size, np.uint64))
     games.cells[going] = cells
     resigned = chances.max(1) == 0.0
@@ -187,11 +190,18 @@ def make_block(games: int) -> OpenGames:
     return OpenGames(np.zeros((2, games), np.uint64), np.zeros(games, np.int8), np.zeros(games, np.uint64))
 
 
-def play_agents(first: Any, second: Any, lines: Lines, games: int, key: Any) -> Tally:
+def play_agents(
+    first: Any,
+    second: Any,
+    lines: Lines,
+    games: int,
+    key: Any,
+    seen: Callable[[int, OpenGames], None] | None = None,
+) -> Tally:
     """Play two players of one board, enumerated or not, against each other; return the tally of the first player.
 
     first, second: players that are asked, or of classes with a body for `tables.cells_of`.
-    key: uint64, of the games' random numbers.
+    key: uint64, of the games' random numbers.  seen: called after each ply with its number and the games.
     """
     counts = np.zeros(4, np.int64)
     for start in range(0, games, AT_ONCE):
@@ -204,6 +214,8 @@ def play_agents(first: Any, second: Any, lines: Lines, games: int, key: Any) -> 
             else:
                 list_cells(mover, lines, ply, block)
             left = play_ply(lines, ply, key, start, block)
+            if seen is not None:
+                seen(ply, block)
             ply += 1
         counts += np.bincount(block.outcome, minlength=4)
     return _tally(counts)

@@ -1,6 +1,6 @@
 """Judging in Python: `evaluate` for runs, `judge` for agents of any kind."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal, cast, overload
@@ -8,12 +8,14 @@ from typing import Any, Literal, cast, overload
 from ttt_batch.agents.known import agent_of_run
 from ttt_batch.agents.naming import AgentLike, at_board, is_agent
 from ttt_batch.agents.outsider import Outsider
+from ttt_batch.agents.player import watched
 from ttt_batch.agents.scripted import PLAYERS
 from ttt_batch.analysis.labelled import Positions, PositionsEvaluation, evaluate_positions, source_of
 from ttt_batch.analysis.matches import GrownEvaluation, evaluate_grown, scripted_evaluation
-from ttt_batch.analysis.outsiders import against_outsider, judge_outsider
+from ttt_batch.analysis.outsiders import against_outsider, checked_samples, judge_outsider
 from ttt_batch.base.choices import Ties, check_ties, either, find_name
 from ttt_batch.base.errors import BoardError, UsageError, option, quoted
+from ttt_batch.base.printable import followed
 from ttt_batch.base.quantities import Number
 from ttt_batch.game.board import Board, parse_board
 from ttt_batch.game.position_lines import board_meant
@@ -30,6 +32,9 @@ AnyRunOrPath = AnyRun | str | Path
 
 Player = AnyRunOrPath | Outsider | AgentLike
 """Who plays: a run, the name of its file, or an agent (see `judge`).  A name of an agent is preferred to a file's."""
+
+Asked = Callable[[int], None] | bool | None
+"""What is called with the number of answers that agents have given so far, or True for a line on a terminal."""
 
 AGAINST = tuple(dict.fromkeys((*PLAYERS, *EXACT_OPPONENTS)))
 """Opponents by name."""
@@ -62,41 +67,53 @@ def judge(
     games: Number | None = None,
     seed: Number | None = None,
     budget: Number | None = None,
+    samples: Number | None = None,
     ties: Ties = "any",
+    progress: Asked = None,
 ) -> Evaluation | GrownEvaluation:
-    """Judge an agent of your own, exactly unless the board is too large to enumerate.
+    """Judge an agent of your own, exactly unless the board is too large to enumerate or it draws by chance.
 
     agent: a callable `agent(boards, to_move, legal)`, which gets int8[n, rows, cols] (1 marks of the player to move, -1
     of the other, 0 free), int8[n] (0 if the first player moves, 1 if the second) and bool[n, cells] (free cells), and
-    returns int[n], a cell for each (from 0), or float[n, cells], probabilities; or `FILE.py:NAME`, such a callable in a
-    file, whose code then runs with your rights; or `cmd:PROGRAM ARGUMENTS` (see `ttt_batch.agents.programs`); or
-    `random`, `one-ply`, `two-ply` or `optimal`; or a run or its file; or what `ttt_batch.agents.from_openspiel` makes
-    of a policy.
+    returns int[n], a cell for each (from 0), or float[n, cells], probabilities; or, simpler and slower, a callable
+    `agent(board)`, which gets int8[rows, cols], one position, and returns a cell, a pair (row, column), or its
+    probabilities, a number for each cell (the first player moves where `board.sum() == 0`); or `FILE.py:NAME`, either
+    of them in a file, whose code then runs with your rights; or `cmd:PROGRAM ARGUMENTS` (see
+    `ttt_batch.agents.programs`); or `random`, `one-ply`, `two-ply` or `optimal`; or a run or its file; or what
+    `ttt_batch.agents.from_openspiel` makes of a policy.
     It is asked about each position that its own play lets happen once, all with as many marks in one call, and about
     up to 100 of them again, in other company.  With probabilities it is unbeatable if no move above 0 loses.
     board: 3x3 if not given; a run has its own.
     against: the opponent of the shares of wins, draws and losses, as for `evaluate`; also another agent.
     symmetric: ask about one image of each position alone; the verdict is that of an agent that plays alike in all.
     illegal: `error`, or `loses`: a move to an occupied cell loses the game.
-    time_limit: seconds for each answer of a program, or for each 10,000 positions of a callable; 10 if not given.
+    time_limit: seconds for each answer of a program or of `agent(board)`, or for each 10,000 positions of a callable
+    that takes batches; 10 if not given.
     games, seed, budget: as for `evaluate`.  ties: how an opponent that is a run plays.
+    samples: of an agent that draws by chance without telling its probabilities, and of such an opponent: the answers in
+    each position, 1 to 1,000,000.  Their shares are judged, with 95 % intervals.  Nothing is proved then, but a line
+    that the agent was seen to allow.  On boards of more than 12 cells each match has so many games (see `games`), and
+    the agent answers anew in each.  `seed` is that of Python's and NumPy's generators before the first answer.
+    progress: called with the number of answers so far; True shows it on standard error, if that is a terminal.
     Raises AgentError for an answer that is none, for an exception and after the time limit; UsageError, BoardError.
     """
-    if isinstance(agent, Outsider):
-        return _judged(agent, against, games=games, seed=seed, budget=budget, ties=check_ties(ties))
-    if not is_agent(agent):
-        run = load_any(agent) if isinstance(agent, str | Path) else agent
-        if isinstance(run, AnyRun):  # of networks, too: what is judged exactly is what it answers
-            if isinstance(run, Run) and run.learner.boxes:  # it plays one seat, and no answer resigns
-                given: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "ties": ties}
-                return cast("Evaluation", evaluate(run, against, **given))
-            if board is not None and parse_board(board) != run.board:
-                name = parse_board(board).name
-                raise UsageError(f"the run plays {run.board.name}, not {name}; leave {option('board')} out")
-            agent, board = agent_of_run(run, check_ties(ties)), run.board
-    board = "3x3" if board is None else board
-    with at_board(agent, board, symmetric=symmetric, illegal=illegal, time_limit=time_limit) as player:
-        return _judged(player, against, games=games, seed=seed, budget=budget, ties=check_ties(ties))
+    options: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "samples": samples}
+    options["ties"] = check_ties(ties)
+    with followed(progress, "asking") as tell, watched(tell):
+        if isinstance(agent, Outsider):
+            return _judged(agent, against, **options)
+        if not is_agent(agent):
+            run = load_any(agent) if isinstance(agent, str | Path) else agent
+            if isinstance(run, AnyRun):  # of networks, too: what is judged exactly is what it answers
+                if isinstance(run, Run) and run.learner.boxes:  # it plays one seat, and no answer resigns
+                    return cast("Evaluation", evaluate(run, against, **options))
+                if board is not None and parse_board(board) != run.board:
+                    name = parse_board(board).name
+                    raise UsageError(f"the run plays {run.board.name}, not {name}; leave {option('board')} out")
+                agent, board = agent_of_run(run, options["ties"]), run.board
+        board = "3x3" if board is None else board
+        with at_board(agent, board, symmetric=symmetric, illegal=illegal, time_limit=time_limit) as player:
+            return _judged(player, against, **options)
 
 
 @overload
@@ -107,13 +124,15 @@ def evaluate(
     games: Number | None = None,
     seed: Number | None = None,
     budget: Number | None = None,
+    samples: Number | None = None,
     ties: Ties = "any",
     as_played: Literal[False] = False,
+    progress: Asked = None,
 ) -> Evaluation | GrownEvaluation: ...
 @overload
-def evaluate(run: Player, *, as_played: Literal[True]) -> PlayedEvaluation: ...
+def evaluate(run: Player, *, as_played: Literal[True], progress: Asked = None) -> PlayedEvaluation: ...
 @overload
-def evaluate(run: Player, *, positions: Positions) -> PositionsEvaluation: ...
+def evaluate(run: Player, *, positions: Positions, progress: Asked = None) -> PositionsEvaluation: ...
 @overload
 def evaluate(
     run: Player,
@@ -122,9 +141,11 @@ def evaluate(
     games: Number | None = None,
     seed: Number | None = None,
     budget: Number | None = None,
+    samples: Number | None = None,
     ties: Ties = "any",
     as_played: bool,
     positions: Positions | None = None,
+    progress: Asked = None,
 ) -> Evaluation | GrownEvaluation | PlayedEvaluation | PositionsEvaluation: ...
 def evaluate(
     run: Player,
@@ -133,9 +154,11 @@ def evaluate(
     games: Number | None = None,
     seed: Number | None = None,
     budget: Number | None = None,
+    samples: Number | None = None,
     ties: Ties = "any",
     as_played: bool = False,
     positions: Positions | None = None,
+    progress: Asked = None,
 ) -> Evaluation | GrownEvaluation | PlayedEvaluation | PositionsEvaluation:
     """Judge a run, exactly unless its board is too large to enumerate or it is of networks; an agent as `judge` does.
 
@@ -146,37 +169,46 @@ def evaluate(
     a way to beat the agent.  ties: as for `Run.candidates`.
     as_played: judge a run of tables as it plays while it learns, against random moves and the best opponent; the other
     options do not go with it.
+    samples, progress: of agents, as for `judge`.
     positions: a file of positions with results, or its lines: say how often values, labels and the exact truth agree.
     Raises GamesError for a file that holds none, UsageError, BoardError and RunFileError.
     """
     ties = check_ties(ties)
-    if as_played or positions is not None:
-        refused = {"against": against, "games": games, "seed": seed, "budget": budget}
-        excess = [name for name, value in refused.items() if value is not None]
-        if positions is None:
-            return _as_played(run, excess, ties)
-        return _by_positions(run, positions, [*excess, *(["as_played"] if as_played else [])], ties)
+    options = {"games": games, "seed": seed, "budget": budget, "samples": samples}
+    excess = [name for name, value in {"against": against, **options}.items() if value is not None]
+    if as_played and positions is None:
+        return _as_played(run, excess, ties)
+    with followed(progress, "asking") as tell, watched(tell):
+        if positions is not None:
+            return _by_positions(run, positions, [*excess, *(["as_played"] if as_played else [])], ties)
+        return _evaluated(run, against, options | {"ties": ties})
+
+
+def _evaluated(run: Player, against: Player | None, options: dict[str, Any]) -> Evaluation | GrownEvaluation:
+    """As `evaluate`.  options: those of `judge_outsider`."""
     if isinstance(run, Outsider):
-        return _judged(run, against, games=games, seed=seed, budget=budget, ties=ties)
+        return _judged(run, against, **options)
     if is_agent(run):  # on the board of an opponent that has one
         named = against is None or find_name(against, AGAINST) is not None
         with seated([run] if named else [run, against]) as (player, *others):
-            return evaluate(player, others[0] if others else against, games=games, seed=seed, budget=budget, ties=ties)
-    agent = any_run(run)
-    given = {name: value for name, value in (("games", games), ("seed", seed), ("budget", budget)) if value is not None}
+            return _evaluated(player, others[0] if others else against, options)
+    agent, samples, ties = any_run(run), options["samples"], options["ties"]
+    if samples is not None and not (agent.enumerated and _is_outside(against)):
+        checked_samples(samples)
+    given = {name: options[name] for name in ("games", "seed", "budget") if options[name] is not None}
     if isinstance(agent, PatternRun) and agent.enumerated and against is not None and not _is_scripted(against):
-        return judge(agent, against=against, ties=ties, games=games, seed=seed, budget=budget)
+        return judge(agent, against=against, **options)
     if isinstance(agent, PatternRun) or agent.grown is not None:
         return evaluate_grown(agent, PLAYERS if against is None else [_scripted(against, agent)], ties=ties, **given)
-    if given:
+    if unfit := [name for name in given if name != "seed" or samples is None]:
         raise UsageError(
-            f"{option(next(iter(given)))} is for boards too large to enumerate; {agent.board.name} is judged exactly, "
+            f"{option(unfit[0])} is for boards too large to enumerate; {agent.board.name} is judged exactly, "
             "leave it out"
         )
     opponent: Any = against if against is not None else "random"
     if _is_outside(opponent):
         with _seated(opponent, agent.board) as rival:
-            return against_outsider(agent, rival, ties)
+            return against_outsider(agent, rival, ties, samples=samples, seed=options["seed"])
     if not isinstance(opponent, AnyRun):
         opponent = name_or_run("opponent", opponent, AGAINST, others=RUNS_OR_AGENTS)
     if isinstance(opponent, Path):

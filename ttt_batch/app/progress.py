@@ -85,6 +85,7 @@ class Reporter:
         self._first: Progress | Learnt | None = None
         self._recent: deque[tuple[int, float]] = deque()
         self._kernels, self._warming_since = CompiledKernels(), 0.0
+        self._answers, self._asking_since, self._spins = 0, 0.0, False
 
     @property
     def compiled(self) -> bool:
@@ -131,7 +132,7 @@ class Reporter:
         if self._display is not None:
             with suppress(OSError):  # the terminal may be gone, and what was done is still to be saved or printed
                 self._display.stop()
-            self._display = None
+            self._display, self._spins = None, False
 
     def compiling(self) -> None:
         """Show that a kernel is being compiled, until `clear`."""
@@ -166,7 +167,7 @@ class Reporter:
             return spinner
 
         self.clear()
-        self._display = _live_display(now)
+        self._display, self._spins = _live_display(now), True
 
     def warming(self, name: str, seconds: float, done: int, total: int) -> None:
         """Show that one more job of `warmup.warm_up` is done; an empty name before the first."""
@@ -194,6 +195,13 @@ class Reporter:
         elif done >= self._next_line:
             self._next_line = done + total // MEASURING_LINES
             self._say(f"measuring: {done} of {total}")
+
+    def asking(self, answers: int) -> None:
+        """Show on a terminal how many answers agents have given, until `clear`; `answers` is 0 before the first."""
+        self._answers = answers
+        self._asking_since = self._asking_since if answers else time.perf_counter()
+        if self._live and self._display is None:
+            self.spin(lambda: f"asking the agent: {counted(self._answers, 'answer')}", self._asking_since)
 
     def reading(self, now: Learnt) -> None:
         """Show how far learning from given games has come: a bar, or a line at doubling numbers of games."""
@@ -242,6 +250,8 @@ class Reporter:
         from rich.progress_bar import ProgressBar
         from rich.text import Text
 
+        if self._spins:
+            self.clear()
         if self._display is None:
             self._display = _live_display(moving=moving)
         bar = [Padding(ProgressBar(total=total, completed=done, width=38), 0)] if total else []  # on a line of its own
@@ -260,7 +270,7 @@ class Reporter:
 
 @contextmanager
 def shown(what: str) -> Iterator[Callable[..., None]]:
-    """Yield what shows on standard error how far work is: `training`, `studying`, `reading` or `proving`."""
+    """Yield what shows on standard error how far work is: `training`, `studying`, `reading`, `proving` or `asking`."""
     collections, entered = gc.get_threshold(), [0]
 
     def proving(positions: int, _lost: int) -> None:
@@ -271,7 +281,7 @@ def shown(what: str) -> Iterator[Callable[..., None]]:
             if what == "proving" and is_live(sys.stderr):
                 report.spin(lambda: f"proving: {counted(entered[0], 'position')}")
             ways: dict[str, Callable[..., None]] = {"training": report, "studying": report.studying}
-            ways |= {"reading": report.reading, "proving": proving}
+            ways |= {"reading": report.reading, "proving": proving, "asking": report.asking}
             yield ways[what]
     finally:
         gc.set_threshold(*collections)

@@ -17,6 +17,12 @@ from ttt_batch.base.console import one_line, printing_aside
 from ttt_batch.base.errors import TttBatchError, UsageError, quoted
 from ttt_batch.base.files import is_file, reason, shown
 
+AS_AGENT = (
+    "or judge what plays by it as an agent, FILE.py:NAME or cmd:PROGRAM; ttt-batch evaluate --help shows eight lines "
+    "that wrap a dictionary"
+)
+"""The way that is open to every table that cannot be read: how its refusal goes on after `; `."""
+
 LONGEST_REASON = 200
 """Characters of an exception's text that a message repeats."""
 

@@ -35,12 +35,38 @@ class JudgedAgent(NamedTuple):
     """An agent of somebody's own that was judged.
 
     name: what it is called.  symmetric: whether it was asked about one image of each position alone, so that the
-    verdict is that of an agent which plays alike in all images.
+    verdict is that of an agent which plays alike in all images.  asked: positions that it was asked about, None
+    for the package's own.
     """
 
     name: str
     board: Board
     symmetric: bool
+    asked: int | None = None
+
+
+class Samples(NamedTuple):
+    """How agents that draw by chance were judged: by the shares of their answers in each position.
+
+    answers: in each position.  seed: of Python's and NumPy's generators before the first answer.
+    confidence: of the intervals.  intervals: low and high of wins, draws and losses, by seat; nan as the shares.
+    """
+
+    answers: int
+    seed: int
+    confidence: float
+    intervals: dict[str, list[tuple[float, float]]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values with stable keys, as `--json` prints them."""
+        intervals = {
+            seat: {
+                result: dict(zip(("low", "high"), ends, strict=True))
+                for result, ends in zip(RESULTS, by_result, strict=True)
+            }
+            for seat, by_result in self.intervals.items()
+        }
+        return {"samples": self.answers, "seed": self.seed, "confidence": self.confidence, "intervals": intervals}
 
 
 @dataclass(frozen=True)
@@ -49,20 +75,23 @@ class Evaluation(Printable):
 
     first, second: probabilities (win, draw, loss) of the agent in that seat; nan if one of the two cannot play so.
     unbeatable, losing_line: of the seats in which it can play.
-    unbeatable: whether no opponent and no tie-break beats the agent in a seat, whatever `against` is.
+    unbeatable: whether no opponent and no tie-break beats the agent in a seat, whatever `against` is; None if that is
+    not proved: none of its samples loses.
     losing_line: a shortest game that the agent can lose in a seat, as cells; None if it cannot.
     ties: which of the moves that their rules may pick runs play, see `ties`.
     run: the agent itself, if it is a run; else `agent` says which one it is.
+    samples: of an agent that draws by chance, by which the shares are estimates; else None.
     """
 
     against: str
     first: tuple[float, float, float]
     second: tuple[float, float, float]
-    unbeatable: dict[str, bool]
+    unbeatable: dict[str, bool | None]
     losing_line: dict[str, list[int] | None]
     ties: Ties = "any"
     run: "Judged | None" = field(default=None, repr=False, compare=False)
     agent: JudgedAgent | None = field(default=None, compare=False)
+    samples: Samples | None = None
 
     def __post_init__(self) -> None:
         if self.run is not None and self.run.learner.boxes:
@@ -71,9 +100,11 @@ class Evaluation(Printable):
     def to_dict(self) -> dict[str, Any]:
         """Plain values with stable keys, as `--json` prints them.
 
-        `symmetric` is there for agents that are no runs, and `judged` for runs that play by chances.
+        `symmetric` and `asked` are there for agents that are no runs, and `judged` for runs that play by chances.
         """
-        folded: dict[str, Any] = {} if self.agent is None else {"symmetric": self.agent.symmetric}
+        agent = self.agent
+        folded: dict[str, Any] = {} if agent is None else {"symmetric": agent.symmetric, "asked": agent.asked}
+        sampled = {} if self.samples is None else self.samples.to_dict()
         if self.run is not None and self.run.config.by_chances:
             folded["judged"] = "best moves"
         return folded | {
@@ -83,6 +114,7 @@ class Evaluation(Printable):
             "second": dict(zip(RESULTS, self.second, strict=True)),
             "unbeatable": self.unbeatable,
             "losing_line": self.losing_line,
+            **sampled,
         }
 
     def records(self) -> tuple[list[dict[str, Any]], str]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.agent import Agent
-from ttt_batch.agents.callables import CallableAgent
+from ttt_batch.agents.callables import agent_of
 from ttt_batch.agents.outsider import Outsider
 from ttt_batch.agents.rival import Rival, rival_of
 from ttt_batch.base.choices import choose_seat
@@ -179,7 +179,7 @@ def _opponent(opponent: Opposing, *, trust: bool) -> Run | Agent | Outsider | st
     if isinstance(opponent, Agent | Outsider):
         return opponent
     if callable(opponent):
-        return CallableAgent(opponent)
+        return agent_of(opponent)
     meant = name_or_run("opponent", opponent, OPPONENTS, others=RUNS_OR_AGENTS)
     return meant if isinstance(meant, str) else load(meant, trust=trust)
 

@@ -229,6 +229,7 @@ def _export_agent(
     json: bool,
 ) -> None:
     """Write an agent's choices.  refused: options that are for runs alone, as given."""
+    from ttt_batch.agents.player import watched
     from ttt_batch.app.tables import AGENT_FORMATS, export_agent, format_meant
 
     to = format_meant(to, out, AGENT_FORMATS)
@@ -238,7 +239,7 @@ def _export_agent(
         raise UsageError("--illegal is for json and csv: on a page every move is to a free cell; leave it out")
     if len(out) > 1:
         raise UsageError("an agent's choices are one file for both players; give one --out FILE")
-    with working(quiet=quiet), entrants(rules, False) as load:
+    with working(quiet=quiet) as report, watched(report.asking), entrants(rules, False) as load:
         seated = load(agent)
 
         def work(paths: list[Path]) -> list[Path]:

@@ -48,6 +48,14 @@ AsPlayed = Annotated[
     ),
 ]
 
+Samples = Annotated[
+    Text,
+    option(
+        "N",
+        "Judge an agent that draws by chance by N answers in each position, with intervals; on boards of more than 12 "
+        "cells by N games a match.  --seed is that of Python's and NumPy's own generators.",
+    ),
+]
 
 Positions = Annotated[
     File,
@@ -82,6 +90,7 @@ def evaluate(
         Text,
         option("N", "Positions to search per seat for a way to beat it, there only.", default="2M; 20M with networks"),
     ] = None,
+    samples: Samples = None,
     ties: TiesRule = "any",
     board: AgentBoard = None,
     symmetric: Folded = False,
@@ -96,11 +105,26 @@ def evaluate(
 ) -> None:
     """Judge a run, exactly unless its board is too large or it is of networks: results per seat, and how to beat it.
 
-    RUN may also be an agent: random, one-ply, two-ply, optimal, or one of your own.  FILE.py:NAME is a Python callable
-    agent(boards, to_move, legal) that gets int8[n, rows, cols] (1 the player to move, -1 the other, 0 empty), int8[n]
-    and bool[n, cells], and returns a cell for each (int[n], from 0) or probabilities (float[n, cells]); the file runs
-    with your rights.  cmd:PROGRAM ARGS is a program that reads lines such as "3x3 X XO..X...." (board, mover, cells row
-    by row) and answers each with a line that holds a cell, counted from 0; it has to flush each answer.
+    RUN may also be an agent: random, one-ply, two-ply, optimal, or one of your own.  FILE.py:NAME is a Python callable;
+    the file runs with your rights.  agent(board) gets one position, int8[rows, cols] (1 the player to move, -1 the
+    other, 0 empty), and returns a cell (from 0), a pair (row, column), or a probability for each cell.
+    agent(boards, to_move, legal) is faster: it gets int8[n, rows, cols], int8[n] and bool[n, cells], and returns a cell
+    for each, int[n], or probabilities, float[n, cells].  cmd:PROGRAM ARGS is a program that reads lines such as
+    "3x3 X XO..X...." (board, mover, cells row by row) and answers each with a line that holds a cell, counted from 0;
+    it has to flush each answer.
+
+    These eight lines in a file agent.py wrap a dictionary, for ttt-batch evaluate agent.py:agent.  Read yours in the
+    line of table, and write a position as it does in that of worth.
+
+    \b
+    import json
+    from pathlib import Path
+    table = json.loads(Path("table.json").read_text())
+    def agent(board):
+        marks = board.ravel().tolist()
+        def worth(cell):
+            return table.get(str([*marks[:cell], 1, *marks[cell + 1 :]]), 0)
+        return max((cell for cell in range(9) if not marks[cell]), key=worth)
     """
     from ttt_batch.agents.outsider import Outsider
     from ttt_batch.analysis.labelled import PositionsEvaluation
@@ -115,7 +139,7 @@ def evaluate(
     outside = against is not None and is_named(against) and find_name(against, AGAINST) is None
     if not is_named(path) and not outside:
         rules.refuse("none is named")
-    with working(quiet=quiet), entrants(rules, trust, board=_board_of(positions)) as load:
+    with working(quiet=quiet) as report, entrants(rules, trust, board=_board_of(positions)) as load:
         run = load(path)
         opponent: Any = against
         exact = run.exact if isinstance(run, Outsider) else run.enumerated
@@ -124,9 +148,9 @@ def evaluate(
         elif against is not None and exact:
             found = name_or_run("opponent", against, AGAINST, others=RUNS_OR_AGENTS)
             opponent = load_any_run(found, trust) if isinstance(found, Path) else found
-        result = api.evaluate(
-            run, opponent, games=games, seed=seed, budget=budget, ties=rule, as_played=as_played, positions=positions
-        )
+        options: dict[str, Any] = {"games": games, "seed": seed, "budget": budget, "samples": samples, "ties": rule}
+        options |= {"as_played": as_played, "positions": positions, "progress": report.asking}
+        result = api.evaluate(run, opponent, **options)
     texts: dict[type, Any] = {
         PositionsEvaluation: positions_text,
         PlayedEvaluation: played_text,
@@ -242,6 +266,7 @@ def tournament(
     Files that cannot be opened and runs of another board than most are named and left out, and the others play if they
     are two or more; the status is 1 then.
     """
+    from ttt_batch.agents.player import watched
     from ttt_batch.analysis.meetings import enumerated
     from ttt_batch.analysis.tournament import tournament as hold
     from ttt_batch.app.reports.tournament import tournament_text
@@ -249,7 +274,7 @@ def tournament(
     rule, rules = check_ties(ties), Rules(board, illegal, time_limit)
     if not any(map(is_named, paths)):
         rules.refuse("none is named")
-    with working(quiet=quiet), ExitStack() as stack:
+    with working(quiet=quiet) as report, watched(report.asking), ExitStack() as stack:
         runs, names = _openable(paths, trust, rules, stack)
         if seed is not None and games is None and enumerated(runs):
             raise UsageError(f"--seed {seed} is for games that are played; results here are exact: leave it out")

@@ -119,7 +119,8 @@ TimeLimit = Annotated[
     Text,
     option(
         "SECONDS",
-        "For each answer of a program, or each 10,000 positions that a Python agent is asked about at once.",
+        "For each answer of a program or of agent(board), or each 10,000 positions that another Python agent is asked "
+        "about at once.",
         default="10",
     ),
 ]

@@ -210,10 +210,12 @@ def watch(
                 ties=rule,
             )
             return
+        from ttt_batch.agents.player import watched
         from ttt_batch.analysis.tournament import series
         from ttt_batch.app.reports.tournament import series_text
 
-        counted = series(first, second, names, games=games, seed=0 if seed is None else seed, ties=rule)
+        with watched(report.asking):
+            counted = series(first, second, names, games=games, seed=0 if seed is None else seed, ties=rule)
     answer(json, counted.to_dict, lambda: series_text(counted))
 
 

@@ -181,6 +181,7 @@ def train(
 
 def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, time_limit: str | None, **options: Any) -> None:
     """Train with the options of `train` as they were given, and say what became of it."""
+    from ttt_batch.agents.player import watched
     from ttt_batch.app.interrupt import Interrupt
     from ttt_batch.app.progress import Reporter
     from ttt_batch.training.requests import check_files
@@ -190,6 +191,7 @@ def _train(*, out: Path | None, watch: bool, quiet: bool, json: bool, time_limit
     learner, board = _named(options["learner"], options["board"])
     nothing = "interrupted; nothing was written" if resume is None else "interrupted; nothing more was written"
     with Interrupt(nothing) as interrupt, Reporter(quiet=quiet) as report, ExitStack() as stack:
+        stack.enter_context(watched(report.asking))
         options["opponent"] = fixed_opponent(options["opponent"], board, resume, time_limit, stack)
         check_files(out, *(options[name] for name in ("record", "resume", "start", "opponent", "tuples")))
         options["start"] = _origin(options["start"], learner, board, options["trust"])

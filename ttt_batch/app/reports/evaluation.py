@@ -24,6 +24,10 @@ _LEAVES: dict[Ties, str] = {
 }
 """Why `play` leaves a line, by its ties."""
 
+INTERVAL = "{:.4f} ({:.4f}-{:.4f})"
+
+NO_WAY = "no way to beat it among its answers"
+
 
 def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
     """What `evaluate` prints: exact results per seat, the verdicts, and if it can be beaten, how.
@@ -34,22 +38,41 @@ def evaluation_text(evaluation: Evaluation, name: str = "") -> str:
     assert run is not None or agent is not None
     lines = [
         *(_head(run, name, evaluation.ties) if run is not None else _agent_head(agent, name)),
-        row(f"against {evaluation.against}, exactly", *RESULTS),
+        *_against(evaluation),
         f"as first: not applicable, {evaluation.against} moves first"
         if math.isnan(evaluation.first[0])
-        else row("as first", *evaluation.first),
+        else _shares(evaluation, "first"),
         "as second: not applicable, it moves first"
         if math.isnan(evaluation.second[0])
-        else row("as second", *evaluation.second),
+        else _shares(evaluation, "second"),
         "",
     ]
     for seat in evaluation.losing_line:
         line = evaluation.losing_line[seat]
         if line is None:
-            lines.append(_unbeaten(seat, evaluation.ties))
+            proved = evaluation.unbeatable[seat] is not None
+            lines.append(_unbeaten(seat, evaluation.ties) if proved else f"not proved as {seat}: {NO_WAY}")
         else:
             lines += _beaten(agent if run is None else run, seat, line, evaluation.ties)
     return "\n".join(lines)
+
+
+def _against(evaluation: Evaluation) -> list[str]:
+    """Return the heading of the shares: the opponent, and how they are known."""
+    if evaluation.samples is None:
+        return [row(f"against {evaluation.against}, exactly", *RESULTS)]
+    number, seed = evaluation.samples.answers, evaluation.samples.seed
+    how = f"{counted(number, 'answer')} in each position, seed {seed}, with 95 % confidence intervals"
+    return [how, "", f"against {evaluation.against}", _wide_row("", RESULTS)]
+
+
+def _shares(evaluation: Evaluation, seat: str) -> str:
+    """Return the line of a seat's shares, with intervals if they are by samples."""
+    shares = getattr(evaluation, seat)
+    if evaluation.samples is None:
+        return row(f"as {seat}", *shares)
+    ends = evaluation.samples.intervals[seat]
+    return _wide_row(f"as {seat}", (INTERVAL.format(one, *pair) for one, pair in zip(shares, ends, strict=True)))
 
 
 def _unbeaten(seat: str, ties: str) -> str:
@@ -90,6 +113,8 @@ def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
             lines += _beaten(agent if run is None else run, seat, verdict.line, evaluation.ties)
         elif verdict.unbeatable:
             lines += [f"{_unbeaten(seat, evaluation.ties)} ({found} searched)", ""]
+        elif evaluation.samples is not None:
+            lines += [f"not proved as {seat}: {NO_WAY} in {found}", ""]
         else:
             nothing = f"no way to beat it among {found}; {option('budget', 'N')} searches on"
             lines += [f"undecided as {seat} within the budget: {nothing}", ""]
@@ -97,7 +122,7 @@ def grown_evaluation_text(evaluation: "GrownEvaluation", name: str = "") -> str:
     for player, tallies in evaluation.matches.items():
         lines += ["", f"against {player}", _wide_row("", RESULTS)]
         for seat, tally in tallies.items():
-            shares = ("{:.4f} ({:.4f}-{:.4f})".format(*tally.share(result)) for result in RESULTS)
+            shares = (INTERVAL.format(*tally.share(result)) for result in RESULTS)
             lines.append(_wide_row(f"as {seat}", shares))
     return "\n".join(lines)
 
@@ -112,9 +137,10 @@ def _head(run: "Judged | PatternRun", name: str, ties: Ties) -> list[str]:
 
 
 def _agent_head(agent: JudgedAgent | None, name: str) -> list[str]:
-    """Which agent is judged, and whether in one image of each position alone."""
+    """Return the lines about an agent: its name, how much it was asked, and whether in one image of each position."""
     assert agent is not None
-    lines = [f"{one_line(name or agent.name)} on {agent.board.name}"]
+    asked = "" if agent.asked is None else f", asked about {counted(agent.asked, 'position')}"
+    lines = [f"{one_line(name or agent.name)} on {agent.board.name}{asked}"]
     if agent.symmetric:
         lines.append(f"up to symmetry: as an agent that plays alike in all images ({option('symmetric', True)})")
     return [*lines, ""]

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from ttt_batch.base.errors import RunFileError, command_with, option
+from ttt_batch.base.errors import RunFileError, command_with, option, worded
 from ttt_batch.base.files import NotOrdinaryError, open_ordinary, shown, size_of
 from ttt_batch.runs.runfile.declaration import FILE_TYPE, FORMAT, STUDY_TYPE, USER_BLOCK, version_text
 from ttt_batch.runs.runfile.superblock import MARKED, SIGNATURE, SIZE, clearing, rewritten, unmarked
@@ -18,6 +18,12 @@ MAX_BYTES = 1 << 32
 
 SMALL_BYTES = 1 << 26
 """Up to 64 MiB a file is read at once; the digest of a larger one is compared before it is given memory."""
+
+TABLES = (".pkl", ".pickle", ".json", ".jsonl", ".csv", ".npy", ".npz", ".parquet")
+"""Ends of names under which other programs keep tables."""
+
+PROGRAMS = (b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"MZ")
+"""First bytes of programs: scripts, and those of Linux, macOS and Windows."""
 
 _RESTORE = "restore a backup, or train again"
 
@@ -122,6 +128,17 @@ def verify(name: str, content: bytes) -> tuple[int, int]:
     return version
 
 
+def _what_takes(name: str, block: bytes) -> str:
+    """Return the way for a file that is no run but looks like an agent or like a table, in brackets; else nothing."""
+    if name.endswith(".py"):
+        return f" ({name}:NAME is an agent in it, for evaluate or play)"
+    if block.startswith(PROGRAMS):
+        return f" (cmd:{name} is an agent if it is a program, for evaluate or play)"
+    if name.endswith(TABLES):
+        return f" ({worded('ttt-batch import', 'import_run')} reads the tables of other programs)"
+    return ""
+
+
 def parse_header(name: str, start: bytes, size: int) -> Header:
     """What the first bytes of a file of `size` bytes say.
 
@@ -140,8 +157,7 @@ def parse_header(name: str, start: bytes, size: int) -> Header:
         if SIGNATURE in (block[:8], start[USER_BLOCK:]):
             opens = f"{option('trust', True)} opens one that another program has rewritten"
             raise Damaged(f"{name} is an HDF5 file, but not a {FILE_TYPE}; name a file that training wrote, or {opens}")
-        agent = f" ({name}:NAME is an agent in it, for evaluate or play)" if name.endswith(".py") else ""
-        raise Damaged(f"{name} is not a {FILE_TYPE}; name a file that training wrote{agent}")
+        raise Damaged(f"{name} is not a {FILE_TYPE}; name a file that training wrote{_what_takes(name, block)}")
     found = re.match(rb"([0-9]{1,4})\.([0-9]{1,4})\n", block[len(MAGIC) :])
     version = (int(found[1]), int(found[2])) if found else None
     if version and version[0] > FORMAT[0]:
