@@ -16,9 +16,10 @@ from ttt_batch.analysis.compare import compare_runs
 from ttt_batch.base.choices import PATTERN_LEARNERS, SEATS
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.exchange import export_run, import_tables
+from ttt_batch.runs.exchange import export_run
 from ttt_batch.runs.formats import FORMATS
 from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, FormatError
+from ttt_batch.runs.importing import import_tables
 from ttt_batch.runs.run import Run
 
 RECORDED = Path(__file__).parents[1] / "recorded"

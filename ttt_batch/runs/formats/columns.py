@@ -60,7 +60,7 @@ def _decode_arrays(content: bytes, board: Board) -> Table:
 
 
 def _encode_columns(table: Table, board: Board) -> bytes:
-    pa, pq = _pyarrow()
+    pa, pq = pyarrow()
     columns = base.columns_of(table, board.cells)
     for name, words in (("to_move", TO_MOVE), ("outcome", OUTCOMES)):
         columns[name] = [words[number] for number in columns[name].tolist()]
@@ -79,7 +79,7 @@ def _encode_columns(table: Table, board: Board) -> bytes:
 
 
 def _decode_columns(content: bytes, board: Board) -> Table:
-    pa, pq = _pyarrow()
+    pa, pq = pyarrow()
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
         if file.metadata.num_rows > (most := base.most_states(board)):
@@ -121,7 +121,7 @@ def _numbers(table: Any, names: Sequence[str], pa: Any) -> NDArray[np.float64]:
     return np.array([table[name].cast(pa.float64()).to_numpy() for name in names], dtype=np.float64)
 
 
-def _pyarrow() -> Any:
+def pyarrow() -> Any:
     """The two modules of pyarrow that are needed.  Raises FormatError if it is not installed."""
     try:
         import pyarrow as pa
