@@ -1,9 +1,11 @@
 """Tables of other programs, written and read: the Python functions of `export` and `import`."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Protocol, TypedDict, Unpack
+
+from numpy.typing import NDArray
 
 from ttt_batch.agents.choices import as_csv, as_json
 from ttt_batch.agents.naming import is_agent
@@ -152,8 +154,19 @@ def import_run(
     return run
 
 
+class Frame(Protocol):
+    """A frame of pandas, or one like it."""
+
+    @property
+    def columns(self) -> Any:
+        """Names of the columns."""
+
+    def to_numpy(self) -> Any:
+        """Return the numbers as an array."""
+
+
 def import_table(
-    table: Any,
+    table: Mapping[Any, Any] | Sequence[Any] | NDArray[Any] | Frame,
     learner: str | None = None,
     *,
     out: str | Path | None = None,

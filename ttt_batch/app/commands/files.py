@@ -257,6 +257,18 @@ def _say_written(files: list[Path], *, json: bool) -> None:
     )
 
 
+Keys = Annotated[
+    Text,
+    option(
+        "E,F,S",
+        "How keys write an empty cell, the first player and the second, such as 0,1,2 or space,X,O; then mover if "
+        "F is the player to move, and low if the first cell is the lowest digit.",
+        default="found",
+    ),
+]
+"""How the keys of a table are written, for `import`."""
+
+
 def import_(
     files: Annotated[list[Path], argument("FILE...", "The table; one or two files, a player each.")],
     out: Annotated[Path, option("RUN", "Run file to write.", "--out", "-o", read=new_run)],
@@ -279,15 +291,7 @@ def import_(
             offers=FORMATS[1:],
         ),
     ] = None,
-    keys: Annotated[
-        Text,
-        option(
-            "E,F,S",
-            "How keys write an empty cell, the first player and the second, such as 0,1,2 or space,X,O; then mover if "
-            "F is the player to move, and low if the first cell is the lowest digit.",
-            default="found",
-        ),
-    ] = None,
+    keys: Keys = None,
     player: Player = None,
     board: Annotated[str, option("BOARD", f"{BOARD}; few files name it.", offers=BOARDS)] = "3x3",
     draw_worth: DrawWorth = None,

@@ -157,9 +157,8 @@ def _json(content: bytes) -> Content:
     except (ValueError, RecursionError):
         raise base.unreadable("the file is no JSON") from None
     states = found.get("states") if isinstance(found, dict) else None
-    if isinstance(states, list) and (
-        not states or (isinstance(states[0], dict) and {"code", "value", "q"} & states[0].keys())
-    ):
+    first = states[0] if isinstance(states, list) and states else {"code": 0}
+    if isinstance(states, list) and isinstance(first, dict) and {"code", "value", "q"} & first.keys():
         return Content("a list of states of ttt-batch", form="json")
     return Content("JSON", data=found)
 

@@ -149,9 +149,11 @@ def by_moves(
 
 def _cell(move: Any, board: Board) -> int | tuple[int, int] | None:
     """A move as a cell, or as a row and a column; None if it is no move."""
+    if isinstance(move, np.generic):
+        move = move.item()
     if isinstance(move, bool):
         return None
-    if isinstance(move, int | float | np.integer | np.floating) and move == move and abs(move) < 1000:
+    if isinstance(move, int | float) and move == move and abs(move) < 1000:
         return int(move) if move == int(move) else None
     if isinstance(move, tuple | list) and len(move) == 2:
         pair = [_cell(each, board) for each in move]

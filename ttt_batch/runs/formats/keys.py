@@ -193,13 +193,16 @@ def _number(key: Any) -> int | None:
         if not (0 < len(text) <= 20 and re.fullmatch(r"\d+(\.0*)?", text)):
             return None
         key = int(text.partition(".")[0])
-    if isinstance(key, bool | np.bool_):
+    if isinstance(key, np.generic):
+        key = key.item()
+    if isinstance(key, bool):
         return None
-    if isinstance(key, float | np.floating):
-        if not (abs(key) < 2.0**62 and key == int(key)):
+    number: Any = key
+    if isinstance(number, float):
+        if not (abs(number) < 2.0**62 and number == int(number)):
             return None
-        key = int(key)
-    return int(key) if isinstance(key, int | np.integer) and 0 <= key < 2**62 else None
+        number = int(number)
+    return number if isinstance(number, int) and 0 <= number < 2**62 else None
 
 
 def _cells(key: Any, cells: int) -> tuple[str, ...]:

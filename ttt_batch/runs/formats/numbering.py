@@ -316,12 +316,11 @@ def whose(one: Placed) -> str:
         turned = [seat for seat, sign in zip(SEATS, one.signs, strict=True) if sign < 0]
         return f"; where the {' or the '.join(turned)} player moves less is better" if turned else ""
     views: dict[tuple[int, ...], str] = {
-        (1, 1): "",
         (1, -1): "who has just moved",
         (-1, 1): "who moves next",
         (-1, -1): "the second player",
     }
-    return f"; its values are those of {views[one.signs]}" if views[one.signs] else ""
+    return f"; its values are those of {views[one.signs]}" if one.signs in views else ""
 
 
 def as_table(one: Placed, graph: Graph, cells: int, own: int | None) -> Table:
