@@ -38,6 +38,7 @@ class Entries:
     shifts: what to subtract from `moves`: (0,), (1,), or both if that is not known.
     listed: every key has a number for each cell, so that the numbers of occupied cells say nothing.
     low: the end of numbers that is usual in this kind of file, see `keys.Reading`.
+    told: bool[K], of an array with every key, those whose numbers differ from the commonest: what has learnt.
     shape: what it is, in words.
     """
 
@@ -50,6 +51,7 @@ class Entries:
     shifts: tuple[int, ...] = (0,)
     listed: bool = False
     low: bool = False
+    told: Any = None
 
 
 def described(found: Any) -> str:
@@ -72,10 +74,10 @@ def number_of(value: Any) -> float:
         raise FormatError("it holds a number beyond all bounds; save numbers such as 0.5") from None
 
 
-def listed_entries(keys: Any, q: NDArray[np.float64], shape: str, *, low: bool) -> Entries:
+def listed_entries(keys: Any, q: NDArray[np.float64], shape: str, *, low: bool, told: Any = None) -> Entries:
     """Return the entries of a table with a number for each cell, float64[K, cells]."""
     rows, moves = np.nonzero(~np.isnan(q))
-    return Entries(keys, shape, rows=rows, moves=moves, q=q[rows, moves], listed=True, low=low)
+    return Entries(keys, shape, rows=rows, moves=moves, q=q[rows, moves], listed=True, low=low, told=told)
 
 
 def numbers_of(values: Iterable[Any], keys: Sequence[Any]) -> NDArray[np.float64]:

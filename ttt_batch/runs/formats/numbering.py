@@ -157,21 +157,13 @@ def _place(
     codes = codes_of(symbols, reading, board)
     rows = finder(codes)
     n_rows = graph.first_edge.size - 1
+    told = np.ones(rows.size, np.bool_) if table.told is None else table.told
     if table.values is not None:
-        good = rows >= 0
-        bad = int(np.flatnonzero(~good)[0]) if not good.all() else -1
-        kept, value = rows[good], table.values[:, good]
-        return Placed(
-            reading,
-            shift,
-            kept,
-            value,
-            None,
-            float(good.mean()),
-            int((~good).sum()),
-            _shown(table, codes, bad, board),
-            1.0,
-        )
+        kept = (rows >= 0) & ~np.isnan(table.values).all(axis=0)
+        wrong = told & (rows < 0)
+        share, left_out = 1.0 - wrong.sum() / told.sum(), int(wrong.sum())
+        example = _shown(table, codes, wrong, board)
+        return Placed(reading, shift, rows[kept], table.values[:, kept], None, float(share), left_out, example, 1.0)
     cells = board.cells
     moves = table.moves - shift
     free = np.zeros((graph.code.size + 1, cells), np.bool_)
@@ -186,24 +178,27 @@ def _place(
     placed = rows >= 0
     plain = 1.0
     if table.listed:
-        share = float(placed.mean())
         taken = table.q[known & inside & ~over & ~free[at, cell]]
         if taken.size:
             _, counts = np.unique(taken, return_counts=True)
             plain = float(counts.max() / taken.size)
-        bad_keys = np.flatnonzero(~placed)
-        bad, left_out = (int(bad_keys[0]) if bad_keys.size else -1), int(bad_keys.size)
+        wrong = told & ~placed
+        share, left_out = 1.0 - float(wrong.sum() / told.sum()), int(wrong.sum())
     else:
         fine = good | over
         share, left_out = float(fine.mean()), int((~fine).sum())
-        bad = int(table.rows[np.flatnonzero(~fine)[0]]) if left_out else -1
-    kept = placed & (rows < n_rows)
-    return Placed(reading, shift, rows[kept], None, q[kept], share, left_out, _shown(table, codes, bad, board), plain)
+        wrong = np.zeros(rows.size, np.bool_)
+        wrong[table.rows[~fine]] = True
+    kept = placed & (rows < n_rows) & ~np.isnan(q).all(axis=1)
+    example = _shown(table, codes, wrong, board)
+    return Placed(reading, shift, rows[kept], None, q[kept], share, left_out, example, plain)
 
 
-def _shown(table: Entries, codes: NDArray[np.int64], at: int, board: Board) -> str:
-    if at < 0:
+def _shown(table: Entries, codes: NDArray[np.int64], wrong: NDArray[np.bool_], board: Board) -> str:
+    """The first entry that is wrong, as a position if it is one; empty if there is none."""
+    if not wrong.any():
         return ""
+    at = int(np.flatnonzero(wrong)[0])
     return texts_of(codes[at : at + 1], board.cells)[0] if codes[at] >= 0 else quoted(_plain(table.keys[at]))
 
 

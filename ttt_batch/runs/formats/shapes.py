@@ -45,7 +45,7 @@ def unwrapped(found: Any, board: Board) -> Any:
             return found
         tables = [value for value in found.values() if _size(value) > 1]
         columns = [value for value in tables if isinstance(value, list | tuple | np.ndarray)]
-        if len(columns) > 1 and len({_size(column) for column in columns}) == 1:
+        if len(columns) > 1 and len({len(column) for column in columns}) == 1:
             return found  # columns
         if not tables:
             return found
@@ -111,17 +111,19 @@ def _of_array(array: NDArray[Any], board: Board, *, low: bool) -> Entries:
     codes, cells = 3**board.cells, board.cells
     if array.size == codes and array.shape in ((codes,), (codes, 1), (3,) * cells):
         numbers = array.reshape(codes).astype(np.float64)
-        told = np.flatnonzero(~np.isnan(numbers) & (numbers != _commonest(numbers)))
-        if not told.size:
+        told = ~np.isnan(numbers) & (numbers != _commonest(numbers))
+        if not told.any():
             raise FormatError("all its numbers are the same, so it is no table that has learnt; name another file")
-        return Entries(told, "an array with a value for each position", numbers[told][None], low=low)
+        shape = "an array with a value for each position"
+        return Entries(np.arange(codes), shape, numbers[None], low=low, told=told)
     if array.size == codes * cells and (array.shape == (codes, cells) or array.shape[:-1] == (3,) * cells):
         q = array.reshape(codes, cells).astype(np.float64)
         plain = np.array([_commonest(q[:, cell]) for cell in range(cells)])
-        told = np.flatnonzero((~np.isnan(q) & (q != plain)).any(axis=1))
-        if not told.size:
+        told = (~np.isnan(q) & (q != plain)).any(axis=1)
+        if not told.any():
             raise FormatError("all its rows are the same, so it is no table that has learnt; name another file")
-        return listed_entries(told, q[told], "an array with a number for each position and cell", low=low)
+        shape = "an array with a number for each position and cell"
+        return listed_entries(np.arange(codes), q, shape, low=low, told=told)
     if array.ndim == 2 and array.shape[1] in (cells + 1, 2 * cells):
         keys = [tuple(row) for row in array[:, :cells].tolist()]
         if array.shape[1] == cells + 1:
