@@ -21,6 +21,7 @@ from page_writer import fill, markdown_table
 
 import ttt_batch as ttt
 from ttt_batch.game.board import Board
+from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import rows_of_edges
 from ttt_batch.game.solution import solve
 
@@ -65,14 +66,14 @@ def moves_of(run: ttt.Run) -> dict[int, dict[int, float]]:
 
 def best_values() -> dict[int, float]:
     """Return what best play makes of each position, a quicker win being worth more."""
-    graph = ttt.train(0).graph
+    graph = enumerate_graph(BOARD)
     worth = solve(graph) * (1 - graph.ply / 100)
     return dict(zip(graph.code.tolist(), worth.tolist(), strict=True))
 
 
 def best_moves() -> dict[int, dict[int, float]]:
     """Return what best play makes of each move, for its mover."""
-    graph, worth = ttt.train(0).graph, best_values()
+    graph, worth = enumerate_graph(BOARD), best_values()
     found: dict[int, dict[int, float]] = defaultdict(dict)
     for row, child, cell in zip(rows_of_edges(graph).tolist(), graph.child.tolist(), graph.cell.tolist(), strict=True):
         after = worth[int(graph.code[child])]
@@ -312,7 +313,10 @@ def same(found: ttt.Run, expected: ttt.Run) -> bool:
 
 def smallest(shape: Shape, table: Mapping[int, Any]) -> str:
     """Return the first two entries of a file, as Python, JSON or text."""
-    few = dict(list(table.items())[:2])
+    few = {
+        code: {cell: round(q, 2) for cell, q in row.items()} if isinstance(row, dict) else round(row, 2)
+        for code, row in list(table.items())[:2]
+    }
     content = shape.make(few)
     if shape.name.endswith(".pickle"):
         shown = repr(pickle.loads(content))
@@ -331,7 +335,7 @@ def smallest(shape: Shape, table: Mapping[int, Any]) -> str:
 
 def taken(path: Path) -> str:
     """Import a file and return how its keys were read."""
-    return ttt.import_run(path).notes[0].split("; ")[1]
+    return ttt.import_run(path).notes[0].split("; ")[1].removeprefix("keys are ")
 
 
 def rows(folder: Path, values: ttt.Run, moves: ttt.Run) -> list[list[str]]:

@@ -71,9 +71,27 @@ def import_tables(
             raise FormatError(f"{shown(file)} is a run already; use it as it is, or export it first")
         if form is None and file.suffix.lower() in (".html", ".htm"):
             raise UsageError(f"{shown(file)} is a page; import the .json file that Download on a learning page saves")
+    try:
+        return _import_files(files, learner, form, board, player, keys, command, options, warn)
+    except FormatError as error:
+        raise _with_way(files[0], error) from None
+
+
+def _import_files(
+    files: Sequence[Path],
+    learner: str | None,
+    form: str | None,
+    board: str | Board,
+    player: str | None,
+    keys: str | None,
+    command: str,
+    options: dict[str, Any],
+    warn: Callable[[str], None],
+) -> Run:
+    """Read files in the format that is named, or as what their content says they are."""
+    if form is not None and keys is not None:
+        raise UsageError(f"{option('form', form)} fixes how keys are read; leave {option('keys')} out")
     if form is not None:
-        if keys is not None:
-            raise UsageError(f"{option('form', form)} fixes how keys are read; leave {option('keys')} out")
         return _import_format(files, format_named(form).name, learner, board, player, command, options, warn)
     parsed = parse_board(board)
     contents = []
@@ -82,15 +100,12 @@ def import_tables(
             contents.append(content_of(read_file(file, most_bytes(parsed)), parsed, file.suffix.lower()))
         except FormatError as error:
             raise _with_way(file, error) from None
-    forms = {content.form for content in contents}
-    if len(forms) > 1:
+    if len({content.form for content in contents}) > 1:
         raise UsageError(f"{', '.join(map(shown, files))} are of two kinds; give two files of one kind, a player each")
     if contents[0].form:
         return _import_format(files, contents[0].form, learner, board, player, command, options, warn)
     try:
         return _import_contents(contents, learner, parsed, player, keys, command, options, warn)
-    except FormatError as error:
-        raise _with_way(files[0], error) from None
     except UsageError as error:
         raise type(error)(f"{shown(files[0])}: {error}") from None
 
@@ -108,16 +123,16 @@ def import_found(
     """Read a table in memory, a dictionary, an array or a frame, as `import_tables` reads one of a file."""
     parsed = parse_board(board)
     try:
-        return _import_contents([Content("an object", data=found)], learner, parsed, player, keys, "", options, warn)
+        return _import_contents([Content("", data=found)], learner, parsed, player, keys, "", options, warn)
     except FormatError as error:
         raise FormatError(f"the table: {error}; {WAY}") from None
 
 
 def _with_way(file: Path, error: FormatError) -> FormatError:
-    """The refusal of a file, with the way that remains."""
+    """The refusal of a file, with its name and the way that remains."""
     text = str(error)
-    named = text if shown(file) in text else f"{shown(file)}: {text}"
-    return FormatError(f"{named}; {WAY}" if "no such file" not in text else named)
+    text = text if shown(file) in text else f"{shown(file)}: {text}"
+    return FormatError(text if WAY in text or "cannot read" in text else f"{text}; {WAY}")
 
 
 def _import_contents(

@@ -307,14 +307,11 @@ def import_(
 
     \b
         import pickle
-    \b
         table = pickle.load(open("table.pkl", "rb"))
-    \b
         def agent(boards, to_move, legal):
-            return [best_cell(board.ravel().tolist(), cells) for board, cells in zip(boards, legal)]
-    \b
-        def best_cell(marks, free):  # marks: 1 of the player to move, -1 of the other, 0
-            worth = table.get(tuple(marks), {})
+            return [cell_for(board.ravel(), free) for board, free in zip(boards, legal)]
+        def cell_for(marks, free):  # 1: the player to move, -1: the other, 0: empty
+            worth = table.get(tuple(marks.tolist()), {})
             return max(free.nonzero()[0].tolist(), key=lambda cell: worth.get(cell, 0))
     """
     from ttt_batch.app.reports.training import training_summary, verdict_text

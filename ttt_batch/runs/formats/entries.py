@@ -37,7 +37,7 @@ class Entries:
     rows, moves, q: int64[M] each, which key, which cell and float64[M] what the move is worth.
     shifts: what to subtract from `moves`: (0,), (1,), or both if that is not known.
     listed: every key has a number for each cell, so that the numbers of occupied cells say nothing.
-    low: the end of numbers that is usual in this kind of file, see `keys.Reading`.
+    low: the end of numbers that is usual in this kind of file, see `keys.readings`.
     told: bool[K], of an array with every key, those whose numbers differ from the commonest: what has learnt.
     shape: what it is, in words.
     """

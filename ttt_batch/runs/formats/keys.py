@@ -59,7 +59,7 @@ class Reading:
         names = [repr(word) if word == " " else word for word in (self.empty, self.first, self.second)]
         text = f"{names[0]} empty, {names[1]} {players[0]}, {names[2]} {players[1]}"
         if not self.numbers:
-            return text
+            return f"marks: {text}"
         return f"numbers in base 3, first cell the {'lowest' if self.low else 'highest'} digit: {text}"
 
 
@@ -124,7 +124,8 @@ def symbols_of(keys: Sequence[Any] | NDArray[np.int64], board: Board) -> Symbols
 def readings(symbols: Symbols, board: Board, *, low_first: bool, by_moves: bool) -> Iterator[list[Reading]]:
     """Yield the readings to try: groups, the usual ones first; a later one is for keys that no earlier one can read.
 
-    low_first: the end of a number to prefer.  by_moves: the table is of moves, whose cells tell one end from the other.
+    low_first: the first cell is usually the lowest digit of numbers in which 0 is empty, as in our codes; of other
+    numbers it is the highest.  by_moves: the table is of moves, whose cells tell one end from the other.
     """
     names = (*symbols.names, *(f"nothing{number}" for number in range(3)))[: max(3, len(symbols.names))]
     players = {"X", "O"} & set(names)
@@ -135,16 +136,14 @@ def readings(symbols: Symbols, board: Board, *, low_first: bool, by_moves: bool)
             yield [Reading(others[0], "X", zero)]
     usual = [name for name in names if name in EMPTY_SYMBOLS]
     empties = [min(usual, key=_empty_rank)] if usual and not {"0", "1", "2"} >= set(symbols.names) else list(names)
-    ends = [False]
-    if symbols.numbers:
-        # Both ends read the same table if to turn the board by half is a symmetry.
-        turned = tuple(range(board.cells - 1, -1, -1)) in board.symmetries and not by_moves
-        ends = [low_first] if turned else [low_first, not low_first]
+    # Both ends of a number read the same values if to turn the board by half is a symmetry.
+    turned = tuple(range(board.cells - 1, -1, -1)) in board.symmetries and not by_moves
     found = []
-    for low, mover in itertools.product(ends, (False, True)):
-        for empty in empties:
-            for first, second in itertools.permutations([name for name in names if name != empty]):
-                found.append(Reading(empty, first, second, mover, low, symbols.numbers))
+    for mover, empty in itertools.product((False, True), empties):
+        for first, second in itertools.permutations([name for name in names if name != empty]):
+            usual = low_first and empty == "0"
+            ends = [False] if not symbols.numbers else [usual] if turned else [usual, not usual]
+            found += [Reading(empty, first, second, mover, low, symbols.numbers) for low in ends]
     yield found
 
 

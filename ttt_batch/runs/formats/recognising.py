@@ -66,11 +66,10 @@ def recognised(
         )
     table = checked(table, board, LARGEST)
     warnings = _left_out(placed)
-    kind = contents[0].kind
+    kind = f"{contents[0].kind}: " if contents[0].kind else ""
     shape = tables[0].shape if len(tables) == 1 else f"{tables[0].shape} for each player"
-    taken = (
-        f"taken for {kind} with {shape}; {placed[0].reading.meaning}{whose(placed[0]) if not players else ''}; {why}"
-    )
+    owner = "" if players else whose(placed[0])
+    taken = f"taken for {kind}{shape}; keys are {placed[0].reading.meaning}{owner}; {why}"
     middle = _middle(placed)
     return Recognised(table, taken, warnings, middle)
 
