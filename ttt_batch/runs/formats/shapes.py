@@ -109,6 +109,7 @@ def _of_array(array: NDArray[Any], board: Board, *, low: bool) -> Entries:
     if array.dtype.kind not in "fiu":
         raise FormatError(f"its array holds {array.dtype.name}, not numbers")
     codes, cells = 3**board.cells, board.cells
+    low = low and array.ndim <= 2  # with an axis for each cell the first one is the highest digit
     if array.size == codes and array.shape in ((codes,), (codes, 1), (3,) * cells):
         numbers = array.reshape(codes).astype(np.float64)
         told = ~np.isnan(numbers) & (numbers != _commonest(numbers))
