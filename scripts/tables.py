@@ -101,9 +101,9 @@ def by_mover(code: int) -> list[int]:
     return marks(code, 0, -1, 1) if turned else marks(code, 0, 1, -1)
 
 
-def text(code: int) -> str:
-    """Return a position as nine characters X, O and blank."""
-    return "".join(marks(code, " ", "X", "O"))
+def text(code: int, symbols: str = " XO") -> str:
+    """Return a position as nine characters; symbols: of an empty cell, the first player and the second."""
+    return "".join(marks(code, *symbols))
 
 
 def listed(q: Mapping[int, float], empty: Any = 0.0) -> list[Any]:
@@ -205,7 +205,7 @@ SHAPES = [
     Shape(
         "second.json",
         "nine characters x, o and -, to what the position is worth to the second player",
-        lambda values: as_json({"".join(marks(code, "-", "x", "o")): -value for code, value in values.items()}),
+        lambda values: as_json({text(code, "-xo"): -value for code, value in values.items()}),
     ),
     Shape("cube.npy", "array with an axis for each cell", lambda values: as_npy(cube(values))),
     Shape(
@@ -218,7 +218,7 @@ SHAPES = [
     Shape(
         "visits.txt",
         "position, value and visits, separated by tabs",
-        lambda values: lines([["".join(marks(c, "_", "X", "O")), v, 7] for c, v in values.items()], "\t"),
+        lambda values: lines([[text(c, "_XO"), v, 7] for c, v in values.items()], "\t"),
     ),
     Shape(
         "indexed.csv",
@@ -226,7 +226,7 @@ SHAPES = [
         lambda values: lines(
             [
                 ["", "state", "value"],
-                *([n, "".join(marks(c, "0", "1", "2")), v] for n, (c, v) in enumerate(values.items())),
+                *([n, text(c, "012"), v] for n, (c, v) in enumerate(values.items())),
             ],
             ";",
         ),
@@ -249,15 +249,13 @@ SHAPES = [
     Shape(
         "lists.json",
         "nine characters to a list of nine, null for occupied cells, inside a dictionary",
-        lambda moves: as_json(
-            {"q_table": {"".join(marks(c, ".", "X", "O")): listed(q, None) for c, q in moves.items()}}
-        ),
+        lambda moves: as_json({"q_table": {text(c, ".XO"): listed(q, None) for c, q in moves.items()}}),
         True,
     ),
     Shape(
         "moves.json",
         "nine characters to {move: number}",
-        lambda moves: as_json({"".join(marks(c, "-", "X", "O")): q for c, q in moves.items()}),
+        lambda moves: as_json({text(c, "-XO"): q for c, q in moves.items()}),
         True,
     ),
     Shape(
@@ -285,7 +283,7 @@ SHAPES = [
     Shape(
         "occupied.csv",
         "position and nine numbers, `-` for occupied cells",
-        lambda moves: lines([["".join(marks(c, "b", "x", "o")), *listed(q, "-")] for c, q in moves.items()], ","),
+        lambda moves: lines([[text(c, "bxo"), *listed(q, "-")] for c, q in moves.items()], ","),
         True,
     ),
     Shape(

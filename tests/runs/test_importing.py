@@ -343,7 +343,7 @@ def test_what_is_no_table_is_refused_with_a_way(name: str, tmp_path: Path, capsy
 def test_the_help_wraps_a_dictionary(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The lines that refusals name play as an agent."""
     _, text, _ = command(capsys, "import", "--help")
-    block = text[text.index("      import pickle") : text.index("Arguments:")]
+    block = text[text.index("      import pathlib") : text.index("Arguments:")]
     lines = [line[6:] for line in block.splitlines() if line.strip()]
     (tmp_path / "agent.py").write_text("\n".join(lines))
     (tmp_path / "table.pkl").write_bytes(pickle.dumps({(0,) * 9: {4: 1.0}}))

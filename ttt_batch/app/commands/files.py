@@ -306,8 +306,8 @@ def import_(
     `ttt-batch evaluate agent.py:agent` with this agent.py:
 
     \b
-        import pickle
-        table = pickle.load(open("table.pkl", "rb"))
+        import pathlib, pickle
+        table = pickle.loads(pathlib.Path("table.pkl").read_bytes())
         def agent(boards, to_move, legal):
             return [cell_for(board.ravel(), free) for board, free in zip(boards, legal)]
         def cell_for(marks, free):  # 1: the player to move, -1: the other, 0: empty

@@ -25,6 +25,7 @@ from ttt_batch.runs.formats.entries import CELL_SIGNS
 from ttt_batch.runs.formats.json_records import refuse_constant
 from ttt_batch.runs.formats.keys import is_position
 from ttt_batch.runs.formats.plain_pickle import read_plain
+from ttt_batch.runs.formats.shapes import is_header
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 _NPY, _ZIP, _PARQUET = b"\x93NUMPY", (b"PK\x03\x04", b"PK\x05\x06"), b"PAR1"
@@ -101,7 +102,7 @@ def _npy(content: bytes, board: Board) -> Any:
         raise base.unreadable("the file is no NumPy array") from None
     if dtype.hasobject:
         return read_plain(content[stream.tell() :], 3**board.cells)
-    if dtype.kind not in "fiu" or dtype.itemsize * int(np.prod(shape, dtype=object)) != len(content) - stream.tell():
+    if dtype.kind not in "fiuU" or dtype.itemsize * int(np.prod(shape, dtype=object)) != len(content) - stream.tell():
         raise base.unreadable(f"the file holds an array of {dtype.name}, not one of numbers")
     stream.seek(0)
     try:
@@ -187,10 +188,8 @@ def _text(content: bytes, board: Board, suffix: str) -> Content:
     wrong = next((number for number, row in enumerate(rows, 1) if len(row) != width), None)
     if wrong is not None:
         raise FormatError(f"line {wrong} has {len(rows[wrong - 1])} fields, others have {width}; fix the line")
-    head = [field.strip().lower() for field in rows[0]]
-    if any(_NUMBER.fullmatch(field) for field in head) or (
-        is_position(rows[0][0], board) and head[0] not in ("state",)
-    ):
+    numbers = any(_NUMBER.fullmatch(field.strip()) for field in rows[0])
+    if not is_header(rows[0]) and (numbers or is_position(rows[0][0], board)):
         names, body = _usual_names(rows, board), rows
     else:
         names, body = [field.strip() for field in rows[0]], rows[1:]

@@ -112,6 +112,8 @@ def split_move(key: Any, board: Board) -> tuple[Any, Any] | None:
                 return position.strip("'\""), move.strip()
             if _MOVE_TEXT.fullmatch(move.strip()) and is_position(position, board):
                 return position, move.strip()
+        if len(text) == board.cells + 1 and text[-1].isdigit() and is_position(text[:-1], board):
+            return text[:-1], text[-1]
     return None
 
 
@@ -145,8 +147,21 @@ def by_moves(
         elif board.cells in flat:
             shift = [1]
     kept = [keys[at] for at in first_at.tolist()]
-    told = np.array(rows, np.int64), np.array(flat, np.int64)
-    return Entries(kept, shape, rows=told[0], moves=told[1], q=numbers, shifts=tuple(shift), low=low)
+    return Entries(
+        kept,
+        shape,
+        rows=np.array(rows, np.int64),
+        moves=np.array(flat, np.int64),
+        q=numbers,
+        shifts=tuple(shift),
+        listed=len(rows) >= 0.99 * board.cells * len(kept),
+        low=low,
+    )
+
+
+def is_move(move: Any, board: Board) -> bool:
+    """Return whether something may be a move: a cell, or a row and a column."""
+    return _cell(move, board) is not None
 
 
 def _cell(move: Any, board: Board) -> int | tuple[int, int] | None:

@@ -8,7 +8,7 @@ import functools
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -141,9 +141,10 @@ def readings(symbols: Symbols, board: Board, *, low_first: bool, by_moves: bool)
     found = []
     for mover, empty in itertools.product((False, True), empties):
         for first, second in itertools.permutations([name for name in names if name != empty]):
-            usual = low_first and empty == "0"
-            ends = [False] if not symbols.numbers else [usual] if turned else [usual, not usual]
-            found += [Reading(empty, first, second, mover, low, symbols.numbers) for low in ends]
+            low = low_first and empty == "0" and symbols.numbers
+            found.append(Reading(empty, first, second, mover, low, symbols.numbers))
+            if symbols.numbers and not turned:
+                found.append(replace(found[-1], low=not low))
     yield found
 
 
@@ -238,8 +239,8 @@ def _cells_of_text(text: str, cells: int) -> tuple[str, ...]:
     parts = [one or other for one, other in _QUOTED.findall(inside)]
     if len(parts) != cells:
         parts = inside.split(",")
-        if len(parts) == cells + 1 and "" in (parts[0].strip(), parts[-1].strip()):
-            parts = parts[:-1] if not parts[-1].strip() else parts[1:]
+        if len(parts) == cells + 1 and "" in (parts[0], parts[-1]):  # a comma before each mark, or after it
+            parts = parts[1:] if parts[0] == "" else parts[:-1]
         if len(parts) != cells or "[" in inside or "(" in inside:
             parts = [part for part in re.split(r"[\s,\[\]()]+", inside) if part]
     if len(parts) != cells:

@@ -156,42 +156,51 @@ def _place(
 ) -> Placed:
     codes = codes_of(symbols, reading, board)
     rows = finder(codes)
-    n_rows = graph.first_edge.size - 1
-    told = np.ones(rows.size, np.bool_) if table.told is None else table.told
-    if table.values is not None:
-        kept = (rows >= 0) & ~np.isnan(table.values).all(axis=0)
-        wrong = told & (rows < 0)
-        share, left_out = 1.0 - wrong.sum() / told.sum(), int(wrong.sum())
-        example = _shown(table, codes, wrong, board)
-        return Placed(reading, shift, rows[kept], table.values[:, kept], None, float(share), left_out, example, 1.0)
-    cells = board.cells
-    moves = table.moves - shift
-    free = np.zeros((graph.code.size + 1, cells), np.bool_)
+    wrong = rows < 0
+    if table.told is not None and np.count_nonzero(table.told) * (1 - MOST_IMPOSSIBLE) <= graph.code.size:
+        wrong &= table.told  # else start values were drawn by chance, and every key has its own
+    elif table.told is not None:
+        wrong[:] = False
+    n_told = rows.size if table.told is None else int(np.count_nonzero(table.told))
+    left_out = int(np.count_nonzero(wrong))
+    share = 1.0 - left_out / n_told
+    value, q, plain = table.values, None, 1.0
+    if share < 1 - MOST_IMPOSSIBLE:
+        kept = np.zeros(rows.size, np.bool_)
+        q = None if value is not None else np.zeros((rows.size, board.cells))
+    elif value is not None:
+        kept = (rows >= 0) & ~np.isnan(value).all(axis=0)
+    else:
+        q, taken, bad = _by_cell(table, rows, shift, board, graph)
+        if not table.listed:
+            share, left_out = 1.0 - bad.size / table.rows.size, bad.size
+            wrong[:] = False
+            wrong[table.rows[bad]] = True
+        elif taken.size:
+            plain = float(np.unique(taken, return_counts=True)[1].max() / taken.size)
+        kept = (rows >= 0) & (rows < graph.first_edge.size - 1) & ~np.isnan(q).all(axis=1)
+    kept_value, kept_q = None if value is None else value[:, kept], None if q is None else q[kept]
+    example = _shown(table, codes, wrong, board)
+    return Placed(reading, shift, rows[kept], kept_value, kept_q, share, left_out, example, plain)
+
+
+def _by_cell(
+    table: Entries, rows: NDArray[np.int64], shift: int, board: Board, graph: Graph
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """The numbers of moves to free cells, float64[K, cells]; those of occupied cells; and entries that are neither.
+
+    What is said of positions in which the game is over is left out.
+    """
+    moves, cells, n_rows = table.moves - shift, board.cells, graph.first_edge.size - 1
+    free = np.zeros((graph.code.size, cells), np.bool_)
     free[rows_of_edges(graph), graph.cell] = True
     inside = (moves >= 0) & (moves < cells)
     at, cell = rows[table.rows], np.where(inside, moves, 0)
-    known = at >= 0
-    over = known & (at >= n_rows)
-    good = inside & known & free[at, cell]
+    good = inside & (at >= 0) & free[at, cell]
     q = np.full((rows.size, cells), np.nan)
     q[table.rows[good], cell[good]] = table.q[good]
-    placed = rows >= 0
-    plain = 1.0
-    if table.listed:
-        taken = table.q[known & inside & ~over & ~free[at, cell]]
-        if taken.size:
-            _, counts = np.unique(taken, return_counts=True)
-            plain = float(counts.max() / taken.size)
-        wrong = told & ~placed
-        share, left_out = 1.0 - float(wrong.sum() / told.sum()), int(wrong.sum())
-    else:
-        fine = good | over
-        share, left_out = float(fine.mean()), int((~fine).sum())
-        wrong = np.zeros(rows.size, np.bool_)
-        wrong[table.rows[~fine]] = True
-    kept = placed & (rows < n_rows) & ~np.isnan(q).all(axis=1)
-    example = _shown(table, codes, wrong, board)
-    return Placed(reading, shift, rows[kept], None, q[kept], share, left_out, example, plain)
+    over = at >= n_rows
+    return q, table.q[inside & (at >= 0) & ~good & ~over], np.flatnonzero(~good & ~over)
 
 
 def _shown(table: Entries, codes: NDArray[np.int64], wrong: NDArray[np.bool_], board: Board) -> str:
@@ -208,13 +217,12 @@ def _plain(key: object) -> object:
 
 def _no_reading(tables: Sequence[Entries], board: Board, most: float, given: Reading | None) -> str:
     key = quoted(_plain(tables[0].keys[0]))
-    what = "no numbering" if given is None else f"{option('keys')} {given.option} does not do: no more than {most:.0%}"
     if given is not None:
         return (
             f"by {option('keys')} {given.option} {most:.0%} of the entries are positions that can occur; give another"
         )
     return (
-        f"its keys, {key} for one, are positions of board {board.name} in {what} that is tried ({most:.0%} of the "
+        f"no numbering that is tried makes its keys, {key} for one, positions of board {board.name} ({most:.0%} of the "
         f"entries at best); give the table's own board"
     )
 

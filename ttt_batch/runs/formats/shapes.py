@@ -1,6 +1,6 @@
 """Tables of any shape as entries: dictionaries, arrays, columns, records and frames, also inside one another."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ttt_batch.runs.formats.entries import (
     Entries,
     by_moves,
     described,
+    is_move,
     listed_entries,
     number_of,
     numbers_of,
@@ -33,6 +34,8 @@ _MOST_WRAPPERS = 4
 def unwrapped(found: Any, board: Board) -> Any:
     """Return the table inside dictionaries with names such as `V` or `q_table`; a pair if it is one for each player."""
     for _ in range(_MOST_WRAPPERS):
+        if isinstance(found, tuple) and sum(isinstance(each, Mapping) for each in found) == 1:
+            found = next(each for each in found if isinstance(each, Mapping))
         if not isinstance(found, Mapping) or not 0 < len(found) <= 40:
             return found
         if not all(isinstance(key, str) for key in found) or all(is_position(key, board) for key in found):
@@ -152,6 +155,9 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, low: bool) ->
     """Entries of keys and what belongs to each: a number, a number for each cell, or numbers by move."""
     first = next((value for value in values if value is not None), None)
     if isinstance(first, Mapping):
+        if (name := named("value", first)) and not any(is_move(each, board) for each in first):
+            values = [value.get(name[0]) if isinstance(value, Mapping) else value for value in values]
+            return _of_pairs(keys, values, board, low=low)
         return _by_move_dictionaries(keys, values, board, low=low)
     if isinstance(first, list | tuple | np.ndarray):
         try:
@@ -159,7 +165,8 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, low: bool) ->
         except (TypeError, ValueError):
             raise FormatError(f"a value is not a number for each of {board.cells} cells") from None
         width = len(lists[0])
-        if any(len(one) != width for one in lists) or width not in (1, board.cells):
+        counted = width == 2 and all(one[-1] >= 0 and one[-1] == int(one[-1]) for one in lists if len(one) == 2)
+        if any(len(one) != width for one in lists) or not (counted or width in (1, board.cells)):
             found = next(len(one) for one in lists if len(one) != board.cells)
             raise FormatError(
                 f"a position has {found} numbers, board {board.name} has {board.cells} cells; give the table's own "
@@ -168,7 +175,7 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, low: bool) ->
         if width == board.cells:
             shape = "a dictionary of position to a number for each cell"
             return listed_entries(keys, np.array(lists), shape, low=low)
-        values = [one[0] for one in lists]
+        values = [one[0] for one in lists]  # beside it perhaps how often it was seen
     numbers = numbers_of(values, keys)
     split = [split_move(key, board) for key in keys] if not is_position(keys[0], board) else [None]
     if all(pair is not None for pair in split):
@@ -219,6 +226,7 @@ def _by_move_dictionaries(keys: list[Any], values: list[Any], board: Board, *, l
         moves=found.moves,
         q=found.q,
         shifts=found.shifts,
+        listed=found.listed,
         low=low,
     )
 
@@ -226,53 +234,66 @@ def _by_move_dictionaries(keys: list[Any], values: list[Any], board: Board, *, l
 _COLUMNS = {
     "key": ("state", "board", "position", "pos", "key", "code", "hash", "state_hash", "board_state", "s", "obs"),
     "move": ("action", "move", "cell", "a", "act", "square"),
+    "row": ("row", "r", "i"),
+    "column": ("col", "column", "c", "j"),
     "value": ("value", "v", "q", "q_value", "qvalue", "q-value", "score", "val", "v(s)", "q(s,a)", "estimate"),
     "first": ("first", "value_first", "value_x", "x_value"),
     "second": ("second", "value_second", "value_o", "o_value"),
-    "other": ("visits", "visit", "count", "n", "counts", "index", "", "unnamed: 0", "to_move", "outcome", "best"),
+    "other": ("visits", "visit", "count", "n", "index", "", "unnamed: 0", "to_move", "outcome", "best"),
 }
+"""What columns, and entries of records, are called."""
 
 
-def of_columns(columns: Mapping[str, Any], board: Board, *, low: bool) -> Entries:
-    """Entries of named columns.  Raises FormatError if none of them holds positions, or numbers."""
-    names = {name: str(name).strip().lower() for name in columns}
+def named(meaning: str, names: Iterable[Any]) -> list[Any]:
+    """Return those of `names` that have a meaning, the most usual one first."""
+    folded = {name: str(name).strip().lower() for name in names}
+    usual = _COLUMNS[meaning]
+    return [name for one in usual for name in folded if folded[name] == one or folded[name] == f"{one}s"]
 
-    def named(meaning: str) -> list[Any]:
-        found = [name for usual in _COLUMNS[meaning] for name in columns if names[name] == usual]
-        return found
 
+def is_header(fields: Iterable[str]) -> bool:
+    """Return whether fields are names of columns: one of them holds positions or numbers, by its name."""
+    known = [field for field in fields if not field.strip().isdigit() and len(field.strip()) > 1]
+    return any(named(meaning, known) for meaning in ("key", "move", "value"))
+
+
+def of_columns(columns: Mapping[Any, Any], board: Board, *, low: bool) -> Entries:
+    """Return the entries of named columns.  Raises FormatError if none of them holds positions, or numbers."""
     lists = {name: column.tolist() if hasattr(column, "tolist") else list(column) for name, column in columns.items()}
-    keys = named("key")
-    if len(keys) > 1 and "board" in map(names.get, keys) and "code" in map(names.get, keys):
-        keys = [name for name in keys if names[name] == "board"]
-    others = [name for name in columns if names[name] not in _COLUMNS["other"]]
-    if not keys:
-        rest = [
-            name for name in others if name not in named("value") + named("move") + named("first") + named("second")
-        ]
-        if len(rest) in (board.cells, 2 * board.cells):
-            marks = rest[: board.cells]
-            lists["state"] = [tuple(row) for row in zip(*(lists[name] for name in marks), strict=True)]
-            keys, others = ["state"], [name for name in others if name not in marks]
-        elif rest and is_position(lists[rest[0]][0], board):
-            keys = rest[:1]
-        else:
-            raise FormatError(f"none of its columns {quoted(list(columns))} holds positions; name one `state`")
-    positions = lists[keys[0]]
-    if (moves := named("move")) and (value := named("value")):
+    positions, rest = _positions(lists, board)
+    value, moves = named("value", rest), named("move", rest)
+    if value and (row := named("row", rest)) and (column := named("column", rest)):
+        moves, lists["move"] = ["move"], list(zip(lists[row[0]], lists[column[0]], strict=True))
+    if moves and value:
         numbers = numbers_of(lists[value[0]], positions)
         return by_moves(positions, lists[moves[0]], numbers, board, "columns of position, move and number", low=low)
-    rest = [name for name in others if name not in keys]
-    if (one := named("first")) and (two := named("second")):
+    if (one := named("first", rest)) and (two := named("second", rest)):
         both = np.array([numbers_of(lists[name], positions) for name in (one[0], two[0])])
         return Entries(positions, "columns of position and both players' values", both, low=low)
     if len(rest) >= board.cells:
-        cells = rest[-board.cells :]
-        q = np.array([numbers_of(_occupied(lists[name]), positions) for name in cells]).T
+        q = np.array([numbers_of(_occupied(lists[name]), positions) for name in rest[-board.cells :]]).T
         return listed_entries(positions, q, "columns of position and a number for each cell", low=low)
-    for name in [*named("value"), *rest]:
-        return Entries(positions, "columns of position and value", numbers_of(lists[name], positions)[None], low=low)
+    for name in [*value, *rest]:
+        return _of_pairs(positions, lists[name], board, low=low)
     raise FormatError(f"none of its columns {quoted(list(columns))} holds values; name one `value`")
+
+
+def _positions(lists: Mapping[Any, list[Any]], board: Board) -> tuple[list[Any], list[Any]]:
+    """The positions in columns, and the names of the columns that may hold something about them."""
+    keys, others = named("key", lists), [name for name in lists if name not in named("other", lists)]
+    if board_too := [name for name in keys if str(name).lower() == "board"]:
+        keys = board_too  # it says the same as a code
+    if keys:
+        return lists[keys[0]], [name for name in others if name not in named("key", lists)]
+    known = [name for meaning in ("value", "move", "first", "second") for name in named(meaning, lists)]
+    rest = [name for name in others if name not in known]
+    if len(rest) in (board.cells, 2 * board.cells):
+        marks = rest[: board.cells]
+        rows = [tuple(row) for row in zip(*(lists[name] for name in marks), strict=True)]
+        return rows, [name for name in others if name not in marks]
+    if rest and lists[rest[0]] and is_position(lists[rest[0]][0], board):
+        return lists[rest[0]], [name for name in others if name != rest[0]]
+    raise FormatError(f"none of its columns {quoted(list(lists))} holds positions; name one `state`")
 
 
 def _occupied(column: list[Any]) -> list[Any]:
