@@ -25,7 +25,7 @@ from ttt_batch.runs.formats.entries import CELL_SIGNS
 from ttt_batch.runs.formats.json_records import refuse_constant
 from ttt_batch.runs.formats.keys import is_position
 from ttt_batch.runs.formats.plain_pickle import read_plain
-from ttt_batch.runs.formats.shapes import is_header
+from ttt_batch.runs.formats.shapes import Columns, is_header
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 _NPY, _ZIP, _PARQUET = b"\x93NUMPY", (b"PK\x03\x04", b"PK\x05\x06"), b"PAR1"
@@ -139,7 +139,7 @@ def _parquet(content: bytes, board: Board) -> Content:
             return Content("columns of ttt-batch", form="parquet")
         if file.metadata.num_rows > (most := 3**board.cells * board.cells):
             raise FormatError(f"it has {file.metadata.num_rows:,} rows, this board at most {most:,} moves")
-        return Content("parquet columns", data=file.read().to_pydict())
+        return Content("parquet columns", data=Columns(file.read().to_pydict()))
     except (pa.ArrowException, OSError, ValueError):
         raise base.unreadable("the file is no parquet") from None
 
@@ -201,7 +201,7 @@ def _text(content: bytes, board: Board, suffix: str) -> Content:
         columns[name if name not in columns else f"{name} {number}"] = _as_numbers(column)
     if "" in columns and columns[""] == list(range(len(body))):
         del columns[""]
-    return Content("text in columns", data=columns)
+    return Content("text in columns", data=Columns(columns))
 
 
 def _rows(lines: list[str]) -> list[list[str]]:

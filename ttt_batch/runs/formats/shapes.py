@@ -31,12 +31,16 @@ FIRST_NAMES, SECOND_NAMES = (
 _MOST_WRAPPERS = 4
 
 
+class Columns(dict[str, Any]):
+    """Columns by name, from a file that holds columns and nothing else."""
+
+
 def unwrapped(found: Any, board: Board) -> Any:
     """Return the table inside dictionaries with names such as `V` or `q_table`; a pair if it is one for each player."""
     for _ in range(_MOST_WRAPPERS):
         if isinstance(found, tuple) and sum(isinstance(each, Mapping) for each in found) == 1:
             found = next(each for each in found if isinstance(each, Mapping))
-        if not isinstance(found, Mapping) or not 0 < len(found) <= 40:
+        if not isinstance(found, Mapping) or isinstance(found, Columns) or not 0 < len(found) <= 40:
             return found
         if not all(isinstance(key, str) for key in found) or all(is_position(key, board) for key in found):
             players = _players(found)
@@ -60,6 +64,8 @@ def entries_of(found: Any, board: Board, *, low: bool) -> Entries:
     """Return the entries of an unwrapped object.  Raises FormatError if it is no table of a shape that is known."""
     if hasattr(found, "to_numpy") and hasattr(found, "columns"):  # a frame of pandas or the like
         return _of_frame(found, board, low=low)
+    if isinstance(found, Columns):
+        return of_columns(found, board, low=low)
     if isinstance(found, np.ndarray):
         return _of_array(found, board, low=low)
     if isinstance(found, Mapping):
