@@ -257,6 +257,17 @@ def _say_written(files: list[Path], *, json: bool) -> None:
     )
 
 
+ImportFormat = Annotated[
+    Text,
+    option(
+        "FORMAT",
+        "csv, raw, pickle, pickle-text, npz, json or parquet, exactly as export writes it.",
+        "--format",
+        offers=FORMATS[1:],
+    ),
+]
+"""A format of ours that the file of `import` has."""
+
 Keys = Annotated[
     Text,
     option(
@@ -282,15 +293,7 @@ def import_(
             read=learner_meant,
         ),
     ] = None,
-    form: Annotated[
-        Text,
-        option(
-            "FORMAT",
-            "csv, raw, pickle, pickle-text, npz, json or parquet, exactly as export writes it.",
-            "--format",
-            offers=FORMATS[1:],
-        ),
-    ] = None,
+    form: ImportFormat = None,
     keys: Keys = None,
     player: Player = None,
     board: Annotated[str, option("BOARD", f"{BOARD}; few files name it.", offers=BOARDS)] = "3x3",
