@@ -336,17 +336,21 @@ def test_a_picture_is_its_path_and_shows_itself(run, tmp_path):
     assert picture._repr_png_() is None and picture.parent._repr_png_() is None
 
 
-def test_moves_by_digits_are_warned_of_where_cells_come_back(run, pattern_run):
+def test_moves_by_digits_are_refused_where_cells_come_back(run, pattern_run):
     """Digits count from 1, as on screen, and cells from 0; letters count from nothing."""
-    agent = ttt.agents.at_board("one-ply")
+    agent, menace = ttt.agents.at_board("one-ply"), ttt.train(10, learner="menace")
+    softmax = ttt.train(10, learner="reinforce")
     asked = [run.move_values, run.candidates, run.true_moves, run.sharp_cells, agent.shares, agent.move_values]
+    asked += [agent.candidates, agent.true_moves, menace.drawn_shares, softmax.move_preferences]
     for ask in asked:
         for digits, letters in {"5 1": "b2 a1", "X5, O1": "b2 a1", "5": "b2"}.items():
-            with pytest.warns(
-                RuntimeWarning, match=f"count cells from 1, and cells .* from 0; write '{letters}'"
-            ) as said:
-                found = ask(digits)
-            assert found == ask(letters) and [warning.filename for warning in said] == [__file__]
+            with pytest.raises(ttt.BoardError) as refused:
+                ask(digits)
+            assert str(refused.value) == (
+                f"position '{digits}': digits count cells from 1, and the cells that come back count from 0; write "
+                f"'{letters}', or the cells' marks"
+            )
+            ask(letters)
         for clear in ("X.. .O. ...", "code 5", 0, "b2 a1"):
             ask(clear)
     assert run.value("5 1") == run.value("b2 a1") and ttt.show(run, "5 1").position == run.position("b2 a1")
@@ -366,7 +370,7 @@ def test_names_and_numbers_are_read_as_in_commands():
     assert "--ties soonest" not in str(ttt.evaluate(run, ties="Soonest"))  # type: ignore[arg-type]
     assert ttt.evaluate(run, ties="Soonest").ties == "soonest"  # type: ignore[arg-type]
     assert "quickest" in str(ttt.tournament([run, run], ["a", "b"], ties="SOONEST"))  # type: ignore[arg-type]
-    assert ttt.train(10, draw_worth=0.5).config.draw_worth == (0.5, 0.5)  # type: ignore[arg-type]
+    assert ttt.train(10, draw_worth=0.5).config.draw_worth == (0.5, 0.5)
     for alone in (run, "td-3x3"):
         with pytest.raises(ttt.UsageError, match="two runs or more"):
             ttt.tournament(alone)  # type: ignore[arg-type]

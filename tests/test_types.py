@@ -45,6 +45,8 @@ reveal_type(ttt.train(resume=run, more=10))
 reveal_type(ttt.train(resume="td.h5", more=10, progress=lambda now: print(now.games)))
 reveal_type(ttt.load("td.h5"))
 reveal_type(ttt.evaluate(first, against=run))
+reveal_type(ttt.evaluate(run, as_played=True))
+ttt.train(10, draw_worth=0.5)
 reveal_type(ttt.judge(first, illegal="loses"))
 reveal_type(ttt.tournament([run, "random", first, agents.at_board("optimal")]))
 reveal_type(ttt.show("one-ply", "b2 a1"))
@@ -70,7 +72,8 @@ Run | PatternRun
 Run
 Run | PatternRun
 Run | PatternRun
-Evaluation | GrownEvaluation | PlayedEvaluation
+Evaluation | GrownEvaluation
+PlayedEvaluation
 Evaluation | GrownEvaluation
 Tournament
 Shown

@@ -261,6 +261,8 @@ def test_a_network_is_proved_by_the_search_as_by_its_own_proof():
     own, judged = ttt.evaluate(run, games=1), ttt.judge(run)
     for seat in SEATS:
         assert own.verdicts[seat].unbeatable == judged.unbeatable[seat]
+    for against in ("optimal", "self", "Optimal"):
+        assert ttt.evaluate(run, against).to_dict() == ttt.judge(run, against=against).to_dict()
 
 
 def test_probabilities_are_played_as_they_are():

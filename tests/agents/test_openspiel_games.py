@@ -133,6 +133,21 @@ def test_bots_that_tell_their_policy_are_judged_by_it(pyspiel, methods, told):
     judged_the_same(ttt.judge(from_openspiel(bot(pyspiel, **methods))), ttt.judge("random"))
 
 
+def test_bots_that_only_step_keep_no_memory(pyspiel):
+    """`restart_at` of the base class only fails, and is not called."""
+    lowest = bot(pyspiel, step=lambda self, state: state.legal_actions()[0])
+    judged_the_same(ttt.judge(from_openspiel(lowest)), ttt.judge(lambda boards, to_move, legal: legal.argmax(1)))
+
+
+def test_the_last_free_cell_is_taken_by_a_bot_that_sees_no_action(pyspiel):
+    """As OpenSpiel's `PolicyBot` answers where action 0 is the only one."""
+
+    def tell(self, state):
+        return ([], -1) if state.legal_actions() == [0] else (alike(self, state), state.legal_actions()[0])
+
+    judged_the_same(ttt.judge(from_openspiel(bot(pyspiel, step_with_policy=tell))), ttt.judge("random"))
+
+
 def test_bots_of_one_seat_come_in_pairs(pyspiel):
     def of(seat):
         def tell(self, state):

@@ -93,11 +93,14 @@ def test_trained_boxes_are_never_called_those_of_the_beginning(run: ttt.Run, tmp
     assert check_run(tmp_path / "page.h5") == ([], ())
     gone_on, _ = ttt.learn_from(["4 0 2 1 6"], run=tmp_path / "page.h5")
     assert gone_on.games == 221
+    more = ttt.train(10, learner="menace", start=tmp_path / "page.h5", seed=1)
     fresh = ttt.import_run(tmp_path / "plain.json", "menace")
     fresh.tables.q[:] = fresh.learner.fresh(fresh.graph, fresh.config.settings, np.random.default_rng(0)).q
     for one, words in {
         "page": (begun, "after 220 games"),
         "export": (ttt.import_run(tmp_path / "plain.json", "menace"), "as in the table that was imported"),
+        "given": (gone_on, "after 221 games"),
+        "started": (more, "after 10 games that began with another table"),
         "untouched": (fresh, "as at the beginning"),
     }.values():
         assert f"into the box, {words}." in dict(rules_of(one, boxes_of(one)).paragraphs)["Build"]

@@ -44,8 +44,9 @@ def test_commands_take_networks(file: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_what_networks_cannot_do_costs_a_line(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    large = ttt.train(10, learner="ntuple-td", board="5x5x5").save(file.with_name("large.h5"))
     for words, wanted, said in (
-        (("evaluate", file, "--against", "optimal"), 2, "optimal needs a table of all positions, which networks do"),
+        (("evaluate", large, "--against", "optimal"), 2, "optimal needs a table of all positions, which networks do"),
         (("watch", file, "nobody"), 2, "unknown player 'nobody'; choose random, one-ply, two-ply or a run file"),
         (("export", file, "--to", "csv"), 1, "is of patterns, which have no table of positions"),
         (("learn-from", "games.txt", "--run", file, "--seed", 4), 2, "--seed does not change for networks that go on"),

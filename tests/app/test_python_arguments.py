@@ -83,12 +83,14 @@ def test_agents_go_wherever_the_commands_take_them(td: Path, tmp_path: Path, cap
         ttt.train(10, board="4x4x3", opponent=ttt.agents.at_board(FIRST))
 
 
-@pytest.mark.parametrize("name", ["train", "study", "learn_from", "prove"])
+@pytest.mark.parametrize("name", ["train", "study", "confirm", "learn_from", "prove"])
 def test_progress_is_true_a_function_or_nothing(name: str, td: Path, capsys: Any) -> None:
     seen: list[Any] = []
+    study = ttt.study(learner="td", games=300, seeds=1)
     calls: dict[str, Any] = {
         "train": lambda progress: ttt.train(3000, progress=progress),
         "study": lambda progress: ttt.study(learner="td", games=300, seeds=2, progress=progress),
+        "confirm": lambda progress: study.confirm(2, "error", progress=progress),
         "learn_from": lambda progress: ttt.learn_from(["4 0 2 1 6"] * 3, learner="td", progress=progress),
         "prove": lambda progress: ttt.prove(td, progress=progress),
     }
@@ -98,7 +100,8 @@ def test_progress_is_true_a_function_or_nothing(name: str, td: Path, capsys: Any
     calls[name](True)
     out, err = capsys.readouterr()
     assert out == "" and gc.get_threshold() == before
-    assert {"train": "3,000 games", "study": "2 of 2 learners", "learn_from": "3 games"}.get(name, "") in err
+    assert {"train": "3,000 games", "learn_from": "3 games"}.get(name, "") in err
+    assert name not in ("study", "confirm") or "2 of 2 learners" in err
     calls[name](lambda *now: seen.append(now))
     assert seen or name == "prove"  # a proof of few positions reports nothing
     for wrong in (5, "yes", 0):

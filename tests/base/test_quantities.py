@@ -1,5 +1,6 @@
 """Numbers as people write them, for commands and in Python."""
 
+import numpy as np
 import pytest
 
 from ttt_batch.base.errors import UsageError
@@ -42,7 +43,7 @@ def test_whole_numbers(text, number):
     "value",
     [
         *("many", "", "1,5", "1,00", "10 00", "1__0", "_1", "1e", "e5", "M", "1.5", "0.1k5", "0x10", "1e9999", "5%"),
-        *("nan", "inf", "10 M games", "१", None, True, 1.5, float("nan"), float("inf"), [1]),
+        *("nan", "inf", "10 M games", "१", None, True, np.True_, 1.5, float("nan"), float("inf"), [1]),
     ],
 )
 def test_what_is_no_whole_number(value):

@@ -7,12 +7,15 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import dask
 import psutil
 import pytest
 from dask_processes import LOOPBACK, free_port
+from distributed import Client
 from support import command
 
 import ttt_batch as ttt
@@ -99,7 +102,6 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_only_holders_of_its_key_use_a_cluster_of_this_machine(temporary: Path) -> None:
     """Every port: without TLS, and with another certificate; even where Dask's configuration would allow it."""
-    import dask
     from distributed.security import Security
 
     loose = {
@@ -172,7 +174,6 @@ def listening() -> set[int]:
 def test_what_dask_is_told_of_certificates(
     settings: dict[str, Any], address: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import dask
 
     monkeypatch.setattr("ttt_batch.cluster.crew.CONNECT_SECONDS", 1)
     with (
@@ -200,6 +201,23 @@ def test_a_name_that_nobody_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ClusterError, match=r"no scheduler at tcp://nobody\.invalid:1: it does not answer"):
         ttt.study(out=tmp_path / "s.h5", games=100, scheduler="nobody.invalid:1")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("settings", [{}, {"require-encryption": True}])
+def test_a_client_that_fails_to_start_is_closed(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that Python collects later closes then, and a command may hang."""
+    started: list[Client] = []
+    start = Client.start
+
+    def remember(client: Client, **options: Any) -> Any:
+        started.append(client)
+        return start(client, **options)
+
+    monkeypatch.setattr(Client, "start", remember)
+    given = dask.config.set({f"distributed.comm.{name}": value for name, value in settings.items()})
+    with given, ExitStack() as stack, pytest.raises(ClusterError, match="no scheduler at"):
+        place.connect(f"tcp://{LOOPBACK}:{free_port()}", stack, 1)
+    assert [client.status for client in started] == ["closed"]
 
 
 def test_a_learner_of_the_script_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

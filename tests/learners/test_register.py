@@ -1,6 +1,7 @@
 """A learner from outside the package: what is refused, what it learns, and that an edit of its kernels is seen."""
 
 import ast
+import importlib
 import json
 import os
 import re
@@ -11,12 +12,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import ttt_batch as ttt
 from ttt_batch import learners
 from ttt_batch.base.errors import UsageError
+from ttt_batch.game.board import Board
 from ttt_batch.learners import LEARNERS, learner_named, register
 from ttt_batch.learners.base import Learner, fold, learn, state_value
 from ttt_batch.learners.td import TdTables
-from ttt_batch.runs.config import Config
+from ttt_batch.runs.config import Config, make_config
+from ttt_batch.runs.growing_table import GrowingTable
 from ttt_batch.simulation.policy import score
 
 REGISTRY = {"LEARNERS", "learner_named"}
@@ -77,6 +81,35 @@ def test_nobody_replaces_what_is_kept_under_the_hash_of_the_package():
             kernel.register(TdTables)(lambda tables, *rest: 42.0)
     with pytest.raises(UsageError, match="has a body for Config already"):  # the package's, though it has none
         score.register(Config)(lambda tables, *rest: 42.0)
+
+
+class Plain(NamedTuple):
+    """Tables without `begin`."""
+
+    value: Any
+
+
+def test_only_boards_too_large_to_enumerate_need_begin(monkeypatch):
+    learner = changed(name="plain", tables=Plain, start=lambda graph, worth, rng: Plain(worth[0, graph.outcome]))
+    monkeypatch.setitem(LEARNERS, "plain", learner)
+    for _ in range(2):
+        with pytest.raises(UsageError, match=r"'plain' lacks begin, which 5x5x5 needs .*; .* @begin.register\(Plain\)"):
+            make_config(learner="plain", board="5x5x5")
+        # What looks up positions of an enumerated board, as matches and proofs do, is compiled without it.
+        worth = learner.worth(learner.defaults)
+        assert GrowingTable(Board(), learner, worth, symmetry=False).positions == 1
+
+
+@pytest.mark.slow  # kernels of a learner from outside are compiled every time
+def test_the_learner_of_the_example_is_proved_and_plays(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLE.parent))
+    learner = importlib.import_module("own_learner").MONTE_CARLO
+    monkeypatch.setitem(LEARNERS, learner.name, learner)
+    run = ttt.train(2_000, learner=learner.name, seed=1)
+    proofs, judged = ttt.prove(run), ttt.evaluate(run)
+    assert {seat: proof.status == "proved" for seat, proof in proofs.found.items()} == judged.unbeatable
+    assert ttt.judge(run).unbeatable == judged.unbeatable
+    assert ttt.tournament([run, "random"], games=10).to_dict()["runs"]
 
 
 HELPER = """

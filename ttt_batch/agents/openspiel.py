@@ -5,7 +5,7 @@ OpenSpiel is not among this package's requirements; `pip install open_spiel` bri
 board, and `misere(game=...)` the `-misere` variant of each.  It has no game for `-exact`.
 
 An action of OpenSpiel is a cell, in games with gravity a column.  The moves of both sides are compared in every
-position, so that a game of another board is noticed.
+position, so that a game of another board is noticed; `misere` alone has the same moves.
 """
 
 from pathlib import Path
@@ -27,6 +27,9 @@ from ttt_batch.runs.loading import AnyRun, any_run
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+NO_ACTION = -1
+"""`pyspiel.INVALID_ACTION`."""
 
 
 def from_openspiel(policy: Any, game: Any = None) -> Agent:
@@ -130,15 +133,16 @@ def _chances(player: Any, state: Any) -> list[tuple[Any, Any]]:
     """Return pairs of an action and its probability, by what a policy or a bot tells; all on the one that it takes."""
     if not _is_bot(player):
         return _pairs(player.action_probabilities(state))
+    # A bot in Python that inherits `restart_at` has no memory to set back, and the inherited method only fails.
+    inherited = type(player).__module__ != _pyspiel().Bot.__module__ and not _defines(player, "restart_at")
+    if hasattr(player, "restart_at") and not inherited:
+        player.restart_at(state)
     if _defines(player, "step_with_policy"):
-        if _defines(player, "restart_at"):
-            player.restart_at(state)
         told, action = player.step_with_policy(state)
-        return _pairs(told) or [(action, 1.0)]
+        # `PolicyBot` of OpenSpiel 2.0 answers that there is no action where 0 is the only one.
+        return _pairs(told) or [(0 if action == NO_ACTION and state.legal_actions() == [0] else action, 1.0)]
     if hasattr(player, "provides_policy") and player.provides_policy():
         return _pairs(player.get_policy(state))
-    if hasattr(player, "restart_at"):
-        player.restart_at(state)
     return [(player.step(state), 1.0)]
 
 

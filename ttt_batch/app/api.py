@@ -6,7 +6,7 @@ which have both.  `learn_from` returns a run and the bad lines.  `plot` and `exp
 that of a plot shows itself in a notebook.
 
 Cells are numbers from 0 wherever a function takes or returns them.  Text is read as on the command line: a digit names
-a cell from 1, as on screen, and letters such as `b2` count from nothing.  Where cells come back, digits are warned of.
+a cell from 1, as on screen, and letters such as `b2` count from nothing.  Where cells come back, digits are refused.
 """
 
 import sys

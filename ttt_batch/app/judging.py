@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast, overload
 
 from ttt_batch.agents.known import agent_of_run
 from ttt_batch.agents.naming import AgentLike, at_board, is_agent
@@ -97,6 +97,30 @@ def judge(
         return _judged(player, against, games=games, seed=seed, budget=budget, ties=check_ties(ties))
 
 
+@overload
+def evaluate(
+    run: Player,
+    against: Player | None = None,
+    *,
+    games: Number | None = None,
+    seed: Number | None = None,
+    budget: Number | None = None,
+    ties: Ties = "any",
+    as_played: Literal[False] = False,
+) -> Evaluation | GrownEvaluation: ...
+@overload
+def evaluate(run: Player, *, as_played: Literal[True]) -> PlayedEvaluation: ...
+@overload
+def evaluate(
+    run: Player,
+    against: Player | None = None,
+    *,
+    games: Number | None = None,
+    seed: Number | None = None,
+    budget: Number | None = None,
+    ties: Ties = "any",
+    as_played: bool,
+) -> Evaluation | GrownEvaluation | PlayedEvaluation: ...
 def evaluate(
     run: Player,
     against: Player | None = None,
@@ -110,7 +134,8 @@ def evaluate(
     """Judge a run, exactly unless its board is too large to enumerate or it is of networks; an agent as `judge` does.
 
     against: `random` (if not given), `one-ply`, `two-ply`, `optimal`, `self`, another run or an agent.  On boards
-    too large to enumerate, and with networks, `random`, `one-ply` or `two-ply`; all three if not given.
+    too large to enumerate `random`, `one-ply` or `two-ply`; all three if not given.  Networks meet these in matches,
+    and on enumerated boards the others exactly.
     games: games per match, there only.  seed: of these matches.  budget: positions to search in each seat for
     a way to beat the agent.  ties: as for `Run.candidates`.
     as_played: judge a run of tables as it plays while it learns, against random moves and the best opponent; the other
@@ -129,7 +154,7 @@ def evaluate(
             return evaluate(player, others[0] if others else against, games=games, seed=seed, budget=budget, ties=ties)
     agent = any_run(run)
     given = {name: value for name, value in (("games", games), ("seed", seed), ("budget", budget)) if value is not None}
-    if isinstance(agent, PatternRun) and agent.enumerated and (_is_outside(against) or _is_run(against)):
+    if isinstance(agent, PatternRun) and agent.enumerated and against is not None and not _is_scripted(against):
         return judge(agent, against=against, ties=ties, games=games, seed=seed, budget=budget)
     if isinstance(agent, PatternRun) or agent.grown is not None:
         return evaluate_grown(agent, PLAYERS if against is None else [_scripted(against, agent)], ties=ties, **given)
@@ -189,11 +214,9 @@ def _is_outside(given: object) -> bool:
     return isinstance(given, Outsider) or (is_agent(given) and find_name(given, AGAINST) is None)
 
 
-def _is_run(given: object) -> bool:
-    """Return whether an opponent is a run or the name of a file."""
-    if isinstance(given, str | Path):
-        return find_name(given, AGAINST) is None if isinstance(given, str) else True
-    return isinstance(given, AnyRun)
+def _is_scripted(given: object) -> bool:
+    """Return whether an opponent is the name of a scripted player, which networks meet in matches on any board."""
+    return isinstance(given, str) and find_name(given, PLAYERS) is not None
 
 
 @contextmanager

@@ -53,7 +53,7 @@ class Printable:
     """A result of a function of the package.  `print(result)` shows what its command prints."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values with stable keys, as `--json` prints them."""
+        """Return plain values with stable keys, as `--json` prints them; a number that does not exist is NaN here."""
         raise NotImplementedError
 
     def records(self) -> tuple[Sequence[Mapping[str, Any]], str]:

@@ -71,7 +71,7 @@ def real(name: str, value: Number, expected: str, *, shares: bool = False) -> fl
     """
     with suppress(TypeError, ValueError):
         number = exact_number(value, shares=shares) if isinstance(value, str) else value
-        if number is not None and not isinstance(number, bool):
+        if number is not None and not _is_flag(number):
             try:
                 return float(number)
             except OverflowError:  # a whole number beyond every float, and so beyond every limit
@@ -93,9 +93,14 @@ def whole_number(value: object) -> int | None:
     """The whole number that a value is or stands for, if any."""
     given: Any = exact_number(value) if isinstance(value, str) else value
     with suppress(TypeError, ValueError, OverflowError):
-        if not isinstance(given, bool) and int(given) == given:
+        if not _is_flag(given) and int(given) == given:
             return int(given)
     return None
+
+
+def _is_flag(given: object) -> bool:
+    """Return whether this is a bool, NumPy's included, which counts as 0 or 1 in Python and is no number here."""
+    return type(given).__name__ in ("bool", "bool_")
 
 
 def number_text(value: object) -> str:

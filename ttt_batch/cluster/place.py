@@ -212,10 +212,26 @@ def connect(address: Any, stack: ExitStack, seconds: float = CONNECT_SECONDS) ->
     """A client of a scheduler, closed with `stack`.  Raises ClusterError if it does not answer within `seconds`."""
     from distributed import Client
 
+    class ClosingClient(Client):  # type: ignore[misc]
+        """Client that closes as soon as it fails to start.
+
+        Otherwise it closes when Python collects it.  That may be while another thread starts, and then both wait for
+        one lock for ever.
+        """
+
+        def start(self, **options: Any) -> Any:
+            try:
+                return super().start(**options)
+            except BaseException:
+                self.close()
+                raise
+
     with warnings.catch_warnings():  # about versions: those that matter are compared here
         warnings.simplefilter("ignore")
         try:
-            client = stack.enter_context(Client(address, timeout=seconds, set_as_default=False, name="ttt-batch"))
+            client = stack.enter_context(
+                ClosingClient(address, timeout=seconds, set_as_default=False, name="ttt-batch")
+            )
             client.run_on_scheduler(identity)  # it reads tasks before it passes them on
             return client
         except ImportError as error:

@@ -122,6 +122,25 @@ def register(learner: Learner) -> Learner:
     return learner
 
 
+def check_begins(learner: Learner, board: str) -> None:
+    """Raise UsageError for a learner that cannot begin rows, for a board whose rows are added as play reaches them."""
+    if begin.body(learner.tables) in (None, _begin_nothing):
+        raise UsageError(
+            f"learner {learner.name!r} lacks begin, which {board} needs because it is too large to enumerate; decorate "
+            f"one with @begin.register({learner.tables.__name__}), or choose a smaller board"
+        )
+
+
+def complete(learner: Learner) -> None:
+    """Let kernels that look up rows be compiled for a learner without `begin`: on an enumerated board none begins."""
+    if begin.body(learner.tables) is None:
+        begin.register(learner.tables)(_begin_nothing)
+
+
+def _begin_nothing(tables: Any, graph: Graph, row: Any, worth: Any, key: Any) -> None:
+    """Leave a row as it is."""
+
+
 def _is_learner(found: object) -> bool:
     return isinstance(found, Learner)
 

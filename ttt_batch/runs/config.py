@@ -13,7 +13,7 @@ from ttt_batch.game.board import Board, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph
 from ttt_batch.game.state_space import check_enumerable, check_gravity, choose_space, space_of
-from ttt_batch.learners import foreign_learner, learner_named
+from ttt_batch.learners import check_begins, foreign_learner, learner_named
 from ttt_batch.learners.base import Settings
 from ttt_batch.runs.batches import AUTO, MAX_GAMES, Batches, check_batch, make_batches
 from ttt_batch.runs.boxes import check_boxes
@@ -53,7 +53,7 @@ class LearnerOptions(OwnOptions, total=False):
     epsilon: Number | Schedule | None
     alpha: Number | Schedule | None
     gamma: Number | None
-    draw_worth: tuple[Number, Number] | str | None
+    draw_worth: tuple[Number, Number] | Number | None
     seed: Number | None
     symmetry: bool | str | None
 
@@ -209,6 +209,7 @@ def make_config(
     space = choose_space(board, given["symmetry"], prefers=learner.prefers_symmetry)
     if space.grown:
         check_gravity(board, "a table that grows")
+        check_begins(learner, board.name)
     if learner.occupied:
         check_gravity(board, f"learner {learner.name}")
     if given["engine"] == GIVEN:

@@ -28,7 +28,7 @@ from ttt_batch.game.growing_graph import (
     remember_all,
     shared_rows,
 )
-from ttt_batch.learners import learner_named
+from ttt_batch.learners import complete, learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.learners.growing_rows import add_first, begin_rows
 from ttt_batch.runs.config import Config
@@ -65,6 +65,7 @@ class GrowingTable:
         max_rows: int = MAX_ROWS,
     ) -> None:
         """Only the empty board.  counted: whether a table of visits is kept, too (a step size by visits)."""
+        complete(learner)
         self.board, self.learner, self.worth, self.symmetry = board, learner, worth, symmetry
         self.max_rows = max_rows
         self._by_row = tuple(learner.fields[name][0].endswith("S") for name in learner.tables._fields)

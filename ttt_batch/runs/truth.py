@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.base.choices import SEATS
-from ttt_batch.base.errors import quoted, warn_python
+from ttt_batch.base.errors import BoardError, quoted
 from ttt_batch.game.board import EMPTY, FIRST_WINS, MAX_TABLE_CELLS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import Graph, row_of
@@ -73,15 +73,15 @@ class Solved:
         return read_position(position, self.board)
 
     def position_asked(self, position: str | int | Position) -> Position:
-        """Read a position as `position` does, for an answer in cells.
+        """Read a position as `position` does, for an answer in cells, which count from 0.
 
-        Warns of moves by digits: these count from 1, as on screen, and the cells of the answer from 0.
+        Raises BoardError also for moves by digits, because these count from 1.
         """
         marks = self.position(position)
         if isinstance(position, str) and (letters := lettered(position, self.board)) is not None:
-            warn_python(
-                f"digits in {quoted(position)} count cells from 1, and cells are returned as numbers from 0; write "
-                f"{letters!r} for the same position",
+            raise BoardError(
+                f"position {quoted(position)}: digits count cells from 1, and the cells that come back count from 0; "
+                f"write {letters!r}, or the cells' marks"
             )
         return marks
 

@@ -73,13 +73,16 @@ class Study(StudyFile, Printable):
         threads: Number | None = None,
         workers: Number | None = None,
         scheduler: str | None = None,
+        progress: Callable[[StudyProgress], None] | bool | None = None,
     ) -> Repetition:
         """Repeat the best setting, and the default, on so many fresh seeds: the best of many looks better than it is.
 
-        best: by which metric, `proof` if not given.  threads, workers, scheduler: as for `study`.
+        best: by which metric, `proof` if not given.  threads, workers, scheduler, progress: as for `study`.
         Raises UsageError, ClusterError, and TttBatchError if no setting is any good by that metric.
         """
-        return confirmed(self.summary(), seeds, best, threads=threads, workers=workers, scheduler=scheduler)
+        where: dict[str, Any] = {"threads": threads, "workers": workers, "scheduler": scheduler}
+        with followed(progress, "studying") as follow:
+            return confirmed(self.summary(), seeds, best, **where, progress=follow)
 
     def to_dataframe(self, *, last: bool = False) -> "DataFrame":
         """A pandas DataFrame with a row for each recorded point of every learner that is done.

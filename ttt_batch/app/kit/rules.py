@@ -6,6 +6,7 @@ import numpy as np
 
 from ttt_batch.app.kit.boxes import COLOURS, Box
 from ttt_batch.base.quantities import counted
+from ttt_batch.runs.config import GIVEN
 from ttt_batch.runs.run import Run
 
 
@@ -29,7 +30,10 @@ def rules_of(run: Run, boxes: list[Box]) -> Rules:
         if np.array_equal(run.tables.q, start, equal_nan=True)
         else "as in the table that was imported"
     )
-    learnt = f"after {counted(run.games, 'game')}" if run.games else untouched
+    # Only given games and forks count on from those of the table that they begin with.
+    apart = run.config.start and run.config.engine != GIVEN and not run.config.inherited
+    games = f"after {counted(run.games, 'game')}{' that began with another table' if apart else ''}"
+    learnt = games if run.games else untouched
     return Rules(
         f"MENACE: {len(boxes)} matchboxes that learn noughts and crosses",
         [
