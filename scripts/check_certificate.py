@@ -8,6 +8,7 @@ these is true: the position, or an image of it, is listed; the game is over with
 beat the agent. Nothing else is listed, and nothing twice.
 """
 
+import json
 import sys
 import zipfile
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 
 KINDS = dict.fromkeys(("format", "board", "seat", "goal"), "i8") | {"symmetric": "?"}
 KINDS |= {"first": "u8", "second": "u8", "move": "u1"}
-"""The arrays that are read, each with its type."""
+"""The arrays that are read beside `source`, the text of a JSON object, each with its type."""
 
 
 def read(path):
@@ -26,6 +27,8 @@ def read(path):
     if size > most:
         raise ValueError(f"it unpacks to {size:,} bytes, more than 100 times its size")
     with np.load(path, allow_pickle=False) as content:
+        if not isinstance(json.loads(str(content["source"][()])), dict):
+            raise ValueError("it does not say where it comes from")
         return {name: content[name] for name in KINDS}
 
 
@@ -57,7 +60,8 @@ class Checker:
         known = {self.misere, exact, self.seat, self.must_win} <= {0, 1} and min(self.rows, self.cols) >= 1
         if not (known and self.cells <= 64 and 1 <= k <= max(self.rows, self.cols)):
             raise ValueError("it is no certificate of format 1")
-        name = f"{self.rows}x{self.cols}x{k}{'-misere' * self.misere}{'-exact' * exact}"
+        shape = f"{self.rows}x{self.cols}" + f"x{k}" * ((self.rows, self.cols, k) != (3, 3, 3))
+        name = f"{shape}{'-misere' * self.misere}{'-exact' * exact}"
         goal = ("cannot lose", "always wins")[self.must_win]
         self.claim = f"board {name}, the {('first', 'second')[self.seat]} player {goal}"
         self.lines = lines_of(self.rows, self.cols, k, exact)

@@ -31,16 +31,16 @@ def results(study: StudyFile, setting: int, seed: int) -> dict[str, np.ndarray]:
     shared = {"games": games, "seconds": np.sort(rng.random(points)), "outcomes": outcomes}
     if study.array("growing")[setting]:
         return {**shared, "positions": np.sort(rng.integers(0, 10**6, points))}
-    worst = rng.integers(-1, 2, (points, 2), dtype=np.int8)
-    random_play = rng.dirichlet(np.ones(3), (points, 2))
-    random_play[worst >= 0] = [1.0, 0.0, 0.0]
+    safe = rng.random(points) < 0.5  # in both seats, or in none
+    worst = np.repeat(np.where(safe, 0, -1)[:, None], 2, axis=1).astype(np.int8)
+    drawn, open_ended = np.eye(3)[1], rng.dirichlet(np.ones(3), (points, 3))
     return {
         **shared,
         "unbeatable": worst >= 0,
         "worst": worst,
-        "self_play": rng.dirichlet(np.ones(3), points),
-        "versus_random": random_play,
-        "best_response": -rng.random((points, 2)),
+        "self_play": np.where(safe[:, None], drawn, open_ended[:, 2]),
+        "versus_random": np.where(safe[:, None, None], drawn, open_ended[:, :2]),
+        "best_response": -worst.astype(np.float64),
         "optimal_share": rng.random((points, 2)),
         "value_error": rng.random((points, 2)),
     }

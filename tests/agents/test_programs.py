@@ -366,7 +366,7 @@ def test_a_training_against_an_agent_is_resumed_against_the_same_one_alone(folde
     before = Path("half.h5").read_bytes()
     for words, said in (
         ((), "name it again with --opponent"),
-        (("--opponent", "two-ply"), "was trained with opponent"),
+        (("--opponent", "two-ply"), "was trained against another run or agent"),
         (("--opponent", "mine.py:wrong"), "which is occupied"),
     ):
         status, _, err = command(capsys, "train", "--resume", "half.h5", "--more", "2000", *words, "--quiet")

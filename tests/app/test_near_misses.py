@@ -75,6 +75,27 @@ MISUSED = [
     ("study 1000", "there is no file 1000; did you mean --games 1000?"),
     ("study td,sarsa", "there is no file td,sarsa; did you mean --learner td,sarsa?"),
     ("study 4x4 --games 9", "there is no file 4x4; did you mean --board 4x4?"),
+    # Words in the place of a run.
+    ("play first", "there is no file first; did you mean --as first?"),
+    ("play O", "there is no file O; did you mean --as second?"),
+    ("play as first", "there is no file as; did you mean --as?"),
+    ("play hard", "there is no file hard; did you mean --level?"),
+    ("play 4x4", "there is no file 4x4; did you mean --board 4x4?"),
+    ("play human", "there is no file human: the opponent is its argument, e.g. ttt-batch play td-3x3.h5"),
+    ("show center", "there is no file center: a position is moves or rows, e.g. ttt-batch show b2 a1"),
+    ("evaluate vs random", "there is no file vs; did you mean --against?"),
+    (
+        "watch random vs one-ply",
+        "there is no file vs: both players are its arguments, e.g. ttt-batch watch td-3x3.h5 random",
+    ),
+    ("watch 10", "there is no file 10; did you mean --games 10?"),
+    ("tournament random 100", "there is no file 100; did you mean --games 100?"),
+    ("plot td-3x3 heat", "there is no file heat; did you mean --kind heat?"),
+    ("plot live", "there is no file live; did you mean --live?"),
+    ("plot td-3x3.h5 td.png", "there is no file td.png; did you mean --out td.png?"),
+    ("learn-from td", "there is no file td; did you mean --learner td?"),
+    ("study study", "there is no file study; study is a command, and a line has one"),
+    ("train train", "train takes no argument 'train'; train is a command, and a line has one"),
     ("bench 5", "bench takes no argument '5'; did you mean --seconds 5?"),
     ("export x --to html x.html", "export takes no argument 'x.html'; did you mean --out x.html?"),
     ("train ''", "train takes no argument ''"),
@@ -84,6 +105,15 @@ MISUSED = [
     ("study --alpha=0.1 0.2 0.3", "--alpha takes one word; write --alpha 0.1,0.2,0.3"),
     ("study --alpha 0.1, 0.2", "--alpha takes one word; write --alpha 0.1,0.2"),
     ("study --learner td sarsa --games 9", "--learner takes one word; write --learner td,sarsa"),
+    ("study --alpha [0.1,0.2]", "--alpha takes no brackets; write --alpha 0.1,0.2"),
+    ("study --alpha=[0.1, 0.2]", "--alpha takes no brackets; write --alpha 0.1,0.2"),
+    ("study --alpha '(0.1 0.2)'", "--alpha takes no brackets; write --alpha 0.1,0.2"),
+    ("study --alpha '0.1 0.2'", "--alpha takes one word; write --alpha 0.1,0.2"),
+    ("study --learner [td,sarsa]", "--learner takes no brackets; write --learner td,sarsa"),
+    ("train --alpha [0.1]", "--alpha takes no brackets; write --alpha 0.1"),
+    ("train --board '(4, 4)'", "--board takes no brackets; write --board 4x4"),
+    ("train --board connect 4", "--board takes one word; write --board 6x7x4-gravity"),
+    ("study --board tic tac toe", "--board takes one word; write --board 3x3"),
     ("train --board 4 4 3", "--board takes one word; write --board 4x4x3"),
     ("train --games 1 000 000", "--games takes one word; write --games 1,000,000"),
     ("train --games 10 million", "--games takes one word; write --games 10M"),
@@ -126,6 +156,10 @@ VALUES = [
     ("train --alpha 0,1", "alpha '0,1' is not a number", "give 0.1, with a point"),
     ("train --gamma 0,9", "gamma '0,9' is not a number", "give 0.9, with a point"),
     ("train --seed random", "seed 'random' is not a whole number", "give any, e.g. 7: it fixes all chance"),
+    *[
+        (typed, "'foo'", "a run file, FILE.py:NAME or cmd:PROGRAM")
+        for typed in ("train --opponent foo", "evaluate random --against foo")
+    ],
     ("learn-from games.txt", "no learner is named", "give --learner NAME, or --run RUN for a run to go on from"),
     ("play --illegal loses", "--illegal is for agents such as one-ply, and none is named", "leave it out"),
     (
@@ -294,3 +328,24 @@ def test_a_board_beside_runs_of_others_leads_to_a_run_of_it(here, capsys, typed)
     assert (status, out) == (2, "")
     assert "--board is for agents such as one-ply" in err
     assert err.endswith("; leave it out, or name a run of 4x4\n")
+
+
+def test_a_number_behind_a_point_is_no_ending(empty, capsys):
+    assert command(capsys, "train", "--games", "10", "--quiet", "--out", "td-0.1")[0] == 0
+    assert [path.name for path in empty.iterdir()] == ["td-0.1.h5"]
+
+
+def test_another_opponent_of_a_resumed_run_is_refused_without_digests(here, capsys):
+    words = ["--games", "100", "--opponent", "old", "--quiet", "--out", "rival"]
+    assert command(capsys, "train", *words)[0] == 0
+    for rival in ("random", "optimal"):
+        _, _, err = command(capsys, "train", "--resume", "rival", "--more", "100", "--opponent", rival)
+        assert err.startswith("ttt-batch: rival.h5 was trained against another run or agent; name that one (info ")
+    _, _, err = command(capsys, "train", "--resume", "td-3x3", "--more", "100", "--opponent", "old")
+    assert "opponent none, not a run or an agent" in err
+
+
+def test_a_tournament_says_in_which_seats_all_play(here, capsys):
+    assert command(capsys, "train", "--learner", "menace", "--games", "10", "--quiet")[0] == 0
+    assert "all against all, in both seats: exactly" in command(capsys, "tournament", "old", "td-3x3")[1]
+    assert "all against all, in the seats that they play: " in command(capsys, "tournament", "old", "menace-3x3")[1]

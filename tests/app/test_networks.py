@@ -47,7 +47,12 @@ def test_what_networks_cannot_do_costs_a_line(file: Path, capsys: pytest.Capture
     large = ttt.train(10, learner="ntuple-td", board="5x5x5").save(file.with_name("large.h5"))
     for words, wanted, said in (
         (("evaluate", large, "--against", "optimal"), 2, "optimal needs a table of all positions, which networks do"),
-        (("watch", file, "nobody"), 2, "unknown player 'nobody'; choose random, one-ply, two-ply or a run file"),
+        (
+            ("watch", file, "nobody"),
+            2,
+            "unknown player 'nobody'; choose one of: random, one-ply, two-ply, optimal, "
+            "a run file, FILE.py:NAME or cmd:PROGRAM",
+        ),
         (("export", file, "--to", "csv"), 1, "is of patterns, which have no table of positions"),
         (("learn-from", "games.txt", "--run", file, "--seed", 4), 2, "--seed does not change for networks that go on"),
         (("learn-from", "games.txt", "--learner", "patterns"), 2, "patterns learns networks, and this takes a learner"),

@@ -10,7 +10,7 @@ import ttt_batch as ttt
 from ttt_batch.app.cli import COMMANDS, program
 from ttt_batch.base import files, named_code
 from ttt_batch.base.errors import RunFileError, StudyFileError, UsageError
-from ttt_batch.learners import LEARNERS, homes_of, register
+from ttt_batch.learners import LEARNERS, homes_of, register, register_named
 from ttt_batch.studies.study import load_study
 
 CODE = """
@@ -176,3 +176,20 @@ def test_python_reads_no_files_of_learners(here: Path) -> None:
     with pytest.raises(UsageError, match=r"unknown learner 'own.py:MINE'"):
         ttt.train(10, learner="own.py:MINE")
     assert not (here / "ran").exists()
+
+
+def test_a_path_may_have_a_comma(here: Path, capsys) -> None:
+    (here / "a,b").mkdir()
+    (here / "own.py").rename(here / "a,b" / "own.py")
+    assert command(capsys, "info", "m", "--learner", "a,b/own.py:MINE")[0] == 0
+    assert command(capsys, "study", "--resume", "s", "--learner", "a,b/own.py:MINE", "--quiet")[0] == 0
+
+
+def test_all_learners_that_a_file_registers_are_found_in_it(here: Path) -> None:
+    code = CODE.replace("import LEARNERS", "import LEARNERS, register")
+    (here / "two.py").write_text(f'{code}register(MINE)\nregister(dataclasses.replace(TD, name="second-one"))\n')
+    try:
+        register_named("two.py:MINE")
+        assert homes_of(["second-one"]) == homes_of(["mine"]) == (f"{here / 'two.py'}:MINE",)
+    finally:
+        LEARNERS.pop("second-one")

@@ -3,10 +3,12 @@ whatever another command would stumble over.
 """
 
 import contextlib
+import io
 import json
 import os
 import re
 import tracemalloc
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,9 @@ from ttt_batch.app.commands import files as commands
 from ttt_batch.base import files
 from ttt_batch.base.errors import RunFileError
 from ttt_batch.game.enumeration import GRAPHS
+from ttt_batch.runs.exchange import export_run, import_tables
 from ttt_batch.runs.formats import read_file
+from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.loading import check_run
 from ttt_batch.runs.runfile import header
 
@@ -442,3 +446,32 @@ def test_check_says_what_it_verified_and_what_it_took_on_trust(
     assert "verified: digest" not in command(capsys, "check", path, "--trust", "--quiet")[1]
     path.write_bytes(sealed(changed(inside, put("progress/goal", 5))))
     assert "taken on trust" not in command(capsys, "check", path, "--quiet")[1]
+
+
+# Tables of other programs.
+
+
+def test_arrays_of_numbers_without_bytes_are_refused(path: Path) -> None:
+    """A hundred bytes said that they hold 10**12 texts of no letters, which were made into a list."""
+    array = io.BytesIO()
+    np.save(array, np.zeros(1, "V1"))
+    said = array.getvalue()[:-1].replace(b"|V1", b"|V0").replace(b"(1,)", b"(1000000000000,)")
+    with zipfile.ZipFile("t.npz", "w") as packed:
+        packed.writestr("rows_cols_k.npy", said)
+    with within(30), pytest.raises(FormatError, match=r"'rows_cols_k.*is larger than any of this board"):
+        import_tables(["t.npz"], "td")
+
+
+def test_a_long_list_in_a_few_bytes_of_parquet_is_refused(path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    export_run(ttt.train(50, learner="td"), "parquet", ["t.parquet"])
+    table = pq.read_table("t.parquet").slice(0, 1)
+    long = pa.ListArray.from_arrays(pa.array([0, 10**6], pa.int32()), pa.array(np.zeros(10**6, np.int8)))
+    for name, words in (("best", "its column best holds more than this board has"), ("more", "")):
+        given = {column: table[column] for column in table.column_names} | {name: long}
+        pq.write_table(pa.table(given, metadata=table.schema.metadata), "long.parquet", compression="zstd")
+        if words:
+            with pytest.raises(FormatError, match=words):
+                import_tables(["long.parquet"], "td")
+        else:  # a column that nobody needs
+            assert import_tables(["long.parquet"], "td").games == 0

@@ -1,6 +1,7 @@
 """The file of a study: what is stored is there, and nothing else; it is a valid file at any moment."""
 
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from ttt_batch.studies.designs.tables import points_of
 from ttt_batch.studies.storage import creation
 from ttt_batch.studies.storage.creation import create, extend
 from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING, PROGRESS_BYTES, REASONS
-from ttt_batch.studies.storage.header import digest_of
+from ttt_batch.studies.storage.header import digest_of, read_header
 from ttt_batch.studies.storage.layout import layout_of, size_of
 from ttt_batch.studies.storage.opening import is_study_file
 from ttt_batch.studies.storage.reading import open_study
@@ -437,9 +438,9 @@ def test_every_changed_byte_of_a_result_is_found(full):
 @pytest.mark.parametrize(
     ("name", "value", "finding"),
     [
-        ("best_response", 0.5, "best_response above 0 of the unbeatable"),
-        ("versus_random", 1 / 3, "games that the unbeatable lose against random moves"),
-        ("value_error", -1.0, "value_error below 0 or infinite"),
+        ("best_response", 0.5, "best_response is above 0 although unbeatable is true"),
+        ("versus_random", 1 / 3, "versus_random does not agree with worst"),
+        ("value_error", -1.0, "value_error holds a number below 0 or an infinite one"),
         ("seconds", 1e308, "seconds beyond 1e+11"),
     ],
 )
@@ -448,7 +449,8 @@ def test_results_that_contradict_each_other_are_found_whatever_their_checksum(pa
         forged = results(study, 0, 0)
         forged["worst"][:] = 0
         forged["unbeatable"][:] = True
-        forged["versus_random"][:] = [1.0, 0.0, 0.0]
+        forged["versus_random"][:] = forged["self_play"][:] = [0.0, 1.0, 0.0]
+        forged["best_response"][:] = 0.0
         forged[name][:] = value
         store(study, 0, 0, forged)
     assert any(line.startswith(f"{path}: {finding}") for line in check_study(path)[0])
@@ -474,6 +476,76 @@ def test_results_that_kept_tables_contradict_are_found_whatever_their_checksum(t
             assert "exact results of the tables that are kept" in verified and "results at earlier points" in trusted
 
 
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory):
+    """A study of two networks, of which proofs succeeded."""
+    path = tmp_path_factory.mktemp("networks") / "s.h5"
+    ttt.study(out=path, keep="last", learner="patterns", games=4000, prove_every=1000, seeds=2).close()
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("nothing", 0, ""),
+        ("weight", 0, "the last weights are"),
+        ("weight", np.int32(-(1 << 31)), "weights beyond"),
+        ("proved", 0, "proved again|tables/proved is"),
+        ("proof", -1, "the last weights are proved"),
+        ("proof_positions", 0, "entered no position"),
+        ("proof_positions", 7, "proved with 7 positions"),
+    ],
+)
+def test_kept_networks_are_proved_again_whatever_their_checksum(tmp_path, networks, name, value, words):
+    with open_study(networks) as study:
+        (block,), asked = study.blocks(), study.design
+    statistics, tables = block.statistics, block.tables
+    assert (statistics["proof"] == 1).any() and (statistics["proof"] == -1).any()
+    for arrays in (statistics, tables):
+        if name in arrays:
+            arrays[name][:] = value
+    with create(tmp_path / "s.h5", asked, keep="last") as study:
+        study.store_many(block.settings, block.seeds, statistics, tables)
+    findings, _, (verified, _) = check_study(tmp_path / "s.h5")
+    assert (
+        bool(findings) == (name != "nothing") == ("the last proofs of the networks that are kept" not in str(verified))
+    )
+    assert re.search(words, "\n".join(findings)), findings
+
+
+@pytest.mark.parametrize(
+    ("learner", "name", "value", "words"),
+    [
+        ("td", "value", np.nan, "holds NaN, which td never does"),
+        ("td", "value", 1e99, "which training never reaches"),
+        ("td", "visits", -1.0, "a number below 0"),
+        ("td", "worst", 1, "contradicts the value of the game|does not agree"),
+        ("menace", "q", 0.5, "a fraction of a bead"),
+    ],
+)
+def test_kept_tables_have_the_form_that_their_learner_gives_them(tmp_path, learner, name, value, words):
+    options = {"alpha": "1/n"} if learner == "td" else {"batch": 1}
+    with ttt.study(out=tmp_path / "own.h5", keep="last", learner=learner, games=200, seeds=1, **options) as study:
+        (block,), asked = study.blocks(), study.design
+    for arrays in (block.statistics, block.tables):
+        if name in arrays:
+            arrays[name][0, 0] = value
+    with create(tmp_path / "s.h5", asked, keep="last") as study:
+        study.store_many(block.settings, block.seeds, block.statistics, block.tables)
+    findings = check_study(tmp_path / "s.h5")[0]
+    assert any(re.search(words, line) for line in findings), findings
+
+
+def resealed(path: Path, header: Any) -> None:
+    """Make the digest of a file right that another program changed."""
+    with path.open("r+b") as file:
+        digest = digest_of(file, header)
+        file.seek(0)
+        start = file.read(4096).replace(header.digest.encode(), digest.encode())
+        file.seek(0)
+        file.write(start)
+
+
 @pytest.mark.parametrize("name", ["alpha", "games"])
 def test_an_array_that_does_not_follow_from_the_design_is_found_although_the_digest_fits(full, name):
     with open_study(full) as study:
@@ -481,13 +553,37 @@ def test_an_array_that_does_not_follow_from_the_design_is_found_although_the_dig
     with full.open("r+b") as file:
         file.seek(place.offset)
         file.write(b"\1")
-        file.flush()
-        digest = digest_of(file, header)
-        file.seek(0)
-        start = file.read(4096).replace(header.digest.encode(), digest.encode())
-        file.seek(0)
-        file.write(start)
-    assert f"{full}: {name} is not what its design gives" in check_study(full)[0]
+    resealed(full, header)
+    finding = f"{name} is not what its design gives"
+    assert f"{full}: {finding}" in check_study(full)[0]
+    with pytest.raises(StudyFileError, match=f"cannot go on: {finding}; restore a backup"):
+        resume_study(full)
+
+
+@pytest.mark.parametrize("games", [0, -1, 2**62])
+def test_games_at_points_that_do_not_ascend_are_refused_although_the_digest_fits(full, games):
+    """Their curves could not be drawn."""
+    with open_study(full) as study:
+        header, place = study.header, study.header.arrays["games"]
+    with full.open("r+b") as file:
+        file.seek(place.offset)
+        file.write(games.to_bytes(8, "little", signed=True))
+    resealed(full, header)
+    assert "the games at its points do not ascend" in refused(full)
+
+
+def test_tables_of_another_form_than_their_design_gives_are_not_written(tmp_path):
+    path = tmp_path / "s.h5"
+    ttt.study(out=path, keep="last", learner="td", games=200, seeds=1).close()
+    with_header(path, lambda values: values["arrays"]["tables/td-3x3/value"].update(dtype="|i1"))
+    with path.open("rb", buffering=0) as file:
+        header = read_header("s.h5", file, path.stat().st_size)
+    resealed(path, header)
+    finding = "tables/td-3x3/value has not the form that its design gives"
+    assert finding in "\n".join(check_study(path)[0])
+    for more in ({}, {"seeds": 2}):
+        with pytest.raises(StudyFileError, match=finding):
+            ttt.study(resume=path, **more)
 
 
 def test_files_that_are_none_are_refused_in_a_line(full, tmp_path):

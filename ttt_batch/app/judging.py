@@ -19,7 +19,7 @@ from ttt_batch.game.state_space import too_large
 from ttt_batch.runs.as_played import PlayedEvaluation, evaluate_as_played
 from ttt_batch.runs.evaluation import EXACT_OPPONENTS, Evaluation
 from ttt_batch.runs.loading import AnyRun, any_run, load_any
-from ttt_batch.runs.lookup import name_or_run
+from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 
@@ -168,7 +168,7 @@ def evaluate(
         with _seated(opponent, agent.board) as rival:
             return against_outsider(agent, rival, ties)
     if not isinstance(opponent, AnyRun):
-        opponent = name_or_run("opponent", opponent, AGAINST)
+        opponent = name_or_run("opponent", opponent, AGAINST, others=RUNS_OR_AGENTS)
     if isinstance(opponent, Path):
         opponent = load_any(opponent)
     if isinstance(opponent, PatternRun):
@@ -205,7 +205,7 @@ def _judged(agent: Outsider, against: Player | None, **options: Any) -> Evaluati
         return judge_outsider(agent, against, **options)
     if not isinstance(against, str | Path):
         raise UsageError(f"opponent {quoted(against)} is none; give a run, a name or an agent")
-    meant = name_or_run("opponent", against, AGAINST)
+    meant = name_or_run("opponent", against, AGAINST, others=RUNS_OR_AGENTS)
     return judge_outsider(agent, load_any(meant) if isinstance(meant, Path) else meant, **options)
 
 

@@ -32,6 +32,9 @@ _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 
 """Without waiting, should a pipe take a file's place between looking and opening."""
 
 
+_ENDING = re.compile(r"\.[a-zA-Z]\w*")
+"""How the name of a file ends, and no number, as in `td-0.1`, does."""
+
 _LONGEST = 200
 """Bytes of a name that a hidden one repeats; systems allow 255, beginning and ending included."""
 
@@ -47,9 +50,14 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
+def has_ending(path: Path) -> bool:
+    """Return whether a name has an ending of a file; that of `td-0.1` is a number."""
+    return _ENDING.fullmatch(path.suffix) is not None
+
+
 def with_ending(path: Path, ending: str) -> Path:
     """Return the path with an ending if a person typed a new name without any; `-` is refused elsewhere as it is."""
-    if path.suffix or path.name in ("", "-") or os.path.lexists(path):
+    if has_ending(path) or path.name in ("", "-") or os.path.lexists(path):
         return path
     return path.with_name(path.name + ending)
 

@@ -150,12 +150,14 @@ def register_named(text: str) -> str:
 
     Raises UsageError for what is no learner and as `register`, and TttBatchError if the file cannot be run.
     """
+    before = set(LEARNERS)
     path, name, learner = named_object("learner", text, TttBatchError, _is_learner, keep=True)
     if not isinstance(learner, Learner):
         raise UsageError(f"learner {quoted(text)} is of type {type(learner).__name__}; name a Learner of that file")
     if LEARNERS.get(learner.name) is not learner:
         register(learner)
-    _homes[learner.name] = f"{path.resolve()}:{name}"
+    for known in {*LEARNERS} - before | {learner.name}:  # the file may have registered others, too
+        _homes[known] = f"{path.resolve()}:{name}"
     return learner.name
 
 

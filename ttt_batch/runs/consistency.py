@@ -80,9 +80,9 @@ def misfits(data: RunData, parts: Parts) -> Iterator[str]:
         return  # the learner's own tables below may be far larger than the file, and its tables cannot fit them
     seed = np.random.default_rng(config.seed % 2**64)
     start = learner.fresh(graph, config.settings, seed) if grown is None else grown.fresh()
-    yield from _table_misfits("", data.tables, data, config, start)
+    yield from table_misfits("", data.tables, data, config, start)
     if data.resume:
-        yield from _table_misfits("resume/", data.resume, data, config, start)
+        yield from table_misfits("resume/", data.resume, data, config, start)
     if data.points:
         yield from _point_misfits(data, config, start)
     if grown is not None and not data.provenance.get("positions_without_room"):
@@ -145,7 +145,7 @@ def _point_misfits(data: RunData, config: Config, fresh: Any) -> Iterator[str]:
             yield f"table 'points/{name}' holds NaN, which {config.learner} never does; {_FOREIGN}"
 
 
-def _table_misfits(
+def table_misfits(
     prefix: str, tables: dict[str, NDArray[Any]], data: RunData, config: Config, fresh: Any
 ) -> Iterator[str]:
     """What is wrong with the tables, or with those for resuming, whose names begin with `prefix`.

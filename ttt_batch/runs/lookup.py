@@ -14,6 +14,10 @@ SUFFIX = ".h5"
 PROGRAM = "cmd:"
 """What the name of an agent that is a program begins with."""
 
+RUNS = "a run file"
+RUNS_OR_AGENTS = "a run file, FILE.py:NAME or cmd:PROGRAM"
+"""What may be given in the place of an opponent's name, for messages."""
+
 MOST_NAMES = 1000
 """Files of a folder among which one with a similar name is looked for."""
 
@@ -71,7 +75,7 @@ def no_such_file(path: Path) -> RunFileError:
     return RunFileError(f"there is no file {shown(path)}{asked}; check the name")
 
 
-def name_or_run(what: str, given: str | Path, names: Collection[str], *, others: str = "a run file") -> str | Path:
+def name_or_run(what: str, given: str | Path, names: Collection[str], *, others: str = RUNS) -> str | Path:
     """One of `names`, or the file of a run.  A file is preferred to a name that is spelled otherwise.
 
     others: what else may be given, for the message.

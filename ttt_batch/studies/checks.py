@@ -11,21 +11,28 @@ from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import TttBatchError
 from ttt_batch.base.files import shown
 from ttt_batch.base.quantities import counted
-from ttt_batch.evaluation.judgement import exact_judge
-from ttt_batch.learners import learner_named
 from ttt_batch.runs.claims import Grounds
 from ttt_batch.runs.lookup import find_run
+from ttt_batch.runs.runfile.checks import exact_contradictions
 from ttt_batch.runs.state import MOST_SECONDS
 from ttt_batch.studies.designs.networks import NETWORKS
 from ttt_batch.studies.designs.tables import TABLES
 from ttt_batch.studies.designs.tallies import TALLIES
+from ttt_batch.studies.kept_results import kept_misfits
 from ttt_batch.studies.storage.declared import DONE, FAILED, LAST, MISSING, STATISTICS
 from ttt_batch.studies.storage.header import Damaged
-from ttt_batch.studies.storage.layout import layout_of
-from ttt_batch.studies.storage.reading import Block, StudyFile, open_study
+from ttt_batch.studies.storage.reading import Block, StudyFile, open_study, underived
 
 _TOLERANCE = 1e-6
 """How far probabilities may be off, far more than rounding ever adds up to."""
+
+
+_KEPT = {
+    TABLES.name: "exact results of the tables that are kept",
+    NETWORKS.name: "the last proofs of the networks that are kept, made again",
+    TALLIES.name: "form of the tables that are kept",
+}
+"""What is verified of what a study keeps, by family."""
 
 
 def check_study(path: str | Path) -> tuple[list[str], tuple[str, ...], Grounds]:
@@ -55,20 +62,23 @@ def _grounds(study: StudyFile) -> Grounds:
         f"that {counted(done, 'learner')} learnt by the design's settings and seeds",
         "the seconds and where the study comes from",
     ]
-    if study.family is TABLES and study.keep == LAST:
-        verified.append("exact results of the tables that are kept")
-        trusted.append("results at earlier points")
-    elif study.family is not TALLIES:
-        trusted.append("results at recorded points" + (", proofs among them" if study.family is NETWORKS else ""))
+    kept = _KEPT[study.family.name] if study.keep == LAST else ""
+    verified += [kept] if kept else []
+    if study.family is not TALLIES:
+        points = "at earlier points" if kept else "at recorded points"
+        trusted.append(f"{'proofs and refutations' if study.family is NETWORKS else 'results'} {points}")
     return Grounds(tuple(verified), tuple(trusted))
 
 
 def _findings(study: StudyFile) -> Iterator[str]:
     yield from _places(study)
+    derived = False
     try:
         if study.design.seeds != tuple(study.seeds.tolist()):
             yield "its seeds are not those of its design"
-        yield from _underived(study)
+        foreign = list(underived(study))
+        yield from foreign
+        derived = not foreign
     except TttBatchError as error:
         yield f"its design cannot be read: {str(error).removeprefix(f'{shown(study.path)}: ')}"
     if (study.array("state") > FAILED).any():
@@ -80,7 +90,7 @@ def _findings(study: StudyFile) -> Iterator[str]:
         yield f"{counted(nameless, 'learner')} failed for no reason that is there"
     found: dict[str, tuple[int, str]] = {}
     for block in study.blocks():
-        for problem, wrong in (*_wrong(study, block), *_misjudged(study, block)):
+        for problem, wrong in (*_wrong(study, block), *(kept_misfits(study, block) if derived else ())):
             if wrong.any():
                 first = int(np.argmax(wrong))
                 number, place = found.get(problem, (0, ""))
@@ -88,19 +98,6 @@ def _findings(study: StudyFile) -> Iterator[str]:
                 found[problem] = number + int(np.count_nonzero(wrong)), place
     for problem, (number, place) in found.items():
         yield f"{problem} ({counted(number, 'learner')}, the first: {place})"
-
-
-def _underived(study: StudyFile) -> Iterator[str]:
-    """Yield findings about arrays that do not follow from the design.  Raises TttBatchError."""
-    arrays = study.header.arrays
-    for array in layout_of(study.design, study.description, study.keep):
-        place = arrays.get(array.path)
-        if place is None or array.path == "provenance/design" or array.content is None:
-            continue  # an older version may have had fewer
-        found, content = study.array(array.path), array.content
-        content = np.char.decode(content, "utf-8") if content.dtype.kind == "S" else content
-        if found.shape != content.shape or not ((found == content) | ((found != found) & (content != content))).all():
-            yield f"{array.path} is not what its design gives"
 
 
 def _places(study: StudyFile) -> Iterator[str]:
@@ -142,32 +139,5 @@ def _wrong(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.boo
         proof, positions = columns["proof"], columns["proof_positions"]
         yield "proofs and refutations that entered no position", any_of((proof != 0) & (positions == 0))
     if "worst" in columns:
-        unbeatable = columns["unbeatable"]
-        yield "unbeatable that does not agree with worst", any_of(unbeatable != (columns["worst"] >= 0))
-        best, lost = columns["best_response"], columns["versus_random"][..., 2]
-        yield "best_response above 0 of the unbeatable", any_of(unbeatable & (best > _TOLERANCE))
-        yield "games that the unbeatable lose against random moves", any_of(unbeatable & (lost > _TOLERANCE))
-        error = columns["value_error"]
-        yield "value_error below 0 or infinite", any_of((error < 0) | np.isinf(error))
-        for name in ("self_play", "versus_random"):
-            off = np.abs(columns[name].sum(axis=-1) - 1.0) > _TOLERANCE
-            yield f"{name} that does not add up to 1", any_of(off)
-
-
-def _misjudged(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Yield what the kept tables of learners contradict, and bool[n]: the learners concerned."""
-    if study.family is not TABLES or not block.tables or "worst" not in block.statistics:
-        return
-    wrong = np.zeros(block.settings.size, np.bool_)
-    judges: dict[int, Any] = {}
-    for number, setting in enumerate(block.settings.tolist()):
-        config = study.design.settings[setting].config
-        learner = learner_named(config.learner)
-        if setting not in judges:
-            judges = {setting: exact_judge(config.graph, learner, learner.worth(config.settings))}
-        names = learner.tables._fields
-        tables = learner.tables(*(np.ascontiguousarray(block.tables[name][number]) for name in names))
-        for name, found in judges[setting](tables)._asdict().items():
-            recorded = block.statistics[name][number, -1]
-            wrong[number] |= not np.allclose(found, recorded, rtol=0, atol=_TOLERANCE, equal_nan=True)
-    yield "results at the last point that are not those of the tables that are kept", wrong
+        for problem, wrong in exact_contradictions(columns):
+            yield problem, any_of(wrong)

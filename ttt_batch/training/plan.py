@@ -29,7 +29,7 @@ from ttt_batch.runs.boxes import not_second
 from ttt_batch.runs.config import DEFAULTS, OPPONENTS, Config, make_config
 from ttt_batch.runs.explorations import instead_of_the_other
 from ttt_batch.runs.loading import load, with_table
-from ttt_batch.runs.lookup import name_or_run
+from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.state import State, table_digest
@@ -118,6 +118,11 @@ def make_plan(
         given["start"] = table_digest(origin.tables)
     if rival is not None:
         given = {"seat": before.seat or "both", **given, "opponent": _rival_name(rival)}
+        if not fork and before.opponent not in ("", *OPPONENTS, given["opponent"]):
+            raise UsageError(
+                f"{name} was trained against another run or agent; name that one (info says how it was trained), or "
+                f"add {option('fork', True)} and {option('out')} for a new run"
+            )
     elif before.opponent in OPPONENTS:
         rival = before.opponent
     elif before.opponent:
@@ -175,7 +180,7 @@ def _opponent(opponent: Opposing, *, trust: bool) -> Run | Agent | Outsider | st
         return opponent
     if callable(opponent):
         return CallableAgent(opponent)
-    meant = name_or_run("opponent", opponent, OPPONENTS)
+    meant = name_or_run("opponent", opponent, OPPONENTS, others=RUNS_OR_AGENTS)
     return meant if isinstance(meant, str) else load(meant, trust=trust)
 
 
@@ -293,11 +298,18 @@ def differing_settings(before: Config, given: dict[str, Any], *, horizon: int) -
     values = {field.name: getattr(before, field.name) for field in fields(before)}
     config = make_config(**{**values, "horizon": before.horizon or horizon, **instead_of_the_other(given)})
     changes = [
-        f"{name.rstrip('_')} {'none' if old in ('', None) else old}, not {'none' if new in ('', None) else new}"
+        f"{name.rstrip('_')} {_spoken(name, old)}, not {_spoken(name, new)}"
         for (name, old), new in zip(before.written.items(), config.written.values(), strict=True)
         if new != old
     ]
     return config, "; ".join(changes)
+
+
+def _spoken(name: str, value: Any) -> Any:
+    """Return a setting's value for a message; a table's digest says nothing to a person."""
+    if name in ("opponent", "start") and value not in ("", None, *OPPONENTS):
+        return "a run or an agent" if name == "opponent" else "given tables"
+    return "none" if value in ("", None) else value
 
 
 def kept_points(run: Run, games: int) -> dict[str, NDArray[Any]]:

@@ -15,7 +15,7 @@ from ttt_batch.learners import any_learner
 from ttt_batch.patterns.tuples import file_of_tuples
 from ttt_batch.runs.config import OPPONENTS, make_config
 from ttt_batch.runs.loading import AnyRun
-from ttt_batch.runs.lookup import find_run, name_or_run
+from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_run, name_or_run
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
 from ttt_batch.training.patterns.train import check_tables
@@ -73,7 +73,7 @@ def check_files(
     if isinstance(opponent, str) and is_agent(opponent):
         opponent = None
     if isinstance(opponent, str | Path):
-        meant = name_or_run("opponent", opponent, OPPONENTS)
+        meant = name_or_run("opponent", opponent, OPPONENTS, others=RUNS_OR_AGENTS)
         opponent = meant if isinstance(meant, Path) else None
     if start is not None and not isinstance(start, AnyRun):
         start = find_run(start)

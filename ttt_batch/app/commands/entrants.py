@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ttt_batch.app.commands.declare import SCRIPTED
 from ttt_batch.app.commands.shared import load_any_run, run_name
-from ttt_batch.base.choices import find_name
+from ttt_batch.base.choices import AGENT_NAMES, find_name
 from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import UsageError
 
@@ -124,11 +124,11 @@ def both_players(path: str, given: str | None, load: Load) -> "tuple[Entrant, Pa
 def _second(given: str, first: "Entrant", load: Load) -> "tuple[Participant, str]":
     """The second player and what it is called."""
     from ttt_batch.agents.scripted import ScriptedPlayer
-    from ttt_batch.runs.lookup import name_or_run
+    from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 
     if is_named(given) and find_name(given, SCRIPTED) is None:
         return load(given), called(given)
-    meant = name_or_run("player", given, SCRIPTED)
+    meant = name_or_run("player", given, AGENT_NAMES, others=RUNS_OR_AGENTS)
     if isinstance(meant, str):
         return ScriptedPlayer(meant, first), meant
     return load(meant), run_name(meant)

@@ -132,7 +132,7 @@ def check(
             if not findings:
                 run = load_any(path, trust=trust)
                 if isinstance(run, PatternRun):
-                    from ttt_batch.analysis.proving import check_proofs
+                    from ttt_batch.training.patterns.proved_again import check_proofs
 
                     findings = [f"{run_name(path)}: {finding}" for finding in check_proofs(run)]
                 if not findings:

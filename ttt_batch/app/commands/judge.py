@@ -95,7 +95,7 @@ def evaluate(
     from ttt_batch.app import api
     from ttt_batch.app.reports.evaluation import evaluation_text, grown_evaluation_text, played_text
     from ttt_batch.runs.as_played import PlayedEvaluation
-    from ttt_batch.runs.lookup import name_or_run
+    from ttt_batch.runs.lookup import RUNS_OR_AGENTS, name_or_run
 
     rule, rules = check_ties(ties), Rules(board, illegal, time_limit, symmetric)
     outside = against is not None and is_named(against) and find_name(against, AGAINST) is None
@@ -108,7 +108,7 @@ def evaluate(
         if against is not None and outside:
             opponent = load(against)
         elif against is not None and exact:
-            found = name_or_run("opponent", against, AGAINST)
+            found = name_or_run("opponent", against, AGAINST, others=RUNS_OR_AGENTS)
             opponent = load_any_run(found, trust) if isinstance(found, Path) else found
         result = api.evaluate(run, opponent, games=games, seed=seed, budget=budget, ties=rule, as_played=as_played)
     name = called(path)

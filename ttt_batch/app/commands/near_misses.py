@@ -5,10 +5,11 @@ All of it is data but for the look-ups at the end; `usage` makes the sentences.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from ttt_batch.base.choices import find_name, fold
-from ttt_batch.base.files import is_file
+from ttt_batch.base.choices import SEAT_WORDS, find_name, fold
+from ttt_batch.base.files import has_ending, is_file
 from ttt_batch.base.quantities import whole_number
 
 COMMANDS = {
@@ -58,7 +59,7 @@ OPTIONS = {
     "--as first": "first as-first go-first",
     "--as second": "second as-second go-second",
     "--player": "as seat side",
-    "--level": "strength difficulty skill",
+    "--level": "strength difficulty skill easy medium hard",
     "--batch": "batch-size batches bs",
     "--max-memory": "memory mem ram memory-limit",
     "--checkpoint-every": "save-every checkpoint checkpoint-interval save-interval",
@@ -97,10 +98,15 @@ OPPONENT = {
     "watch": ": both players are its arguments, e.g. ttt-batch watch td-3x3.h5 random",
     "tournament": ": the players are its arguments, e.g. ttt-batch tournament td-3x3.h5 random",
 }
+RIVALS = ("against", "opponent", "vs", "versus", "with", "computer", "ai", "human", "me", "you")
 NO_OPTION = {
     ("study", "keeppoints"): ": it keeps what was recorded of each learner, not its tables; train keeps those of one",
-    **{(name, word): why for name, why in OPPONENT.items() for word in ("against", "opponent", "vs", "versus")},
+    **{(name, word): why for name, why in OPPONENT.items() for word in RIVALS},
     ("show", "position"): ": the position is its argument, e.g. ttt-batch show td-3x3.h5 5 1 9",
+    **{
+        ("show", word): ": a position is moves or rows, e.g. ttt-batch show b2 a1"
+        for word in ("center", "centre", "middle", "corner", "edge", "empty", "start", "opening", "first", "second")
+    },
     ("show", "moves"): ": moves are its argument, e.g. ttt-batch show td-3x3.h5 5 1 9",
     **{
         ("plot", word): ": pictures have one size, and an .svg file can be drawn at any; leave it out"
@@ -137,8 +143,8 @@ LISTED = (
 
 OPTION_START = re.compile(r"--?[a-zA-Z]")
 """How an option begins, and no negative number does."""
-FILE_ENDING = re.compile(r"\.[a-zA-Z]\w*$")
-"""How the name of a file ends, and no number does."""
+PICTURE_ENDINGS = (".png", ".svg", ".gif")
+"""How the names of files end that no command reads."""
 
 UNITS = {"thousand": "k", "million": "M", "billion": "G", "k": "k", "m": "M"}
 """Words after a number of games, and their letters."""
@@ -171,7 +177,8 @@ def meant_argument(word: str, options: Mapping[str, Any], ctx: Any) -> str | Non
     """
     name, equals, value = word.lstrip("\u2012\u2013\u2014").partition("=")  # dashes that a text editor makes of --
     found = find_name(name, [opt for opt in options if opt.startswith("--")])
-    found = found or next((opt for opt in meant_options(name) if opt.split()[0] in options), None)
+    seat = None if name.isdigit() else SEAT_WORDS.get(fold(name))
+    found = found or next((opt for opt in meant_options(seat or name) if opt.split()[0] in options), None)
     if found is not None:
         return f"{found}{equals}{value}"
     for opt, param in options.items():
@@ -187,13 +194,25 @@ def meant_argument(word: str, options: Mapping[str, Any], ctx: Any) -> str | Non
         "--board": re.fullmatch(r"\d+x\d+(x\d+)?(-[a-z]+)*", word.lower(), re.ASCII) is not None,
         "--resume": is_file(find_run(word or " ")),
         "--against": is_file(find_run(word or " ")),
-        "--out": FILE_ENDING.search(word) is not None,
+        "--out": has_ending(Path(word)),
     }
     return next((f"{opt} {word}" for opt, fits in shapes.items() if fits and opt in options), None)
 
 
+def without_brackets(words: Sequence[str]) -> list[str]:
+    """Return the words of `[0.1, 0.2]`, or of other brackets, without them; none if there are no brackets."""
+    text = " ".join(words)
+    if text[:1] + text[-1:] not in ("[]", "()", "{}"):
+        return []
+    return text[1:-1].replace(",", " ").split()
+
+
 def in_one_word(command: str, option: str, metavar: str, words: Sequence[str]) -> str | None:
     """Return several words after an option as the one word that it takes; None if it takes no such value."""
+    from ttt_batch.game.board import NAMED
+
+    if option == "--board" and (named := NAMED.get(fold("".join(words)))):
+        return named
     digits = all(re.fullmatch(r"\d+", word, re.ASCII) for word in words)
     if option == "--board" and digits and len(words) <= 3:
         return "x".join(words)

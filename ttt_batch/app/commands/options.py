@@ -9,7 +9,7 @@ from ttt_batch.app.commands.declare import BOARDS, File, Text, argument, option,
 from ttt_batch.app.commands.shared import newest_file
 from ttt_batch.base.choices import ILLEGAL, SEATS, TIES, choose_seat
 from ttt_batch.base.errors import UsageError, quoted
-from ttt_batch.base.files import EVERYWHERE, with_ending
+from ttt_batch.base.files import EVERYWHERE, is_file, with_ending
 from ttt_batch.base.named_code import is_callable_name
 
 
@@ -49,12 +49,17 @@ def player_named(name: Text) -> Text:
     return None if name is None else choose_seat(name, what="player")
 
 
+def split_learners(typed: str) -> list[str]:
+    """Return names of learners with commas between; FILE.py:NAME alone may have commas in its path."""
+    return [typed] if is_file(Path(typed.rpartition(":")[0])) else typed.split(",")
+
+
 def learners_meant(typed: Text) -> Text:
     """Return names of learners: each FILE.py:NAME is run and registered, and replaced by its learner's name.
 
     Raises UsageError, also for FILE.py without a name.
     """
-    words = [] if typed is None else typed.split(",")
+    words = [] if typed is None else split_learners(typed)
     own = [word for word in words if word.endswith(".py") or is_callable_name(word)]
     if not own:
         return typed
@@ -69,7 +74,7 @@ def learner_meant(ctx: typer.Context, typed: Text) -> Text:
     """Return the first of `learners_meant`; after it FILE.py:NAME may name those of other runs that are opened."""
     if typed is None or ctx.resilient_parsing:  # no code runs while a shell completes
         return typed
-    names, others = learners_meant(typed), typed.split(",")[1:]
+    names, others = learners_meant(typed), split_learners(typed)[1:]
     return names.partition(",")[0] if names and all(map(is_callable_name, others)) else names
 
 
@@ -77,7 +82,7 @@ def own_learners(ctx: typer.Context, typed: Text) -> Text:
     """Register the learners of the files that are named, for the runs to open.  Raises UsageError for other words."""
     if typed is None or ctx.resilient_parsing:  # no code runs while a shell completes
         return typed
-    for one in typed.split(","):
+    for one in split_learners(typed):
         if not one.endswith(".py") and not is_callable_name(one):
             raise UsageError(
                 f"learner {quoted(one)} is not of the form FILE.py:NAME; leave --learner out for a run of a learner "

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ttt_batch.app.commands.declare import (
     BOARDS,
     CUTS,
@@ -22,7 +20,6 @@ from ttt_batch.app.commands.declare import (
     option,
     switch,
 )
-from ttt_batch.app.commands.near_misses import FILE_ENDING, meant_argument
 from ttt_batch.app.commands.options import (
     BOARD,
     Json,
@@ -33,12 +30,11 @@ from ttt_batch.app.commands.options import (
     found,
     learners_meant,
     new_run,
+    split_learners,
 )
 from ttt_batch.app.commands.shared import answer, command_line, in_new_file, run_name
-from ttt_batch.app.commands.usage import manual, options_of
 from ttt_batch.base.choices import ALL_LEARNERS
-from ttt_batch.base.errors import ClusterError, InterruptedTraining, TttBatchError, UsageError, spoken
-from ttt_batch.base.files import is_there, shown
+from ttt_batch.base.errors import ClusterError, InterruptedTraining, TttBatchError, spoken
 from ttt_batch.base.named_code import is_callable_name
 from ttt_batch.base.quantities import counted, duration_text, size_text
 
@@ -59,17 +55,7 @@ Learners = Annotated[
 ]
 
 
-def _described(ctx: typer.Context, path: File) -> File:
-    """Return the file that describes a study.  Raises UsageError for a word that was meant for an option."""
-    if path is None or ctx.resilient_parsing or FILE_ENDING.search(path.name) or is_there(path):
-        return path
-    meant = meant_argument(str(path), options_of(ctx.command), ctx)
-    if meant is not None:
-        raise UsageError(f"there is no file {shown(path)}; did you mean {meant}?{manual(ctx.info_name)}")
-    return path
-
-
-Description = Annotated[File, argument("[STUDY.toml]", "These options in a file, or several grids.", read=_described)]
+Description = Annotated[File, argument("[STUDY.toml]", "These options in a file, or several grids.")]
 
 
 def study(
@@ -138,7 +124,7 @@ def study(
 def _learners(typed: Text, *, described: bool) -> Text:
     """Return the learners to study.  FILE.py:NAME alone makes them known; `described`: another file says which."""
     names = learners_meant(typed)
-    return None if described and typed is not None and all(map(is_callable_name, typed.split(","))) else names
+    return None if described and typed is not None and all(map(is_callable_name, split_learners(typed))) else names
 
 
 def _study(

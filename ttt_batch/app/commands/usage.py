@@ -8,6 +8,7 @@ takes 0.04 s to load; `Command` takes it as it is.
 import functools
 import inspect
 import itertools
+import re
 import typing
 from pathlib import Path
 from typing import Any
@@ -15,23 +16,26 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 from ttt_batch.app.commands.near_misses import (
-    FILE_ENDING,
     LISTED,
     NO_ARGUMENT,
     NO_OPTION,
     OPTION_START,
+    PICTURE_ENDINGS,
     in_one_word,
     is_list,
     meant_argument,
     meant_command,
     meant_options,
+    without_brackets,
 )
-from ttt_batch.base.choices import either, find_name, fold, suggested_name
+from ttt_batch.base.choices import SEAT_WORDS, either, find_name, fold, suggested_name
 from ttt_batch.base.compiler_settings import check_compiler_settings
 from ttt_batch.base.errors import UsageError, command_line_words, quoted
-from ttt_batch.base.files import is_there, shown
+from ttt_batch.base.files import has_ending, is_file, is_there, shown
 
 PROGRAM = "ttt-batch"
+FILE_ARGUMENT = re.compile(r"\[?(RUN|FILE)")
+"""How the metavar of an argument begins that is a file, or an agent."""
 
 
 class _Taking:
@@ -82,7 +86,11 @@ class Command(_Taking, TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments into `ctx`.  Raises UsageError for one too many, and typer's own errors."""
         ctx.allow_extra_args, typed = True, list(args)
-        rest = super().parse_args(ctx, args)
+        try:
+            rest = super().parse_args(ctx, args)
+        except UsageError:
+            self._refuse_lists(typed, [])  # it says more of a word that was also taken for an argument
+            raise
         if not ctx.resilient_parsing:
             self._refuse_lists(typed, rest)
             if rest:
@@ -101,11 +109,18 @@ class Command(_Taking, TyperCommand):
                 continue
             after = itertools.takewhile(lambda other: not OPTION_START.match(other), typed[place + 1 :])
             words = [*([value] if equals else []), *after]
+            metavar = known[option].metavar or ""
+            if not FILE_ARGUMENT.match(metavar) and (inner := without_brackets(words)):
+                value = in_one_word(str(self.name), option, metavar, inner) or ",".join(inner)
+                raise UsageError(f"{option} takes no brackets; write {option} {value}{manual(self.name)}")
             if self.name == "train" and len(words) == 1 and is_list(option, words[0]):
                 raise self._several(option, words)
-            if len(words) < 2 or any(is_there(Path(other)) or FILE_ENDING.search(other) for other in words[1:]):
+            listed = "," in metavar or (self.name == "study" and option in LISTED)
+            if len(words) == 1 and listed and re.fullmatch(r"[\d.]+(\s+[\d.]+)+", words[0]):
+                words = words[0].split()
+            if len(words) < 2 or any(is_there(Path(other)) or has_ending(Path(other)) for other in words[1:]):
                 continue
-            one = in_one_word(str(self.name), option, known[option].metavar or "", words)
+            one = in_one_word(str(self.name), option, metavar, words)
             if one is not None:
                 raise UsageError(f"{option} takes one word; write {option} {one}{manual(self.name)}")
             if self.name == "train" and option in LISTED and set(words) & set(rest):
@@ -122,7 +137,7 @@ class Command(_Taking, TyperCommand):
         before = dict(zip(typed[1:], typed, strict=False)).get(word)
         if before in known and known[before].is_flag:
             return UsageError(f"{before} is a switch and takes no value; leave {quoted(word)} out{manual(self.name)}")
-        why = NO_ARGUMENT.get(str(self.name)) or _question(meant_argument(word, known, ctx))
+        why = NO_ARGUMENT.get(str(self.name)) or _instead_of_word(word, ctx)
         return UsageError(f"{self.name} takes no argument {quoted(word)}{why}{manual(self.name)}")
 
     def invoke(self, ctx: Any) -> Any:
@@ -175,6 +190,30 @@ def manual(command: str | None = None) -> str:
 def _question(meant: str | None) -> str:
     """Asks whether a name was meant, if there is one."""
     return "" if meant is None else f"; did you mean {meant}?"
+
+
+def _instead_of_word(word: str, ctx: Any) -> str:
+    """Return the end of a message about a word in the wrong place: a reason, or what to write instead, if known."""
+    if why := NO_OPTION.get((ctx.command.name, fold(word))):
+        return why
+    if meant := meant_argument(word, options_of(ctx.command), ctx):
+        return _question(meant)
+    other = find_name(word, getattr(ctx.parent and ctx.parent.command, "commands", {}))
+    return "" if other is None else f"; {other} is a command, and a line has one"
+
+
+def _refuse_words(words: typing.Sequence[str], ctx: Any) -> None:
+    """Raise UsageError for a word in the place of a file, such as `play first`, that names none and means an option."""
+    from ttt_batch.runs.lookup import agent_or_run
+
+    for word in words:
+        ending = has_ending(Path(word)) and not word.lower().endswith(PICTURE_ENDINGS)
+        letter = len(word) == 1 and fold(word) not in SEAT_WORDS
+        meant = agent_or_run(word)
+        if ending or letter or isinstance(meant, str) or is_file(meant) or is_there(Path(word)):
+            continue
+        if instead := _instead_of_word(word, ctx):
+            raise UsageError(f"there is no file {shown(Path(word))}{instead}{manual(ctx.command.name)}")
 
 
 def misuse(error: Any) -> str:
@@ -248,13 +287,16 @@ def _as_typed(param: Any, kind: Any, usual: Any, ctx: Any, value: Any) -> Any:
         return value
     if (param.required and not given) or (kind is None and given):
         return usual(ctx, value)
-    named = kind in (Path, list[Path]) or (param.metavar or "").strip("[.]") in ("RUN", "FILE")
-    if named and given and "" in (value if isinstance(value, list | tuple) else (value,)):
+    words = value if isinstance(value, list | tuple) else (value,)
+    named = kind in (Path, list[Path]) or FILE_ARGUMENT.match(param.metavar or "") is not None
+    if named and given and "" in words:
         name = param.opts[0] if param.param_type_name == "option" else (param.metavar or "").strip("[]")
         raise UsageError(f"the name for {name} is empty; name a file{manual(ctx.command.name)}")
     if given and param.param_type_name == "option" and kind is not None and _is_option(ctx, value):
         wanted = f"{param.opts[0]} {param.metavar or 'VALUE'}"
         raise UsageError(f"{param.opts[0]} takes a value; give {wanted}{manual(ctx.command.name)}")
+    if named and given and param.param_type_name == "argument":
+        _refuse_words([str(word) for word in words], ctx)
     if kind in (list[str], list[Path]):
         value = [typing.get_args(kind)[0](text) for text in value] if given else None
     elif kind is Path and given:

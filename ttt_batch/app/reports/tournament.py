@@ -31,8 +31,10 @@ def tournament_text(found: Tournament) -> str:
     n = len(found.names)
     how = f"{counted(found.games or 0, 'game')} each, seed {found.seed}" if not found.exact else "exactly"
     wide = 10 if found.exact else 16
+    whole = all(meeting.held for row in found.meetings for meeting in row)
+    seats = "both seats" if whole else "the seats that they play"
     lines = [
-        f"{n} runs on {found.board}, all against all, in both seats: {how}",
+        f"{n} runs on {found.board}, all against all, in {seats}: {how}",
         f"ties: {meaning(found.ties)}",
         "",
         f"place{'points':>{wide}}{'as first':>10}{'as second':>11}{'won':>8}{'drawn':>8}{'lost':>8}  run",

@@ -14,9 +14,10 @@ best                         bool[S,cells]     int8 list  the cells that a greed
 """
 
 import io
+import math
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ def _decode_arrays(content: bytes, board: Board) -> Table:
         size = unpacked_size(io.BytesIO(content))
         if size > (most := ARRAYS.max_bytes(board)):  # what a few packed bytes may unpack to
             raise FormatError(f"its arrays take {size:,} bytes, those of this board at most {most:,}")
+        _check_heads(content, most)
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in arrays.files}
     except (OSError, ValueError, EOFError, KeyError, MemoryError, NotImplementedError, zipfile.BadZipFile, zlib.error):
@@ -57,6 +59,39 @@ def _decode_arrays(content: bytes, board: Board) -> Table:
         return Table(values, found.get("q"), found["code"], found["outcome"], found["best"], more)
     except (ValueError, TypeError):
         raise FormatError("its values are not two rows of numbers; export the table again") from None
+
+
+def _check_heads(content: bytes, most: int) -> None:
+    """Raise FormatError if an array says that it has more numbers than `most`, and ValueError for no array.
+
+    Numbers of no bytes take none in the file, however many there are.
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        for name in packed.namelist():
+            with packed.open(name) as file:
+                version = np.lib.format.read_magic(file)
+                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                shape, _, dtype = read(file)
+            if math.prod(shape) * max(dtype.itemsize, 1) > most:
+                raise FormatError(f"its array {name[:40]!r} is larger than any of this board; name another file")
+
+
+def _check_chunks(metadata: Any, board: Board, wanted: Collection[str]) -> None:
+    """Raise FormatError if columns of a parquet file hold more than this board's, or text for numbers.
+
+    A few packed bytes may stand for a long list or text, again and again.
+    """
+    most = COLUMNS.max_bytes(board)
+    for group in range(metadata.num_row_groups):
+        row_group = metadata.row_group(group)
+        for chunk in map(row_group.column, range(row_group.num_columns)):
+            name = chunk.path_in_schema.split(".")[0]
+            if name not in wanted:
+                continue
+            if chunk.num_values > base.most_states(board) * board.cells or chunk.total_uncompressed_size > most:
+                raise FormatError(f"its column {name} holds more than this board has; name another file")
+            if name != "outcome" and "BYTE_ARRAY" in chunk.physical_type:
+                raise FormatError("its columns are of other types; export it again")
 
 
 def _encode_columns(table: Table, board: Board) -> bytes:
@@ -81,10 +116,12 @@ def _encode_columns(table: Table, board: Board) -> bytes:
 def _decode_columns(content: bytes, board: Board) -> Table:
     pa, pq = pyarrow()
     try:
-        file = pq.ParquetFile(pa.BufferReader(content))
+        file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=["outcome"])
         if file.metadata.num_rows > (most := base.most_states(board)):
             raise FormatError(f"it has {file.metadata.num_rows:,} rows, this board at most {most:,} states")
-        table = file.read()
+        wanted = {"code", "outcome", "best", *VALUES}.union(*(_columns_for(name, board) for name in ("q", *MORE)))
+        _check_chunks(file.metadata, board, wanted)
+        table = file.read(columns=[name for name in file.schema_arrow.names if name in wanted])
     except (pa.ArrowException, OSError, ValueError):
         raise base.unreadable("the file is no parquet") from None
     base.check_board((table.schema.metadata or {}).get(b"ttt-batch board", b"").decode("utf-8", "replace"), board)
@@ -99,11 +136,13 @@ def _decode_columns(content: bytes, board: Board) -> Table:
         numbers = _numbers(table, names, pa)
         more = {name: _numbers(table, each, pa).T for name, each in beside.items()}
         code = table["code"].cast(pa.int64()).to_numpy()
-        outcome = np.array([OUTCOMES.index(text) for text in table["outcome"].to_pylist()], np.int8)
+        texts = table["outcome"].combine_chunks()
+        kinds = np.array([OUTCOMES.index(text) for text in texts.dictionary.to_pylist()], np.int8)
+        outcome = kinds[texts.indices.to_numpy()]
         best = np.zeros((code.size, board.cells), np.bool_)
         for state, cells in enumerate(table["best"].to_pylist()):
             best[state, cells] = True
-    except (pa.ArrowException, ValueError, TypeError, IndexError):
+    except (pa.ArrowException, ValueError, TypeError, IndexError, AttributeError):
         raise FormatError("its columns are of other types; export it again") from None
     if not actions:
         return Table(numbers, code=code, outcome=outcome, best=best)

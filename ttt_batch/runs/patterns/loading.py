@@ -21,7 +21,7 @@ def pattern_run_of(data: RunData) -> PatternRun:
     kinds, networks = network.kind_start.size - 1, len(config.aims)
     if data.states or data.resume:
         raise RunFileError(f"it holds positions, which pattern networks do not have; {FOREIGN}")
-    for finding in _contradictions(data, config):
+    for finding in contradictions(data, config):
         raise RunFileError(f"{finding}; {FOREIGN}")
     if networks * kinds * 40 > free_memory():
         raise RunFileError(f"its {counted(networks * kinds * 2, 'weight')} take more memory than is free; free some")
@@ -38,7 +38,7 @@ def pattern_run_of(data: RunData) -> PatternRun:
     return run
 
 
-def _contradictions(data: RunData, config: PatternConfig) -> Iterator[str]:
+def contradictions(data: RunData, config: PatternConfig) -> Iterator[str]:
     """Yield what contradicts itself in the statistics of a file."""
     games, outcomes = data.statistics["games"], data.statistics["outcomes"]
     missing = [name for name in NETWORK_COLUMNS if name not in data.statistics]

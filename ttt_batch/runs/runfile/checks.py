@@ -216,33 +216,32 @@ def _statistic_findings(data: RunData) -> Iterator[str]:
     if any(total != n if played else total > n for total, n in zip(sums, games.tolist(), strict=True)):
         yield "statistics/outcomes does not add up to the games played"
     if EXACT_COLUMNS[0] in columns:
-        yield from _exact_findings(columns)
+        yield from (f"statistics/{text}" for text, wrong in exact_contradictions(columns) if wrong.any())
 
 
-def _exact_findings(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    """Yield findings about the results that need every position; some follow from others."""
-    worst, loss, random = columns["worst"], columns["self_play"][:, ::-2], columns["versus_random"]
-    response = columns["best_response"]
-    if (columns["unbeatable"] != (worst >= 0)).any():
-        yield "statistics/unbeatable does not agree with statistics/worst"
+def exact_contradictions(columns: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """Yield how results that need every position may contradict each other, and where they do.
+
+    columns: `EXACT_COLUMNS` by name, [..., T] before the axes of each.  Each array begins with these axes, too.
+    """
+    worst, loss, random = columns["worst"], columns["self_play"][..., ::-2], columns["versus_random"]
+    unbeatable, response, error = columns["unbeatable"], columns["best_response"], columns["value_error"]
+    yield "unbeatable does not agree with worst", unbeatable != (worst >= 0)
     for name in ("self_play", "versus_random"):
-        if (np.abs(columns[name].sum(axis=-1) - 1.0) > _TOLERANCE).any():
-            yield f"statistics/{name} holds probabilities that do not add up to 1"
-    if (columns["unbeatable"] & (response > _TOLERANCE)).any():
-        yield "statistics/best_response is above 0 although statistics/unbeatable is true"
+        off = np.abs(columns[name].sum(axis=-1) - 1.0) > _TOLERANCE
+        yield f"{name} holds probabilities that do not add up to 1", off
+    yield "best_response is above 0 although unbeatable is true", unbeatable & (response > _TOLERANCE)
     # Random moves find every way to lose, and every draw.
-    if (worst != np.where(random[..., 2] > 0, -1, np.where(random[..., 1] > 0, 0, 1))).any():
-        yield "statistics/versus_random does not agree with statistics/worst"
-    won = columns["self_play"][:, ::2]
-    if ((worst >= 0) & (loss > _TOLERANCE)).any() or ((worst > 0) & (won < 1 - _TOLERANCE)).any():
-        yield "statistics/self_play does not agree with statistics/worst"
+    found = np.where(random[..., 2] > 0, -1, np.where(random[..., 1] > 0, 0, 1))
+    yield "versus_random does not agree with worst", worst != found
+    won = columns["self_play"][..., ::2]
+    off = ((worst >= 0) & (loss > _TOLERANCE)) | ((worst > 0) & (won < 1 - _TOLERANCE))
+    yield "self_play does not agree with worst", off
     # The best opponent gets at least what random moves get, and what the agent itself gets.
     least = np.maximum(random[..., 2] - random[..., 0], loss - won)
-    if (response < least - _TOLERANCE).any() or ((worst > 0) & (response > _TOLERANCE - 1)).any():
-        yield "statistics/best_response does not agree with the other results"
-    error = columns["value_error"]
-    if (error < 0).any() or np.isinf(error).any():
-        yield "statistics/value_error holds a number below 0 or an infinite one"
+    off = (response < least - _TOLERANCE) | ((worst > 0) & (response > _TOLERANCE - 1))
+    yield "best_response does not agree with the other results", off
+    yield "value_error holds a number below 0 or an infinite one", (error < 0) | np.isinf(error)
 
 
 def _progress_findings(data: RunData) -> Iterator[str]:

@@ -27,4 +27,6 @@ def quantiles(values: NDArray[np.float64], *shares: float, occurring: bool = Fal
             place = share * np.maximum(count - 1, 0)
             low = place.astype(np.int64)
             one, other = item(low), item(low + 1)
-            yield one + (other - one) * (place - low)
+            with np.errstate(over="ignore", invalid="ignore"):  # a damaged file may hold infinite numbers
+                between = one + (other - one) * (place - low)
+            yield between

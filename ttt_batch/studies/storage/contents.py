@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.runs.batches import MAX_GAMES
 from ttt_batch.runs.runfile.declaration import NETWORK_COLUMNS
 from ttt_batch.studies.designs.design import MAX_LEARNERS
 from ttt_batch.studies.designs.family import Family
@@ -72,6 +73,10 @@ class Contents:
                 raise ValueError("its keys are not those of settings")
             if self.points.min() < 1 or self.points.max() > self.games.shape[1]:
                 raise ValueError("its settings have another number of points")
+            own = np.arange(self.games.shape[1]) < self.points[:, None]
+            rises = np.diff(np.clip(self.games, 0, MAX_GAMES), axis=1, prepend=0)
+            if not np.where(own, rises > 0, self.games == 0).all() or self.games.min() < 0:
+                raise ValueError("the games at its points do not ascend")
             self._find_kinds(fixed["growing"], places)
         except (ValueError, TypeError, KeyError) as exc:
             why = f"{exc.args[0]} is missing" if isinstance(exc, KeyError) else str(exc)

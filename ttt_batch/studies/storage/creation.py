@@ -20,7 +20,7 @@ from ttt_batch.studies.storage.image import make_image, stored_as
 from ttt_batch.studies.storage.layout import layout_of
 from ttt_batch.studies.storage.opening import STUDY_FILE, locked
 from ttt_batch.studies.storage.places import Places
-from ttt_batch.studies.storage.reading import StudyFile
+from ttt_batch.studies.storage.reading import StudyFile, check_derived
 from ttt_batch.studies.storage.writing import StudyWriter, open_locked
 
 _PIECE = 1 << 17
@@ -92,6 +92,7 @@ def extend(path: str | Path, design: Design, *, command: str = "") -> StudyWrite
             STUDY_FILE.refusing(path),
             open_locked(path, ExitStack()) as old,
         ):
+            check_derived(old)
             settings, seeds = _places_in(old, design)
             began = continued(dict(old.provenance), _began(command), "extended_by")
             _build(draft.path, layout_of(design, description_text(design), old.keep), began, old.keep)

@@ -19,9 +19,10 @@ from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.state import MOST_SECONDS
 from ttt_batch.studies.designs.description import parse_description
 from ttt_batch.studies.designs.family import Family
-from ttt_batch.studies.storage.contents import Contents, Kind
+from ttt_batch.studies.storage.contents import GROUPS, Contents, Kind
 from ttt_batch.studies.storage.declared import DONE, FAILED, MEASURED, MISSING, OTHER_COLUMNS, REASONS
-from ttt_batch.studies.storage.header import no_constant
+from ttt_batch.studies.storage.header import Damaged, no_constant
+from ttt_batch.studies.storage.layout import layout_of
 from ttt_batch.studies.storage.opening import opened, worded
 from ttt_batch.studies.storage.places import KEY_BYTES, Places, checksums
 
@@ -223,3 +224,28 @@ def open_as(kind: type[Opened], path: str | Path) -> Opened:
     with ExitStack() as closing:
         contents, file = opened(path, closing)
         return kind(path, contents, file, closing.pop_all())
+
+
+def check_derived(study: StudyFile) -> None:
+    """Raise Damaged if a study's file has not the arrays that its design gives."""
+    for finding in underived(study):
+        raise Damaged(f"{shown(study.path)} cannot go on: {finding}; restore a backup")
+
+
+def underived(study: StudyFile) -> Iterator[str]:
+    """Yield findings about arrays that do not follow from the design.  Raises TttBatchError."""
+    arrays = study.header.arrays
+    for array in layout_of(study.design, study.description, study.keep):
+        place = arrays.get(array.path)
+        if place is None and array.path.startswith(GROUPS):
+            yield f"{array.path} is missing"
+        if place is None or array.path == "provenance/design":
+            continue  # an older version may have had fewer
+        if array.content is None:
+            if (place.dtype, place.shape, place.axes) != (array.dtype, array.shape, array.axes):
+                yield f"{array.path} has not the form that its design gives"
+            continue
+        found, content = study.array(array.path), array.content
+        content = np.char.decode(content, "utf-8") if content.dtype.kind == "S" else content
+        if found.shape != content.shape or not ((found == content) | ((found != found) & (content != content))).all():
+            yield f"{array.path} is not what its design gives"

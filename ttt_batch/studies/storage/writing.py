@@ -19,7 +19,7 @@ from ttt_batch.studies.storage.declared import DONE, FAILED, MISSING, PROGRESS_B
 from ttt_batch.studies.storage.header import digest_of
 from ttt_batch.studies.storage.opening import STUDY_FILE, locked, opened
 from ttt_batch.studies.storage.places import runs_of
-from ttt_batch.studies.storage.reading import BLOCK, StudyFile
+from ttt_batch.studies.storage.reading import BLOCK, StudyFile, check_derived
 
 OTHER_REASON = "another reason: there is no room for more of them"
 
@@ -178,6 +178,7 @@ def resume_study(path: str | Path) -> StudyWriter:
         locked(path, lock)
         study = open_locked(path, lock.pop_all())
     try:
+        check_derived(study)
         study.drop_damaged()
     except BaseException:
         study.close()
