@@ -6,6 +6,7 @@ Kinds are told by their first bytes: HDF5, NumPy arrays, parquet, JSON, pickles,
 import csv
 import io
 import json
+import math
 import re
 import zipfile
 import zlib
@@ -102,7 +103,9 @@ def _npy(content: bytes, board: Board) -> Any:
         raise base.unreadable("the file is no NumPy array") from None
     if dtype.hasobject:
         return read_plain(content[stream.tell() :], 3**board.cells)
-    if dtype.kind not in "fiuU" or dtype.itemsize * int(np.prod(shape, dtype=object)) != len(content) - stream.tell():
+    # An axis of length 0, or text without letters, takes no bytes, however many numbers it says there are.
+    whole = dtype.itemsize > 0 and 0 not in shape and dtype.itemsize * math.prod(shape) == len(content) - stream.tell()
+    if dtype.kind not in "fiuU" or not whole:
         raise base.unreadable(f"the file holds an array of {dtype.name}, not one of numbers")
     stream.seek(0)
     try:
@@ -139,9 +142,36 @@ def _parquet(content: bytes, board: Board) -> Content:
             return Content("columns of ttt-batch", form="parquet")
         if file.metadata.num_rows > (most := 3**board.cells * board.cells):
             raise FormatError(f"it has {file.metadata.num_rows:,} rows, this board at most {most:,} moves")
-        return Content("parquet columns", data=Columns(file.read().to_pydict()))
+        texts = _parquet_texts(file.metadata, most_bytes(board))
+        table = pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read()
+        return Content("parquet columns", data=Columns({name: _listed(table[name]) for name in table.column_names}))
     except (pa.ArrowException, OSError, ValueError):
         raise base.unreadable("the file is no parquet") from None
+
+
+def _parquet_texts(metadata: Any, most: int) -> list[str]:
+    """The columns of text.  Raises FormatError if columns hold too much, or texts in lists.
+
+    A few packed bytes may stand for a long list, or for a long text again and again.
+    """
+    texts = set()
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for chunk in map(group.column, range(group.num_columns)):
+            name, text = chunk.path_in_schema, "BYTE_ARRAY" in chunk.physical_type
+            if 8 * chunk.num_values > most or chunk.total_uncompressed_size > most or (text and "." in name):
+                raise FormatError(f"its column {quoted(name)} holds more than a table of this board, or texts in lists")
+            if text:
+                texts.add(name)
+    return sorted(texts)
+
+
+def _listed(column: Any) -> list[Any]:
+    """The values of a column of parquet; equal texts are one object."""
+    chunks = column.combine_chunks()
+    if not hasattr(chunks, "dictionary"):
+        return list(chunks.to_pylist())
+    words = chunks.dictionary.to_pylist()
+    return [None if at is None else words[at] for at in chunks.indices.to_pylist()]
 
 
 def _json(content: bytes) -> Content:

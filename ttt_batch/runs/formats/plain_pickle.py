@@ -308,7 +308,7 @@ class _Array:
 def _filled(data: Any, dtype: _Dtype, shape: Any, by_column: Any) -> Any:
     """An array of plain numbers from its bytes."""
     raw = data.encode("latin-1") if isinstance(data, str) else data
-    whole = isinstance(shape, tuple) and len(shape) <= 40 and all(type(n) is int and n >= 0 for n in shape)
+    whole = isinstance(shape, tuple) and len(shape) <= 40 and all(type(n) is int and n > 0 for n in shape)
     if not isinstance(raw, bytes | bytearray) or not whole or len(raw) != math.prod(shape) * dtype.numpy.itemsize:
         raise ValueError("numbers of an array")
     return np.frombuffer(bytes(raw), dtype=dtype.numpy).reshape(shape, order="F" if by_column in (True, "F") else "C")
