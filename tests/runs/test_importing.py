@@ -250,6 +250,27 @@ def test_a_partial_table_keeps_start_values_and_says_what_follows(known: Known, 
     assert "as second it can be beaten by way of positions that the table has" in found.notes[1]
 
 
+@pytest.mark.parametrize("name", ["q.bin", "q.csv"])
+def test_numbers_by_another_code_are_not_read_as_by_ours(
+    name: str, known: Known, tables: ModuleType, tmp_path: Path
+) -> None:
+    """Read by our codes, such a table plays at random, without a word."""
+    run, moves = known["moves 30000"]
+    other, path = tables.dense(moves, lambda code: tables.number(code, tables.ODD)), tmp_path / name
+    for table, ours in ((tables.dense(moves, int), True), (other, False)):
+        if name == "q.bin":
+            path.write_bytes(table.astype("<f8").tobytes())
+        else:
+            np.savetxt(path, table, delimiter=",")
+        found = ttt.import_run(path)
+        assert found.evaluation("random").first == run.evaluation("random").first
+        assert (found.background is not None) == ours
+        assert ("1 empty, 2 the first player, 0 the second" in found.notes[0]) == (not ours)
+    said: list[str] = []
+    ttt.import_run(path, form="raw" if name == "q.bin" else "csv", warn=said.append)
+    assert len(said) == 1 and "better in another numbering" in said[0]
+
+
 def test_two_players_tables_are_sutton_barto_s(known: Known, tables: ModuleType, tmp_path: Path) -> None:
     run = ttt.train(3_000, learner="sutton-barto", seed=2)
     both = [dict(zip(run.graph.code.tolist(), own.tolist(), strict=True)) for own in run.tables.value]
@@ -298,6 +319,12 @@ def zipped(name: str, content: bytes) -> bytes:
     return buffer.getvalue()
 
 
+def header(shape: tuple[int, ...], dtype: str) -> bytes:
+    """An array that takes no bytes, however many numbers it says it has."""
+    text = str({"descr": dtype, "fortran_order": False, "shape": shape}).encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
 TUPLE = (0, 0, 0, 0, 1, 0, 0, 0, 0)
 REFUSED: dict[str, Callable[[], bytes]] = {
     "agent.pkl": lambda: pickle.dumps(Agent()),
@@ -308,6 +335,8 @@ REFUSED: dict[str, Callable[[], bytes]] = {
     "copies.pkl": lambda: b"\x80\x02]q\x00" + b"(" + b"h\x00" * 100_000 + b"t.",
     "torch.pt": lambda: zipped("archive/data.pkl", b"x"),
     "bomb.npz": lambda: zipped("q.npy", npy(np.zeros(30_000_000))),
+    "empty.npy": lambda: header((10**12, 0), "<f8"),
+    "letters.npy": lambda: header((10**12,), "<U0"),
     "words.npy": lambda: npy(np.array(["X", "O"])),
     "shape.npy": lambda: npy(np.ones((100, 4))),
     "zeros.npy": lambda: npy(np.zeros((19_683, 9))),

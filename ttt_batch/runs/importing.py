@@ -15,6 +15,7 @@ from ttt_batch.base.errors import UsageError, option, quoted, warn_python
 from ttt_batch.base.files import shown
 from ttt_batch.base.quantities import counted
 from ttt_batch.game.board import FIRST_WINS, SECOND_WINS, Board, parse_board
+from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.state_space import too_large
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.batches import MAX_GAMES
@@ -25,7 +26,7 @@ from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, 
 from ttt_batch.runs.formats.contents import Content, content_of, most_bytes
 from ttt_batch.runs.formats.entries import WAY
 from ttt_batch.runs.formats.keys import Reading, parse_reading
-from ttt_batch.runs.formats.recognising import Recognised, loses_by_table, missing_moves, recognised
+from ttt_batch.runs.formats.recognising import Recognised, in_our_numbering, loses_by_table, missing_moves, recognised
 from ttt_batch.runs.formats.tables import (
     beads_from,
     edges_from,
@@ -92,7 +93,9 @@ def _import_files(
     if form is not None and keys is not None:
         raise UsageError(f"{option('form', form)} fixes how keys are read; leave {option('keys')} out")
     if form is not None:
-        return _import_format(files, format_named(form).name, learner, board, player, command, options, warn)
+        return _import_format(
+            files, format_named(form).name, learner, board, player, command, options, warn, named=True
+        )
     parsed = parse_board(board)
     contents = []
     for file in files:
@@ -224,17 +227,19 @@ def _import_format(
     command: str,
     options: dict[str, Any],
     warn: Callable[[str], None],
+    *,
+    named: bool = False,
 ) -> Run:
-    """Read a table in a format of ours."""
+    """Read a table in a format of ours.  named: a person has named the format, so its numbering is ours."""
     learnt = _learnt_in(files[0], form, board)
-    named = learner if learner is not None else learnt.get("learner")
+    told = learner if learner is not None else learnt.get("learner")
     form_used = format_named(form)
-    kind, table = None, None
-    if not isinstance(named, str):
+    table = None
+    if not isinstance(told, str):
         table = read(form, files, parse_board(board), None, player=player)
-        named = _learner_for(table)
-    used = learner_named(named)
-    settings: dict[str, Any] = {"learner": named, "board": board, "batch": 1, "engine": "given"}
+        told = _learner_for(table)
+    used = learner_named(told)
+    settings: dict[str, Any] = {"learner": told, "board": board, "batch": 1, "engine": "given"}
     if learnt.get("learner") == used.name:
         settings |= {name: learnt[name] for name in ("alpha", "epsilon", "seed") if name in learnt}
     settings |= {name: value for name, value in options.items() if value is not None}
@@ -247,6 +252,13 @@ def _import_format(
     table = read(form, files, config.board, kind, player=player) if table is None else table
     if table.kind == STATES and of_classes(table, config.board):
         config = make_config(symmetry="on", **settings)
+    if table.kind == ACTION_VALUES and not in_our_numbering(table.q, config.board, enumerate_graph(config.board)):
+        if not named:
+            found = [Content(f"{form} by another code", data=table.q)]
+            return _import_contents(found, learner, config.board, player, None, command, options, warn)
+        warn(
+            f"the table is better in another numbering than that of {form}; leave {option('form')} out to have it found"
+        )
     run = _fresh(config, _games_in(files[0], learnt))
     only_second = len(files) == 1 and player is not None and choose_seat(player) == "second"
     try:

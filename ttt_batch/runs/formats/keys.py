@@ -63,6 +63,10 @@ class Reading:
         return f"numbers in base 3, first cell the {'lowest' if self.low else 'highest'} digit: {text}"
 
 
+OURS = Reading("0", "1", "2", low=True, numbers=True)
+"""Position codes."""
+
+
 @dataclass(frozen=True)
 class Symbols:
     """Keys as symbols.

@@ -15,8 +15,8 @@ from ttt_batch.runs.formats.base import FormatError, Table
 from ttt_batch.runs.formats.checks import checked
 from ttt_batch.runs.formats.contents import Content
 from ttt_batch.runs.formats.entries import Entries
-from ttt_batch.runs.formats.keys import Reading
-from ttt_batch.runs.formats.numbering import Placed, as_table, find_reading, middle_of, whose
+from ttt_batch.runs.formats.keys import OURS, Reading
+from ttt_batch.runs.formats.numbering import CLEARLY, Placed, as_table, find_reading, middle_of, whose
 from ttt_batch.runs.formats.shapes import entries_of, unwrapped
 from ttt_batch.runs.formats.tables import row_finder
 from ttt_batch.runs.state import LARGEST
@@ -72,6 +72,20 @@ def recognised(
     taken = f"taken for {kind}{shape}; keys are {placed[0].reading.meaning}{owner}; {why}"
     middle = _middle(placed)
     return Recognised(table, taken, warnings, middle)
+
+
+def in_our_numbering(q: NDArray[np.float64], board: Board, graph: Graph) -> bool:
+    """Return whether a table by code, float64[codes, cells], is in our numbering: no other makes it clearly better."""
+    try:
+        tables = [entries_of(q, board, low=True)]
+        (found,), _ = find_reading(tables, board, graph, None)
+    except (FormatError, UsageError):  # it has learnt nothing, or nothing tells
+        return True
+    try:
+        (ours,), _ = find_reading(tables, board, graph, OURS)
+    except FormatError:
+        return False
+    return found.gain < ours.gain + 2 * CLEARLY
 
 
 def _middle(placed: Sequence[Placed]) -> float:
