@@ -67,6 +67,8 @@ def import_tables(
     Entries that the files do not have keep the learner's start values.  Raises UsageError and FormatError.
     """
     files = [Path(path) for path in paths]
+    if keys is not None:
+        parse_reading(keys)
     for file in files:
         if is_run_file(file):
             raise FormatError(f"{shown(file)} is a run already; use it as it is, or export it first")
