@@ -87,8 +87,8 @@ def parse_reading(text: str) -> Reading:
     flags = {word.lower() for word in words} & {"mover", "low"}
     if len(symbols) != 3 or len(set(symbols)) != 3:
         raise UsageError(
-            f"{option('keys')} {quoted(text)} does not name three symbols; give those of an empty cell, the first player "
-            "and the second, such as 0,1,2 or space,X,O"
+            f"{option('keys')} {quoted(text)} does not name three symbols; give those of an empty cell, the first "
+            "player and the second, such as 0,1,2 or space,X,O"
         )
     empty, first, second = symbols
     return Reading(empty, first, second, mover="mover" in flags, low="low" in flags)

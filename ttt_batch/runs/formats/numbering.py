@@ -104,7 +104,8 @@ def find_reading(
         return taken, "as given"
     facts = _facts(taken)
     if len(judged) == 1:
-        return taken, f"the only numbering that fits: {facts}"
+        but = ", though by it the table plays no better than at random" if _gain(taken) < CLEARLY else ""
+        return taken, f"the only numbering that fits{but}: {facts}"
     if _gain(taken) < max(_gain(judged[1]), 0.0) + CLEARLY:
         choices = " or ".join(f"{each[0].reading.option} ({each[0].reading.meaning})" for each in judged[:4])
         raise UsageError(
