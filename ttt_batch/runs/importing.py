@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ttt_batch.base.choices import SEATS, choose_seat
 from ttt_batch.base.errors import UsageError, option, quoted, warn_python
@@ -107,6 +106,11 @@ def _import_files(
             raise _with_way(file, error) from None
     if len({content.form for content in contents}) > 1:
         raise UsageError(f"{', '.join(map(shown, files))} are of two kinds; give two files of one kind, a player each")
+    if contents[0].form and keys is not None:
+        table = read(contents[0].form, files, parsed, None, player=player)
+        if table.kind != ACTION_VALUES:
+            raise UsageError(f"{shown(files[0])} says which positions it holds; leave {option('keys')} out")
+        contents = [Content(contents[0].form, data=table.q)]
     if contents[0].form:
         return _import_format(files, contents[0].form, learner, board, player, command, options, warn)
     try:
@@ -127,6 +131,8 @@ def import_found(
 ) -> Run:
     """Read a table in memory, a dictionary, an array or a frame, as `import_tables` reads one of a file."""
     parsed = parse_board(board)
+    if isinstance(found, str | bytes | Path):
+        raise UsageError(f"table {quoted(found)} is no table in memory; import_run reads files")
     try:
         return _import_contents([Content("", data=found)], learner, parsed, player, keys, "", options, warn)
     except FormatError as error:
@@ -187,14 +193,11 @@ def _learner_for(table: Table) -> str:
     if table.q is not None:
         return OF_MOVES
     first, second = table.value
-    both = ~np.isnan(first) & ~np.isnan(second)
-    return OF_OWN_VALUES if both.any() and (first[both] != -second[both]).any() and _own(first, second) else OF_VALUES
-
-
-def _own(first: NDArray[np.float64], second: NDArray[np.float64]) -> bool:
-    """Return whether two players' values are more than one table from two sides: their sums differ."""
+    if np.isnan(first).all() or np.isnan(second).all():
+        return OF_VALUES
     sums = (first + second)[~np.isnan(first + second)]
-    return bool(sums.size and np.ptp(sums) > 1e-12 * max(1.0, float(np.abs(sums).max())))
+    one_table = sums.size and np.ptp(sums) <= 1e-12 * max(1.0, float(np.abs(sums).max()))  # from two sides
+    return OF_VALUES if one_table and not np.isnan(first[~np.isnan(second)]).any() else OF_OWN_VALUES
 
 
 def _lacking(run: Run, found: Recognised, warn: Callable[[str], None]) -> tuple[str, ...]:

@@ -136,10 +136,13 @@ def missing_moves(graph: Graph, table: Table) -> NDArray[np.bool_]:
         by_row = np.full((graph.code.size, table.q.shape[1]), np.nan)
         by_row[rows[kept]] = table.q[kept]
         return np.asarray(np.isnan(by_row[rows_of_edges(graph), graph.cell]))
-    there = np.zeros(graph.code.size, np.bool_)
-    there[rows[kept]] = ~np.isnan(table.value[:, kept]).all(axis=0)
-    there[graph.first_edge.size - 1 :] = True
-    return np.asarray(~there[graph.child])
+    there = np.zeros((2, graph.code.size), np.bool_)
+    there[:, rows[kept]] = ~np.isnan(table.value[:, kept])
+    for player in (0, 1):
+        if not there[player].any():  # one table for both
+            there[player] = there[1 - player]
+    there[:, graph.first_edge.size - 1 :] = True
+    return np.asarray(~there[graph.ply[rows_of_edges(graph)] % 2, graph.child])
 
 
 def loses_by_table(graph: Graph, chosen: NDArray[np.bool_], missing: NDArray[np.bool_], seat: int, lost: Any) -> bool:
