@@ -4,6 +4,7 @@ import io
 import itertools
 import json
 import pickle
+import random
 import re
 import zipfile
 from collections.abc import Callable
@@ -273,6 +274,7 @@ def test_numbers_by_another_code_are_not_read_as_by_ours(
     assert len(said) == 1 and "better in another numbering" in said[0]
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_two_players_tables_are_sutton_barto_s(known: Known, tables: ModuleType, tmp_path: Path) -> None:
     run = ttt.train(3_000, learner="sutton-barto", seed=2)
     both = [dict(zip(run.graph.code.tolist(), own.tolist(), strict=True)) for own in run.tables.value]
@@ -287,6 +289,7 @@ def test_two_players_tables_are_sutton_barto_s(known: Known, tables: ModuleType,
         assert found.evaluation("random").second == run.evaluation("random").second
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_players_who_value_their_own_afterstates_alone(known: Known, tables: ModuleType, tmp_path: Path) -> None:
     """Each of two files holds the positions after its player's moves, as most tutorials' programs write them."""
     run, values = known["values 30000"]
@@ -374,6 +377,12 @@ REFUSED: dict[str, Callable[[], bytes]] = {
     "impossible.json": lambda: json.dumps({"XXX......": 1, ".........": 0.5, "XOXOXOOO.": 3}).encode(),
     "prose.txt": lambda: b"To play well, take the middle.\n",
     "empty.csv": lambda: b"",
+    "brackets.csv": lambda: (b"[" + b")" * 500_000 + b"[,1\n") * 2,
+    "quotes.csv": lambda: b'........., "0.5\nX........,"' + b"1" * 200_000 + b"\n",
+    "keys.json": lambda: json.dumps({"array(" + "," * 50_000: 1, "array([": 2}).encode(),
+    "nothing.json": lambda: json.dumps({"state": ["X........"], "value": [None]}).encode(),
+    "tuple.pkl": lambda: pickle.dumps(()),
+    "head.npy": lambda: b"\x93NUMPY\x01\x00\x08\x00{'a': ) ",
     "ragged.csv": lambda: b".........,0.5\nX........,0.5,0.5\nO........,1\n",
     "picture.png": lambda: b"\x89PNG\r\n\x1a\n\0\0",
     "network.h5": lambda: b"\x89HDF\r\n\x1a\n\0\0",
@@ -389,6 +398,28 @@ def test_what_is_no_table_is_refused_with_a_way(name: str, tmp_path: Path, capsy
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert name in err and WAY in err and "FILE.py:NAME or cmd:PROGRAM" in err
     assert not (tmp_path / "out.h5").exists()
+
+
+def test_damaged_tables_meet_no_other_error(tables: ModuleType, known: Known, tmp_path: Path) -> None:
+    """A few bytes changed, put in or left out: a table or one line, never another exception."""
+    rng, read = random.Random(0), 0
+    few = {name: dict(itertools.islice(known[f"{name} best"][1].items(), 4)) for name in ("moves", "values")}
+    for number in range(240):
+        shape = tables.SHAPES[number % len(tables.SHAPES)]
+        content = bytearray(shape.make(few["moves" if shape.moves else "values"]))
+        for _ in range(rng.randint(1, 3)):
+            at = rng.randrange(len(content))
+            content[at : at + rng.choice([0, 1, 5])] = rng.choice(
+                [b"", b"\0", b"[", b'"', b",", b"\r", b"9", b"{", b"\xff"]
+            )
+        path = tmp_path / shape.name
+        path.write_bytes(content)
+        try:
+            ttt.import_run(path, warn=lambda _: None)
+            read += 1
+        except ttt.TttBatchError as error:
+            assert "\n" not in str(error)
+    assert 10 < read < 200
 
 
 def test_the_help_wraps_a_dictionary(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -69,11 +69,20 @@ def _check_heads(content: bytes, most: int) -> None:
     with zipfile.ZipFile(io.BytesIO(content)) as packed:
         for name in packed.namelist():
             with packed.open(name) as file:
-                version = np.lib.format.read_magic(file)
-                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-                shape, _, dtype = read(file)
+                shape, dtype = array_head(file)
             if math.prod(shape) * max(dtype.itemsize, 1) > most:
                 raise FormatError(f"its array {name[:40]!r} is larger than any of this board; name another file")
+
+
+def array_head(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return shape and type of the array in an open .npy file.  Raises ValueError if its head says neither."""
+    try:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(file)
+    except Exception:  # a damaged head fails in many ways, in Python's own parser, too
+        raise ValueError("no head of an array") from None
+    return shape, dtype
 
 
 def _check_chunks(metadata: Any, board: Board, wanted: Collection[str]) -> None:

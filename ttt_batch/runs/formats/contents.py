@@ -21,7 +21,7 @@ from ttt_batch.game.board import Board
 from ttt_batch.runs.formats import base
 from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.formats.by_code import HEADER
-from ttt_batch.runs.formats.columns import pyarrow
+from ttt_batch.runs.formats.columns import array_head, pyarrow
 from ttt_batch.runs.formats.entries import CELL_SIGNS
 from ttt_batch.runs.formats.json_records import refuse_constant
 from ttt_batch.runs.formats.keys import is_position
@@ -96,10 +96,8 @@ def _npy(content: bytes, board: Board) -> Any:
     """The array of a .npy file; a pickled object in it is read as plain data."""
     stream = io.BytesIO(content)
     try:
-        version = np.lib.format.read_magic(stream)
-        reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = reader(stream)
-    except (ValueError, OSError, EOFError):
+        shape, dtype = array_head(stream)
+    except ValueError:
         raise base.unreadable("the file is no NumPy array") from None
     if dtype.hasobject:
         return read_plain(content[stream.tell() :], 3**board.cells)
@@ -205,7 +203,7 @@ def _text(content: bytes, board: Board, suffix: str) -> Content:
         raise FormatError(f"byte {error.start} is no text (UTF-8), and the file is of no kind that is known") from None
     if "\0" in text:
         raise FormatError("the file is of no kind that is known")
-    lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip() and not line.startswith("#")]
+    lines = [line for line in re.split(r"\r\n|\r|\n", text) if line.strip() and not line.startswith("#")]
     if not lines:
         raise FormatError("the file is empty; name one that holds a table")
     by_code = len(lines) >= 3**board.cells and all(line.count(",") == board.cells - 1 for line in lines[:9])
@@ -235,21 +233,31 @@ def _text(content: bytes, board: Board, suffix: str) -> Content:
 
 
 def _rows(lines: list[str]) -> list[list[str]]:
-    """The fields of lines; what is in brackets or quotes is one field."""
-    if any(mark in lines[-1] for mark in "[("):
-        bare = [re.sub(r'^"([^"]*)"', r"\1", line.strip()) for line in lines]
-        match = [re.fullmatch(r"([\[(].*[\])])\s*[,;:\t ]\s*([^\[\]]*)", line) for line in bare[1:]]
-        if match and all(match):
-            rest = [re.split(r"\s*[,;\t]\s*|\s+", one[2].strip()) for one in match if one]
-            first = re.fullmatch(r"([\[(].*[\])])\s*[,;:\t ]\s*([^\[\]]*)", bare[0])
-            head = (
-                [first[1], *re.split(r"\s*[,;\t]\s*|\s+", first[2].strip())] if first else re.split(r"[,;\t ]", bare[0])
-            )
-            return [head, *([one[1], *others] for one, others in zip(match, rest, strict=True) if one)]
+    """The fields of lines; a key in brackets is one field.  Raises FormatError if quotes are not closed."""
+    if all(line.lstrip('" ').startswith(("[", "(")) for line in lines[1:]) and len(lines) > 1:
+        rows = [_bracketed(line) for line in lines]
+        if rows[0] == [] or len(rows[0]) == 1:  # a header
+            rows[0] = [field for field in re.split(r"[,;\t ]", lines[0]) if field]
+        if all(len(row) > 1 for row in rows):
+            return rows
     for separator in ("\t", ";", ","):
         if separator in lines[-1]:
-            return list(csv.reader(lines, delimiter=separator))
+            try:
+                return list(csv.reader(lines, delimiter=separator))
+            except csv.Error:
+                raise FormatError("its quotes are not closed, or a field is too long; fix the file") from None
     return [line.split() for line in lines]
+
+
+def _bracketed(line: str) -> list[str]:
+    """A key in brackets and what follows it; a single field if the line does not begin so."""
+    line = line.strip()
+    if line.startswith('"') and (end := line.find('"', 1)) > 0:
+        line = line[1:end] + line[end + 1 :]
+    end = max(line.rfind("]"), line.rfind(")")) + 1
+    if not line.startswith(("[", "(")) or end == 0:
+        return [line]
+    return [line[:end], *re.split(r"[,;:\t ]+", line[end:].strip(" ,;:\t"))]
 
 
 def _usual_names(rows: list[list[str]], board: Board) -> list[str]:

@@ -28,7 +28,8 @@ _SPACE = "space"
 _SEPARATORS = str.maketrans("", "", "/|\n\r\t;:,[](){}'\"")
 _WRAPPER = re.compile(r"\s*(?:array\((?P<inside>.*?)(?:,\s*dtype=[^)]*)?\)|(?P<bare>.*))\s*", re.DOTALL)
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
-_MOST_CHARACTERS = 4_000
+_MOST_CHARACTERS = 60
+"""Characters that a printed key takes for a cell at most."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,7 @@ def _cells(key: Any, cells: int) -> tuple[str, ...]:
 def _cells_of_text(text: str, cells: int) -> tuple[str, ...]:
     if len(text) == cells:
         return tuple(map(_canonical, text))
-    if len(text) > _MOST_CHARACTERS:
+    if len(text) > _MOST_CHARACTERS * cells:
         return ()
     match = _WRAPPER.fullmatch(text)
     inside = text if match is None else match["inside"] or match["bare"] or ""

@@ -17,7 +17,7 @@ from ttt_batch.runs.formats.contents import Content
 from ttt_batch.runs.formats.entries import Entries
 from ttt_batch.runs.formats.keys import OURS, Reading
 from ttt_batch.runs.formats.numbering import CLEARLY, Placed, as_table, find_reading, middle_of, whose
-from ttt_batch.runs.formats.shapes import entries_of, unwrapped
+from ttt_batch.runs.formats.shapes import Players, entries_of, unwrapped
 from ttt_batch.runs.formats.tables import row_finder
 from ttt_batch.runs.state import LARGEST
 
@@ -46,7 +46,7 @@ def recognised(
     """
     found = [unwrapped(content.data, board) for content in contents]
     low = contents[0].low
-    if len(found) == 1 and isinstance(found[0], tuple):
+    if len(found) == 1 and isinstance(found[0], Players):
         found = list(found[0])
     tables = [entries_of(each, board, low=low) for each in found]
     players: tuple[int, ...] = (0, 1) if len(tables) == 2 else () if own is None else (own,)
@@ -59,6 +59,8 @@ def recognised(
         as_table(one, graph, board.cells, players[number] if players else None) for number, one in enumerate(placed)
     ]
     table = parts[0] if len(parts) == 1 else _both(parts, board)
+    if not table.code.size:
+        raise FormatError("it has no number for any position; name a file of a table that has learnt")
     numbers = table.q if table.value is None else table.value
     if not np.isfinite(numbers[~np.isnan(numbers)]).all():
         raise FormatError(

@@ -1,7 +1,7 @@
 """Tables of any shape as entries: dictionaries, arrays, columns, records and frames, also inside one another."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,19 @@ FIRST_NAMES, SECOND_NAMES = (
 _MOST_WRAPPERS = 4
 
 
+class Players(NamedTuple):
+    """The tables of both players."""
+
+    first: Any
+    second: Any
+
+
 class Columns(dict[str, Any]):
     """Columns by name, from a file that holds columns and nothing else."""
 
 
 def unwrapped(found: Any, board: Board) -> Any:
-    """Return the table inside dictionaries with names such as `V` or `q_table`; a pair if it is one for each player."""
+    """Return the table inside dictionaries with names such as `V` or `q_table`, or `Players` if each has one."""
     for _ in range(_MOST_WRAPPERS):
         if isinstance(found, tuple) and sum(isinstance(each, Mapping) for each in found) == 1:
             found = next(each for each in found if isinstance(each, Mapping))
@@ -85,7 +92,7 @@ def entries_of(found: Any, board: Board, *, low: bool) -> Entries:
     raise FormatError(f"it holds {described(found)}, which is no table that can be read")
 
 
-def _players(found: Mapping[str, Any]) -> tuple[Any, Any] | None:
+def _players(found: Mapping[str, Any]) -> Players | None:
     """The tables of both players, if the dictionary holds them by name."""
     named: dict[int, Any] = {}
     for key, value in found.items():
@@ -95,7 +102,7 @@ def _players(found: Mapping[str, Any]) -> tuple[Any, Any] | None:
                 inner = next(iter(value))
                 if not isinstance(inner, str) or len(inner) > 1:
                     named[player] = value
-    return (named[0], named[1]) if len(named) == 2 and len(found) == 2 else None
+    return Players(named[0], named[1]) if len(named) == 2 and len(found) == 2 else None
 
 
 def _size(value: Any) -> int:
