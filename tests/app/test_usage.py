@@ -547,7 +547,9 @@ def test_remedies_are_parameters_in_python_and_options_in_commands(here, capsys)
         ttt.train(10, engine="given")
     assert "belongs to learn-from; choose" in misused(capsys, "train", "--games", "10", "--engine", "given")
     Path("empty.json").write_text('{"board": "3x3"}')
-    with pytest.raises(ttt.TttBatchError, match=r"no list of states; name one that was exported as json$"):
+    with pytest.raises(
+        ttt.TttBatchError, match=r"empty\.json: its keys, 'board' for one, are no positions; a table of"
+    ):
         ttt.import_run("empty.json", "td")
     lost = str(ttt.evaluate(ttt.train(300, seed=2)))
     assert "(ties='any')" in lost and "--" not in lost.replace("---+", "")

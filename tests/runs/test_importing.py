@@ -400,6 +400,17 @@ def test_what_is_no_table_is_refused_with_a_way(name: str, tmp_path: Path, capsy
     assert not (tmp_path / "out.h5").exists()
 
 
+def test_training_starts_from_a_table_of_any_shape(
+    tables: ModuleType, known: Known, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, values = known["values best"]
+    few = dict(itertools.islice(values.items(), 3000))
+    (tmp_path / "start.json").write_text(json.dumps({tables.text(code): value for code, value in few.items()}))
+    words = "train --learner td --games 10 --batch 10 --start start.json -o run.h5 --quiet".split()
+    status, _, err = command(capsys, *words)
+    assert status == 0 and err.startswith("ttt-batch: the table has no number for ") and err.count("\n") == 1
+
+
 def test_damaged_tables_meet_no_other_error(tables: ModuleType, known: Known, tmp_path: Path) -> None:
     """A few bytes changed, put in or left out: a table or one line, never another exception."""
     rng, read = random.Random(0), 0

@@ -314,7 +314,7 @@ def import_(
         def agent(boards, to_move, legal):
             return [cell_for(board.ravel(), free) for board, free in zip(boards, legal)]
         def cell_for(marks, free):  # 1: the player to move, -1: the other, 0: empty
-            worth = table.get(tuple(marks.tolist()), {})
+            worth = table.get(tuple(marks.tolist()), dict())
             return max(free.nonzero()[0].tolist(), key=lambda cell: worth.get(cell, 0))
     """
     from ttt_batch.app.reports.training import training_summary, verdict_text

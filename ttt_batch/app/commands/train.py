@@ -282,7 +282,7 @@ def _origin(path: Path | None, learner: str, board: "Board", trust: bool) -> "Ru
         return load_run(path, trust)
     from ttt_batch.runs.importing import import_tables
 
-    return import_tables([path], learner, board=board)
+    return import_tables([path], learner, board=board, warn=lambda line: tell(f"ttt-batch: {line}"))
 
 
 def _ask_for_file(failure: Exception) -> Path | None:

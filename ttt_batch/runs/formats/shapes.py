@@ -80,6 +80,8 @@ def entries_of(found: Any, board: Board, *, low: bool) -> Entries:
             columns = {name: value for name, value in found.items() if isinstance(value, list | tuple | np.ndarray)}
             if len(columns) > 1:
                 return of_columns(columns, board, low=low)
+            if not any(split_move(key, board) for key in list(found)[:9]):
+                raise FormatError(f"its keys, {quoted(next(iter(found)))} for one, are no positions")
         return _of_dictionary(found, board, low=low)
     if isinstance(found, list) and found:
         if all(isinstance(one, Mapping) for one in found):
