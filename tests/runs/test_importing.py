@@ -406,8 +406,9 @@ def test_training_starts_from_a_table_of_any_shape(
     _, values = known["values best"]
     few = dict(itertools.islice(values.items(), 3000))
     (tmp_path / "start.json").write_text(json.dumps({tables.text(code): value for code, value in few.items()}))
-    words = "train --learner td --games 10 --batch 10 --start start.json -o run.h5 --quiet".split()
-    status, _, err = command(capsys, *words)
+    status, _, err = command(
+        capsys, *("train", "--games", 10, "--batch", 10, "--start", "start.json", "-o", "run.h5", "--quiet")
+    )
     assert status == 0 and err.startswith("ttt-batch: the table has no number for ") and err.count("\n") == 1
 
 
