@@ -41,6 +41,7 @@ SMALL = {
     "rules.py": ["--games", "300", "--seeds", "2", "--json", "out.json", "--page", "out.md", "--picture", "out.png"],
     "scaling.py": ["--quick", "--json", "out.json", "--page", "out.md"],
     "soak.py": ["--minutes", "0.2", "--kills", "2", "--json", "out.json"],
+    "tables.py": ["--page", "out.md"],
     "study_pages.py": ["settling", "study.h5", "--json", "out.json", "--page", "out.md"],
 }
 """Options for each script, by its name."""

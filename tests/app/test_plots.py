@@ -30,7 +30,8 @@ from ttt_batch.base.errors import TttBatchError, UsageError
 from ttt_batch.base.quantities import short_number
 from ttt_batch.game.board import EMPTY, Board
 from ttt_batch.runs.config import make_config
-from ttt_batch.runs.exchange import export_run, import_tables
+from ttt_batch.runs.exchange import export_run
+from ttt_batch.runs.importing import import_tables
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.run import Run

@@ -300,7 +300,11 @@ def test_python_refuses_the_positions_that_commands_refuse(here, capsys, positio
             "train --learner own.py",
             "learner 'own.py' is not of the form FILE.py:NAME; give a Python file and a name in it",
         ),
-        ("import x.csv -o y.h5", "x.csv does not say whose table it is; give --learner NAME"),
+        (
+            "import x.csv -o y.h5 --keys 0,1",
+            "--keys '0,1' does not name three symbols; give those of an empty cell, the first player and the second, "
+            "such as 0,1,2 or space,X,O",
+        ),
         ("study --cut --games 100", "--cut takes a value; give --cut on,off (see ttt-batch study --help)"),
         ("study --games 100 --cut --out x.h5", "--cut takes a value; give --cut on,off (see ttt-batch study --help)"),
         ("plot --metric --json x.h5", "--metric takes a value; give --metric NAME (see ttt-batch plot --help)"),
@@ -379,8 +383,9 @@ def test_a_file_of_a_page_names_its_learner(here, capsys):
         Path("bad.json").write_text(json.dumps(whole | {"learnt": {"learner": "td", "games": wrong}}))
         with pytest.raises(ttt.FormatError, match="is no number of games from 0 to"):
             ttt.import_run("bad.json")
-    without = "plain.json does not say whose table it is; give --learner NAME"
-    assert misused(capsys, "import", "plain.json", "-o", "new.h5") == f"ttt-batch: {without}\n"
+    status, _, err = command(capsys, "import", "plain.json", "-o", "new.h5")
+    assert (status, err) == (0, "ttt-batch: plain.json: taken for the format json; imported as td, whose table fits\n")
+    assert ttt.load("new.h5").tables.value.tobytes() == ttt.load("td-3x3").tables.value.tobytes()
 
 
 def test_commands_are_names_like_others(here, capsys):
@@ -542,7 +547,9 @@ def test_remedies_are_parameters_in_python_and_options_in_commands(here, capsys)
         ttt.train(10, engine="given")
     assert "belongs to learn-from; choose" in misused(capsys, "train", "--games", "10", "--engine", "given")
     Path("empty.json").write_text('{"board": "3x3"}')
-    with pytest.raises(ttt.TttBatchError, match=r"no list of states; name one that was exported as json$"):
+    with pytest.raises(
+        ttt.TttBatchError, match=r"empty\.json: its keys, 'board' for one, are no positions; a table of"
+    ):
         ttt.import_run("empty.json", "td")
     lost = str(ttt.evaluate(ttt.train(300, seed=2)))
     assert "(ties='any')" in lost and "--" not in lost.replace("---+", "")

@@ -15,7 +15,8 @@ from ttt_batch.app import web
 from ttt_batch.app.web.learn_tab import LEARNERS, check_learns
 from ttt_batch.base.errors import BoardError
 from ttt_batch.game.board import parse_board
-from ttt_batch.runs.exchange import export_run, import_tables
+from ttt_batch.runs.exchange import export_run
+from ttt_batch.runs.importing import import_tables
 from ttt_batch.runs.recorder import unbeatable_since
 from ttt_batch.runs.run import Run
 

@@ -16,9 +16,10 @@ from ttt_batch.analysis.compare import compare_runs
 from ttt_batch.base.choices import PATTERN_LEARNERS, SEATS
 from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.exchange import export_run, import_tables
+from ttt_batch.runs.exchange import export_run
 from ttt_batch.runs.formats import FORMATS
 from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, FormatError
+from ttt_batch.runs.importing import import_tables
 from ttt_batch.runs.run import Run
 
 RECORDED = Path(__file__).parents[1] / "recorded"
@@ -167,11 +168,10 @@ def test_a_list_need_not_say_how_games_end(runs: dict[str, Run], tmp_path: Path)
         (lambda text: text[:-20], "is no JSON"),
         (lambda text: text.replace('"unfinished"', '"going on"', 1), "outcome 'going on' is none of unfinished, first"),
         (lambda text: "[" * 100_000, "is no JSON"),
-        (lambda text: "[]", "no list of states"),
+        (lambda text: "[]", "it holds nothing"),
         (lambda text: text.replace('"code": 1,', '"code": 1.5,'), "1.5 is not a whole number"),
         (lambda text: text.replace('"code": 1,', '"code": true,'), "True is not a whole number"),
         (lambda text: text.replace('"code": 1,', '"code": 3,'), "listed twice"),
-        (lambda text: text.replace('"code": 1,', '"code": 13,'), "positions do not occur in play"),
         (lambda text: text.replace('"value"', '"worth"', 1), "state 0 has no value"),
         (lambda text: text.replace('"first": 0.0', '"first": "0.0"', 1), "not numbers alone"),
         (lambda text: text.replace('"first": 0.0', '"first": 1e999', 1), "finite numbers only"),
@@ -190,6 +190,24 @@ def test_a_damaged_list_costs_a_line(damage: Any, message: str, runs: dict[str, 
     with pytest.raises(FormatError, match=message) as caught:
         import_tables([path], "td")
     assert str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)
+
+
+def test_positions_that_cannot_occur_are_left_out_of_a_list(runs: dict[str, Run], tmp_path: Path) -> None:
+    """A few are a program's mistake; a list of many is of another board."""
+    path = tmp_path / "table.json"
+    export_run(runs["td"], "json", [path])
+    text, said = path.read_text(encoding="utf-8"), list[str]()
+    path.write_text(text.replace('"code": 1,', '"code": 13,'), encoding="utf-8")
+    found = import_tables([path], "td", warn=said.append)
+    assert said == [f"{path}: 1 position left out that cannot occur, XXX...... for one"]
+    differing = found.tables.value != runs["td"].tables.value
+    assert found.graph.code[differing].tolist() in ([], [1])
+    many = json.loads(text)
+    many["states"] = [state for state in many["states"] if state["code"] < 50]
+    many["states"] += [{"code": code, "value": {"first": 0, "second": 0}} for code in (13, 26, 39, 2, 4, 8, 10, 12)]
+    path.write_text(json.dumps(many), encoding="utf-8")
+    with pytest.raises(FormatError, match="8 of the table's positions do not occur in play, XXX"):
+        import_tables([path], "td")
 
 
 @pytest.mark.parametrize(("name", "form"), [("td", "raw"), ("backward-q", "pickle"), ("minimax-q", "pickle-text")])
@@ -285,7 +303,7 @@ def test_value_feed_reads_the_pickle_of_its_program(tmp_path: Path) -> None:
     assert np.array_equal(found.tables.value[0], run.tables.value[0], equal_nan=True)
     assert np.isnan(found.tables.value[1]).all()
     assert found.evaluation("random").first == run.evaluation("random").first
-    told = import_tables([path], "value-feed")
+    told = import_tables([path], "value-feed", warn=lambda _: None)
     assert bytes_of(told.tables) == bytes_of(found.tables)
     export_run(found, "pickle-text", [tmp_path / "ours"])
     assert pickle.loads((tmp_path / "ours").read_bytes()) == states

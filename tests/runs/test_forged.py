@@ -23,9 +23,10 @@ from ttt_batch.app.commands import files as commands
 from ttt_batch.base import files
 from ttt_batch.base.errors import RunFileError
 from ttt_batch.game.enumeration import GRAPHS
-from ttt_batch.runs.exchange import export_run, import_tables
+from ttt_batch.runs.exchange import export_run
 from ttt_batch.runs.formats import read_file
 from ttt_batch.runs.formats.base import FormatError
+from ttt_batch.runs.importing import import_tables
 from ttt_batch.runs.loading import check_run
 from ttt_batch.runs.runfile import header
 

@@ -13,8 +13,9 @@ import ttt_batch as ttt
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.jit import kernel
 from ttt_batch.runs.batches import MAX_GAMES
-from ttt_batch.runs.exchange import export_run, import_tables
+from ttt_batch.runs.exchange import export_run
 from ttt_batch.runs.formats.base import FormatError
+from ttt_batch.runs.importing import import_tables
 from ttt_batch.runs.loading import check_run
 from ttt_batch.runs.schedules import parse_schedule, value_at
 from ttt_batch.runs.state import LARGEST

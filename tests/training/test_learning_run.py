@@ -218,7 +218,7 @@ def test_an_imported_table_keeps_its_unreachable_rows(tmp_path: Path) -> None:
     table, path = tmp_path / "q.csv", tmp_path / "q.h5"
     rng = np.random.default_rng(1)
     np.savetxt(table, rng.normal(size=(3**9, 9)), delimiter=",", fmt="%.17g")
-    from ttt_batch.runs.exchange import import_tables
+    from ttt_batch.runs.importing import import_tables
 
     import_tables([table], "minimax-q").save(path)
     before = ttt.load(path)

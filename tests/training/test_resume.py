@@ -18,7 +18,8 @@ from support import assert_same_run, command, mostly_slow
 import ttt_batch as ttt
 from ttt_batch.base.errors import RunFileError, UsageError
 from ttt_batch.learners import LEARNERS
-from ttt_batch.runs.exchange import export_run, import_tables
+from ttt_batch.runs.exchange import export_run
+from ttt_batch.runs.importing import import_tables
 from ttt_batch.runs.state import table_digest
 from ttt_batch.training.trainers.walk import Walking
 

@@ -24,7 +24,7 @@ from ttt_batch.analysis.proving import prove
 from ttt_batch.analysis.tournament import Tournament
 from ttt_batch.analysis.tournament import tournament as hold_tournament
 from ttt_batch.app.judging import AnyRunOrPath, Player, evaluate, judge, seated
-from ttt_batch.app.tables import export_run, import_run
+from ttt_batch.app.tables import export_run, import_run, import_table
 from ttt_batch.app.terminal.faces import Score
 from ttt_batch.base.choices import Ties
 from ttt_batch.base.errors import (
@@ -87,6 +87,7 @@ __all__ = [
     "evaluate",
     "export_run",
     "import_run",
+    "import_table",
     "judge",
     "learn_from",
     "load",

@@ -1,9 +1,11 @@
 """Tables of other programs, written and read: the Python functions of `export` and `import`."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Protocol, TypedDict, Unpack
+
+from numpy.typing import NDArray
 
 from ttt_batch.agents.choices import as_csv, as_json
 from ttt_batch.agents.naming import is_agent
@@ -13,7 +15,7 @@ from ttt_batch.base.choices import Ties, choose
 from ttt_batch.base.errors import UsageError, option, with_option
 from ttt_batch.base.files import shown
 from ttt_batch.base.outputs import check_distinct, named_file
-from ttt_batch.runs import exchange
+from ttt_batch.runs import exchange, importing
 from ttt_batch.runs.config import LearnerOptions
 from ttt_batch.runs.formats import EXPORT, FORMATS, check_targets
 from ttt_batch.runs.loading import AnyRun, any_run, load_any, with_table
@@ -48,7 +50,17 @@ class ImportOptions(LearnerOptions, total=False):
 
     form: str | None
     player: str | None
+    keys: str | None
     command: str
+    warn: Callable[[str], None]
+
+
+class TableOptions(LearnerOptions, total=False):
+    """Options of `import_table`."""
+
+    player: str | None
+    keys: str | None
+    warn: Callable[[str], None]
 
 
 def export_agent(agent: Outsider, out: str | Path, to: str, *, overwrite: bool = False) -> list[Path]:
@@ -158,9 +170,11 @@ def import_run(
 ) -> Run:
     """Read another program's table into a run of `learner`, saved to `out` if that is given.
 
-    learner: if not given, that of the file; those that a page has saved name it.
+    learner: if not given, the one that the file names, or that has such a table.
 
-    files: one file, or two, a player each.  options: `form`, `board`, `player` and those of `Config`.
+    files: one file, or two, a player each.  options: `form`, `board`, `player`, `keys`, `warn` and those of `Config`.
+    keys: how keys are written, if the table does not tell, such as `0,1,2,low`, see `import_table`.
+    `notes` of the run say what the files were taken for.
     Raises UsageError, FormatError and RunFileError.
     """
     paths = _named("files", files)
@@ -168,9 +182,47 @@ def import_run(
         [(option("out"), named_file("out", out))] if out is not None else [], [("files", path) for path in paths]
     )
     given: dict[str, Any] = dict(options)
-    run = exchange.import_tables(paths, learner, **given)
+    run = importing.import_tables(paths, learner, **given)
     if out is not None:
         run.save(out, overwrite=overwrite)
+    return run
+
+
+class Frame(Protocol):
+    """A frame of pandas, or one like it."""
+
+    @property
+    def columns(self) -> Any:
+        """Names of the columns."""
+
+    def to_numpy(self) -> Any:
+        """Return the numbers as an array."""
+
+
+def import_table(
+    table: Mapping[Any, Any] | Sequence[Any] | NDArray[Any] | Frame,
+    learner: str | None = None,
+    *,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    **options: Unpack[TableOptions],
+) -> Run:
+    """Read a table in memory into a run of `learner`, saved to `out` if that is given.
+
+    table: a dictionary from positions to values, to numbers for all cells, or to dictionaries of moves; or from
+    (position, move) to numbers.  Also an array by the positions' numbers, or a frame of pandas.
+    learner: if not given, one that has such a table.
+    options: `board`, `player` (whose values they are), `keys`, `warn` and those of `Config`.
+    keys: what stands for an empty cell, the first player and the second, such as `0,1,2` or `space,X,O`.  Then `mover`
+    if the second of these is the player to move, and `low` if the first cell is the lowest digit of a number.  If not
+    given, the table tells, or UsageError lists what is possible.
+    `notes` of the run say what the table was taken for.
+    Raises UsageError, FormatError and RunFileError.
+    """
+    given: dict[str, Any] = dict(options)
+    run = importing.import_found(table, learner, **given)
+    if out is not None:
+        run.save(named_file("out", out), overwrite=overwrite)
     return run
 
 

@@ -259,6 +259,29 @@ def _say_written(files: list[Path], *, json: bool) -> None:
     )
 
 
+ImportFormat = Annotated[
+    Text,
+    option(
+        "FORMAT",
+        "csv, raw, pickle, pickle-text, npz, json or parquet, exactly as export writes it.",
+        "--format",
+        offers=FORMATS[1:],
+    ),
+]
+"""A format of ours that the file of `import` has."""
+
+Keys = Annotated[
+    Text,
+    option(
+        "E,F,S",
+        "How keys write an empty cell, the first player and the second, such as 0,1,2 or space,X,O; then mover if "
+        "F is the player to move, and low if the first cell is the lowest digit.",
+        default="found",
+    ),
+]
+"""How the keys of a table are written, for `import`."""
+
+
 def import_(
     files: Annotated[list[Path], argument("FILE...", "The table; one or two files, a player each.")],
     out: Annotated[Path, option("RUN", "Run file to write.", "--out", "-o", read=new_run)],
@@ -266,33 +289,41 @@ def import_(
         Text,
         option(
             "NAME",
-            "The learner whose table it is; files saved by a page name it.",
+            "The learner whose table it is.",
+            default="the one that fits",
             offers=LEARNER_NAMES,
             read=learner_meant,
         ),
     ] = None,
-    form: Annotated[
-        Text,
-        option(
-            "FORMAT",
-            "csv, raw, pickle, pickle-text, npz, json or parquet, if the name does not tell.",
-            "--format",
-            offers=FORMATS[1:],
-        ),
-    ] = None,
+    form: ImportFormat = None,
+    keys: Keys = None,
     player: Player = None,
-    board: Annotated[str, option("BOARD", f"{BOARD}; csv, raw and both pickles name none.", offers=BOARDS)] = "3x3",
+    board: Annotated[str, option("BOARD", f"{BOARD}; few files name it.", offers=BOARDS)] = "3x3",
     draw_worth: DrawWorth = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Read another program's table into a run file."""
+    """Read another program's table into a run file.
+
+    It may be a dictionary (JSON or pickle), an array (npy, npz) or columns (csv, text, parquet).  Keys may be numbers,
+    text or tuples, and data/tables.md shows each shape.  What is no such table plays as an agent, for example
+    `ttt-batch evaluate agent.py:agent` with this agent.py:
+
+    \b
+        import pathlib, pickle
+        table = pickle.loads(pathlib.Path("table.pkl").read_bytes())
+        def agent(boards, to_move, legal):
+            return [cell_for(board.ravel(), free) for board, free in zip(boards, legal)]
+        def cell_for(marks, free):  # 1: the player to move, -1: the other, 0: empty
+            worth = table.get(tuple(marks.tolist()), dict())
+            return max(free.nonzero()[0].tolist(), key=lambda cell: worth.get(cell, 0))
+    """
     from ttt_batch.app.reports.training import training_summary, verdict_text
     from ttt_batch.base.outputs import check_distinct
     from ttt_batch.runs.config import make_config
-    from ttt_batch.runs.exchange import import_tables
     from ttt_batch.runs.formats import format_named
+    from ttt_batch.runs.importing import import_tables
     from ttt_batch.runs.runfile.writing import RUN_FILE
 
     check_distinct([("--out", out)], [("FILE", file) for file in files])
@@ -300,11 +331,21 @@ def import_(
     if form is not None:
         format_named(form)
     RUN_FILE.check(out, overwrite=overwrite)
-    with working(quiet=quiet):
+    with working(quiet=quiet) as report:
         run = import_tables(
-            files, learner, form=form, board=board, player=player, command=command_line(), draw_worth=draw_worth
+            files,
+            learner,
+            form=form,
+            board=board,
+            player=player,
+            keys=keys,
+            command=command_line(),
+            warn=report.warn,
+            draw_worth=draw_worth,
         )
     run.save(out, overwrite=overwrite)
+    if not quiet:
+        say(files[0], run.notes)
     judged = " (--ties any)" if run.grown is None else ""
     answer(
         json,

@@ -282,9 +282,9 @@ def _origin(path: Path | None, learner: str, board: "Board", trust: bool) -> "Ru
     path = find_run(path)
     if path.suffix.lower() in (".h5", ".hdf5") or not is_there(path) or is_run_file(path):
         return load_run(path, trust)
-    from ttt_batch.runs.exchange import import_tables
+    from ttt_batch.runs.importing import import_tables
 
-    return import_tables([path], learner, board=board)
+    return import_tables([path], learner, board=board, warn=lambda line: tell(f"ttt-batch: {line}"))
 
 
 def _ask_for_file(failure: Exception) -> Path | None:

@@ -74,10 +74,10 @@ def write(
     return targets
 
 
-def read(name: str, paths: Sequence[str | Path], board: Board, kind: str, *, player: str | None = None) -> Table:
+def read(name: str, paths: Sequence[str | Path], board: Board, kind: str | None, *, player: str | None = None) -> Table:
     """Read a table of `board`.
 
-    kind: POSITION_VALUES, ACTION_VALUES or STATES, what is expected.
+    kind: POSITION_VALUES, ACTION_VALUES or STATES, what is expected; None for any that the format holds.
     paths, player: as for `write`; the values of a player without a file are nan.
     Raises UsageError for a format that is unknown or of another kind, or a wrong number of files, and
     FormatError if a file cannot be read, is damaged, holds anything but numbers up to `state.LARGEST`, or is of
@@ -90,7 +90,7 @@ def read(name: str, paths: Sequence[str | Path], board: Board, kind: str, *, pla
         content = read_file(source, form.max_bytes(board))
         try:
             table = form.decode(content, board)
-            if table.kind != kind:
+            if kind is not None and table.kind != kind:
                 raise FormatError(
                     f"the file holds {table.kind}, not {kind}; name another file, or a learner with such a table"
                 )
@@ -105,8 +105,12 @@ def read(name: str, paths: Sequence[str | Path], board: Board, kind: str, *, pla
     return Table(value)
 
 
-def check_use(form: Format, board: Board, paths: Sequence[Path], kind: str, player: str | None) -> tuple[int, ...]:
+def check_use(
+    form: Format, board: Board, paths: Sequence[Path], kind: str | None, player: str | None
+) -> tuple[int, ...]:
     """Whose values the files hold, each player as 0 or 1.  Raises UsageError."""
+    if kind is None:
+        kind = form.kinds[0]
     if kind not in form.kinds:
         raise UsageError(f"format {form.name} does not hold {kind}; formats that do: {_formats_for(kind)}")
     if kind != STATES and board.cells > MAX_CELLS:

@@ -69,11 +69,20 @@ def _check_heads(content: bytes, most: int) -> None:
     with zipfile.ZipFile(io.BytesIO(content)) as packed:
         for name in packed.namelist():
             with packed.open(name) as file:
-                version = np.lib.format.read_magic(file)
-                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-                shape, _, dtype = read(file)
+                shape, dtype = array_head(file)
             if math.prod(shape) * max(dtype.itemsize, 1) > most:
                 raise FormatError(f"its array {name[:40]!r} is larger than any of this board; name another file")
+
+
+def array_head(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return shape and type of the array in an open .npy file.  Raises ValueError if its head says neither."""
+    try:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(file)
+    except Exception:  # a damaged head fails in many ways, in Python's own parser, too
+        raise ValueError("no head of an array") from None
+    return shape, dtype
 
 
 def _check_chunks(metadata: Any, board: Board, wanted: Collection[str]) -> None:
@@ -95,7 +104,7 @@ def _check_chunks(metadata: Any, board: Board, wanted: Collection[str]) -> None:
 
 
 def _encode_columns(table: Table, board: Board) -> bytes:
-    pa, pq = _pyarrow()
+    pa, pq = pyarrow()
     columns = base.columns_of(table, board.cells)
     for name, words in (("to_move", TO_MOVE), ("outcome", OUTCOMES)):
         columns[name] = [words[number] for number in columns[name].tolist()]
@@ -114,7 +123,7 @@ def _encode_columns(table: Table, board: Board) -> bytes:
 
 
 def _decode_columns(content: bytes, board: Board) -> Table:
-    pa, pq = _pyarrow()
+    pa, pq = pyarrow()
     try:
         file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=["outcome"])
         if file.metadata.num_rows > (most := base.most_states(board)):
@@ -160,7 +169,7 @@ def _numbers(table: Any, names: Sequence[str], pa: Any) -> NDArray[np.float64]:
     return np.array([table[name].cast(pa.float64()).to_numpy() for name in names], dtype=np.float64)
 
 
-def _pyarrow() -> Any:
+def pyarrow() -> Any:
     """The two modules of pyarrow that are needed.  Raises FormatError if it is not installed."""
     try:
         import pyarrow as pa

@@ -48,13 +48,14 @@ def _encode(table: Table, board: Board) -> bytes:
     return (json.dumps(head)[:-1] + ', "states": [\n' + ",\n".join(lines) + "\n]}\n").encode()
 
 
-def _refuse_constant(name: str) -> None:
+def refuse_constant(name: str) -> None:
+    """Raise ValueError for NaN and infinity, which are no JSON."""
     raise ValueError(f"{name} is no JSON number")
 
 
 def _decode(content: bytes, board: Board) -> Table:
     try:
-        whole = json.loads(content, parse_constant=_refuse_constant)
+        whole = json.loads(content, parse_constant=refuse_constant)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise FormatError(f"the file is no JSON from {place} on; export it again") from None

@@ -1,13 +1,13 @@
-"""Reads pickles that hold a dictionary of plain numbers and strings, and runs nothing.
+"""Reads pickles that hold plain data - dictionaries, lists, tuples, numbers, text and NumPy arrays - and runs nothing.
 
 A pickle is a program for a small machine.  Python's own reader is no wall, even if `find_class` is closed: nine bytes
-(a far place in the memo) make it ask for gigabytes, and three megabytes of nested tuples as a key crash it.  So every
-operation is checked first, with `pickletools`, which only cuts bytes: only those pass that numbers, strings and
-dictionaries need, and a tuple only as arguments or state.  The names that NumPy scalars are made of then stand for
-functions of this file, which take plain values only, so tuples never nest; every other name is refused.
+(a far place in the memo) make it ask for gigabytes, and three megabytes of nested tuples as a key crash it.  So this
+module is a machine of its own.  `pickletools` cuts the bytes into operations, and only those are done that plain data
+needs.  The names that NumPy's numbers and arrays are made of stand for functions of this file, which take plain values
+only; every other name is refused.  Tuples hold few values altogether, because a key is hashed with all that is in it.
 """
 
-import pickle
+import math
 import pickletools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,32 +23,28 @@ Key = float | str
 _OPERATIONS = 64
 """Operations for each entry; NumPy's pickles take up to 40."""
 
-_MEMO = 16
-"""Places in the memo for each entry; NumPy's pickles take eight."""
+_MEMO = 64
+"""Places in the memo for each entry; NumPy's pickles take eight, a list of numbers one for each."""
 
-_MAX_LENGTH = 16
-"""Length of a text that stands for a number's bytes."""
+_MAX_TUPLE = 400
+"""Values in a tuple, those of tuples inside it included."""
 
 _MAX_WHOLE = 2**63
 """Whole numbers are smaller: what a NumPy scalar holds, and what can be shown."""
 
-_FRAME_BYTES = 9
-"""A frame's operation and its length."""
-
-_REFUSED = "only plain numbers, text and NumPy scalars are read, and nothing was run; save a dictionary of these"
+_REFUSED = "only plain numbers, text, lists, tuples and NumPy arrays are read, and nothing was run; save a dictionary"
 
 _PUTS = frozenset(("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"))
-_TUPLES = frozenset(("EMPTY_TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "TUPLE"))
-_PERMITTED = frozenset(
+_GETS = frozenset(("GET", "BINGET", "LONG_BINGET"))
+_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+_ARGUMENTS = frozenset(
     (
         *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"),
         *("STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8"),
-        *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "NONE", "NEWTRUE", "NEWFALSE"),
-        *("MARK", "EMPTY_DICT", "DICT", "SETITEM", "SETITEMS", "GET", "BINGET", "LONG_BINGET"),
-        *("GLOBAL", "STACK_GLOBAL", "REDUCE", "BUILD", "PROTO", "FRAME", "STOP"),
-        *(_PUTS | _TUPLES),
+        *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"),
     )
 )
+"""Operations that push what follows them in the file."""
 
 
 def read_dictionary(content: bytes, most: int) -> dict[Key, float]:
@@ -57,13 +53,7 @@ def read_dictionary(content: bytes, most: int) -> dict[Key, float]:
     most: entries that it may have; what is kept meanwhile is bounded by it.
     Raises FormatError if the pickle holds or asks for anything else, and if it is damaged.
     """
-    try:
-        found = _Reader(BytesIO(_checked(content, most)), encoding="latin-1").load()
-    except FormatError:
-        raise
-    except Exception:
-        # Damaged bytes raise many errors; none of them is worth telling apart.
-        raise FormatError("the pickle is damaged, or none at all; use another copy") from None
+    found = read_plain(content, most)
     if not isinstance(found, dict):
         raise FormatError(f"the pickle holds {_described(found)}, not a dictionary; name a file of a value table")
     for key, value in found.items():
@@ -76,47 +66,276 @@ def read_dictionary(content: bytes, most: int) -> dict[Key, float]:
     return found
 
 
-def _checked(content: bytes, most: int) -> bytes:
-    """The pickle without its frames, which need not be right.
+def read_plain(content: bytes, most: int) -> Any:
+    """Return the plain data in a pickle: dictionaries, lists, tuples, numbers, text, arrays of numbers.
 
-    Raises FormatError for operations that no such dictionary needs, and ValueError for damaged ones.
+    most: positions that it may have; what is done and kept is bounded by it.
+    Raises FormatError if the pickle holds or asks for anything else, and if it is damaged.
     """
-    stream, after_tuple, pieces, start = BytesIO(content), False, [], 0
-    for number, (opcode, argument, at) in enumerate(pickletools.genops(stream)):
-        assert at is not None
-        name = opcode.name
-        if name not in _PERMITTED:
-            raise FormatError(f"the pickle asks for {name}; {_REFUSED}")
-        place = argument if name in _PUTS and argument is not None else 0
-        if number > _OPERATIONS * (most + 1) or place > _MEMO * (most + 4):
-            raise FormatError("the pickle holds more than a table of this board; give the table's own board")
-        if name == "FRAME":
-            pieces.append(content[start:at])
-            start = at + _FRAME_BYTES
-        elif isinstance(argument, int) and abs(argument) > _MAX_WHOLE:
-            raise FormatError(f"the pickle holds a whole number of more than 64 bits; {_REFUSED}")
-        if after_tuple and name not in (*_PUTS, "REDUCE", "BUILD", "STOP"):
-            raise FormatError(f"the pickle holds a tuple that is no part of a NumPy scalar, such as a key; {_REFUSED}")
-        after_tuple = name in _TUPLES or (after_tuple and name in _PUTS)
-    if stream.read(1):
-        raise FormatError("the pickle goes on after its end; keep one table in a file")
-    return b"".join([*pieces, content[start:]])
+    machine = _Machine(4096 + 2 * len(content))
+    stream = BytesIO(content)
+    try:
+        for number, (opcode, argument, _) in enumerate(pickletools.genops(stream)):
+            name = opcode.name
+            place = argument if name in _PUTS and argument is not None else 0
+            if number > _OPERATIONS * (most + 1) or place > _MEMO * (most + 4):
+                raise FormatError("the pickle holds more than a table of this board; give the table's own board")
+            if isinstance(argument, int) and abs(argument) > _MAX_WHOLE and name != "FRAME":
+                raise FormatError(f"the pickle holds a whole number of more than 64 bits; {_REFUSED}")
+            machine.do(name, argument)
+        if stream.read(1):
+            raise FormatError("the pickle goes on after its end; keep one table in a file")
+        return machine.result()
+    except FormatError:
+        raise
+    except Exception:
+        # Damaged bytes raise many errors; none of them is worth telling apart.
+        raise FormatError("the pickle is damaged, or none at all; use another copy") from None
+
+
+class _Machine:
+    """The stack and the memo of a pickle, and the operations that plain data needs.
+
+    room: bytes that calls may make.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.stack: list[Any] = []
+        self.marks: list[int] = []
+        self.memo: dict[int, Any] = {}
+        self.weights: dict[int, int] = {}
+        self.tuples: list[Any] = []  # kept, so that no other object gets the address of one
+
+    def do(self, name: str, argument: Any) -> None:
+        """Do one operation.  Raises FormatError for one that plain data does not need."""
+        stack = self.stack
+        if name in _ARGUMENTS:
+            stack.append(argument)
+        elif name == "MEMOIZE":
+            self.memo[len(self.memo)] = stack[-1]
+        elif name in _PUTS:
+            self.memo[argument] = stack[-1]
+        elif name in _GETS:
+            stack.append(self.memo[argument])
+        elif name in _CONSTANTS:
+            stack.append(_CONSTANTS[name])
+        elif name == "MARK":
+            self.marks.append(len(stack))
+        elif name not in ("PROTO", "FRAME", "STOP"):
+            operation = getattr(self, f"do_{name.lower()}", None)
+            if operation is None:
+                raise FormatError(f"the pickle asks for {name}; {_REFUSED}")
+            operation(argument)
+
+    def result(self) -> Any:
+        """Return what is left on the stack."""
+        (found,) = self.stack
+        if self.marks:
+            raise ValueError("a mark is left")
+        return found.value() if isinstance(found, _Array) else found
+
+    def since_mark(self) -> list[Any]:
+        """Take everything above the last mark from the stack."""
+        at = self.marks.pop()
+        if at > len(self.stack):
+            raise ValueError("below the mark")
+        items = self.stack[at:]
+        del self.stack[at:]
+        return items
+
+    def taken(self, count: int) -> list[Any]:
+        """Take the last values from the stack."""
+        if count > len(self.stack) - (self.marks[-1] if self.marks else 0):
+            raise ValueError("stack underflow")
+        items = self.stack[len(self.stack) - count :]
+        del self.stack[len(self.stack) - count :]
+        return items
+
+    def push_tuple(self, items: list[Any]) -> None:
+        """Push a tuple.  Raises FormatError if it holds too much."""
+        weight = 1 + sum(self.weights.get(id(item), 1) for item in items)
+        if weight > _MAX_TUPLE:
+            raise FormatError(f"the pickle holds a tuple of more than {_MAX_TUPLE} values; {_REFUSED}")
+        found = tuple(items)
+        self.tuples.append(found)
+        self.weights[id(found)] = weight
+        self.stack.append(found)
+
+    def do_empty_tuple(self, _: Any) -> None:
+        self.push_tuple([])
+
+    def do_tuple1(self, _: Any) -> None:
+        self.push_tuple(self.taken(1))
+
+    def do_tuple2(self, _: Any) -> None:
+        self.push_tuple(self.taken(2))
+
+    def do_tuple3(self, _: Any) -> None:
+        self.push_tuple(self.taken(3))
+
+    def do_tuple(self, _: Any) -> None:
+        self.push_tuple(self.since_mark())
+
+    def do_empty_list(self, _: Any) -> None:
+        self.stack.append([])
+
+    def do_list(self, _: Any) -> None:
+        self.stack.append(self.since_mark())
+
+    def do_append(self, _: Any) -> None:
+        self.extend(self.taken(1))
+
+    def do_appends(self, _: Any) -> None:
+        self.extend(self.since_mark())
+
+    def extend(self, items: list[Any]) -> None:
+        """Append to the list on the stack."""
+        if type(self.stack[-1]) is not list:
+            raise ValueError("no list")
+        self.stack[-1].extend(items)
+
+    def do_empty_dict(self, _: Any) -> None:
+        self.stack.append({})
+
+    def do_dict(self, _: Any) -> None:
+        items = self.since_mark()
+        self.stack.append({})
+        self.update(items)
+
+    def do_setitem(self, _: Any) -> None:
+        self.update(self.taken(2))
+
+    def do_setitems(self, _: Any) -> None:
+        self.update(self.since_mark())
+
+    def update(self, items: list[Any]) -> None:
+        """Put keys and values into the dictionary on the stack."""
+        if type(self.stack[-1]) is not dict or len(items) % 2:
+            raise ValueError("no dictionary, or odd items")
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            if isinstance(key, _Array | _Name | _Dtype):
+                raise FormatError(f"a key of the pickle is {_described(key)}; {_REFUSED}")
+            self.stack[-1][key] = value.value() if isinstance(value, _Array) else value
+
+    def do_global(self, argument: Any) -> None:
+        self.push_name(*argument.split(" ", 1))
+
+    def do_stack_global(self, _: Any) -> None:
+        self.push_name(*self.taken(2))
+
+    def push_name(self, module: Any, name: Any) -> None:
+        """Push what a name stands for.  Raises FormatError for other names."""
+        if (module, name) not in _NAMES:
+            raise FormatError(f"the pickle asks for {f'{module}.{name}'!r:.80}; {_REFUSED}")
+        self.stack.append(_NAMES[module, name])
+
+    def do_reduce(self, _: Any) -> None:
+        function, arguments = self.taken(2)
+        if not isinstance(function, _Name) or type(arguments) is not tuple:
+            raise ValueError("no call")
+        made = function.call(*arguments)
+        self.spend(made)
+        self.stack.append(made)
+
+    def do_build(self, _: Any) -> None:
+        target, state = self.taken(2)
+        if isinstance(target, _Name):
+            raise FormatError(f"the pickle sets the state of a function; {_REFUSED}")
+        if not isinstance(target, _Dtype | _Array) or type(state) is not tuple:
+            raise FormatError(f"the pickle sets the state of {_described(target)}; {_REFUSED}")
+        target.set_state(state)
+        self.spend(target)
+        self.stack.append(target)
+
+    def spend(self, made: Any) -> None:
+        """Raise FormatError if calls have made more than the file holds: one text could be copied again and again."""
+        found = made.found if isinstance(made, _Array) else made
+        size = found.nbytes if isinstance(found, np.ndarray) else len(found) if isinstance(found, bytes | dict) else 1
+        self.room -= size
+        if self.room < 0:
+            raise FormatError(f"the pickle copies what it holds again and again; {_REFUSED}")
 
 
 class _Dtype:
     """A number's type as NumPy pickles it: its name, and its byte order, which follows later."""
 
     def __init__(self, name: object = None, *flags: object) -> None:
-        if not isinstance(name, str) or name[:1] not in ("f", "i", "u") or name[1:] not in ("1", "2", "4", "8"):
+        numbers = isinstance(name, str) and name[:1] in ("f", "i", "u") and name[1:] in ("1", "2", "4", "8")
+        if not numbers and name not in ("O8", "O"):
             raise FormatError(f"the pickle asks for a NumPy type that is no plain number, {name!r:.40}; {_REFUSED}")
         if not all(isinstance(flag, int) for flag in flags):
             raise ValueError("flags of a NumPy type")
-        self.name, self.order = name, "<"
+        self.name, self.order = str(name), "<"
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
+    def set_state(self, state: tuple[Any, ...]) -> None:
+        """Take the byte order."""
         if not all(isinstance(each, int | str | None) for each in state) or state[1] not in ("<", ">", "|"):
             raise ValueError("state of a NumPy type")
         self.order = state[1]
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The type itself.  Raises FormatError for objects."""
+        if self.name.startswith("O"):
+            raise FormatError(f"the pickle holds an array of objects; {_REFUSED}")
+        return np.dtype(self.order + self.name)
+
+
+class _Array:
+    """A NumPy array: made empty, then given its state."""
+
+    def __init__(self, found: Any = None) -> None:
+        self.found = found
+
+    def set_state(self, state: tuple[Any, ...]) -> None:
+        """Take shape, type and numbers; or the one object of an array without axes."""
+        _, shape, dtype, by_column, data = state
+        if not isinstance(dtype, _Dtype):
+            raise ValueError("type of an array")
+        if dtype.name.startswith("O") and isinstance(data, list) and len(data) == 1 and shape in ((), (1,)):
+            self.found = data[0]
+        else:
+            self.found = _filled(data, dtype, shape, by_column)
+
+    def value(self) -> Any:
+        """Return the array.  Raises ValueError if it has no state."""
+        if self.found is None:
+            raise ValueError("an array without numbers")
+        return self.found
+
+
+def _filled(data: Any, dtype: _Dtype, shape: Any, by_column: Any) -> Any:
+    """An array of plain numbers from its bytes."""
+    raw = data.encode("latin-1") if isinstance(data, str) else data
+    whole = isinstance(shape, tuple) and len(shape) <= 40 and all(type(n) is int and n > 0 for n in shape)
+    if not isinstance(raw, bytes | bytearray) or not whole or len(raw) != math.prod(shape) * dtype.numpy.itemsize:
+        raise ValueError("numbers of an array")
+    return np.frombuffer(bytes(raw), dtype=dtype.numpy).reshape(shape, order="F" if by_column in (True, "F") else "C")
+
+
+def _reconstruct(kind: object, *_: object) -> _Array:
+    """An array that its state will fill."""
+    if kind is not _NDARRAY:
+        raise FormatError(f"the pickle asks for an array that is no plain one; {_REFUSED}")
+    return _Array()
+
+
+def _from_buffer(data: object, dtype: object, shape: object, order: object) -> _Array:
+    """An array as protocol 5 writes it."""
+    if not isinstance(dtype, _Dtype):
+        raise ValueError("type of an array")
+    return _Array(_filled(data, dtype, shape, order))
+
+
+def _dictionary(*arguments: object) -> dict[Any, Any]:
+    """A dictionary of another kind as a plain one."""
+    (found,) = arguments or (None,)
+    if found is None or found in _FACTORIES:
+        return {}
+    if type(found) is dict:
+        return dict(found)
+    raise FormatError(f"the pickle makes a dictionary of {_described(found)}; {_REFUSED}")
 
 
 def _number(dtype: object, data: object) -> Any:
@@ -125,7 +344,7 @@ def _number(dtype: object, data: object) -> Any:
         raise FormatError(f"the pickle holds a NumPy scalar that is no plain number; {_REFUSED}")
     # Python 2 wrote bytes as strings.
     raw = data.encode("latin-1") if isinstance(data, str) else data
-    numpy_type = np.dtype(dtype.order + dtype.name)
+    numpy_type = dtype.numpy
     if len(raw) != numpy_type.itemsize:
         raise ValueError(f"{len(raw)} bytes for a NumPy scalar of {numpy_type.itemsize}")
     return np.frombuffer(raw, dtype=numpy_type)[0].item()
@@ -133,43 +352,37 @@ def _number(dtype: object, data: object) -> Any:
 
 def _bytes(text: object, encoding: object) -> bytes:
     """The bytes of a number, as Python 3 writes them for Python 2 (protocols 0 to 2)."""
-    # The length is bounded because one long text could be encoded again and again.
-    if not isinstance(text, str) or len(text) > _MAX_LENGTH or encoding not in ("latin1", "latin-1"):
+    if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
         raise FormatError(f"the pickle encodes something other than the bytes of a number; {_REFUSED}")
     return text.encode("latin-1")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Name:
-    """What a permitted name stands for; it can be called, but not changed."""
+    """What a permitted name stands for.  Values of the file cannot reach into it."""
 
     call: Callable[..., Any]
 
-    def __call__(self, *arguments: Any) -> Any:
-        return self.call(*arguments)
 
-    def __setstate__(self, _: object) -> None:
-        raise FormatError(f"the pickle sets the state of a function; {_REFUSED}")
+def _not_called(*_: object) -> None:
+    raise FormatError(f"the pickle calls a type; {_REFUSED}")
 
 
-_NAMES = {
-    ("numpy", "dtype"): _Name(_Dtype),
-    ("numpy.core.multiarray", "scalar"): _Name(_number),
-    ("numpy._core.multiarray", "scalar"): _Name(_number),
-    ("_codecs", "encode"): _Name(_bytes),
-}
-
-
-class _Reader(pickle.Unpickler):
-    """Python's reader with these names instead of modules."""
-
-    def find_class(self, module: str, name: str) -> _Name:
-        if (module, name) not in _NAMES:
-            raise FormatError(f"the pickle asks for {f'{module}.{name}'!r:.80}; {_REFUSED}")
-        return _NAMES[module, name]
+_NDARRAY = _Name(_not_called)
+_FACTORIES = [_Name(_not_called) for _ in range(4)]
+_NAMES = {("numpy", "dtype"): _Name(_Dtype), ("numpy", "ndarray"): _NDARRAY, ("_codecs", "encode"): _Name(_bytes)}
+for _core in ("numpy.core", "numpy._core"):
+    _NAMES[f"{_core}.multiarray", "scalar"] = _Name(_number)
+    _NAMES[f"{_core}.multiarray", "_reconstruct"] = _Name(_reconstruct)
+    _NAMES[f"{_core}.numeric", "_frombuffer"] = _Name(_from_buffer)
+for _kind in ("defaultdict", "OrderedDict", "Counter"):
+    _NAMES["collections", _kind] = _Name(_dictionary)
+for _module in ("builtins", "__builtin__"):
+    for _factory, _type in zip(_FACTORIES, ("float", "int", "dict", "list"), strict=True):
+        _NAMES[_module, _type] = _factory
 
 
 def _described(value: Any) -> str:
     """A value's kind, for a message."""
-    named = {_Dtype: "a NumPy type", _Name: "a function", type(None): "None", int: "an int"}
+    named = {_Dtype: "a NumPy type", _Name: "a function", _Array: "an array", type(None): "None", int: "an int"}
     return named.get(type(value), f"a {type(value).__name__}")

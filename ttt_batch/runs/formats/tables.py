@@ -4,7 +4,8 @@ Axes as in `graph` and `formats.base`.  Rows with codes below 0 (a player has fo
 left out.  The graph's rows must be single positions, not classes under symmetry.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 from ttt_batch.game.board import FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.game.graph import Graph, rows_of_edges
 from ttt_batch.runs.formats.base import MORE, OUTCOMES, UNSAID, FormatError, Table, marks_of, texts_of
+
+MOST_IMPOSSIBLE = 0.2
+"""The share of positions that cannot occur up to which a table is of this board, by a program with a mistake."""
 
 
 def value_by_code(graph: Graph, values: NDArray[np.float64], cells: int) -> Table:
@@ -66,10 +70,10 @@ def action_by_code(
     return Table(q=by_code)
 
 
-def edges_from(graph: Graph, table: Table) -> NDArray[np.float64]:
-    """A table's action values by edge, float64[E].
+def edges_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A table's action values by edge, float64[E]; if the table has no entry, that of `fill`, float64[E].
 
-    Raises FormatError if a state of a list does not occur, or ends otherwise, or if a move has no value.
+    Raises FormatError if a state of a list does not occur, or ends otherwise.
     """
     if table.code is not None:
         by_row = np.full((graph.code.size, table.q.shape[1]), np.nan)
@@ -77,15 +81,7 @@ def edges_from(graph: Graph, table: Table) -> NDArray[np.float64]:
     else:
         by_row = table.q[graph.code]  # codes below 0 have no edges
     q: NDArray[np.float64] = by_row[rows_of_edges(graph), graph.cell]
-    missing = np.flatnonzero(np.isnan(q))
-    if missing.size:
-        first = missing[0]
-        text = texts_of(graph.code[rows_of_edges(graph)[first : first + 1]], table.q.shape[1])[0]
-        raise FormatError(
-            f"{missing.size:,} moves have no value, cell {graph.cell[first]} of {text} for one; "
-            "export the table from a learner that has them all"
-        )
-    return q
+    return np.where(np.isnan(q), fill, q)
 
 
 def beads_from(graph: Graph, table: Table, start: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -130,10 +126,8 @@ def of_classes(table: Table, board: Board) -> bool:
 
 def _rows_of(graph: Graph, code: NDArray[np.int64], outcome: NDArray[np.int8], cells: int) -> NDArray[np.int64]:
     """The rows of positions.  Raises FormatError if one does not occur, or ends otherwise, unless it is UNSAID."""
-    order = np.argsort(graph.code)
-    at = np.minimum(np.searchsorted(graph.code, code, sorter=order), order.size - 1)
-    rows: NDArray[np.int64] = order[at]
-    foreign = np.flatnonzero(graph.code[rows] != code)
+    rows = row_finder(graph)(code)
+    foreign = np.flatnonzero(rows < 0)
     if foreign.size:
         text = texts_of(code[foreign[:1]], cells)[0]
         raise FormatError(
@@ -151,6 +145,35 @@ def _rows_of(graph: Graph, code: NDArray[np.int64], outcome: NDArray[np.int8], c
             f"{there} in the table, {here} here; give the table's own board, such as 3x3-misere"
         )
     return rows
+
+
+def possible(graph: Graph, table: Table, cells: int) -> tuple[Table, int, str]:
+    """Return a list without the positions that do not occur, how many these are, and one of them as text.
+
+    The list stays whole if they are more than `MOST_IMPOSSIBLE` of it: it is of another board then.
+    """
+    foreign = np.flatnonzero(row_finder(graph)(table.code) < 0)
+    if not 0 < foreign.size <= MOST_IMPOSSIBLE * table.code.size:
+        return table, 0, ""
+    kept = np.delete(np.arange(table.code.size), foreign)
+    names = [name for name in ("q", "code", "outcome", "best") if getattr(table, name) is not None]
+    parts: dict[str, Any] = {name: getattr(table, name)[kept] for name in names}
+    parts |= {"value": table.value[:, kept]} if table.value is not None else {}
+    parts["more"] = {name: array[kept] for name, array in table.more.items()}
+    return replace(table, **parts), int(foreign.size), texts_of(table.code[foreign[:1]], cells)[0]
+
+
+def row_finder(graph: Graph) -> Callable[[NDArray[np.int64]], NDArray[np.int64]]:
+    """Return a function from position codes to the rows of the graph, -1 for positions that do not occur."""
+    order = np.argsort(graph.code)
+    known = graph.code[order]
+
+    def rows_of(code: NDArray[np.int64]) -> NDArray[np.int64]:
+        at = np.minimum(np.searchsorted(known, code), order.size - 1)
+        rows: NDArray[np.int64] = np.where((known[at] == code) & (code >= 0), order[at], -1)
+        return rows
+
+    return rows_of
 
 
 def _outcome_text(outcome: int) -> str:

@@ -1,0 +1,446 @@
+"""Tables as they are found elsewhere: each shape comes back exactly, and what is no table is refused with a way."""
+
+import io
+import itertools
+import json
+import pickle
+import random
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from support import command
+
+import ttt_batch as ttt
+from ttt_batch.base.errors import UsageError
+from ttt_batch.game.board import Board
+from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.runs.formats.base import FormatError
+from ttt_batch.runs.formats.contents import Content
+from ttt_batch.runs.formats.entries import WAY
+from ttt_batch.runs.formats.keys import Reading
+from ttt_batch.runs.formats.recognising import recognised
+from ttt_batch.runs.importing import import_tables
+
+BOARD = Board()
+ROOT = Path(__file__).parents[2]
+SHAPES = [
+    *("book.pickle", "older-book.pickle", "printed.pickle", "tuples.pickle", "mover.pickle", "nested.json"),
+    *("marks.json", "commas.json", "second.json", "cube.npy", "columns.npz", "visits.txt", "indexed.csv", "codes.npy"),
+    *("digits.npy", "object.npy", "lists.json", "moves.json", "default.pickle", "pairs.pickle", "pairs.json"),
+    *("occupied.csv", "actions.csv", "records.jsonl"),
+]
+
+
+@pytest.fixture
+def tables(script: Callable[[str], ModuleType]) -> ModuleType:
+    """The script that makes a file of each shape."""
+    return script("tables")
+
+
+class Known(dict[str, tuple[ttt.Run, Any]]):
+    """Runs and their tables by name; `best` tables are made into runs by our own list of states."""
+
+    def __init__(self, tables: ModuleType) -> None:
+        self.tables = tables
+
+    def __missing__(self, name: str) -> tuple[ttt.Run, Any]:
+        kind, games = name.split()
+        moves = kind == "moves"
+        run = ttt.train(1 if games == "best" else int(games), learner="q-learning" if moves else "td", seed=3)
+        if games == "best" and moves:
+            table = self.tables.best_moves()
+            codes = [BOARD.encode(BOARD.decode(code)) for code in table]
+            assert codes == sorted(table, key=codes.index)
+            run.tables.q[:] = [q for code in run.graph.code[: len(table)].tolist() for q in table[code].values()]
+        elif games == "best":
+            table = self.tables.best_values()
+            run.tables.value[:] = list(table.values())
+        else:
+            table = self.tables.moves_of(run) if moves else self.tables.values_of(run)
+        self[name] = run, table
+        return self[name]
+
+
+KNOWN: list[Known] = []
+
+
+@pytest.fixture
+def known(tables: ModuleType) -> Known:
+    """Tables of known results."""
+    if not KNOWN:
+        KNOWN.append(Known(tables))
+    return KNOWN[0]
+
+
+CASES = [(shape, games) for shape in SHAPES for games in ("best", "30000", "2000")]
+
+
+@pytest.mark.sampled(16)
+@pytest.mark.parametrize(("name", "games"), CASES)
+def test_each_shape_comes_back_exactly(name: str, games: str, tables: ModuleType, known: Known, tmp_path: Path) -> None:
+    (shape,) = (one for one in tables.SHAPES if one.name == name)
+    run, table = known[f"{'moves' if shape.moves else 'values'} {games}"]
+    (tmp_path / name).write_bytes(shape.make(table))
+    said: list[str] = []
+    found = ttt.import_run(tmp_path / name, warn=said.append)
+    for against in ("random", "self"):
+        one, other = found.evaluation(against), run.evaluation(against)
+        assert (one.first, one.second, one.unbeatable) == (other.first, other.second, other.unbeatable)
+    assert not said
+    assert found.config.learner == ("q-learning" if shape.moves else "td")
+    # A file without an ending of its own is told by its content.
+    (tmp_path / "table").write_bytes((tmp_path / name).read_bytes())
+    assert bytes(ttt.import_run(tmp_path / "table").tables[0]) == bytes(found.tables[0])
+
+
+def test_the_page_shows_every_shape(tables: ModuleType, tmp_path: Path) -> None:
+    page = (ROOT / "data" / "tables.md").read_text(encoding="utf-8")
+    assert [shape.name for shape in tables.SHAPES] == SHAPES == re.findall(r"^\| `([\w.-]+)` \|", page, re.MULTILINE)
+    table: dict[Any, Any] = {(0, 0, 0, 0, 0, 0, 0, 0, 0): 0.5, (0, 0, 0, 0, 1, 0, 0, 0, 0): 0.9}
+    run = ttt.import_table(table, warn=lambda _: None)
+    assert run.tables.value[:10].tolist() == [0.5, *[0.5] * 4, 0.9, *[0.5] * 4]
+
+
+@pytest.mark.slow
+def test_the_page_is_what_its_script_writes(tables: ModuleType, tmp_path: Path) -> None:
+    assert tables.page(tmp_path) == (ROOT / "data" / "tables.md").read_text(encoding="utf-8"), (
+        "write it again: python scripts/tables.py --page data/tables.md"
+    )
+
+
+# --- numberings ---------------------------------------------------------------------------------------------
+
+
+def test_the_book_s_older_numbering_is_told_by_its_keys(tmp_path: Path) -> None:
+    (tmp_path / "table.pkl").write_bytes(pickle.dumps({0: 0.5, 81: 0.9}, 2))
+    run = import_tables([tmp_path / "table.pkl"], warn=lambda _: None)
+    assert run.tables.value[0] == 0.5 and run.tables.value[run.graph.child[4]] == 0.9
+    assert "0 empty, 1 the first player, 2 the second" in run.notes[0]
+
+
+def written(code: int, reading: Reading, rng: np.random.Generator | None = None) -> list[str]:
+    """The symbols of a position by a reading."""
+    marks = BOARD.decode(code)
+    turned = reading.mover and sum(mark != 0 for mark in marks) % 2 == 1
+    symbols = (
+        (reading.empty, reading.second, reading.first) if turned else (reading.empty, reading.first, reading.second)
+    )
+    return [symbols[mark] for mark in marks]
+
+
+def mirrored(reading: Reading, taken: str) -> bool:
+    """Return whether a table of positions was read from the other end, which is as good."""
+    return reading.numbers and ("lowest digit" in taken) != reading.low
+
+
+def random_case(rng: np.random.Generator, known: Known) -> str:
+    """Import a dictionary in a random numbering; return `right`, `asked` or `wrong`."""
+    moves = bool(rng.random() < 0.5)
+    _, table = known[f"{'moves' if moves else 'values'} {rng.choice(['best', '30000', '2000'])}"]
+    digits = rng.permutation(["0", "1", "2"]).tolist()
+    symbols, numbers = [
+        (digits, True),
+        (digits, False),
+        (["0", "1", "-1"], False),
+        ([str(rng.choice([".", "-", "_", " ", "b"])), "X", "O"], False),
+    ][rng.integers(4)]
+    mover = bool(rng.random() < 0.4) and "X" not in symbols
+    reading = Reading(*symbols, mover=mover, low=bool(rng.random() < 0.5), numbers=numbers)
+    codes = list(table)
+    if rng.random() < 0.5:
+        codes = rng.choice(codes, int(len(codes) * rng.uniform(0.2, 1.0)), replace=False).tolist()
+    ply = {code: sum(mark != 0 for mark in BOARD.decode(code)) for code in codes}
+    view = rng.integers(4)
+    scale = bool(rng.random() < 0.5)
+    shift = int(rng.random() < 0.5)
+    found: dict[Any, Any] = {}
+    for code in codes:
+        cells = written(code, reading)
+        if numbers:
+            key: Any = sum(int(s) * 3**n for n, s in enumerate(cells if reading.low else cells[::-1]))
+        elif rng.random() < 2 and symbols[1] in ("X", "1", "0", "2") and view % 2:
+            key = str([int(s) if s.lstrip("-").isdigit() else s for s in cells])
+        else:
+            key = tuple(int(s) if s.lstrip("-").isdigit() else s for s in cells)
+        if moves:
+            found[key] = {cell + shift: q for cell, q in table[code].items()}
+        else:
+            odd = ply[code] % 2 == 1
+            sign = (1, -1, -1 if odd else 1, 1 if odd else -1)[view]
+            found[key] = (sign * table[code] + 1) / 2 if scale else sign * table[code]
+    graph = enumerate_graph(BOARD)
+    try:
+        got = recognised([Content("", data=found, low=reading.low)], BOARD, graph, None, None)
+    except UsageError:
+        return "asked"
+    expected = {code: table[code] for code in codes}
+    if not moves and mirrored(reading, got.taken):
+        expected = {BOARD.encode(BOARD.decode(code)[::-1]): value for code, value in expected.items()}
+    if got.table.code.size != len(codes):
+        return "wrong"
+    if moves:
+        for code, q in zip(got.table.code.tolist(), got.table.q.tolist(), strict=True):
+            if {cell: each for cell, each in enumerate(q) if each == each} != expected[code]:
+                return "wrong"
+        return "right"
+    first, second = got.table.value
+    of_first = np.where(np.isnan(first), (1.0 if scale else 0.0) - second, first)
+    wanted = np.array([(expected[c] + 1) / 2 if scale else expected[c] for c in got.table.code.tolist()])
+    return "right" if np.allclose(of_first, wanted, rtol=0, atol=1e-12) else "wrong"
+
+
+@pytest.mark.parametrize("number", [pytest.param(1000, marks=pytest.mark.slow), 20])
+def test_random_numberings_are_recognised(number: int, known: Known) -> None:
+    rng = np.random.default_rng(number)
+    found = [random_case(rng, known) for _ in range(number)]
+    assert found.count("wrong") == 0 and found.count("asked") <= number // 100
+
+
+def test_what_the_table_does_not_tell_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Random numbers for unfinished positions: the marks of the player to move, or of the first player?"""
+    graph, rng = enumerate_graph(BOARD), np.random.default_rng(0)
+    unfinished = graph.code[: graph.first_edge.size - 1].tolist()
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({str(code): rng.random() for code in unfinished}))
+    status, out, err = command(capsys, "import", path, "-o", tmp_path / "t.h5")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "give --keys: " in err and "0,1,2,low (" in err and "0,2,1,mover,low (" in err
+    assert command(capsys, "import", path, "-o", tmp_path / "t.h5", "--keys", "0,1,2,low")[0] == 0
+    run = ttt.load(tmp_path / "t.h5")
+    assert run.tables.value[: len(unfinished)].tolist() == list(json.loads(path.read_text()).values())
+    for wrong in ("0,1", "0,1,2,3", "0,0,1"):
+        with pytest.raises(UsageError, match="does not name three symbols"):
+            ttt.import_run(path, keys=wrong)
+    with pytest.raises(FormatError, match=r"by keys 9,1,2 0% of the entries are positions that can occur"):
+        ttt.import_run(path, keys="9,1,2")
+    with pytest.raises(UsageError, match="is no table in memory; import_run reads files"):
+        ttt.import_table(str(path))
+
+
+# --- what a table lacks --------------------------------------------------------------------------------------
+
+
+def test_impossible_positions_are_left_out_with_a_warning(known: Known, tables: ModuleType) -> None:
+    run, values = known["values 30000"]
+    over = itertools.islice(
+        (c for c in range(3**9) if c not in values and BOARD.decode(c).count(1) == BOARD.decode(c).count(2)), 300
+    )
+    said: list[str] = []
+    found = ttt.import_table({tables.text(code): values.get(code, 0.7) for code in [*values, *over]}, warn=said.append)
+    assert bytes(found.tables.value) == bytes(run.tables.value)
+    assert len(said) == 1 and said[0].startswith("300 entries left out, of positions that cannot occur")
+    assert re.search(r": [XO.]{9} for one$", said[0])
+
+
+def test_a_partial_table_keeps_start_values_and_says_what_follows(known: Known, tables: ModuleType) -> None:
+    run, moves = known["moves best"]
+    assert all(run.evaluation("random").unbeatable.values())
+    seen = {code: q for code, q in moves.items() if code != 3**4}  # an answer to the middle that was never learnt
+    said: list[str] = []
+    found = ttt.import_table({tables.text(code): q for code, q in seen.items()}, warn=said.append)
+    assert said == ["the table has no number for 8 of 16,167 moves (0.0%), which keep start values"]
+    assert found.evaluation("random").unbeatable == {"first": True, "second": False}
+    assert found.notes[1] == "as second it can be beaten only by way of positions that the table lacks"
+    worst = {code: {cell: -x for cell, x in q.items()} if code == 3**4 else q for code, q in moves.items()}
+    del worst[0]
+    found = ttt.import_table({tables.text(code): q for code, q in worst.items()}, warn=said.append)
+    assert "as second it can be beaten by way of positions that the table has" in found.notes[1]
+
+
+@pytest.mark.parametrize("name", ["q.bin", "q.csv"])
+def test_numbers_by_another_code_are_not_read_as_by_ours(
+    name: str, known: Known, tables: ModuleType, tmp_path: Path
+) -> None:
+    """Read by our codes, such a table plays at random, without a word."""
+    run, moves = known["moves 30000"]
+    other, path = tables.dense(moves, lambda code: tables.number(code, tables.ODD)), tmp_path / name
+    for table, ours in ((tables.dense(moves, int), True), (other, False)):
+        if name == "q.bin":
+            path.write_bytes(table.astype("<f8").tobytes())
+        else:
+            np.savetxt(path, table, delimiter=",")
+        found = ttt.import_run(path)
+        assert found.evaluation("random").first == run.evaluation("random").first
+        assert (found.background is not None) == ours
+        assert ("1 empty, 2 the first player, 0 the second" in found.notes[0]) == (not ours)
+    said: list[str] = []
+    ttt.import_run(path, form="raw" if name == "q.bin" else "csv", warn=said.append)
+    assert len(said) == 1 and "better in another numbering" in said[0]
+
+
+@pytest.mark.slow  # kernels of another learner
+def test_two_players_tables_are_sutton_barto_s(known: Known, tables: ModuleType, tmp_path: Path) -> None:
+    run = ttt.train(3_000, learner="sutton-barto", seed=2)
+    both = [dict(zip(run.graph.code.tolist(), own.tolist(), strict=True)) for own in run.tables.value]
+    keyed = [{tables.number(code, tables.ODD): value for code, value in own.items()} for own in both]
+    paths = [tmp_path / "policy_first.bin", tmp_path / "policy_second.bin"]
+    for path, own in zip(paths, keyed, strict=True):
+        path.write_bytes(pickle.dumps(own))
+    (tmp_path / "both.json").write_text(json.dumps(dict(zip(("X", "O"), keyed, strict=True))))
+    for found in (ttt.import_run(paths), ttt.import_run(tmp_path / "both.json")):
+        assert found.config.learner == "sutton-barto"
+        assert found.evaluation("random").first == run.evaluation("random").first
+        assert found.evaluation("random").second == run.evaluation("random").second
+
+
+@pytest.mark.slow  # kernels of another learner
+def test_players_who_value_their_own_afterstates_alone(known: Known, tables: ModuleType, tmp_path: Path) -> None:
+    """Each of two files holds the positions after its player's moves, as most tutorials' programs write them."""
+    run, values = known["values 30000"]
+    paths, said = [tmp_path / "policy_p1", tmp_path / "policy_p2"], list[str]()
+    for player, path in enumerate(paths):
+        own = {code: value for code, value in values.items() if sum(map(bool, BOARD.decode(code))) % 2 != player}
+        marks = {
+            str(np.array(tables.marks(code, 0.0, 1.0, -1.0))): (value, -value)[player] for code, value in own.items()
+        }
+        path.write_bytes(pickle.dumps(marks))
+    both = ttt.import_run(paths, warn=said.append).evaluation("random")
+    expected = run.evaluation("random")
+    assert (both.first, both.second, said) == (expected.first, expected.second, [])
+    first, second = (ttt.import_run(path, warn=said.append) for path in paths)
+    assert first.evaluation("random").first == expected.first and "as second it can be beaten only" in first.notes[1]
+    assert second.evaluation("random").second == expected.second and len(said) == 2
+    given = ttt.import_run(paths[1], player="second", warn=said.append).evaluation("random")
+    assert given.second == expected.second
+
+
+def test_frames_and_arrays_need_no_file(known: Known, tables: ModuleType) -> None:
+    pandas = pytest.importorskip("pandas")
+    run, moves = known["moves 30000"]
+    rows = [(tables.text(code), cell, q) for code, cell, q in tables.of_moves(moves)]
+    frame = pandas.DataFrame(rows, columns=["state", "action", "q"])
+    wide = pandas.DataFrame.from_dict(
+        {tables.text(code): tables.listed(q) for code, q in moves.items()}, orient="index"
+    )
+    for table in (frame, frame.set_index(["state", "action"]), wide, tables.dense(moves, int)):
+        found = ttt.import_table(table)
+        assert found.evaluation("random").first == run.evaluation("random").first
+        assert found.evaluation("random").second == run.evaluation("random").second
+
+
+# --- what is no table ----------------------------------------------------------------------------------------
+
+
+class Agent:
+    """An object of a program's own."""
+
+
+def npy(array: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def zipped(name: str, content: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr(name, content)
+    return buffer.getvalue()
+
+
+def header(shape: tuple[int, ...], dtype: str) -> bytes:
+    """An array that takes no bytes, however many numbers it says it has."""
+    text = str({"descr": dtype, "fortran_order": False, "shape": shape}).encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+TUPLE = (0, 0, 0, 0, 1, 0, 0, 0, 0)
+REFUSED: dict[str, Callable[[], bytes]] = {
+    "agent.pkl": lambda: pickle.dumps(Agent()),
+    "function.pkl": lambda: pickle.dumps({TUPLE: print}),
+    "set.pkl": lambda: pickle.dumps({TUPLE: {1, 2}}),
+    "weights.pkl": lambda: pickle.dumps([np.ones((9, 4)), np.ones(4)]),
+    "deep.pkl": lambda: b"\x80\x02}" + b")" + b"\x85" * 100_000 + b"K\x01s.",
+    "copies.pkl": lambda: b"\x80\x02]q\x00" + b"(" + b"h\x00" * 100_000 + b"t.",
+    "torch.pt": lambda: zipped("archive/data.pkl", b"x"),
+    "bomb.npz": lambda: zipped("q.npy", npy(np.zeros(30_000_000))),
+    "empty.npy": lambda: header((10**12, 0), "<f8"),
+    "letters.npy": lambda: header((10**12,), "<U0"),
+    "words.npy": lambda: npy(np.array(["X", "O"])),
+    "shape.npy": lambda: npy(np.ones((100, 4))),
+    "zeros.npy": lambda: npy(np.zeros((19_683, 9))),
+    "objects.npy": lambda: npy(np.array([Agent(), None], dtype=object)),
+    "words.json": lambda: b'["a", "b"]',
+    "settings.json": lambda: b'{"alpha": 0.1, "name": "agent"}',
+    "nan.json": lambda: json.dumps({"X........": float("nan"), ".........": 1}).encode(),
+    "deep.json": lambda: b'{"Q": ' + b"[" * 100_000,
+    "huge.json": lambda: b'{"X........": 1' + b"0" * 5000 + b"}",
+    "connect-4.json": lambda: json.dumps({"." * 42: 0.5, "X" + "." * 41: 0.7}).encode(),
+    "seven.json": lambda: json.dumps({"X........": [1] * 7}).encode(),
+    "text.json": lambda: json.dumps({"X........": "good", ".........": "bad"}).encode(),
+    "impossible.json": lambda: json.dumps({"XXX......": 1, ".........": 0.5, "XOXOXOOO.": 3}).encode(),
+    "prose.txt": lambda: b"To play well, take the middle.\n",
+    "empty.csv": lambda: b"",
+    "brackets.csv": lambda: (b"[" + b")" * 500_000 + b"[,1\n") * 2,
+    "quotes.csv": lambda: b'........., "0.5\nX........,"' + b"1" * 200_000 + b"\n",
+    "keys.json": lambda: json.dumps({"array(" + "," * 50_000: 1, "array([": 2}).encode(),
+    "nothing.json": lambda: json.dumps({"state": ["X........"], "value": [None]}).encode(),
+    "tuple.pkl": lambda: pickle.dumps(()),
+    "head.npy": lambda: b"\x93NUMPY\x01\x00\x08\x00{'a': ) ",
+    "ragged.csv": lambda: b".........,0.5\nX........,0.5,0.5\nO........,1\n",
+    "picture.png": lambda: b"\x89PNG\r\n\x1a\n\0\0",
+    "network.h5": lambda: b"\x89HDF\r\n\x1a\n\0\0",
+    "infinite.pkl": lambda: pickle.dumps({TUPLE: float("inf"), (0,) * 9: 0.5}),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_table_is_refused_with_a_way(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / name
+    path.write_bytes(REFUSED[name]())
+    status, out, err = command(capsys, "import", path, "-o", tmp_path / "out.h5")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert name in err and WAY in err and "FILE.py:NAME or cmd:PROGRAM" in err
+    assert not (tmp_path / "out.h5").exists()
+
+
+def test_training_starts_from_a_table_of_any_shape(
+    tables: ModuleType, known: Known, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, values = known["values best"]
+    few = dict(itertools.islice(values.items(), 3000))
+    (tmp_path / "start.json").write_text(json.dumps({tables.text(code): value for code, value in few.items()}))
+    status, _, err = command(
+        capsys, *("train", "--games", 10, "--batch", 10, "--start", "start.json", "-o", "run.h5", "--quiet")
+    )
+    assert status == 0 and err.startswith("ttt-batch: the table has no number for ") and err.count("\n") == 1
+
+
+def test_damaged_tables_meet_no_other_error(tables: ModuleType, known: Known, tmp_path: Path) -> None:
+    """A few bytes changed, put in or left out: a table or one line, never another exception."""
+    rng, read = random.Random(0), 0
+    few = {name: dict(itertools.islice(known[f"{name} best"][1].items(), 4)) for name in ("moves", "values")}
+    for number in range(240):
+        shape = tables.SHAPES[number % len(tables.SHAPES)]
+        content = bytearray(shape.make(few["moves" if shape.moves else "values"]))
+        for _ in range(rng.randint(1, 3)):
+            at = rng.randrange(len(content))
+            content[at : at + rng.choice([0, 1, 5])] = rng.choice(
+                [b"", b"\0", b"[", b'"', b",", b"\r", b"9", b"{", b"\xff"]
+            )
+        path = tmp_path / shape.name
+        path.write_bytes(content)
+        try:
+            ttt.import_run(path, warn=lambda _: None)
+            read += 1
+        except ttt.TttBatchError as error:
+            assert "\n" not in str(error)
+    assert 10 < read < 200
+
+
+def test_the_help_wraps_a_dictionary(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The lines that refusals name play as an agent."""
+    _, text, _ = command(capsys, "import", "--help")
+    block = text[text.index("      import pathlib") : text.index("Arguments:")]
+    lines = [line[6:] for line in block.splitlines() if line.strip()]
+    (tmp_path / "agent.py").write_text("\n".join(lines))
+    (tmp_path / "table.pkl").write_bytes(pickle.dumps({(0,) * 9: {4: 1.0}}))
+    assert len(lines) <= 8
+    status, out, err = command(capsys, "evaluate", "agent.py:agent")
+    assert status == 0 and "can be beaten" in out, err

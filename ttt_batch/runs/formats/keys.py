@@ -1,0 +1,285 @@
+"""Keys of other programs' tables: from numbers, text and tuples to a symbol a cell, and the ways to read the symbols.
+
+A key becomes a row of symbols, one for each cell in order.  A number becomes its digits in base 3.  A `Reading` says
+which symbol is an empty cell, which one the first player's mark, and which one the second player's.
+"""
+
+import functools
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.errors import UsageError, option, quoted
+from ttt_batch.game.board import FIRST, SECOND, Board
+
+EMPTY_SYMBOLS = (".", "-", "_", " ", "B", "E", "N", "*", "#", "?", "0")
+"""What empty cells are written as, the usual ones first."""
+
+UNKNOWN = -1
+"""The symbol of a key that is no position."""
+
+_OTHER_SPELLINGS = {"": " ", "NONE": " ", "NAN": " ", "EMPTY": " ", "SPACE": " ", "TRUE": "1", "FALSE": "0"}
+_SPACE = "space"
+_SEPARATORS = str.maketrans("", "", "/|\n\r\t;:,[](){}'\"")
+_WRAPPER = re.compile(r"\s*(?:array\((?P<inside>.*?)(?:,\s*dtype=[^)]*)?\)|(?P<bare>.*))\s*", re.DOTALL)
+_QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_MOST_CHARACTERS = 60
+"""Characters that a printed key takes for a cell at most."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read keys.
+
+    empty, first, second: symbols.  mover: `first` is the mark of the player to move, and `second` the other one's.
+    low: the first cell is the lowest digit of a number, else the highest.  numbers: keys are numbers.
+    """
+
+    empty: str
+    first: str
+    second: str
+    mover: bool = False
+    low: bool = False
+    numbers: bool = False
+
+    @property
+    def option(self) -> str:
+        """The reading as `--keys` takes it."""
+        words = [_SPACE if word == " " else word for word in (self.empty, self.first, self.second)]
+        return ",".join([*words, *["mover"] * self.mover, *["low"] * self.low])
+
+    @property
+    def meaning(self) -> str:
+        """The reading in words."""
+        players = ("the player to move", "the other one") if self.mover else ("the first player", "the second")
+        names = [repr(word) if word == " " else word for word in (self.empty, self.first, self.second)]
+        text = f"{names[0]} empty, {names[1]} {players[0]}, {names[2]} {players[1]}"
+        if not self.numbers:
+            return f"marks: {text}"
+        return f"numbers in base 3, first cell the {'lowest' if self.low else 'highest'} digit: {text}"
+
+
+OURS = Reading("0", "1", "2", low=True, numbers=True)
+"""Position codes."""
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """Keys as symbols.
+
+    index: int8[K, cells], into `names`; UNKNOWN in all cells of a key that is no position.
+    names: symbols.  numbers: the keys were numbers.
+    """
+
+    index: NDArray[np.int8]
+    names: tuple[str, ...]
+    numbers: bool
+
+
+def parse_reading(text: str) -> Reading:
+    """Read `--keys`: three symbols and the words `mover` and `low`, separated by commas.  Raises UsageError."""
+    words = [word.strip() for word in text.split(",")]
+    symbols = [_canonical(word) for word in words if word.lower() not in ("mover", "low")]
+    flags = {word.lower() for word in words} & {"mover", "low"}
+    if len(symbols) != 3 or len(set(symbols)) != 3:
+        raise UsageError(
+            f"{option('keys')} {quoted(text)} does not name three symbols; give those of an empty cell, the first "
+            "player and the second, such as 0,1,2 or space,X,O"
+        )
+    empty, first, second = symbols
+    return Reading(empty, first, second, mover="mover" in flags, low="low" in flags)
+
+
+def symbols_of(keys: Sequence[Any] | NDArray[np.int64], board: Board) -> Symbols:
+    """Return the symbols of keys, numbers in base 3 with the first cell as the highest digit."""
+    if isinstance(keys, np.ndarray):
+        return _digits(keys, board)
+    numbers = [_number(key) for key in keys]
+    n_numbers = sum(number is not None for number in numbers)
+    padded = all(isinstance(key, str) and len(key) == board.cells and set(key) <= set("012") for key in keys)
+    if n_numbers * 2 > len(keys) and not padded:
+        known = np.array([-1 if number is None else number for number in numbers], dtype=np.int64)
+        if (known >= 3**board.cells).mean() <= 0.5:
+            return _digits(known, board)
+        keys = [str(number).zfill(board.cells) if number is not None else "" for number in known.tolist()]
+    rows = [_cells(key, board.cells) for key in keys]
+    names = tuple(sorted({symbol for row in rows for symbol in set(row)}, key=_rank))
+    if len(names) > 3:
+        names = _commonest(rows)
+    number_of = {name: number for number, name in enumerate(names)}
+    unknown = [UNKNOWN] * board.cells
+    index = np.array(
+        [
+            found
+            if len(row) == board.cells and UNKNOWN not in (found := [number_of.get(s, UNKNOWN) for s in row])
+            else unknown
+            for row in rows
+        ],
+        dtype=np.int8,
+    ).reshape(len(rows), board.cells)
+    return Symbols(index, names, False)
+
+
+def readings(symbols: Symbols, board: Board, *, low_first: bool, by_moves: bool) -> Iterator[list[Reading]]:
+    """Yield the readings to try: groups, the usual ones first; a later one is for keys that no earlier one can read.
+
+    low_first: the first cell is usually the lowest digit of numbers in which 0 is empty, as in our codes; of other
+    numbers it is the highest.  by_moves: the table is of moves, whose cells tell one end from the other.
+    """
+    names = (*symbols.names, *(f"nothing{number}" for number in range(3)))[: max(3, len(symbols.names))]
+    players = {"X", "O"} & set(names)
+    zero = "0" if "X" in names and "O" not in names else "O"
+    if players and not symbols.numbers:
+        others = [name for name in names if name not in ("X", zero)]
+        if len(others) == 1 or "X" in names:
+            yield [Reading(others[0], "X", zero)]
+    usual = [name for name in names if name in EMPTY_SYMBOLS]
+    empties = [min(usual, key=_empty_rank)] if usual and not {"0", "1", "2"} >= set(symbols.names) else list(names)
+    # Both ends of a number read the same values if to turn the board by half is a symmetry.
+    turned = tuple(range(board.cells - 1, -1, -1)) in board.symmetries and not by_moves
+    found = []
+    for mover, empty in itertools.product((False, True), empties):
+        for first, second in itertools.permutations([name for name in names if name != empty]):
+            low = low_first and empty == "0" and symbols.numbers
+            found.append(Reading(empty, first, second, mover, low, symbols.numbers))
+            if symbols.numbers and not turned:
+                found.append(replace(found[-1], low=not low))
+    yield found
+
+
+def codes_of(symbols: Symbols, reading: Reading, board: Board) -> NDArray[np.int64]:
+    """int64[K]: the position codes of keys by a reading; -1 for keys that are no position by it."""
+    marks_of_symbol = np.full(len(symbols.names) + 1, -1, dtype=np.int64)  # the last is that of UNKNOWN
+    for name, mark in ((reading.empty, 0), (reading.first, FIRST), (reading.second, SECOND)):
+        if name in symbols.names:
+            marks_of_symbol[symbols.names.index(name)] = mark
+    index = symbols.index[:, ::-1] if reading.low and symbols.numbers else symbols.index
+    marks = marks_of_symbol[index]
+    wrong = (marks < 0).any(axis=1)
+    n_first, n_second = np.count_nonzero(marks == FIRST, axis=1), np.count_nonzero(marks == SECOND, axis=1)
+    if reading.mover:  # who moves next has as many marks as the other, or one less
+        wrong |= (n_second - n_first != 0) & (n_second - n_first != 1)
+        swapped = n_second != n_first
+        marks[swapped] = np.array([0, SECOND, FIRST])[np.maximum(marks[swapped], 0)]
+    else:
+        wrong |= (n_first - n_second != 0) & (n_first - n_second != 1)
+    powers = 3 ** np.arange(board.cells, dtype=np.int64)
+    codes: NDArray[np.int64] = np.where(wrong, -1, marks @ powers)
+    return codes
+
+
+def is_position(key: Any, board: Board) -> bool:
+    """Return whether a key may be a position: a number, or three kinds of symbols, one for each cell."""
+    if _number(key) is not None:
+        return True
+    cells = _cells(key, board.cells)
+    return len(cells) == board.cells and len(set(cells)) <= 3
+
+
+def _digits(numbers: NDArray[np.int64], board: Board) -> Symbols:
+    """Numbers as digits in base 3, the highest first."""
+    powers = 3 ** np.arange(board.cells - 1, -1, -1, dtype=np.int64)
+    inside = (numbers >= 0) & (numbers < 3**board.cells)
+    index = (np.where(inside, numbers, 0)[:, None] // powers % 3).astype(np.int8)
+    index[~inside] = UNKNOWN
+    return Symbols(index, ("0", "1", "2"), True)
+
+
+def _number(key: Any) -> int | None:
+    """The whole number that a key is; None if it is none, or one of more than 62 bits."""
+    if isinstance(key, str):
+        text = key.strip()
+        if not (0 < len(text) <= 20 and re.fullmatch(r"\d+(\.0*)?", text)):
+            return None
+        key = int(text.partition(".")[0])
+    if isinstance(key, np.generic):
+        key = key.item()
+    if isinstance(key, bool):
+        return None
+    number: Any = key
+    if isinstance(number, float):
+        if not (abs(number) < 2.0**62 and number == int(number)):
+            return None
+        number = int(number)
+    return number if isinstance(number, int) and 0 <= number < 2**62 else None
+
+
+def _cells(key: Any, cells: int) -> tuple[str, ...]:
+    """The symbols of a key; another number of them if it is no position."""
+    if isinstance(key, str):
+        return _cells_of_text(key, cells)
+    if isinstance(key, np.ndarray):
+        key = key.tolist()
+    if isinstance(key, bytes):
+        return _cells_of_text(key.decode("latin-1"), cells)
+    if not isinstance(key, tuple | list):
+        return ()
+    flat: list[Any] = []
+    for each in key:
+        if isinstance(each, tuple | list):
+            flat += each
+        elif isinstance(each, str) and len(key) < cells and len(each) > 1:
+            flat += each  # a row as text
+        else:
+            flat.append(each)
+    if len(flat) != cells or any(isinstance(each, tuple | list | dict) for each in flat):
+        return ()
+    return tuple(_canonical(each) for each in flat)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _cells_of_text(text: str, cells: int) -> tuple[str, ...]:
+    if len(text) == cells:
+        return tuple(map(_canonical, text))
+    if len(text) > _MOST_CHARACTERS * cells:
+        return ()
+    match = _WRAPPER.fullmatch(text)
+    inside = text if match is None else match["inside"] or match["bare"] or ""
+    parts = [one or other for one, other in _QUOTED.findall(inside)]
+    if len(parts) != cells:
+        parts = inside.split(",")
+        if len(parts) == cells + 1 and "" in (parts[0], parts[-1]):  # a comma before each mark, or after it
+            parts = parts[1:] if parts[0] == "" else parts[:-1]
+        if len(parts) != cells or "[" in inside or "(" in inside:
+            parts = [part for part in re.split(r"[\s,\[\]()]+", inside) if part]
+    if len(parts) != cells:
+        plain = inside.translate(_SEPARATORS)
+        parts = list(plain if len(plain) == cells else plain.replace(" ", ""))
+    return tuple(map(_canonical, parts)) if len(parts) == cells else ()
+
+
+@functools.lru_cache(maxsize=4096)
+def _canonical(symbol: Any) -> str:
+    """A symbol as it is compared: numbers without a fraction, letters in capitals."""
+    text = str(symbol).strip("'\" \t\n").upper()
+    try:
+        number = float(text)
+    except ValueError:
+        return _OTHER_SPELLINGS.get(text, text)
+    if number != number:
+        return " "
+    return str(int(number)) if abs(number) < 100 and number == int(number) else text
+
+
+def _rank(symbol: str) -> tuple[bool, str]:
+    return symbol not in EMPTY_SYMBOLS, symbol
+
+
+def _empty_rank(symbol: str) -> tuple[int, str]:
+    """Which symbol is the usual one for an empty cell: the lower, the more."""
+    found = EMPTY_SYMBOLS.index(symbol) if symbol in EMPTY_SYMBOLS else len(EMPTY_SYMBOLS)
+    return found, symbol
+
+
+def _commonest(rows: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """The three symbols that most keys are made of."""
+    counted: dict[str, int] = {}
+    for row in rows:
+        for symbol in row:
+            counted[symbol] = counted.get(symbol, 0) + 1
+    return tuple(sorted(sorted(counted, key=lambda name: -counted[name])[:3], key=_rank))

@@ -1,0 +1,351 @@
+"""Which numbering a table's keys are written in, found from the table itself.
+
+A reading of the keys is good if the keys are positions that occur and the moves go to free cells.  If several are as
+good, the one is taken by which the table plays better: greedy play scores more against random moves, and its numbers
+agree more with best play.  If that does not tell either, the person is asked.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.choices import SEATS
+from ttt_batch.base.errors import UsageError, option, quoted
+from ttt_batch.base.quantities import counted
+from ttt_batch.evaluation.exact_results import match
+from ttt_batch.game.board import Board
+from ttt_batch.game.graph import Graph, rows_of_edges
+from ttt_batch.game.solution import solve
+from ttt_batch.runs.formats.base import FormatError, Table, texts_of
+from ttt_batch.runs.formats.entries import Entries
+from ttt_batch.runs.formats.keys import Reading, Symbols, codes_of, readings, symbols_of
+from ttt_batch.runs.formats.tables import MOST_IMPOSSIBLE, row_finder
+from ttt_batch.simulation.policy import policy_among, random_policy
+
+CLEARLY = 0.05
+"""How much more the taken reading must score than the next one, and than chance."""
+
+_SIGNS = (1, -1)
+"""Of what is worth 1 to the first player, what it is worth to each player."""
+
+
+Finder = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+"""Finds the rows of position codes; -1 for those that do not occur."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Entries by a reading.
+
+    rows: int64[N], rows of the graph; entries without one are left out.  value: float64[P, N]; or q: float64[N, cells].
+    share: of the entries that have a place.  plain: of the numbers of occupied cells those that are the commonest one.
+    left_out: how many entries have no place; example: one of them.
+    scores: of greedy play in each seat against random moves, a draw being half a win; chance: of random moves.
+    gain: how good the table is by this reading: its scores beyond chance, and its agreement with best play.
+    signs: 1 or -1 for each player: whether more is better for the player who moves there (`q`), or (`value`) whether
+    the numbers of positions after that player's moves are what they are worth to the first player.
+    """
+
+    reading: Reading
+    shift: int
+    rows: NDArray[np.int64]
+    value: NDArray[np.float64] | None
+    q: NDArray[np.float64] | None
+    share: float
+    left_out: int
+    example: str
+    plain: float
+    signs: tuple[int, ...] = (1, 1)
+    scores: tuple[float, ...] = (0.0, 0.0)
+    chance: tuple[float, ...] = (0.0, 0.0)
+    gain: float = 0.0
+
+
+def find_reading(
+    tables: Sequence[Entries], board: Board, graph: Graph, given: Reading | None, *, own: Sequence[int] = ()
+) -> tuple[list[Placed], str]:
+    """Return the entries of each table by the reading that fits all of them, and why it was taken, in words.
+
+    given: the reading that a person names.  own: for each table the player whose values it holds, if that is known.
+    Raises FormatError if none fits, and UsageError if several do.
+    """
+    symbols = [symbols_of(table.keys, board) for table in tables]
+    groups = (
+        [[replace(given, numbers=symbols[0].numbers)]]
+        if given is not None
+        else readings(symbols[0], board, low_first=tables[0].low, by_moves=tables[0].values is None)
+    )
+    finder = row_finder(graph)
+    best: list[list[Placed]] = []
+    most = 0.0
+    for group in groups:
+        placed = [
+            [
+                _place(table, known, reading, shift, board, graph, finder)
+                for table, known in zip(tables, symbols, strict=True)
+            ]
+            for reading in group
+            for shift in tables[0].shifts
+        ]
+        most = max(most, *(_share(one) for one in placed))
+        best = _fitting(placed)
+        if best:
+            break
+    if not best:
+        raise FormatError(_no_reading(tables, board, most, given))
+    solution = solve(graph)
+    judged = [[_judged(one, graph, solution, own[at] if own else None) for at, one in enumerate(each)] for each in best]
+    judged.sort(key=lambda each: -_gain(each))
+    taken = judged[0]
+    if given is not None:
+        return taken, "as given"
+    facts = _facts(taken)
+    if len(judged) == 1:
+        but = ", though by it the table plays no better than at random" if _gain(taken) < CLEARLY else ""
+        return taken, f"the only numbering that fits{but}: {facts}"
+    if _gain(taken) < max(_gain(judged[1]), 0.0) + CLEARLY:
+        choices = " or ".join(f"{each[0].reading.option} ({each[0].reading.meaning})" for each in judged[:4])
+        raise UsageError(
+            f"its keys can be read in {len(judged)} ways that are as good, and the table does not tell which is right; "
+            f"give {option('keys')}: {choices}"
+        )
+    return taken, f"of {len(judged)} numberings that fit, the one by which the table plays best: {facts}"
+
+
+def _facts(taken: list[Placed]) -> str:
+    counts = [one.rows.size for one in taken]
+    positions = counted(sum(counts), "position that can occur", "positions that can occur")
+    by_seat = [
+        f"{max(one.scores[seat] for one in taken):.1%} as {name} (by chance {taken[0].chance[seat]:.1%})"
+        for seat, name in enumerate(SEATS)
+    ]
+    return f"{positions}; greedy play scores {' and '.join(by_seat)} against random moves"
+
+
+def _share(placed: list[Placed]) -> float:
+    return min(one.share for one in placed)
+
+
+def _gain(placed: list[Placed]) -> float:
+    return sum(one.gain for one in placed)
+
+
+def _fitting(placed: list[list[Placed]]) -> list[list[Placed]]:
+    """Those that place as much as the best does, each once."""
+    most = max(_share(one) for one in placed)
+    if most < 1 - MOST_IMPOSSIBLE:
+        return []
+    bound = 1 - 2 * (1 - most) - 0.01
+    found: dict[bytes, list[Placed]] = {}
+    for one in placed:
+        if _share(one) >= max(bound, 1 - MOST_IMPOSSIBLE):
+            found.setdefault(b"".join(_bytes_of(each) for each in one), one)
+    kept = list(found.values())
+    plainest = max(one[0].plain for one in kept)
+    return [one for one in kept if one[0].plain >= plainest - 0.01] if plainest >= 0.99 else kept
+
+
+def _bytes_of(one: Placed) -> bytes:
+    return one.rows.tobytes() + (one.q if one.value is None else one.value).tobytes()  # type: ignore[union-attr]
+
+
+def _place(
+    table: Entries, symbols: Symbols, reading: Reading, shift: int, board: Board, graph: Graph, finder: Finder
+) -> Placed:
+    codes = codes_of(symbols, reading, board)
+    rows = finder(codes)
+    wrong = rows < 0
+    if table.told is not None and np.count_nonzero(table.told) * (1 - MOST_IMPOSSIBLE) <= graph.code.size:
+        wrong &= table.told  # else start values were drawn by chance, and every key has its own
+    elif table.told is not None:
+        wrong[:] = False
+    n_told = rows.size if table.told is None else int(np.count_nonzero(table.told))
+    left_out = int(np.count_nonzero(wrong))
+    share = 1.0 - left_out / n_told
+    value, q, plain = table.values, None, 1.0
+    if share < 1 - MOST_IMPOSSIBLE:
+        kept = np.zeros(rows.size, np.bool_)
+        q = None if value is not None else np.zeros((rows.size, board.cells))
+    elif value is not None:
+        kept = (rows >= 0) & ~np.isnan(value).all(axis=0)
+    else:
+        q, taken, bad = _by_cell(table, rows, shift, board, graph)
+        if not table.listed:
+            share, left_out = 1.0 - bad.size / table.rows.size, bad.size
+            wrong[:] = False
+            wrong[table.rows[bad]] = True
+        elif taken.size:
+            plain = float(np.unique(taken, return_counts=True)[1].max() / taken.size)
+        kept = (rows >= 0) & (rows < graph.first_edge.size - 1) & ~np.isnan(q).all(axis=1)
+    kept_value, kept_q = None if value is None else value[:, kept], None if q is None else q[kept]
+    example = _shown(table, codes, wrong, board)
+    return Placed(reading, shift, rows[kept], kept_value, kept_q, share, left_out, example, plain)
+
+
+def _by_cell(
+    table: Entries, rows: NDArray[np.int64], shift: int, board: Board, graph: Graph
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """The numbers of moves to free cells, float64[K, cells]; those of occupied cells; and entries that are neither.
+
+    What is said of positions in which the game is over is left out.
+    """
+    moves, cells, n_rows = table.moves - shift, board.cells, graph.first_edge.size - 1
+    free = np.zeros((graph.code.size, cells), np.bool_)
+    free[rows_of_edges(graph), graph.cell] = True
+    inside = (moves >= 0) & (moves < cells)
+    at, cell = rows[table.rows], np.where(inside, moves, 0)
+    good = inside & (at >= 0) & free[at, cell]
+    q = np.full((rows.size, cells), np.nan)
+    q[table.rows[good], cell[good]] = table.q[good]
+    over = at >= n_rows
+    return q, table.q[inside & (at >= 0) & ~good & ~over], np.flatnonzero(~good & ~over)
+
+
+def _shown(table: Entries, codes: NDArray[np.int64], wrong: NDArray[np.bool_], board: Board) -> str:
+    """The first entry that is wrong, as a position if it is one; empty if there is none."""
+    if not wrong.any():
+        return ""
+    at = int(np.flatnonzero(wrong)[0])
+    return texts_of(codes[at : at + 1], board.cells)[0] if codes[at] >= 0 else quoted(_plain(table.keys[at]))
+
+
+def _plain(key: object) -> object:
+    return key.item() if isinstance(key, np.generic) else key
+
+
+def _no_reading(tables: Sequence[Entries], board: Board, most: float, given: Reading | None) -> str:
+    key = quoted(_plain(tables[0].keys[0]))
+    if given is not None:
+        return (
+            f"by {option('keys')} {given.option} {most:.0%} of the entries are positions that can occur; give another"
+        )
+    return (
+        f"no numbering that is tried makes its keys, {key} for one, positions of board {board.name} ({most:.0%} of the "
+        f"entries at best); give the table's own board"
+    )
+
+
+# --- playing by a table ------------------------------------------------------------------------------------
+
+
+def _judged(one: Placed, graph: Graph, solution: NDArray[np.int8], own: int | None) -> Placed:
+    """The same with whose numbers they are, and the scores of greedy play.  own: the player whose values they are."""
+    signs, agreement, scores, chance = [], [], [], []
+    both = one.value is not None and one.value.shape[0] == 2
+    for seat in (0, 1):
+        by_chance = _score_of(graph, np.zeros(graph.child.size), seat)
+        found = _agreement(one, graph, solution, seat)
+        if both or own is not None:
+            sign = _SIGNS[seat] if both else _SIGNS[own or 0]
+            found *= sign
+        else:
+            sign, found = (1 if found > -CLEARLY else -1), abs(found)
+        known = own is None or own == seat
+        signs.append(1 if both else sign)
+        agreement.append(found if known else 0.0)
+        scores.append(_played(one, graph, seat, sign) if known else by_chance)
+        chance.append(by_chance)
+    gain = (sum(agreement) + sum(scores) - sum(chance)) / 2
+    return replace(one, signs=tuple(signs), scores=tuple(scores), chance=tuple(chance), gain=gain)
+
+
+def _agreement(one: Placed, graph: Graph, solution: NDArray[np.int8], seat: int) -> float:
+    """The correlation of the numbers by which a player moves with the results of best play: -1 to 1.
+
+    Of positions as the first player sees them, of moves as their mover does.
+    """
+    if one.q is None:
+        assert one.value is not None
+        after = graph.ply[one.rows] % 2 != seat
+        numbers = one.value[min(seat, one.value.shape[0] - 1)]
+        numbers, truth = numbers[after], solution[one.rows][after]
+    else:
+        by_row = np.full((graph.code.size, one.q.shape[1]), np.nan)
+        by_row[one.rows] = one.q
+        row = rows_of_edges(graph)
+        numbers = by_row[row, graph.cell]
+        there = (graph.ply[row] % 2 == seat) & ~np.isnan(numbers)
+        numbers, truth = numbers[there], solution[graph.child][there] * _SIGNS[seat]
+    if numbers.size < 2 or np.ptp(numbers) == 0 or np.ptp(truth) == 0:
+        return 0.0
+    scaled = numbers / np.abs(numbers).max()
+    return float(np.corrcoef(scaled, truth)[0, 1])
+
+
+def _played(one: Placed, graph: Graph, seat: int, sign: int) -> float:
+    """How greedy play scores in a seat.
+
+    sign: see `Placed.signs`; of both players' values, 1 for those of the first.
+    """
+    if one.q is not None:
+        by_row = np.full((graph.code.size, one.q.shape[1]), np.nan)
+        by_row[one.rows] = sign * one.q
+        return _score_of(graph, np.nan_to_num(by_row[rows_of_edges(graph), graph.cell]), seat)
+    assert one.value is not None
+    value = one.value[min(seat, one.value.shape[0] - 1)]
+    of_first = start_values(graph, value)
+    of_first[one.rows] = value if sign == 1 else 2 * middle_of(value) - value
+    return _score_of(graph, _SIGNS[seat] * of_first[graph.child], seat)
+
+
+def start_values(graph: Graph, value: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[S]: what stands, as the first player sees it, where a table on the scale of `value` has no entry."""
+    middle = middle_of(value)
+    values: NDArray[np.float64] = np.array([middle, 1.0, -1.0, middle])[graph.outcome]
+    return values
+
+
+def middle_of(value: NDArray[np.float64]) -> float:
+    """What a draw is worth on the scale of a table: 0.5 if a loss is 0, and 0 if a loss is -1."""
+    return 0.5 if value.size and value.min() >= 0.0 and 0.0 < value.max() <= 1.0 else 0.0
+
+
+def _score_of(graph: Graph, scores: NDArray[np.float64], seat: int) -> float:
+    """The probability to win and half of that to draw, by the moves of highest score against random moves.
+
+    scores: float64[E], of each move for its mover.
+    """
+    best = np.maximum.reduceat(scores, graph.first_edge[:-1])[rows_of_edges(graph)]
+    players = [policy_among(graph, scores >= best), random_policy(graph)]
+    win, draw, loss = match(graph, *players[:: 1 if seat == 0 else -1])
+    return (win if seat == 0 else loss) + draw / 2
+
+
+def whose(one: Placed) -> str:
+    """Whose numbers a table holds, in words; empty if those that are usual."""
+    if one.q is not None:
+        turned = [seat for seat, sign in zip(SEATS, one.signs, strict=True) if sign < 0]
+        return f"; where the {' or the '.join(turned)} player moves less is better" if turned else ""
+    views: dict[tuple[int, ...], str] = {
+        (1, -1): "who has just moved",
+        (-1, 1): "who moves next",
+        (-1, -1): "the second player",
+    }
+    return f"; its values are those of {views[one.signs]}" if one.signs in views else ""
+
+
+def as_table(one: Placed, graph: Graph, cells: int, own: int | None) -> Table:
+    """A list of the entries that have a place.  own: the player whose values they are, if that is known."""
+    code, outcome = graph.code[one.rows].astype(np.int64), graph.outcome[one.rows].astype(np.int8)
+    listed: dict[str, Any] = {"code": code, "outcome": outcome, "best": np.zeros((code.size, cells), np.bool_)}
+    if one.q is not None:
+        return Table(q=one.q * np.array(one.signs)[graph.ply[one.rows] % 2][:, None], **listed)
+    assert one.value is not None
+    if one.value.shape[0] == 2:
+        return Table(one.value, **listed)
+    value = np.full((2, code.size), np.nan)
+    if own is not None:
+        value[own] = one.value[0]
+        return Table(value, **listed)
+    if one.signs == (-1, -1):
+        value[1] = one.value[0]
+        return Table(value, **listed)
+    mover = 1 - graph.ply[one.rows] % 2  # whose move led there; to the empty board as if the second player's
+    turned = np.array(one.signs)[mover] < 0
+    value[0] = np.where(turned, 2 * middle_of(one.value[0]) - one.value[0], one.value[0])
+    if one.signs != (1, 1):
+        value[1] = 2 * middle_of(one.value[0]) - value[0]
+    return Table(value, **listed)

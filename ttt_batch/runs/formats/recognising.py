@@ -1,0 +1,170 @@
+"""Tables of any shape that is known: from what files or objects hold to a list of states, and what it was taken for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ttt_batch.base.errors import UsageError
+from ttt_batch.base.quantities import counted
+from ttt_batch.game.board import Board
+from ttt_batch.game.graph import Graph, rows_of_edges
+from ttt_batch.runs.formats.base import FormatError, Table
+from ttt_batch.runs.formats.checks import checked
+from ttt_batch.runs.formats.contents import Content
+from ttt_batch.runs.formats.entries import Entries
+from ttt_batch.runs.formats.keys import OURS, Reading
+from ttt_batch.runs.formats.numbering import CLEARLY, Placed, as_table, find_reading, middle_of, whose
+from ttt_batch.runs.formats.shapes import Players, entries_of, unwrapped
+from ttt_batch.runs.formats.tables import row_finder
+from ttt_batch.runs.state import LARGEST
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """A table in a numbering that was found.
+
+    table: a list of states.  taken: what the files were taken for, in a line.  warnings: lines about what was left out.
+    middle: what a draw is worth on the table's scale.
+    """
+
+    table: Table
+    taken: str
+    warnings: tuple[str, ...]
+    middle: float
+
+
+def recognised(
+    contents: Sequence[Content], board: Board, graph: Graph, reading: Reading | None, own: int | None
+) -> Recognised:
+    """Return the table in the contents of one file, or of two with a player's values each.
+
+    reading: how keys are to be read, if a person says so.  own: the player whose values one file holds, if it is said.
+    Raises FormatError, and UsageError if several numberings are as good.
+    """
+    found = [unwrapped(content.data, board) for content in contents]
+    low = contents[0].low
+    if len(found) == 1 and isinstance(found[0], Players):
+        found = list(found[0])
+    tables = [entries_of(each, board, low=low) for each in found]
+    players: tuple[int, ...] = (0, 1) if len(tables) == 2 else () if own is None else (own,)
+    if players and any(table.values is None for table in tables):
+        if len(tables) == 1:
+            raise UsageError("a player is named, but the file holds the values of moves; leave the player out")
+        tables, players = [_joined(tables)], ()
+    placed, why = find_reading(tables, board, graph, reading, own=players)
+    parts = [
+        as_table(one, graph, board.cells, players[number] if players else None) for number, one in enumerate(placed)
+    ]
+    table = parts[0] if len(parts) == 1 else _both(parts, board)
+    if not table.code.size:
+        raise FormatError("it has no number for any position; name a file of a table that has learnt")
+    numbers = table.q if table.value is None else table.value
+    if not np.isfinite(numbers[~np.isnan(numbers)]).all():
+        raise FormatError(
+            "it holds an infinite number for a move to a free cell or a position; save finite numbers only"
+        )
+    table = checked(table, board, LARGEST)
+    warnings = _left_out(placed)
+    kind = f"{contents[0].kind}: " if contents[0].kind else ""
+    shape = tables[0].shape if len(tables) == 1 else f"{tables[0].shape} for each player"
+    owner = "" if players else whose(placed[0])
+    taken = f"taken for {kind}{shape}; keys are {placed[0].reading.meaning}{owner}; {why}"
+    middle = _middle(placed)
+    return Recognised(table, taken, warnings, middle)
+
+
+def in_our_numbering(q: NDArray[np.float64], board: Board, graph: Graph) -> bool:
+    """Return whether a table by code, float64[codes, cells], is in our numbering: no other makes it clearly better."""
+    try:
+        tables = [entries_of(q, board, low=True)]
+        (found,), _ = find_reading(tables, board, graph, None)
+    except (FormatError, UsageError):  # it has learnt nothing, or nothing tells
+        return True
+    try:
+        (ours,), _ = find_reading(tables, board, graph, OURS)
+    except FormatError:
+        return False
+    return found.gain < ours.gain + 2 * CLEARLY
+
+
+def _middle(placed: Sequence[Placed]) -> float:
+    return 0.0 if placed[0].value is None else middle_of(placed[0].value)
+
+
+def _left_out(placed: Sequence[Placed]) -> tuple[str, ...]:
+    left_out = sum(one.left_out for one in placed)
+    if not left_out:
+        return ()
+    example = next(one.example for one in placed if one.left_out)
+    entries = counted(left_out, "entry", "entries")
+    return (f"{entries} left out, of positions that cannot occur or moves to occupied cells: {example} for one",)
+
+
+def _joined(tables: Sequence[Entries]) -> Entries:
+    """Two players' tables of moves as one; each has the positions in which its player moves."""
+    first, second = tables
+    return Entries(
+        [*first.keys, *second.keys],
+        f"{first.shape} for each player",
+        rows=np.concatenate([first.rows, second.rows + len(first.keys)]),
+        moves=np.concatenate([first.moves, second.moves]),
+        q=np.concatenate([first.q, second.q]),
+        shifts=first.shifts,
+        listed=first.listed and second.listed,
+        low=first.low,
+    )
+
+
+def _both(parts: Sequence[Table], board: Board) -> Table:
+    """Two players' values as one list."""
+    code = np.unique(np.concatenate([part.code for part in parts]))
+    value = np.full((2, code.size), np.nan)
+    outcome = np.zeros(code.size, np.int8)
+    for number, part in enumerate(parts):
+        at = np.searchsorted(code, part.code)
+        value[number, at] = part.value[number]
+        outcome[at] = part.outcome
+    return Table(value, code=code, outcome=outcome, best=np.zeros((code.size, board.cells), np.bool_))
+
+
+def missing_moves(graph: Graph, table: Table) -> NDArray[np.bool_]:
+    """bool[E]: moves for which a list has no number: of a move, or of the position after it if the game goes on."""
+    rows = row_finder(graph)(table.code)
+    kept = rows >= 0
+    if table.q is not None:
+        by_row = np.full((graph.code.size, table.q.shape[1]), np.nan)
+        by_row[rows[kept]] = table.q[kept]
+        return np.asarray(np.isnan(by_row[rows_of_edges(graph), graph.cell]))
+    there = np.zeros((2, graph.code.size), np.bool_)
+    there[:, rows[kept]] = ~np.isnan(table.value[:, kept])
+    for player in (0, 1):
+        if not there[player].any():  # one table for both
+            there[player] = there[1 - player]
+    there[:, graph.first_edge.size - 1 :] = True
+    return np.asarray(~there[graph.ply[rows_of_edges(graph)] % 2, graph.child])
+
+
+def loses_by_table(graph: Graph, chosen: NDArray[np.bool_], missing: NDArray[np.bool_], seat: int, lost: Any) -> bool:
+    """Return whether an agent that finds the right move wherever a number is missing can still be beaten.
+
+    chosen, missing: bool[E].  lost: bool[S], the final rows in which the agent has lost.
+    """
+    worst = np.array(lost, dtype=np.bool_)
+    starts = graph.first_edge[:-1].astype(np.int64)
+    unknown = np.logical_or.reduceat(missing, starts)
+    plies = graph.ply_start.astype(np.int64)
+    for ply in range(plies.size - 2, -1, -1):
+        rows = slice(int(plies[ply]), int(plies[ply + 1]))
+        if rows.start == rows.stop:
+            continue
+        edges = slice(int(graph.first_edge[rows.start]), int(graph.first_edge[rows.stop]))
+        at, there = starts[rows] - edges.start, worst[graph.child[edges]]
+        if ply % 2 != seat:
+            worst[rows] = np.logical_or.reduceat(there, at)
+            continue
+        by_choice = np.logical_or.reduceat(there & chosen[edges], at)
+        worst[rows] = np.where(unknown[rows], np.logical_and.reduceat(there, at), by_choice)
+    return bool(worst[0])

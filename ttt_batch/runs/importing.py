@@ -1,0 +1,341 @@
+"""Runs from other programs' tables: what a file is, which learner has such a table, and what it does not say."""
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ttt_batch.base.choices import SEATS, choose_seat
+from ttt_batch.base.errors import UsageError, option, quoted, warn_python
+from ttt_batch.base.files import shown
+from ttt_batch.base.quantities import counted
+from ttt_batch.game.board import FIRST_WINS, SECOND_WINS, Board, parse_board
+from ttt_batch.game.enumeration import enumerate_graph
+from ttt_batch.game.state_space import too_large
+from ttt_batch.learners import learner_named
+from ttt_batch.runs.batches import MAX_GAMES
+from ttt_batch.runs.config import Config, make_config
+from ttt_batch.runs.exchange import both_players, has_actions, kind_in
+from ttt_batch.runs.formats import format_named, read, read_file
+from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, FormatError, Table
+from ttt_batch.runs.formats.contents import Content, content_of, most_bytes
+from ttt_batch.runs.formats.entries import WAY
+from ttt_batch.runs.formats.keys import Reading, parse_reading
+from ttt_batch.runs.formats.recognising import Recognised, in_our_numbering, loses_by_table, missing_moves, recognised
+from ttt_batch.runs.formats.tables import (
+    beads_from,
+    edges_from,
+    of_classes,
+    possible,
+    state_values_from,
+    values_from,
+)
+from ttt_batch.runs.recorder import Clock, record_once
+from ttt_batch.runs.run import Run
+from ttt_batch.runs.runfile.reading import is_run_file
+from ttt_batch.simulation.policy import chosen_edges
+
+OF_VALUES, OF_OWN_VALUES, OF_MOVES = "td", "sutton-barto", "q-learning"
+"""Learners that tables fit if none is named: one value a position, one for each player, and values of moves."""
+
+
+def import_tables(
+    paths: Sequence[str | Path],
+    learner: str | None = None,
+    *,
+    form: str | None = None,
+    board: str | Board = "3x3",
+    player: str | None = None,
+    keys: str | None = None,
+    command: str = "",
+    warn: Callable[[str], None] = warn_python,
+    **options: Any,
+) -> Run:
+    """Read another program's table into a run of `learner`; without one, of the learner that the table fits.
+
+    paths: one file, or for a program with a file per player one or two.  form: the format; by default what the files
+    hold decides.  player: whose file a single one is.  keys: how keys are to be read, see `keys.parse_reading`; by
+    default the table tells.  warn: called with each line about what a table lacks.  options: those of `Config`.
+    `notes` of the run say what the files were taken for.
+    Files that a page has saved name a learner.  Of these the number of games is kept, and, for that learner, its step
+    size, exploration and seed.
+    Entries that the files do not have keep the learner's start values.  Raises UsageError and FormatError.
+    """
+    files = [Path(path) for path in paths]
+    if keys is not None:
+        parse_reading(keys)
+    for file in files:
+        if is_run_file(file):
+            raise FormatError(f"{shown(file)} is a run already; use it as it is, or export it first")
+        if form is None and file.suffix.lower() in (".html", ".htm"):
+            raise UsageError(f"{shown(file)} is a page; import the .json file that Download on a learning page saves")
+    try:
+        return _import_files(files, learner, form, board, player, keys, command, options, warn)
+    except FormatError as error:
+        raise _with_way(files[0], error) from None
+
+
+def _import_files(
+    files: Sequence[Path],
+    learner: str | None,
+    form: str | None,
+    board: str | Board,
+    player: str | None,
+    keys: str | None,
+    command: str,
+    options: dict[str, Any],
+    warn: Callable[[str], None],
+) -> Run:
+    """Read files in the format that is named, or as what their content says they are."""
+    if form is not None and keys is not None:
+        raise UsageError(f"{option('form', form)} fixes how keys are read; leave {option('keys')} out")
+    if form is not None:
+        return _import_format(
+            files, format_named(form).name, learner, board, player, command, options, warn, named=True
+        )
+    parsed = parse_board(board)
+    contents = []
+    for file in files:
+        try:
+            contents.append(content_of(read_file(file, most_bytes(parsed)), parsed, file.suffix.lower()))
+        except FormatError as error:
+            raise _with_way(file, error) from None
+    if len({content.form for content in contents}) > 1:
+        raise UsageError(f"{', '.join(map(shown, files))} are of two kinds; give two files of one kind, a player each")
+    if contents[0].form and keys is not None:
+        table = read(contents[0].form, files, parsed, None, player=player)
+        if table.kind != ACTION_VALUES:
+            raise UsageError(f"{shown(files[0])} says which positions it holds; leave {option('keys')} out")
+        contents = [Content(contents[0].form, data=table.q)]
+    if contents[0].form:
+        return _import_format(files, contents[0].form, learner, board, player, command, options, warn)
+    try:
+        return _import_contents(contents, learner, parsed, player, keys, command, options, warn)
+    except UsageError as error:
+        raise type(error)(f"{shown(files[0])}: {error}") from None
+
+
+def import_found(
+    found: Any,
+    learner: str | None = None,
+    *,
+    board: str | Board = "3x3",
+    player: str | None = None,
+    keys: str | None = None,
+    warn: Callable[[str], None] = warn_python,
+    **options: Any,
+) -> Run:
+    """Read a table in memory, a dictionary, an array or a frame, as `import_tables` reads one of a file."""
+    parsed = parse_board(board)
+    if isinstance(found, str | bytes | Path):
+        raise UsageError(f"table {quoted(found)} is no table in memory; import_run reads files")
+    try:
+        return _import_contents([Content("", data=found)], learner, parsed, player, keys, "", options, warn)
+    except FormatError as error:
+        raise FormatError(f"the table: {error}; {WAY}") from None
+
+
+def _with_way(file: Path, error: FormatError) -> FormatError:
+    """The refusal of a file, with its name and the way that remains."""
+    text = str(error)
+    text = text if shown(file) in text else f"{shown(file)}: {text}"
+    return FormatError(text if WAY in text or "cannot read" in text else f"{text}; {WAY}")
+
+
+def _import_contents(
+    contents: Sequence[Content],
+    learner: str | None,
+    board: Board,
+    player: str | None,
+    keys: str | None,
+    command: str,
+    options: dict[str, Any],
+    warn: Callable[[str], None],
+) -> Run:
+    """Read tables whose keys are recognised."""
+    if len(contents) > 2:
+        raise UsageError(f"{len(contents)} files are given; a table is in 1 file, or in 2 (first and second player)")
+    own = None if player is None else SEATS.index(choose_seat(player, what="player"))
+    if own is not None and len(contents) == 2:
+        raise UsageError(f"player {player} is named, but the files hold both players; leave the player out")
+    reading: Reading | None = None if keys is None else parse_reading(keys)
+    plain = make_config(learner=OF_VALUES, board=board, symmetry="off", engine="given", batch=1)
+    if plain.grown:
+        raise too_large("import", board, "choose a smaller one, such as 4x4x4")
+    found = recognised(contents, board, plain.graph, reading, own)
+    fitting = _learner_for(found.table)
+    used = learner_named(fitting if learner is None else learner)
+    if used.boxes:
+        raise UsageError(
+            f"{used.name} has boxes, which only a .json file that a page has saved holds; name such a file"
+        )
+    settings: dict[str, Any] = {"learner": used.name, "board": board, "batch": 1, "engine": "given"}
+    if learner is None and fitting == OF_VALUES and found.middle:
+        settings |= {"draw_worth": (found.middle, -found.middle), "start_value": found.middle}
+    settings |= {name: value for name, value in options.items() if value is not None}
+    run = _fresh(make_config(symmetry="off", **settings), 0)
+    for line in found.warnings:
+        warn(line)
+    only_second = own == 1 or (found.table.value is not None and bool(np.isnan(found.table.value[0]).all()))
+    _fill(run, found.table, only_second=only_second)
+    _finish(run, command)
+    named = "" if learner is not None else f"; imported as {used.name}, whose table fits"
+    run.notes = (f"{found.taken}{named}", *_lacking(run, found, warn))
+    return run
+
+
+def _learner_for(table: Table) -> str:
+    """The learner whose table a list of states is."""
+    if table.q is not None:
+        return OF_MOVES
+    first, second = table.value
+    if np.isnan(first).all() or np.isnan(second).all():
+        return OF_VALUES
+    sums = (first + second)[~np.isnan(first + second)]
+    one_table = sums.size and np.ptp(sums) <= 1e-12 * max(1.0, float(np.abs(sums).max()))  # from two sides
+    return OF_VALUES if one_table and not np.isnan(first[~np.isnan(second)]).any() else OF_OWN_VALUES
+
+
+def _lacking(run: Run, found: Recognised, warn: Callable[[str], None]) -> tuple[str, ...]:
+    """Warn of what a table lacks; return a line about what follows from that for the verdict."""
+    graph = run.graph
+    missing = missing_moves(graph, found.table)
+    lacking = int(np.count_nonzero(missing))
+    if not lacking:
+        return ()
+    what = "moves" if found.table.q is not None else "moves to positions that go on"
+    share = f"{lacking:,} of {missing.size:,} {what} ({lacking / missing.size:.1%})"
+    warn(f"the table has no number for {share}, which keep start values")
+    chosen = chosen_edges(graph, run.policy)
+    lines = []
+    for seat, name in enumerate(SEATS):
+        if run.statistics["unbeatable"][-1][seat]:
+            continue
+        lost = graph.outcome == (SECOND_WINS, FIRST_WINS)[seat]
+        if loses_by_table(graph, chosen, missing, seat, lost):
+            lines.append(f"as {name} it can be beaten by way of positions that the table has")
+        else:
+            lines.append(f"as {name} it can be beaten only by way of positions that the table lacks")
+    return ("; ".join(lines),) if lines else ()
+
+
+def _import_format(
+    files: Sequence[Path],
+    form: str,
+    learner: str | None,
+    board: str | Board,
+    player: str | None,
+    command: str,
+    options: dict[str, Any],
+    warn: Callable[[str], None],
+    *,
+    named: bool = False,
+) -> Run:
+    """Read a table in a format of ours.  named: a person has named the format, so its numbering is ours."""
+    learnt = _learnt_in(files[0], form, board)
+    told = learner if learner is not None else learnt.get("learner")
+    form_used = format_named(form)
+    table = None
+    if not isinstance(told, str):
+        table = read(form, files, parse_board(board), None, player=player)
+        told = _learner_for(table)
+    used = learner_named(told)
+    settings: dict[str, Any] = {"learner": told, "board": board, "batch": 1, "engine": "given"}
+    if learnt.get("learner") == used.name:
+        settings |= {name: learnt[name] for name in ("alpha", "epsilon", "seed") if name in learnt}
+    settings |= {name: value for name, value in options.items() if value is not None}
+    config = make_config(symmetry="on" if used.boxes else "off", **settings)
+    if used.boxes and STATES not in form_used.kinds:
+        raise UsageError(
+            f"import is not applicable to {config.learner} from {form_used.name}, which has no boxes; name a .json file"
+        )
+    kind = kind_in(form_used, used)
+    table = read(form, files, config.board, kind, player=player) if table is None else table
+    if table.kind == STATES and of_classes(table, config.board):
+        config = make_config(symmetry="on", **settings)
+    if table.kind == ACTION_VALUES and not in_our_numbering(table.q, config.board, enumerate_graph(config.board)):
+        if not named:
+            found = [Content(f"{form} by another code", data=table.q)]
+            return _import_contents(found, learner, config.board, player, None, command, options, warn)
+        warn(
+            f"the table is better in another numbering than that of {form}; leave {option('form')} out to have it found"
+        )
+    run = _fresh(config, _games_in(files[0], learnt))
+    only_second = len(files) == 1 and player is not None and choose_seat(player) == "second"
+    try:
+        if table.kind == STATES:
+            table, left_out, example = possible(run.graph, table, config.board.cells)
+            if left_out:
+                entries = counted(left_out, "position")
+                warn(f"{shown(files[0])}: {entries} left out that cannot occur, {example} for one")
+        _fill(run, table, only_second=only_second)
+    except FormatError as error:
+        raise FormatError(f"{shown(files[0])}: {error}") from None
+    _finish(run, command)
+    said = (
+        ""
+        if learner is not None or learnt.get("learner") == used.name
+        else f"; imported as {used.name}, whose table fits"
+    )
+    run.notes = (f"taken for the format {form}{said}",)
+    return run
+
+
+def _fresh(config: Config, games: int) -> Run:
+    """A run with start values."""
+    run = Run(config, None, games, {})
+    run.tables = run.learner.fresh(run.graph, config.settings, np.random.default_rng(config.seed % 2**64))
+    return run
+
+
+def _finish(run: Run, command: str) -> None:
+    """Judge a filled run, and say where it comes from."""
+    run.statistics = record_once(run)
+    run.provenance = Clock().provenance(command)
+
+
+def _learnt_in(file: Path, form: str, board: str | Board) -> dict[str, Any]:
+    """Return what a file of a page says of how its table was learnt; empty for other files.  Raises FormatError."""
+    if form == "json":
+        content = read_file(file, format_named(form).max_bytes(parse_board(board)))
+        with suppress(ValueError, RecursionError):  # what is wrong with it is told when the table is read
+            whole = json.loads(content)
+            learnt = whole.get("learnt") if isinstance(whole, dict) else None
+            return learnt if isinstance(learnt, dict) else {}
+    return {}
+
+
+def _games_in(file: Path, learnt: dict[str, Any]) -> int:
+    """Return the number of games that a file of a page says, 0 if it says none.  Raises FormatError."""
+    games = learnt.get("games", 0)
+    if isinstance(games, bool) or not isinstance(games, int) or not 0 <= games <= MAX_GAMES:
+        raise FormatError(f"{shown(file)}: games {quoted(games)} is no number of games from 0 to {MAX_GAMES:,}; fix it")
+    return games
+
+
+def _fill(run: Run, table: Table, *, only_second: bool) -> None:
+    """Put a table into the tables of a run.  only_second: it has the second player's values alone."""
+    if (table.q is not None) != has_actions(run.learner):
+        found = POSITION_VALUES if table.q is None else ACTION_VALUES
+        raise FormatError(f"the file holds {found}, and {run.config.learner} has others; name another file or learner")
+    if run.learner.boxes:
+        run.tables.q[:] = beads_from(run.graph, table, run.tables.q)
+        return
+    if table.kind == ACTION_VALUES:
+        run.background = table.q
+    if has_actions(run.learner):
+        start = run.tables.q if run.tables.q.ndim == 1 else run.tables.q[0]
+        run.tables.q[...] = edges_from(run.graph, table, start)
+        if run.tables.q.ndim > 1 and {"a", "b"} <= table.more.keys():
+            for own, name in zip(run.tables.q, ("a", "b"), strict=True):
+                own[:] = edges_from(run.graph, replace(table, q=table.more[name]), own)
+        if "value" in run.learner.fields and "value" in table.more:
+            run.tables.value[:] = state_values_from(run.graph, table, run.tables.value)
+    else:
+        values = values_from(run.graph, table, both_players(run))
+        of_first = 0.0 - values[1] if only_second else values[0]
+        run.tables.value[:] = of_first if run.learner.zero_sum else values
