@@ -108,7 +108,9 @@ def collect(folder: Path, commands: Iterable[Command]) -> dict[Command, Any]:
     chosen = list(commands)
     with contextlib.chdir(folder):
         Path("games.txt").write_text("0 4 1 5 2\n", encoding="utf-8")
-        Path("tic-tac-toe.data").write_text("x,x,x,o,o,b,b,b,b,positive\nx,x,b,b,b,b,b,b,b,negative\n", encoding="utf-8")
+        Path("tic-tac-toe.data").write_text(
+            "x,x,x,o,o,b,b,b,b,positive\nx,x,b,b,b,b,b,b,b,negative\n", encoding="utf-8"
+        )
         Path("agent.py").write_text(AGENT, encoding="utf-8")
         for words in FILES:
             output(words)

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="no-untyped-def"
 """Make an agent of a table that `import` does not read: eight lines wrap a dictionary.
 
     ttt-batch evaluate scripts/examples/dictionary_agent.py:agent

@@ -798,7 +798,9 @@ def test_arrays_that_say_they_are_larger_than_the_memory_are_damaged(tmp_path):
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000000,), }\n"
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as packed:
         packed.writestr("q.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
-    refused(lambda: read("npz", [tmp_path / "a.npz"], BOARD, STATES), "its array 'q.npy' is larger than any of this board")
+    refused(
+        lambda: read("npz", [tmp_path / "a.npz"], BOARD, STATES), "its array 'q.npy' is larger than any of this board"
+    )
 
 
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):

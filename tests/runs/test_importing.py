@@ -18,11 +18,11 @@ from support import command
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import UsageError
+from ttt_batch.base.named_code import AS_AGENT
 from ttt_batch.game.board import Board
 from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.formats.contents import Content
-from ttt_batch.runs.formats.entries import WAY
 from ttt_batch.runs.formats.keys import Reading
 from ttt_batch.runs.formats.recognising import recognised
 from ttt_batch.runs.importing import import_tables
@@ -396,7 +396,7 @@ def test_what_is_no_table_is_refused_with_a_way(name: str, tmp_path: Path, capsy
     path.write_bytes(REFUSED[name]())
     status, out, err = command(capsys, "import", path, "-o", tmp_path / "out.h5")
     assert (status, out, err.count("\n")) == (1, "", 1)
-    assert name in err and WAY in err and "FILE.py:NAME or cmd:PROGRAM" in err
+    assert name in err and AS_AGENT in err and "FILE.py:NAME or cmd:PROGRAM" in err
     assert not (tmp_path / "out.h5").exists()
 
 

@@ -2,11 +2,13 @@
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 import pytest
+from support import command
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
@@ -234,3 +236,46 @@ def test_arrays_and_lines_come_back(learner: str, form: str) -> None:
     ttt.export_run(run, f"t.{form}")
     back = ttt.import_run(f"t.{form}", learner, form=form)
     np.testing.assert_array_equal(back.tables[0], run.tables[0])
+
+
+@pytest.mark.parametrize("options", [{}, {"learner": "q-learning", "board": "2x3x2", "symmetry": "on"}])
+def test_import_takes_a_table_back_by_what_the_file_holds(
+    options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = ttt.train(300, **options)
+    ttt.export_run(run, tmp_path / "table.h5")
+    (tmp_path / "table.h5").rename(tmp_path / "table")
+    status, _, err = command(capsys, "import", tmp_path / "table", "-o", tmp_path / "back.h5")
+    taken = f"taken for a plain HDF5 table of {run.config.learner} on {run.board.name}"
+    assert status == 0 and taken in err and err.count("\n") == 1
+    back = ttt.load(tmp_path / "back.h5")
+    assert back.config.learner == run.config.learner and back.config.symmetry == run.config.symmetry
+    for mine, theirs in zip(run.tables, back.tables, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--learner", "sarsa"], "holds a table of td; leave --learner out"),
+        (["--board", "4x4"], "holds a table of 3x3; leave --board out"),
+        (["--player", "first"], "holds a table with its settings; leave --player out"),
+        (["--draw-worth", "0.2"], "holds a table with its settings; leave --draw-worth out"),
+        (["--keys", "0,1,2"], "holds a table with its settings; leave --keys out"),
+        (["other.h5"], "2 files are given, and table.h5 holds both players; give that one alone"),
+    ],
+)
+def test_options_that_the_file_decides_are_refused(
+    options: list[str], said: str, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ttt.export_run(run, "table.h5")
+    status, out, err = command(capsys, "import", "table.h5", *options, "-o", "back.h5")
+    assert (status, out) == (2, "") and said in err and not Path("back.h5").exists()
+
+
+def test_the_format_may_be_named(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    ttt.export_run(run, "table.h5")
+    assert command(capsys, "import", "table.h5", "--format", "h5", "-o", "back.h5")[0] == 0
+    Path("text").write_text("X........,0.5\n")
+    status, _, err = command(capsys, "import", "text", "--format", "hdf5", "-o", "other.h5")
+    assert status == 1 and err.startswith("ttt-batch: text: ") and err.count("\n") == 1

@@ -273,6 +273,13 @@ def open_ordinary(path: Path) -> BufferedReader:
         return file
 
 
+def begins_with(path: Path, start: bytes) -> bool:
+    """Return whether an ordinary file that can be read begins with these bytes."""
+    with suppress(OSError, ValueError, NotOrdinaryError), open_ordinary(path) as file:
+        return file.read(len(start)) == start
+    return False
+
+
 def size_of(file: BufferedReader) -> int:
     """Bytes of an open file: no more are worth reading, even if some are appended meanwhile.
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ttt_batch.base.choices import SEATS, choose_seat
+from ttt_batch.base.choices import SEATS, choose, choose_seat
 from ttt_batch.base.errors import UsageError, option, quoted, warn_python
-from ttt_batch.base.files import shown
+from ttt_batch.base.files import begins_with, shown
+from ttt_batch.base.named_code import AS_AGENT
 from ttt_batch.base.quantities import counted
 from ttt_batch.game.board import FIRST_WINS, SECOND_WINS, Board, parse_board
 from ttt_batch.game.enumeration import enumerate_graph
@@ -20,10 +21,9 @@ from ttt_batch.learners import learner_named
 from ttt_batch.runs.batches import MAX_GAMES
 from ttt_batch.runs.config import Config, make_config
 from ttt_batch.runs.exchange import both_players, has_actions, kind_in
-from ttt_batch.runs.formats import format_named, read, read_file
+from ttt_batch.runs.formats import FORMATS, format_named, read, read_file
 from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, FormatError, Table
 from ttt_batch.runs.formats.contents import Content, content_of, most_bytes
-from ttt_batch.runs.formats.entries import WAY
 from ttt_batch.runs.formats.keys import Reading, parse_reading
 from ttt_batch.runs.formats.recognising import Recognised, in_our_numbering, loses_by_table, missing_moves, recognised
 from ttt_batch.runs.formats.tables import (
@@ -34,6 +34,7 @@ from ttt_batch.runs.formats.tables import (
     state_values_from,
     values_from,
 )
+from ttt_batch.runs.plain_reading import SIGNATURE, run_from_plain
 from ttt_batch.runs.recorder import Clock, record_once
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile.reading import is_run_file
@@ -41,6 +42,17 @@ from ttt_batch.simulation.policy import chosen_edges
 
 OF_VALUES, OF_OWN_VALUES, OF_MOVES = "td", "sutton-barto", "q-learning"
 """Learners that tables fit if none is named: one value a position, one for each player, and values of moves."""
+
+PLAIN = "hdf5"
+"""The name of the format that `plain_hdf5` describes, which names its learner, board and settings."""
+
+_MOST_PLAIN = 1 << 31
+"""Bytes of the largest plain HDF5 table that is read."""
+
+
+def import_form(name: str) -> str:
+    """The name of a format that can be imported, however it is spelled.  Raises UsageError."""
+    return choose("format", name, (*FORMATS, PLAIN), words={"h5": PLAIN})
 
 
 def import_tables(
@@ -73,7 +85,10 @@ def import_tables(
             raise FormatError(f"{shown(file)} is a run already; use it as it is, or export it first")
         if form is None and file.suffix.lower() in (".html", ".htm"):
             raise UsageError(f"{shown(file)} is a page; import the .json file that Download on a learning page saves")
+    form = None if form is None else import_form(form)
     try:
+        if form == PLAIN or (form is None and begins_with(files[0], SIGNATURE)):
+            return _import_plain(files, learner, board, command, {"player": player, "keys": keys, **options})
         return _import_files(files, learner, form, board, player, keys, command, options, warn)
     except FormatError as error:
         raise _with_way(files[0], error) from None
@@ -119,6 +134,24 @@ def _import_files(
         raise type(error)(f"{shown(files[0])}: {error}") from None
 
 
+def _import_plain(
+    files: Sequence[Path], learner: str | None, board: str | Board, command: str, options: dict[str, Any]
+) -> Run:
+    """Read a plain HDF5 table, which says itself what all options would.  Raises UsageError for one that differs."""
+    name = shown(files[0])
+    if len(files) > 1:
+        raise UsageError(f"{len(files)} files are given, and {name} holds both players; give that one alone")
+    run = run_from_plain(read_file(files[0], _MOST_PLAIN), command=command)
+    if learner is not None and learner_named(learner) is not run.learner:
+        raise UsageError(f"{name} holds a table of {run.config.learner}; leave {option('learner')} out")
+    if parse_board(board) not in (parse_board("3x3"), run.board):
+        raise UsageError(f"{name} holds a table of {run.board.name}; leave {option('board')} out")
+    if given := next((key for key, value in options.items() if value is not None), None):
+        raise UsageError(f"{name} holds a table with its settings; leave {option(given)} out")
+    run.notes = (f"taken for a plain HDF5 table of {run.config.learner} on {run.board.name}",)
+    return run
+
+
 def import_found(
     found: Any,
     learner: str | None = None,
@@ -136,14 +169,14 @@ def import_found(
     try:
         return _import_contents([Content("", data=found)], learner, parsed, player, keys, "", options, warn)
     except FormatError as error:
-        raise FormatError(f"the table: {error}; {WAY}") from None
+        raise FormatError(f"the table: {error}; {AS_AGENT}") from None
 
 
 def _with_way(file: Path, error: FormatError) -> FormatError:
     """The refusal of a file, with its name and the way that remains."""
     text = str(error)
     text = text if shown(file) in text else f"{shown(file)}: {text}"
-    return FormatError(text if WAY in text or "cannot read" in text else f"{text}; {WAY}")
+    return FormatError(text if AS_AGENT in text or "cannot read" in text else f"{text}; {AS_AGENT}")
 
 
 def _import_contents(

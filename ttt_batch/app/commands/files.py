@@ -263,9 +263,9 @@ ImportFormat = Annotated[
     Text,
     option(
         "FORMAT",
-        "csv, raw, pickle, pickle-text, npz, json or parquet, exactly as export writes it.",
+        "csv, npy, raw, pickle, pickle-text, npz, json, jsonl, parquet or hdf5, exactly as export writes it.",
         "--format",
-        offers=FORMATS[1:],
+        offers=FORMATS[2:],
     ),
 ]
 """A format of ours that the file of `import` has."""
@@ -306,30 +306,20 @@ def import_(
 ) -> None:
     """Read another program's table into a run file.
 
-    It may be a dictionary (JSON or pickle), an array (npy, npz) or columns (csv, text, parquet).  Keys may be numbers,
-    text or tuples, and data/tables.md shows each shape.  What is no such table plays as an agent, for example
-    `ttt-batch evaluate agent.py:agent` with this agent.py:
-
-    \b
-        import pathlib, pickle
-        table = pickle.loads(pathlib.Path("table.pkl").read_bytes())
-        def agent(boards, to_move, legal):
-            return [cell_for(board.ravel(), free) for board, free in zip(boards, legal)]
-        def cell_for(marks, free):  # 1: the player to move, -1: the other, 0: empty
-            worth = table.get(tuple(marks.tolist()), dict())
-            return max(free.nonzero()[0].tolist(), key=lambda cell: worth.get(cell, 0))
+    It may be plain HDF5 of export, a dictionary (JSON or pickle), an array (npy, npz) or columns (csv, text, parquet).
+    Keys may be numbers, text or tuples, and data/tables.md shows each shape.  What is no such table plays as an agent;
+    `ttt-batch evaluate --help` shows eight lines that wrap a dictionary.
     """
     from ttt_batch.app.reports.training import training_summary, verdict_text
     from ttt_batch.base.outputs import check_distinct
     from ttt_batch.runs.config import make_config
-    from ttt_batch.runs.formats import format_named
-    from ttt_batch.runs.importing import import_tables
+    from ttt_batch.runs.importing import import_form, import_tables
     from ttt_batch.runs.runfile.writing import RUN_FILE
 
     check_distinct([("--out", out)], [("FILE", file) for file in files])
     make_config(learner=learner or None, board=board, draw_worth=draw_worth)
     if form is not None:
-        format_named(form)
+        import_form(form)
     RUN_FILE.check(out, overwrite=overwrite)
     with working(quiet=quiet) as report:
         run = import_tables(

@@ -16,12 +16,6 @@ from ttt_batch.game.board import Board
 from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.formats.keys import is_position
 
-WAY = (
-    "a table of another shape plays as an agent: wrap it in a few lines, see `ttt-batch import --help`, and name it as "
-    "FILE.py:NAME or cmd:PROGRAM"
-)
-"""The way that remains for what is no table that can be read."""
-
 CELL_SIGNS = ("", "-", "X", "O", "x", "o")
 """What stands for an occupied cell instead of a number."""
 

@@ -145,6 +145,8 @@ def _encode_lines(table: Table, board: Board) -> bytes:
 
 def _decode_lines(content: bytes, board: Board) -> Table:
     states = b",".join(line for line in content.splitlines() if line.strip())
+    if not states:
+        raise base.unreadable("the file has no lines")
     return _decode(b'{"board": "%s", "states": [%s]}' % (board.name.encode(), states), board)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ttt_batch.base.console import one_line
 from ttt_batch.base.errors import RunFileError, option
-from ttt_batch.base.files import NotOrdinaryError, open_ordinary, reason, shown
+from ttt_batch.base.files import begins_with, reason, shown
 from ttt_batch.runs.lookup import no_such_file
 from ttt_batch.runs.runfile.checks import RunData, value_findings
 from ttt_batch.runs.runfile.header import MAGIC, Damaged, holds_hdf5, read_bytes, verify
@@ -31,9 +31,7 @@ def load_run(path: Path, *, trust: bool = False) -> RunData:
 
 def is_run_file(path: Path) -> bool:
     """Whether an ordinary file begins as a run file does, whatever its name."""
-    with suppress(OSError, ValueError, NotOrdinaryError), open_ordinary(path) as file:
-        return file.read(len(MAGIC)) == MAGIC
-    return False
+    return begins_with(path, MAGIC)
 
 
 def examine_run(path: Path, *, trust: bool = False) -> tuple[RunData | None, list[str]]:
