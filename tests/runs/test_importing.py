@@ -432,15 +432,3 @@ def test_damaged_tables_meet_no_other_error(tables: ModuleType, known: Known, tm
         except ttt.TttBatchError as error:
             assert "\n" not in str(error)
     assert 10 < read < 200
-
-
-def test_the_help_wraps_a_dictionary(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """The lines that refusals name play as an agent."""
-    _, text, _ = command(capsys, "import", "--help")
-    block = text[text.index("      import pathlib") : text.index("Arguments:")]
-    lines = [line[6:] for line in block.splitlines() if line.strip()]
-    (tmp_path / "agent.py").write_text("\n".join(lines))
-    (tmp_path / "table.pkl").write_bytes(pickle.dumps({(0,) * 9: {4: 1.0}}))
-    assert len(lines) <= 8
-    status, out, err = command(capsys, "evaluate", "agent.py:agent")
-    assert status == 0 and "can be beaten" in out, err

@@ -15,8 +15,8 @@ from ttt_batch.__main__ import run as run_here
 from ttt_batch.game.board import UNFINISHED
 from ttt_batch.learners import LEARNERS
 from ttt_batch.runs.formats.base import FormatError, marks_of
+from ttt_batch.runs.importing import run_from_plain
 from ttt_batch.runs.plain_hdf5 import encode
-from ttt_batch.runs.plain_reading import run_from_plain
 from ttt_batch.runs.run import Run
 
 OTHERS: list[dict[str, Any]] = [
@@ -164,10 +164,10 @@ def replaced(name: str, array: Any, **options: Any) -> Any:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda file: file.attrs.modify("format", "other"), "not a table of ours"),
+        (lambda file: file.attrs.modify("format", "other"), "no table of ours"),
         (lambda file: file.attrs.modify("config", "{}"), "no configuration of a table"),
         (lambda file: file.attrs.modify("config", "[" * 10**4), "no configuration of a table"),
-        (lambda file: file.attrs.__delitem__("games"), "cannot read it"),
+        (lambda file: file.attrs.__delitem__("games"), "its HDF5 is damaged"),
         (lambda file: file.__delitem__("value"), "'value' is missing"),
         (lambda file: file.__setitem__("value", h5py.SoftLink("/code")), "no dataset of this file"),
         (replaced("value", np.zeros(5)), "'value' is missing, or of another type or shape"),
@@ -198,7 +198,7 @@ def test_damaged_files_are_refused_in_a_line(run: Run) -> None:
             run_from_plain(damaged)
         except FormatError as error:
             assert "\n" not in str(error)
-    with pytest.raises(FormatError, match="HDF5 cannot read it"):
+    with pytest.raises(FormatError, match="its HDF5 is damaged"):
         run_from_plain(bytes(content[:4000]))
 
 
@@ -247,7 +247,7 @@ def test_import_takes_a_table_back_by_what_the_file_holds(
     (tmp_path / "table.h5").rename(tmp_path / "table")
     status, _, err = command(capsys, "import", tmp_path / "table", "-o", tmp_path / "back.h5")
     taken = f"taken for a plain HDF5 table of {run.config.learner} on {run.board.name}"
-    assert status == 0 and taken in err and err.count("\n") == 1
+    assert status == 0 and err.endswith(f"{taken}\n")  # perhaps after a line about compiling
     back = ttt.load(tmp_path / "back.h5")
     assert back.config.learner == run.config.learner and back.config.symmetry == run.config.symmetry
     for mine, theirs in zip(run.tables, back.tables, strict=True):

@@ -20,6 +20,7 @@ from ttt_batch.game.state_space import too_large
 from ttt_batch.learners import learner_named
 from ttt_batch.runs.batches import MAX_GAMES
 from ttt_batch.runs.config import Config, make_config
+from ttt_batch.runs.consistency import Parts, misfits
 from ttt_batch.runs.exchange import both_players, has_actions, kind_in
 from ttt_batch.runs.formats import FORMATS, format_named, read, read_file
 from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, FormatError, Table
@@ -34,7 +35,7 @@ from ttt_batch.runs.formats.tables import (
     state_values_from,
     values_from,
 )
-from ttt_batch.runs.plain_reading import SIGNATURE, run_from_plain
+from ttt_batch.runs.plain_reading import SIGNATURE, unjudged_run
 from ttt_batch.runs.recorder import Clock, record_once
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile.reading import is_run_file
@@ -149,6 +150,15 @@ def _import_plain(
     if given := next((key for key, value in options.items() if value is not None), None):
         raise UsageError(f"{name} holds a table with its settings; leave {option(given)} out")
     run.notes = (f"taken for a plain HDF5 table of {run.config.learner} on {run.board.name}",)
+    return run
+
+
+def run_from_plain(content: bytes, *, command: str = "") -> Run:
+    """Return the run whose table `plain_hdf5.encode` wrote.  Raises FormatError, without the file's name."""
+    run = unjudged_run(content)
+    _finish(run, command)
+    for wrong in misfits(run.data(), Parts(run.config, run.graph, run.grown)):
+        raise FormatError(f"{wrong.partition(';')[0]}; export the table again")
     return run
 
 

@@ -20,6 +20,7 @@ from ttt_batch.game.enumeration import enumerate_graph
 from ttt_batch.game.graph import rows_of_edges
 from ttt_batch.learners.base import VALUE, Learner
 from ttt_batch.runs.formats.base import MAX_CELLS, UNSAID, marks_of
+from ttt_batch.runs.formats.plain_names import CELLS, PLAYERS, ROWS, TABLE_TYPE, datasets_of
 from ttt_batch.runs.patterns.contents import table_fields
 from ttt_batch.runs.patterns.run import PatternRun
 from ttt_batch.runs.run import Run
@@ -27,12 +28,6 @@ from ttt_batch.simulation.chances import BY_BEADS, even_chances
 from ttt_batch.simulation.policy import chosen_edges, edge_scores, empty_policy, order_rows
 
 # h5py is imported inside the functions that need it: it costs 0.1 s at start-up.
-
-TABLE_TYPE = "ttt-batch table 1.0"
-"""What the root attribute `format` of a file says."""
-
-ROWS, CELLS, PLAYERS = "code", "cell", "player"
-"""The axes of columns: dimension scales of the file."""
 
 _AT_ONCE = 1 << 16
 """Rows in a chunk of a file, and positions whose images are looked up together."""
@@ -119,17 +114,6 @@ def _attributes(run: Run | PatternRun) -> dict[str, Any]:
 
 def _cell_names(board: Board) -> str:
     return " ".join(f"{LETTERS[cell % board.cols]}{cell // board.cols + 1}" for cell in range(board.cells))
-
-
-def datasets_of(field: str, axes: str) -> list[tuple[str, int | None]]:
-    """Return the datasets for a table of a learner: the name of each, and its place on the table's leading axis.
-
-    axes: those of the table, such as `S`, `P,S` or `2,E` (see `Learner.fields`).  Values by player are one dataset.
-    """
-    leading = axes.split(",")[:-1]
-    if not leading or leading == ["P"]:
-        return [(field, None)]
-    return [(f"{field}_{LETTERS[number]}", number) for number in range(int(leading[0]))]
 
 
 class _Layout:

@@ -12,17 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.base.errors import BoardError, UsageError, quoted
+from ttt_batch.base.errors import BoardError, UsageError
 from ttt_batch.game.board import EMPTY, UNFINISHED
 from ttt_batch.game.graph import rows_of_edges
 from ttt_batch.game.growing_graph import N_SHARED, SHARED_CODES, SHARED_OUTCOMES, shared_rows
 from ttt_batch.learners import foreign_learner
 from ttt_batch.runs.config import GIVEN, Config, make_config
-from ttt_batch.runs.consistency import Parts, misfits
 from ttt_batch.runs.formats.base import FormatError, marks_of
+from ttt_batch.runs.formats.plain_names import ROWS, TABLE_TYPE, datasets_of
 from ttt_batch.runs.growing_table import grow
-from ttt_batch.runs.plain_hdf5 import ROWS, TABLE_TYPE, datasets_of
-from ttt_batch.runs.recorder import Clock, record_once
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile.shield import answer_parent, in_child
 from ttt_batch.runs.state import LARGEST
@@ -39,8 +37,11 @@ _NO_GAMES = ("batch", "engine", "start", "opponent", "seat")
 """Keys of a configuration that say how games were played."""
 
 
-def run_from_plain(content: bytes, *, command: str = "") -> Run:
-    """Return the run whose table `plain_hdf5.encode` wrote.  Raises FormatError, without the file's name."""
+def unjudged_run(content: bytes) -> Run:
+    """Return the run whose table `plain_hdf5.encode` wrote, without statistics.
+
+    Whether its parts fit together is still to be checked.  Raises FormatError, without the file's name.
+    """
     packed, finding = in_child(__name__, content)
     if packed is None:
         raise FormatError(f"{finding}; export the table again")
@@ -52,10 +53,6 @@ def run_from_plain(content: bytes, *, command: str = "") -> Run:
         tables.grow()
     else:
         run.tables, run.visits = tables.learnt(), tables.visits()
-    run.statistics = record_once(run)
-    for wrong in misfits(run.data(), Parts(run.config, run.graph, run.grown)):
-        raise FormatError(f"{wrong.partition(';')[0]}; export the table again")
-    run.provenance = Clock().provenance(command)
     return run
 
 
@@ -66,7 +63,8 @@ def _unpacked(packed: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             arrays = dict(found)
         attributes = json.loads(arrays.pop("attributes").tobytes())
         if "finding" in attributes:
-            raise FormatError(f"{attributes['finding']}; export the table again")
+            finding = attributes["finding"]
+            raise FormatError(finding if ";" in finding else f"{finding}; export the table again")
         return attributes, arrays
     raise FormatError("the HDF5 library fails on it; export the table again")
 
@@ -186,7 +184,7 @@ def _read(content: bytes) -> bytes:
     with h5py.File(io.BytesIO(content), "r") as file:
         kind = file.attrs.get("format", "")
         if kind != TABLE_TYPE:
-            return _finding(f"it is HDF5, but not a table of ours (its attribute format is {quoted(str(kind))})")
+            return _finding("it is HDF5, but no table of ours; save a dictionary or an array instead")
         if "weight" in file:
             return _finding("it holds networks, of which only the run file can be read back")
         attributes = {name: file.attrs[name] for name in ("config", "games")}
@@ -222,8 +220,8 @@ def _work(content: bytes) -> bytes:
         return _read(content)
     except MemoryError:
         raise
-    except Exception as error:  # h5py raises nearly anything over files that another program made or damaged
-        return _finding(f"HDF5 cannot read it ({type(error).__name__})")
+    except Exception:  # h5py raises nearly anything over files that another program made or damaged
+        return _finding("its HDF5 is damaged")
 
 
 if __name__ == "__main__":
