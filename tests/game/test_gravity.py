@@ -102,7 +102,6 @@ def test_it_is_learnt_and_judged_exactly(engine: str):
         lambda: ttt.train(100, board="3x3-gravity", learner="minimax-q"),
         lambda: ttt.train(100, board="3x3-gravity", learner="patterns"),
         lambda: ttt.random_games("3x3-gravity", 10),
-        lambda: ttt.learn_from(["0 1"], board="3x3-gravity", learner="td"),
         lambda: ttt.prove(ttt.train(100, board="3x3-gravity")),
         lambda: ttt.show(ttt.train(100, board="3x3-gravity")),
         lambda: ttt.export_run(ttt.train(100, board="3x3-gravity"), "x.html", "html"),

@@ -236,13 +236,13 @@ def test_the_commands_say_what_it_does(capsys: pytest.CaptureFixture[str], machi
         (["export", "RUN", "--to", "html", "-o", "OUT"], "a page on which either player begins is not applicable to"),
         (["study", "--learner", "menace", "--opponent", "self", "-o", "OUT"], "opponent self is not applicable"),
         (["train", "--learner", "menace", "--beads", "4,3,2"], "beads '4,3,2' are not four whole numbers"),
-        (["import", "TABLE", "--learner", "menace", "-o", "OUT"], "import is not applicable to menace from csv"),
+        (["import", "TABLE", "--learner", "menace", "-o", "OUT"], "menace has boxes, which only a .json file"),
     ],
 )
 def test_what_does_not_apply_is_one_line(
     capsys: pytest.CaptureFixture[str], machine: Path, tmp_path: Path, words: list[str], message: str
 ) -> None:
-    (tmp_path / "table.csv").write_text("0\n")
+    (tmp_path / "table.csv").write_text("X........,0.5\n")
     names = {"RUN": machine, "OUT": tmp_path / "out", "TABLE": tmp_path / "table.csv"}
     status, out, err = command(capsys, *(names.get(word, word) for word in words))
     assert status in (1, 2) and not out and message in err and err.count("\n") == 1

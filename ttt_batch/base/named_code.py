@@ -18,8 +18,8 @@ from ttt_batch.base.errors import TttBatchError, UsageError, quoted
 from ttt_batch.base.files import is_file, reason, shown
 
 AS_AGENT = (
-    "or judge what plays by it as an agent, FILE.py:NAME or cmd:PROGRAM; ttt-batch evaluate --help shows eight lines "
-    "that wrap a dictionary"
+    "a table of another shape plays as an agent, FILE.py:NAME or cmd:PROGRAM: ttt-batch evaluate --help shows eight "
+    "lines that wrap a dictionary"
 )
 """The way that is open to every table that cannot be read: how its refusal goes on after `; `."""
 

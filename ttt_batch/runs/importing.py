@@ -200,6 +200,8 @@ def _import_contents(
     warn: Callable[[str], None],
 ) -> Run:
     """Read tables whose keys are recognised."""
+    if learner is not None and learner_named(learner).boxes:
+        raise UsageError(f"{learner} has boxes, which only a .json file that a page has saved holds; name such a file")
     if len(contents) > 2:
         raise UsageError(f"{len(contents)} files are given; a table is in 1 file, or in 2 (first and second player)")
     own = None if player is None else SEATS.index(choose_seat(player, what="player"))
@@ -212,10 +214,6 @@ def _import_contents(
     found = recognised(contents, board, plain.graph, reading, own)
     fitting = _learner_for(found.table)
     used = learner_named(fitting if learner is None else learner)
-    if used.boxes:
-        raise UsageError(
-            f"{used.name} has boxes, which only a .json file that a page has saved holds; name such a file"
-        )
     settings: dict[str, Any] = {"learner": used.name, "board": board, "batch": 1, "engine": "given"}
     if learner is None and fitting == OF_VALUES and found.middle:
         settings |= {"draw_worth": (found.middle, -found.middle), "start_value": found.middle}
