@@ -164,7 +164,7 @@ def test_game_by_game(browser: Browser) -> None:
     browser.wait("document.getElementById('go').textContent === 'Go on'")
     browser.element("again").click()
     browser.wait("document.getElementById('learn-status').textContent.startsWith('A table without')")
-    assert browser.element("seed").is_enabled()
+    browser.wait("!document.getElementById('seed').disabled")
 
 
 @pytest.mark.parametrize(("width", "look"), [(390, "dark"), (1280, "light")])

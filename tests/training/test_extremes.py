@@ -150,7 +150,7 @@ def test_pickled_values_too_large_are_refused(tmp_path: Path) -> None:
     paths = [tmp_path / "first.pickle", tmp_path / "second.pickle"]
     export_run(run, "pickle", paths)
     with pytest.raises(FormatError, match=r"is 1e\+200; a table holds numbers from -1e\+100"):
-        import_tables(paths, "sutton-barto", board="2x2")
+        import_tables(paths, "sutton-barto", form="pickle", board="2x2")
 
 
 def test_a_long_command_does_not_keep_a_run_from_being_saved(tmp_path: Path) -> None:
