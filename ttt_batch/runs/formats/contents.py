@@ -29,6 +29,7 @@ from ttt_batch.runs.formats.plain_pickle import read_plain
 from ttt_batch.runs.formats.shapes import Columns, is_header
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _NPY, _ZIP, _PARQUET = b"\x93NUMPY", (b"PK\x03\x04", b"PK\x05\x06"), b"PAR1"
 _OLD_PICKLE = re.compile(rb"(?:\(dp?|\(lp?|\}|c(?:numpy|collections|__builtin__|copy_reg))")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
@@ -64,6 +65,9 @@ def content_of(content: bytes, board: Board, suffix: str) -> Content:
         raise FormatError(
             "the file is HDF5, but no run and no table of ttt-batch; save a dictionary or an array instead"
         )
+    for start, program in _PACKED.items():
+        if content.startswith(start):
+            raise FormatError(f"the file is packed by {program}; unpack it first")
     if content.startswith(_NPY):
         return Content("a NumPy array", data=_npy(content, board))
     if content.startswith(_ZIP):
