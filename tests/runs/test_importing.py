@@ -483,6 +483,16 @@ def test_what_is_no_table_is_refused_with_a_way(name: str, tmp_path: Path, capsy
     assert not (tmp_path / "out.h5").exists()
 
 
+def test_refusals_name_what_is_wrong(tmp_path: Path) -> None:
+    for name, said in {
+        "nan.json": "it holds NaN or Infinity, which JSON does not have; save null instead",
+        "table.pkl.gz": "the file is packed by gzip; unpack it first",
+    }.items():
+        (tmp_path / name).write_bytes(REFUSED[name]())
+        with pytest.raises(FormatError, match=said):
+            ttt.import_run(tmp_path / name)
+
+
 def test_training_starts_from_a_table_of_any_shape(
     tables: ModuleType, known: Known, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

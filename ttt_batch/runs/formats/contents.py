@@ -177,6 +177,7 @@ def _listed(column: Any) -> list[Any]:
 
 
 def _json(content: bytes) -> Content:
+    text = ""
     try:
         text = content.decode("utf-8-sig")
         if "\n{" in text.strip() and text.lstrip().startswith("{"):  # perhaps an object a line
@@ -188,6 +189,8 @@ def _json(content: bytes) -> Content:
         place = f"line {error.lineno}, column {error.colno}"
         raise FormatError(f"the file is no JSON from {place} on; export it again") from None
     except (ValueError, RecursionError):
+        if re.search(r"[:,\[]\s*(?:NaN|-?Infinity)", text):
+            raise FormatError("it holds NaN or Infinity, which JSON does not have; save null instead") from None
         raise base.unreadable("the file is no JSON") from None
     states = found.get("states") if isinstance(found, dict) else None
     first = states[0] if isinstance(states, list) and states else {"code": 0}
