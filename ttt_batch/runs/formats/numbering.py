@@ -93,6 +93,7 @@ def find_reading(
     solution = solve(graph)
     judged = [[_judged(one, graph, solution, own[at] if own else None) for at, one in enumerate(each)] for each in best]
     judged.sort(key=lambda each: -_gain(each))
+    fitting = len(judged)
     usual = [each for each in judged if each[0].reading.usual]
     if usual and _gain(usual[0]) > _gain(judged[0]) - CLEARLY:
         judged = usual
@@ -102,14 +103,15 @@ def find_reading(
     facts = _facts(taken)
     if len(judged) == 1:
         but = ", though by it the table plays no better than at random" if _gain(taken) < CLEARLY else ""
-        return taken, f"the only numbering that fits{but}: {facts}"
+        which = "the only numbering that fits" if fitting == 1 else f"of {fitting} numberings that fit, the usual one"
+        return taken, f"{which}{but}: {facts}"
     if _gain(taken) < max(_gain(judged[1]), 0.0) + CLEARLY:
         choices = " or ".join(f"{each[0].reading.option} ({each[0].reading.meaning})" for each in judged[:4])
         raise UsageError(
             f"its keys can be read in {len(judged)} ways that are as good, and the table does not tell which is right; "
             f"give {option('keys')}: {choices}"
         )
-    return taken, f"of {len(judged)} numberings that fit, the one by which the table plays best: {facts}"
+    return taken, f"of {fitting} numberings that fit, the one by which the table plays best: {facts}"
 
 
 def _facts(taken: list[Placed]) -> str:
