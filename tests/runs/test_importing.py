@@ -202,6 +202,48 @@ def test_random_numberings_are_recognised(number: int, known: Known) -> None:
     assert found.count("wrong") == 0 and found.count("asked") <= number // 100
 
 
+def one_text(marks: Any) -> str:
+    return "".join(str(mark) for mark in marks)
+
+
+WRITTEN: dict[str, tuple[tuple[Any, Any, Any], Callable[[tuple[Any, ...]], Any]]] = {
+    "numpy 2": ((0, 1, -1), lambda marks: f"({', '.join(f'np.int64({mark})' for mark in marks)})"),
+    "numpy 2 rows": ((0, 1, 2), lambda marks: str([[f"np.int8({m})" for m in marks[n : n + 3]] for n in (0, 3, 6)])),
+    "bytes": ((0, 1, -1), lambda marks: np.array(marks, np.int8).tobytes()),
+    "bytes of int64": ((0, 1, -1), lambda marks: np.array(marks).tobytes()),
+    "bytes of floats": ((0, 1, -1), lambda marks: np.array(marks, float).reshape(3, 3).tobytes()),
+    "joined": ((0, 1, -1), one_text),
+    "lines": ((" ", "X", "O"), lambda marks: "\n".join(one_text(marks[n : n + 3]) for n in (0, 3, 6))),
+    "-1 is empty": ((-1, 0, 1), str),
+    "free cells hold their number": ((None, "X", "O"), lambda marks: tuple(m or n for n, m in enumerate(marks, 1))),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_keys_are_read_as_programs_write_them(name: str, known: Known, tables: ModuleType) -> None:
+    run, values = known["values 30000"]
+    symbols, write = WRITTEN[name]
+    found = ttt.import_table({write(tables.marks(code, *symbols)): value for code, value in values.items()})
+    assert bytes(found.tables.value) == bytes(run.tables.value)
+
+
+def test_moves_are_read_beside_keys_that_numpy_prints(known: Known, tables: ModuleType) -> None:
+    run, moves = known["moves 30000"]
+    write = WRITTEN["numpy 2"][1]
+    rows = {f"({write(tables.marks(c, 0, 1, -1))}, np.int64({cell}))": q for c, cell, q in tables.of_moves(moves)}
+    assert bytes(ttt.import_table(rows).tables.q) == bytes(run.tables.q)
+
+
+def test_x_is_the_player_to_move_only_if_the_table_plays_better_so(known: Known, tables: ModuleType) -> None:
+    """The keys of unfinished positions fit both ways if O is who moves."""
+    run, moves = known["moves 30000"]
+    found = ttt.import_table({one_text(written(c, Reading(".", "O", "X", mover=True))): q for c, q in moves.items()})
+    assert bytes(found.tables.q) == bytes(run.tables.q) and "O the player to move" in found.notes[0]
+    first = {tables.text(code): q for code, q in moves.items() if sum(map(bool, BOARD.decode(code))) % 2 == 0}
+    (note, *_) = ttt.import_table(first, warn=lambda _: None).notes
+    assert "X the first player" in note and "the only numbering that fits" not in note
+
+
 def test_what_the_table_does_not_tell_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Random numbers for unfinished positions: the marks of the player to move, or of the first player?"""
     graph, rng = enumerate_graph(BOARD), np.random.default_rng(0)
@@ -310,6 +352,46 @@ def test_players_who_value_their_own_afterstates_alone(known: Known, tables: Mod
     assert given.second == expected.second
 
 
+def test_chances_of_a_player_s_own_are_not_rounded(known: Known, tables: ModuleType) -> None:
+    """As 1 - value, chances near 0 would all be alike."""
+    _, values = known["values best"]
+    later = {code: value for code, value in values.items() if sum(map(bool, BOARD.decode(code))) % 2 == 0}
+    own = {code: 1.0 if value < 0 else 1e-20 * (code + 1) for code, value in later.items()}
+    run = ttt.import_table({tables.text(code): value for code, value in own.items()}, warn=lambda _: None)
+    assert run.config.learner == "sutton-barto" and run.config.settings.start_value in (None, 0.5)
+    held = dict(zip(run.graph.code.tolist(), run.tables.value[1].tolist(), strict=True))
+    assert {code: held[code] for code in own} == own
+
+
+def test_chances_of_finished_games_tell_what_missing_ones_count(known: Known, tables: ModuleType) -> None:
+    """A program that feeds the result back values finished games below 1, and takes what it never saw for 0."""
+    _, values = known["values best"]
+    seen = {code: value for code, value in values.items() if code % 3}
+    both = tuple(
+        {
+            str(np.array(tables.marks(code, 0.0, 1.0, -1.0))): 0.9 * max(value, 0.0) + 0.05
+            for code, value in ((code, sign * value) for code, value in seen.items())
+            if sum(map(bool, BOARD.decode(code))) % 2 == player
+        }
+        for player, sign in ((1, 1), (0, -1))
+    )
+    run = ttt.import_table(both, warn=lambda _: None)
+    assert run.config.learner == "value-feed"
+    held = dict(zip(run.graph.code.tolist(), run.tables.value[0].tolist(), strict=True))
+    assert {held[code] for code in values if code not in seen} == {0.0}
+
+
+def test_two_tables_on_the_scale_of_losses_start_in_its_middle(known: Known, tables: ModuleType) -> None:
+    _, values = known["values 2000"]
+    own = [
+        {tables.text(c): sign * v for c, v in values.items() if sum(map(bool, BOARD.decode(c))) % 2 == player and c % 5}
+        for player, sign in ((1, 1), (0, -1))
+    ]
+    run = ttt.import_table((own[0], own[1]), warn=lambda _: None)
+    assert (run.config.learner, run.config.settings.start_value) == ("sutton-barto", 0.0)
+    assert run.config.settings.draw_worth == (0.0, 0.0)
+
+
 def test_frames_and_arrays_need_no_file(known: Known, tables: ModuleType) -> None:
     pandas = pytest.importorskip("pandas")
     run, moves = known["moves 30000"]
@@ -386,6 +468,8 @@ REFUSED: dict[str, Callable[[], bytes]] = {
     "ragged.csv": lambda: b".........,0.5\nX........,0.5,0.5\nO........,1\n",
     "picture.png": lambda: b"\x89PNG\r\n\x1a\n\0\0",
     "network.h5": lambda: b"\x89HDF\r\n\x1a\n\0\0",
+    "table.pkl.gz": lambda: b"\x1f\x8b\x08\0",
+    "infinite-moves.pkl": lambda: pickle.dumps({TUPLE: [float("inf")] * 9, (0,) * 9: [0.5] * 9}),
     "infinite.pkl": lambda: pickle.dumps({TUPLE: float("inf"), (0,) * 9: 0.5}),
 }
 
@@ -398,6 +482,16 @@ def test_what_is_no_table_is_refused_with_a_way(name: str, tmp_path: Path, capsy
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert name in err and AS_AGENT in err and "FILE.py:NAME or cmd:PROGRAM" in err
     assert not (tmp_path / "out.h5").exists()
+
+
+def test_refusals_name_what_is_wrong(tmp_path: Path) -> None:
+    for name, said in {
+        "nan.json": "it holds NaN or Infinity, which JSON does not have; save null instead",
+        "table.pkl.gz": "the file is packed by gzip; unpack it first",
+    }.items():
+        (tmp_path / name).write_bytes(REFUSED[name]())
+        with pytest.raises(FormatError, match=said):
+            ttt.import_run(tmp_path / name)
 
 
 def test_training_starts_from_a_table_of_any_shape(

@@ -26,7 +26,17 @@ from ttt_batch.runs.formats import FORMATS, format_named, read, read_file
 from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, FormatError, Table
 from ttt_batch.runs.formats.contents import Content, content_of, most_bytes
 from ttt_batch.runs.formats.keys import Reading, parse_reading
-from ttt_batch.runs.formats.recognising import Recognised, in_our_numbering, loses_by_table, missing_moves, recognised
+from ttt_batch.runs.formats.recognising import (
+    OF_FINAL_VALUES,
+    OF_OWN_VALUES,
+    OF_VALUES,
+    Recognised,
+    in_our_numbering,
+    learner_for,
+    loses_by_table,
+    missing_moves,
+    recognised,
+)
 from ttt_batch.runs.formats.tables import (
     beads_from,
     edges_from,
@@ -40,9 +50,6 @@ from ttt_batch.runs.recorder import Clock, record_once
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.runfile.reading import is_run_file
 from ttt_batch.simulation.policy import chosen_edges
-
-OF_VALUES, OF_OWN_VALUES, OF_MOVES = "td", "sutton-barto", "q-learning"
-"""Learners that tables fit if none is named: one value a position, one for each player, and values of moves."""
 
 PLAIN = "hdf5"
 """The name of the format that `plain_hdf5` describes, which names its learner, board and settings."""
@@ -212,33 +219,25 @@ def _import_contents(
     if plain.grown:
         raise too_large("import", board, "choose a smaller one, such as 4x4x4")
     found = recognised(contents, board, plain.graph, reading, own)
-    fitting = _learner_for(found.table)
+    fitting = learner_for(found.table, found.middle)
     used = learner_named(fitting if learner is None else learner)
     settings: dict[str, Any] = {"learner": used.name, "board": board, "batch": 1, "engine": "given"}
     if learner is None and fitting == OF_VALUES and found.middle:
         settings |= {"draw_worth": (found.middle, -found.middle), "start_value": found.middle}
+    if learner is None and fitting == OF_OWN_VALUES and not found.middle:
+        settings |= {"draw_worth": (0.0, 0.0), "start_value": 0.0}
     settings |= {name: value for name, value in options.items() if value is not None}
     run = _fresh(make_config(symmetry="off", **settings), 0)
     for line in found.warnings:
         warn(line)
     only_second = own == 1 or (found.table.value is not None and bool(np.isnan(found.table.value[0]).all()))
     _fill(run, found.table, only_second=only_second)
+    if learner is None and fitting == OF_FINAL_VALUES:
+        np.nan_to_num(run.tables.value, copy=False)  # its program takes them for 0, not for moves never to make
     _finish(run, command)
     named = "" if learner is not None else f"; imported as {used.name}, whose table fits"
     run.notes = (f"{found.taken}{named}", *_lacking(run, found, warn))
     return run
-
-
-def _learner_for(table: Table) -> str:
-    """The learner whose table a list of states is."""
-    if table.q is not None:
-        return OF_MOVES
-    first, second = table.value
-    if np.isnan(first).all() or np.isnan(second).all():
-        return OF_VALUES
-    sums = (first + second)[~np.isnan(first + second)]
-    one_table = sums.size and np.ptp(sums) <= 1e-12 * max(1.0, float(np.abs(sums).max()))  # from two sides
-    return OF_VALUES if one_table and not np.isnan(first[~np.isnan(second)]).any() else OF_OWN_VALUES
 
 
 def _lacking(run: Run, found: Recognised, warn: Callable[[str], None]) -> tuple[str, ...]:
@@ -283,7 +282,7 @@ def _import_format(
     table = None
     if not isinstance(told, str):
         table = read(form, files, parse_board(board), None, player=player)
-        told = _learner_for(table)
+        told = learner_for(table)
     used = learner_named(told)
     settings: dict[str, Any] = {"learner": told, "board": board, "batch": 1, "engine": "given"}
     if learnt.get("learner") == used.name:

@@ -29,6 +29,7 @@ from ttt_batch.runs.formats.plain_pickle import read_plain
 from ttt_batch.runs.formats.shapes import Columns, is_header
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
+_PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _NPY, _ZIP, _PARQUET = b"\x93NUMPY", (b"PK\x03\x04", b"PK\x05\x06"), b"PAR1"
 _OLD_PICKLE = re.compile(rb"(?:\(dp?|\(lp?|\}|c(?:numpy|collections|__builtin__|copy_reg))")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
@@ -64,6 +65,9 @@ def content_of(content: bytes, board: Board, suffix: str) -> Content:
         raise FormatError(
             "the file is HDF5, but no run and no table of ttt-batch; save a dictionary or an array instead"
         )
+    for start, program in _PACKED.items():
+        if content.startswith(start):
+            raise FormatError(f"the file is packed by {program}; unpack it first")
     if content.startswith(_NPY):
         return Content("a NumPy array", data=_npy(content, board))
     if content.startswith(_ZIP):
@@ -173,6 +177,7 @@ def _listed(column: Any) -> list[Any]:
 
 
 def _json(content: bytes) -> Content:
+    text = ""
     try:
         text = content.decode("utf-8-sig")
         if "\n{" in text.strip() and text.lstrip().startswith("{"):  # perhaps an object a line
@@ -184,6 +189,8 @@ def _json(content: bytes) -> Content:
         place = f"line {error.lineno}, column {error.colno}"
         raise FormatError(f"the file is no JSON from {place} on; export it again") from None
     except (ValueError, RecursionError):
+        if re.search(r"[:,\[]\s*(?:NaN|-?Infinity)", text):
+            raise FormatError("it holds NaN or Infinity, which JSON does not have; save null instead") from None
         raise base.unreadable("the file is no JSON") from None
     states = found.get("states") if isinstance(found, dict) else None
     first = states[0] if isinstance(states, list) and states else {"code": 0}

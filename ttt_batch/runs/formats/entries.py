@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ttt_batch.base.errors import quoted
 from ttt_batch.game.board import Board
 from ttt_batch.runs.formats.base import FormatError
-from ttt_batch.runs.formats.keys import is_position
+from ttt_batch.runs.formats.keys import is_position, plain_text
 
 CELL_SIGNS = ("", "-", "X", "O", "x", "o")
 """What stands for an occupied cell instead of a number."""
@@ -94,7 +94,7 @@ def split_move(key: Any, board: Board) -> tuple[Any, Any] | None:
     if isinstance(key, tuple | list) and len(key) == board.cells + 1:
         return tuple(key[:-1]), key[-1]
     if isinstance(key, str) and len(key) < 400:
-        text = key.strip()
+        text = plain_text(key.strip())
         if text.startswith("(") and text.endswith(")") and text.count("(") == text.count(")"):
             text = text[1:-1]
         for separator in (", (", ",(", ",", ";", ":", "|", "_", "-", " "):

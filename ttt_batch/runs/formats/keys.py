@@ -25,9 +25,15 @@ UNKNOWN = -1
 
 _OTHER_SPELLINGS = {"": " ", "NONE": " ", "NAN": " ", "EMPTY": " ", "SPACE": " ", "TRUE": "1", "FALSE": "0"}
 _SPACE = "space"
+_ROW_ENDS = str.maketrans("", "", "/|\n\r")
 _SEPARATORS = str.maketrans("", "", "/|\n\r\t;:,[](){}'\"")
+_SCALAR = re.compile(r"\b(?:np|numpy)\.\w+\(([^()]*)\)")
+_JOINED = re.compile(r"-?\d")
 _WRAPPER = re.compile(r"\s*(?:array\((?P<inside>.*?)(?:,\s*dtype=[^)]*)?\)|(?P<bare>.*))\s*", re.DOTALL)
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_LARGEST_MARK = 99
+"""The largest whole number that is a mark; larger ones are the bytes of fractions."""
+
 _MOST_CHARACTERS = 60
 """Characters that a printed key takes for a cell at most."""
 
@@ -38,6 +44,7 @@ class Reading:
 
     empty, first, second: symbols.  mover: `first` is the mark of the player to move, and `second` the other one's.
     low: the first cell is the lowest digit of a number, else the highest.  numbers: keys are numbers.
+    usual: X is the first player, which stands unless another reading is clearly better.
     """
 
     empty: str
@@ -46,6 +53,7 @@ class Reading:
     mover: bool = False
     low: bool = False
     numbers: bool = False
+    usual: bool = False
 
     @property
     def option(self) -> str:
@@ -108,7 +116,12 @@ def symbols_of(keys: Sequence[Any] | NDArray[np.int64], board: Board) -> Symbols
             return _digits(known, board)
         keys = [str(number).zfill(board.cells) if number is not None else "" for number in known.tolist()]
     rows = [_cells(key, board.cells) for key in keys]
-    names = tuple(sorted({symbol for row in rows for symbol in set(row)}, key=_rank))
+    names = _names(rows)
+    for first in (0, 1):  # a free cell may hold its number
+        if len(names) > 3:
+            blank = [tuple(" " if s == str(cell) else s for cell, s in enumerate(row, first)) for row in rows]
+            if len(_names(blank)) <= 3:
+                rows, names = blank, _names(blank)
     if len(names) > 3:
         names = _commonest(rows)
     number_of = {name: number for number, name in enumerate(names)}
@@ -125,8 +138,8 @@ def symbols_of(keys: Sequence[Any] | NDArray[np.int64], board: Board) -> Symbols
     return Symbols(index, names, False)
 
 
-def readings(symbols: Symbols, board: Board, *, low_first: bool, by_moves: bool) -> Iterator[list[Reading]]:
-    """Yield the readings to try: groups, the usual ones first; a later one is for keys that no earlier one can read.
+def readings(symbols: Symbols, board: Board, *, low_first: bool, by_moves: bool) -> Iterator[Reading]:
+    """Yield the readings to try, the usual one first if there is one.
 
     low_first: the first cell is usually the lowest digit of numbers in which 0 is empty, as in our codes; of other
     numbers it is the highest.  by_moves: the table is of moves, whose cells tell one end from the other.
@@ -137,19 +150,19 @@ def readings(symbols: Symbols, board: Board, *, low_first: bool, by_moves: bool)
     if players and not symbols.numbers:
         others = [name for name in names if name not in ("X", zero)]
         if len(others) == 1 or "X" in names:
-            yield [Reading(others[0], "X", zero)]
+            yield Reading(others[0], "X", zero, usual=True)
     usual = [name for name in names if name in EMPTY_SYMBOLS]
-    empties = [min(usual, key=_empty_rank)] if usual and not {"0", "1", "2"} >= set(symbols.names) else list(names)
+    numeric = all(name.lstrip("-").isdigit() for name in symbols.names)
+    empties = [min(usual, key=_empty_rank)] if usual and not numeric else list(names)
     # Both ends of a number read the same values if to turn the board by half is a symmetry.
     turned = tuple(range(board.cells - 1, -1, -1)) in board.symmetries and not by_moves
-    found = []
     for mover, empty in itertools.product((False, True), empties):
         for first, second in itertools.permutations([name for name in names if name != empty]):
             low = low_first and empty == "0" and symbols.numbers
-            found.append(Reading(empty, first, second, mover, low, symbols.numbers))
+            one = Reading(empty, first, second, mover, low, symbols.numbers)
+            yield one
             if symbols.numbers and not turned:
-                found.append(replace(found[-1], low=not low))
-    yield found
+                yield replace(one, low=not low)
 
 
 def codes_of(symbols: Symbols, reading: Reading, board: Board) -> NDArray[np.int64]:
@@ -171,6 +184,11 @@ def codes_of(symbols: Symbols, reading: Reading, board: Board) -> NDArray[np.int
     powers = 3 ** np.arange(board.cells, dtype=np.int64)
     codes: NDArray[np.int64] = np.where(wrong, -1, marks @ powers)
     return codes
+
+
+def plain_text(text: str) -> str:
+    """Return a printed key with numbers as numbers: `0` for the `np.int64(0)` of NumPy 2."""
+    return _SCALAR.sub(r"\1", text) if "." in text else text
 
 
 def is_position(key: Any, board: Board) -> bool:
@@ -216,7 +234,7 @@ def _cells(key: Any, cells: int) -> tuple[str, ...]:
     if isinstance(key, np.ndarray):
         key = key.tolist()
     if isinstance(key, bytes):
-        return _cells_of_text(key.decode("latin-1"), cells)
+        return _cells_of_bytes(key, cells)
     if not isinstance(key, tuple | list):
         return ()
     flat: list[Any] = []
@@ -232,12 +250,29 @@ def _cells(key: Any, cells: int) -> tuple[str, ...]:
     return tuple(_canonical(each) for each in flat)
 
 
+def _cells_of_bytes(key: bytes, cells: int) -> tuple[str, ...]:
+    """The symbols of text, or of the numbers of an array of any type."""
+    if all(32 <= byte < 127 for byte in key):
+        return _cells_of_text(key.decode("ascii"), cells)
+    width = len(key) // cells
+    if width not in (1, 2, 4, 8) or len(key) % cells:
+        return ()
+    numbers = np.frombuffer(key, f"<i{width}")
+    if width > 1 and (abs(numbers) > _LARGEST_MARK).any():
+        numbers = np.frombuffer(key, f"<f{width}")
+    return tuple(map(_canonical, numbers.tolist()))
+
+
 @functools.lru_cache(maxsize=1 << 16)
 def _cells_of_text(text: str, cells: int) -> tuple[str, ...]:
     if len(text) == cells:
         return tuple(map(_canonical, text))
     if len(text) > _MOST_CHARACTERS * cells:
         return ()
+    rows = text.translate(_ROW_ENDS)
+    if len(rows) == cells:
+        return tuple(map(_canonical, rows))
+    text = plain_text(text)
     match = _WRAPPER.fullmatch(text)
     inside = text if match is None else match["inside"] or match["bare"] or ""
     parts = [one or other for one, other in _QUOTED.findall(inside)]
@@ -247,6 +282,8 @@ def _cells_of_text(text: str, cells: int) -> tuple[str, ...]:
             parts = parts[1:] if parts[0] == "" else parts[:-1]
         if len(parts) != cells or "[" in inside or "(" in inside:
             parts = [part for part in re.split(r"[\s,\[\]()]+", inside) if part]
+    if len(parts) != cells and set(inside) <= set("-012"):
+        parts = _JOINED.findall(inside)
     if len(parts) != cells:
         plain = inside.translate(_SEPARATORS)
         parts = list(plain if len(plain) == cells else plain.replace(" ", ""))
@@ -264,6 +301,10 @@ def _canonical(symbol: Any) -> str:
     if number != number:
         return " "
     return str(int(number)) if abs(number) < 100 and number == int(number) else text
+
+
+def _names(rows: list[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(sorted({symbol for row in rows for symbol in set(row)}, key=_rank))
 
 
 def _rank(symbol: str) -> tuple[bool, str]:

@@ -73,46 +73,45 @@ def find_reading(
     Raises FormatError if none fits, and UsageError if several do.
     """
     symbols = [symbols_of(table.keys, board) for table in tables]
-    groups = (
-        [[replace(given, numbers=symbols[0].numbers)]]
+    tried = (
+        [replace(given, numbers=symbols[0].numbers)]
         if given is not None
         else readings(symbols[0], board, low_first=tables[0].low, by_moves=tables[0].values is None)
     )
     finder = row_finder(graph)
-    best: list[list[Placed]] = []
-    most = 0.0
-    for group in groups:
-        placed = [
-            [
-                _place(table, known, reading, shift, board, graph, finder)
-                for table, known in zip(tables, symbols, strict=True)
-            ]
-            for reading in group
-            for shift in tables[0].shifts
+    placed = [
+        [
+            _place(table, known, reading, shift, board, graph, finder)
+            for table, known in zip(tables, symbols, strict=True)
         ]
-        most = max(most, *(_share(one) for one in placed))
-        best = _fitting(placed)
-        if best:
-            break
+        for reading in tried
+        for shift in tables[0].shifts
+    ]
+    best = _fitting(placed)
     if not best:
-        raise FormatError(_no_reading(tables, board, most, given))
+        raise FormatError(_no_reading(tables, board, max(map(_share, placed)), given))
     solution = solve(graph)
     judged = [[_judged(one, graph, solution, own[at] if own else None) for at, one in enumerate(each)] for each in best]
     judged.sort(key=lambda each: -_gain(each))
+    fitting = len(judged)
+    usual = [each for each in judged if each[0].reading.usual]
+    if usual and _gain(usual[0]) > _gain(judged[0]) - CLEARLY:
+        judged = usual
     taken = judged[0]
     if given is not None:
         return taken, "as given"
     facts = _facts(taken)
     if len(judged) == 1:
         but = ", though by it the table plays no better than at random" if _gain(taken) < CLEARLY else ""
-        return taken, f"the only numbering that fits{but}: {facts}"
+        which = "the only numbering that fits" if fitting == 1 else f"of {fitting} numberings that fit, the usual one"
+        return taken, f"{which}{but}: {facts}"
     if _gain(taken) < max(_gain(judged[1]), 0.0) + CLEARLY:
         choices = " or ".join(f"{each[0].reading.option} ({each[0].reading.meaning})" for each in judged[:4])
         raise UsageError(
             f"its keys can be read in {len(judged)} ways that are as good, and the table does not tell which is right; "
             f"give {option('keys')}: {choices}"
         )
-    return taken, f"of {len(judged)} numberings that fit, the one by which the table plays best: {facts}"
+    return taken, f"of {fitting} numberings that fit, the one by which the table plays best: {facts}"
 
 
 def _facts(taken: list[Placed]) -> str:
@@ -269,7 +268,7 @@ def _agreement(one: Placed, graph: Graph, solution: NDArray[np.int8], seat: int)
         numbers = by_row[row, graph.cell]
         there = (graph.ply[row] % 2 == seat) & ~np.isnan(numbers)
         numbers, truth = numbers[there], solution[graph.child][there] * _SIGNS[seat]
-    if numbers.size < 2 or np.ptp(numbers) == 0 or np.ptp(truth) == 0:
+    if numbers.size < 2 or not np.isfinite(numbers).all() or np.ptp(numbers) == 0 or np.ptp(truth) == 0:
         return 0.0
     scaled = numbers / np.abs(numbers).max()
     return float(np.corrcoef(scaled, truth)[0, 1])
@@ -347,5 +346,7 @@ def as_table(one: Placed, graph: Graph, cells: int, own: int | None) -> Table:
     turned = np.array(one.signs)[mover] < 0
     value[0] = np.where(turned, 2 * middle_of(one.value[0]) - one.value[0], one.value[0])
     if one.signs != (1, 1):
-        value[1] = 2 * middle_of(one.value[0]) - value[0]
+        value[1] = np.where(turned, one.value[0], 2 * middle_of(one.value[0]) - one.value[0])
+    if one.signs == (1, -1) and middle_of(one.value[0]):  # chances of a player's own, which 1 - value would round
+        value[1 - mover, np.arange(mover.size)] = np.nan
     return Table(value, **listed)

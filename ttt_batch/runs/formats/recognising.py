@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from ttt_batch.base.errors import UsageError
 from ttt_batch.base.quantities import counted
-from ttt_batch.game.board import Board
+from ttt_batch.game.board import FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.game.graph import Graph, rows_of_edges
-from ttt_batch.runs.formats.base import FormatError, Table
+from ttt_batch.runs.formats.base import FormatError, Table, marks_of
 from ttt_batch.runs.formats.checks import checked
 from ttt_batch.runs.formats.contents import Content
 from ttt_batch.runs.formats.entries import Entries
@@ -20,6 +20,12 @@ from ttt_batch.runs.formats.numbering import CLEARLY, Placed, as_table, find_rea
 from ttt_batch.runs.formats.shapes import Players, entries_of, unwrapped
 from ttt_batch.runs.formats.tables import row_finder
 from ttt_batch.runs.state import LARGEST
+
+OF_VALUES, OF_OWN_VALUES, OF_FINAL_VALUES, OF_MOVES = "td", "sutton-barto", "value-feed", "q-learning"
+"""Learners that tables fit if none is named.
+
+They have one value a position, one for each player, one for each player also where the game is over, values of moves.
+"""
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,32 @@ def recognised(
     taken = f"taken for {kind}{shape}; keys are {placed[0].reading.meaning}{owner}; {why}"
     middle = _middle(placed)
     return Recognised(table, taken, warnings, middle)
+
+
+def learner_for(table: Table, middle: float = 0.0) -> str:
+    """Return the learner whose table a list of states is.  middle: what a draw is worth on its scale."""
+    if table.q is not None:
+        return OF_MOVES
+    first, second = table.value
+    if middle and _feeds_back(table):
+        return OF_FINAL_VALUES
+    if np.isnan(second).all():
+        return OF_VALUES
+    if np.isnan(first).all():
+        return OF_OWN_VALUES if middle else OF_VALUES
+    # Tiny numbers seen from the other side would be lost.
+    known = ~np.isnan(second)
+    one_table = np.array_equal(2 * middle - first[known], second[known])
+    return OF_VALUES if one_table else OF_OWN_VALUES
+
+
+def _feeds_back(table: Table) -> bool:
+    """Return whether players have values of their own afterstates alone, and of some that win less than 1."""
+    first, second = table.value
+    wins = np.concatenate([first[table.outcome == FIRST_WINS], second[table.outcome == SECOND_WINS]])
+    odd = np.count_nonzero(marks_of(table.code, table.best.shape[1]), axis=1) % 2 == 1
+    own = np.isnan(first[~odd & (table.code > 0)]).all() and np.isnan(second[odd]).all()
+    return bool(own and (wins < 1.0).any())
 
 
 def in_our_numbering(q: NDArray[np.float64], board: Board, graph: Graph) -> bool:

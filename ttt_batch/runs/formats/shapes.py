@@ -47,6 +47,8 @@ def unwrapped(found: Any, board: Board) -> Any:
     for _ in range(_MOST_WRAPPERS):
         if isinstance(found, tuple) and sum(isinstance(each, Mapping) for each in found) == 1:
             found = next(each for each in found if isinstance(each, Mapping))
+        if isinstance(found, tuple) and len(found) == 2 and all(isinstance(each, Mapping) for each in found):
+            return Players(*found)
         if not isinstance(found, Mapping) or isinstance(found, Columns) or not 0 < len(found) <= 40:
             return found
         if not all(isinstance(key, str) for key in found) or all(is_position(key, board) for key in found):
