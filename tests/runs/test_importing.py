@@ -375,8 +375,9 @@ def test_chances_of_finished_games_tell_what_missing_ones_count(known: Known, ta
         }
         for player, sign in ((1, 1), (0, -1))
     )
-    run = ttt.import_table(both, warn=lambda _: None)
-    assert run.config.learner == "value-feed"
+    warned: list[str] = []
+    run = ttt.import_table(both, warn=warned.append)
+    assert run.config.learner == "value-feed" and warned[-1].endswith(", which count as 0")
     held = dict(zip(run.graph.code.tolist(), run.tables.value[0].tolist(), strict=True))
     assert {held[code] for code in values if code not in seen} == {0.0}
 

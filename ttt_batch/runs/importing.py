@@ -232,16 +232,23 @@ def _import_contents(
         warn(line)
     only_second = own == 1 or (found.table.value is not None and bool(np.isnan(found.table.value[0]).all()))
     _fill(run, found.table, only_second=only_second)
-    if learner is None and fitting == OF_FINAL_VALUES:
+    fed_back = learner is None and fitting == OF_FINAL_VALUES
+    if fed_back:
         np.nan_to_num(run.tables.value, copy=False)  # its program takes them for 0, not for moves never to make
     _finish(run, command)
     named = "" if learner is not None else f"; imported as {used.name}, whose table fits"
-    run.notes = (f"{found.taken}{named}", *_lacking(run, found, warn))
+    run.notes = (
+        f"{found.taken}{named}",
+        *_lacking(run, found, "count as 0" if fed_back else "keep start values", warn),
+    )
     return run
 
 
-def _lacking(run: Run, found: Recognised, warn: Callable[[str], None]) -> tuple[str, ...]:
-    """Warn of what a table lacks; return a line about what follows from that for the verdict."""
+def _lacking(run: Run, found: Recognised, instead: str, warn: Callable[[str], None]) -> tuple[str, ...]:
+    """Warn of what a table lacks; return a line about what follows from that for the verdict.
+
+    instead: what becomes of numbers that are missing, in words.
+    """
     graph = run.graph
     missing = missing_moves(graph, found.table)
     lacking = int(np.count_nonzero(missing))
@@ -249,7 +256,7 @@ def _lacking(run: Run, found: Recognised, warn: Callable[[str], None]) -> tuple[
         return ()
     what = "moves" if found.table.q is not None else "moves to positions that go on"
     share = f"{lacking:,} of {missing.size:,} {what} ({lacking / missing.size:.1%})"
-    warn(f"the table has no number for {share}, which keep start values")
+    warn(f"the table has no number for {share}, which {instead}")
     chosen = chosen_edges(graph, run.policy)
     lines = []
     for seat, name in enumerate(SEATS):
