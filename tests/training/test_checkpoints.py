@@ -21,6 +21,7 @@ from support import assert_same_run, command, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.base.errors import RunFileError, UsageError
+from ttt_batch.runs.runfile.writing import save_run
 from ttt_batch.training.checkpoints import Checkpoints, Every, RewrittenRun, parse_every
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .*is multi-threaded:DeprecationWarning")
@@ -578,3 +579,22 @@ def test_parameters_that_do_not_go_together_are_refused_before_a_file_is_looked_
         ttt.train(100, fork=True, out=path)
     with pytest.raises(UsageError, match="belong to a new run"):
         ttt.train(100, resume=path)
+
+
+def test_an_interrupt_right_after_a_write_leaves_what_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file has its name already, and nobody has noted that yet."""
+    first, later = ttt.train(700, batch=700), ttt.train(1400, batch=700)
+
+    def interrupted(*given: Any, **options: Any) -> None:
+        save_run(*given, **options)
+        raise KeyboardInterrupt
+
+    with RewrittenRun(tmp_path / "run.h5", overwrite=False, hold=True, say=lambda _: None) as file:
+        file.write(first)
+        monkeypatch.setattr("ttt_batch.training.checkpoints.save_run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            file.write(later)
+        assert file.where(1400).endswith("run.h5 holds 1,400 games")
+        assert ttt.load(tmp_path / "run.h5").games == 1400

@@ -57,6 +57,7 @@ class RewrittenRun:
         Raises RunFileError if a run cannot be written, TakenError if the name is in use.
         """
         self.path, self.saved = path, 0
+        self._coming: tuple[Stamp, int] | None = None  # what a write that may be interrupted puts in place
         self._first, self._hold, self._say = path, hold, say
         self._locks = ExitStack()
         # Before a lock file is made beside it: what can never be a run file.
@@ -82,11 +83,15 @@ class RewrittenRun:
         writing this one.
         """
         data = run.data()
+
+        def known(stamp: Stamp) -> None:
+            self._coming = stamp, run.games
+
         with nullcontext() if self._hold else Lock(self._target):
             try:
                 ours = self._is_ours()
                 if ours is not False:
-                    self._stamp = save_run(self._target, data, overwrite=ours is True)
+                    self._stamp = save_run(self._target, data, overwrite=ours is True, before=known)
                     self.saved, run.file = run.games, self.path
                     return
             except TakenError:  # put there just now
@@ -95,22 +100,29 @@ class RewrittenRun:
 
     def where(self, learnt: int = 0) -> str:
         """In words, what has become of what was written last.  learnt: games that the run has now, if they are more."""
+        unreadable, ours = False, None
+        try:
+            ours = self._is_ours()
+        except RunFileError:
+            unreadable = True
         if not self.saved:
             lost = counted(learnt, "game learnt is", "games learnt are")
             return f"the {lost} not saved" if learnt else "nothing was written"
         last, saved = f"the last checkpoint in {shown(self.path)}", counted(self.saved, "game")
-        try:
-            ours = self._is_ours()
-        except RunFileError:
+        if unreadable:
             return f"{last}, of {saved}, cannot be read"
         if ours:
-            return f"{last} holds " + (f"{self.saved:,} of the {counted(learnt, 'game')} learnt" if learnt else saved)
+            more = learnt > self.saved
+            return f"{last} holds " + (f"{self.saved:,} of the {counted(learnt, 'game')} learnt" if more else saved)
         lost = "is gone" if ours is None else "was replaced by another program"
         return f"{last}, of {saved}, {lost}, and nothing is saved"
 
     def _is_ours(self) -> bool | None:
         """Whether the file is ours; None if there is none."""
         with RUN_FILE.refusing(self.path):
+            coming, self._coming = self._coming, None
+            if coming is not None and still_holds(self._target, coming[0]):
+                self._stamp, self.saved = coming
             if self._stamp is not None and still_holds(self._target, self._stamp):
                 return True
             try:

@@ -6,7 +6,7 @@ import io
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,9 +36,12 @@ class Stamp(NamedTuple):
     block: bytes
 
 
-def save_run(path: Path, data: RunData, *, overwrite: bool = False) -> Stamp:
+def save_run(
+    path: Path, data: RunData, *, overwrite: bool = False, before: Callable[[Stamp], None] = lambda _: None
+) -> Stamp:
     """Write a run, whole or not at all, and return what its file is known by.
 
+    before: called with the same before the file takes its name, after which an interrupt may come at once.
     Without `overwrite` an existing file is never replaced, also when it appears during the write.
     Raises RunFileError if the data are not what `FIELDS` declares, and for whatever the disk refuses; the
     old file is then as it was and no temporary file is left.
@@ -55,7 +58,9 @@ def save_run(path: Path, data: RunData, *, overwrite: bool = False) -> Stamp:
         # The view ends before its buffer does: Python 3.13 complains if a buffer is collected first.
         with RUN_FILE.drafts([path], overwrite=overwrite) as [draft], image.getbuffer() as view:
             draft.write(view)
-            return Stamp(draft.identity(), bytes(view[:USER_BLOCK]))
+            stamp = Stamp(draft.identity(), bytes(view[:USER_BLOCK]))
+            before(stamp)
+            return stamp
 
 
 def run_bytes(data: RunData) -> bytes:
