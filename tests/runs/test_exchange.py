@@ -175,7 +175,7 @@ def test_a_list_need_not_say_how_games_end(runs: dict[str, Run], tmp_path: Path)
         (lambda text: text.replace('"value"', '"worth"', 1), "state 0 has no value"),
         (lambda text: text.replace('"first": 0.0', '"first": "0.0"', 1), "not numbers alone"),
         (lambda text: text.replace('"first": 0.0', '"first": 1e999', 1), "finite numbers only"),
-        (lambda text: text.replace('"first": 0.0', '"first": NaN', 1), "is no JSON"),
+        (lambda text: text.replace('"first": 0.0', '"first": NaN', 1), "NaN or Infinity, which JSON does not have"),
         (lambda text: text.replace('"first": 0.0', f'"first": {"9" * 400}', 1), "beyond all bounds"),
         (lambda text: text.replace('"best": [0', '"best": [9', 1), "9 is not a whole number from 0 to 8"),
         (lambda text: text.replace('"best": [0', '"best": [[0]', 1), r"\[0\] is not a whole number"),
