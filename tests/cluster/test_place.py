@@ -126,8 +126,9 @@ def test_only_holders_of_its_key_use_a_cluster_of_this_machine(temporary: Path) 
         ports = {int(address.rpartition(":")[2]) for address in addresses}
         for port in listening() - ports:
             for page in ("", "info/main/workers.html", "api/v1/get_workers", "json/counts.json", "metrics", "health"):
-                with pytest.raises(urllib.error.HTTPError, match="404"):
+                with pytest.raises(urllib.error.HTTPError, match="404") as missing:
                     urllib.request.urlopen(f"http://{LOOPBACK}:{port}/{page}", timeout=10)
+                missing.value.close()  # Python 3.14 warns of an error that is left open
         (private,) = temporary.iterdir()
         assert private.stat().st_mode & 0o077 == 0 and private in Path(found["local_directory"]).parents
         assert not [place for place in sys.path if "dask-scratch-space" in place and str(private) not in place]
